@@ -30,6 +30,7 @@ export interface Acquired {
   readonly dpop: DpopKey | undefined;
 }
 
+const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 /** Token endpoint errors after which a refresh token is no longer usable (RFC 6749, section 5.2). */
 const NO_USE: ReadonlySet<string | undefined> = new Set(['invalid_grant', 'invalid_client', 'unauthorized_client']);
 
@@ -75,8 +76,8 @@ export class Acquisition {
     if (client?.clientId !== tokens.clientId) return undefined;
     const dpop = tokens.dpopKey ? await DpopKey.open(tokens.dpopKey) : undefined;
     try {
-      const request = { grant: 'refresh', refreshToken: tokens.refreshToken } as const;
-      const issued = await requestToken(this.#context(client, dpop), request, { resource });
+      const parameters = { refresh_token: tokens.refreshToken, resource };
+      const issued = await requestToken(this.#context(client, dpop), 'refresh_token', parameters);
       return await this.#keep(
         stored,
         client.clientId,
@@ -117,11 +118,11 @@ export class Acquisition {
     const context = this.#context(client, dpop);
     const stored = await this.#options.store.get(this.#key);
     if (clientCredentials) {
-      const issued = await requestToken(context, { grant: 'client_credentials' }, parameters);
+      const issued = await requestToken(context, 'client_credentials', parameters);
       return this.#keep(stored, client.clientId, scopes, issued, dpop);
     }
     const assertion = await this.#options.assertion!({ issuer: server.issuer, resource, scopes, signal: this.#signal });
-    const issued = await requestToken(context, { grant: 'jwt-bearer', assertion }, parameters);
+    const issued = await requestToken(context, JWT_BEARER, { ...parameters, assertion });
     return this.#keep(stored, client.clientId, scopes, issued, dpop);
   }
 

@@ -1,4 +1,4 @@
-import { described, OAuthError } from './oauth-error.ts';
+import { OAuthError, refused } from './oauth-error.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
 import type { LoginAttempt } from './redirect.ts';
 import { waitFor } from '../../base/wait.ts';
@@ -53,19 +53,18 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
   }
   const error = answer.get('error');
   if (error !== null) {
-    const why = described(error, answer.get('error_description'), [verifier, state]);
-    throw new OAuthError('authorization', `${server.issuer} did not authorize: ${why}`, {
-      error: described(error, undefined, []),
-    });
+    const reason = { error, description: answer.get('error_description') };
+    throw refused('authorization', `${server.issuer} did not authorize`, reason, [verifier, state]);
   }
-  let params: URLSearchParams;
+  let code: string;
   try {
-    params = oauth.validateAuthResponse(server, { client_id: client.clientId }, answer, state);
-    if ((params.get('code') ?? '') === '') throw new TypeError();
+    code = oauth.validateAuthResponse(server, { client_id: client.clientId }, answer, state).get('code') ?? '';
+    if (code === '') throw new TypeError();
   } catch {
     throw new OAuthError('authorization', 'The authorization response has no code');
   }
-  return requestToken(options, { grant: 'code', params, redirectUri, verifier }, { resource });
+  const grant = { code, redirect_uri: redirectUri, code_verifier: verifier };
+  return requestToken(options, 'authorization_code', { ...grant, resource });
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { AuthorizationServer } from 'oauth4webapi';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
 import { issuerMetadataUrls, wellKnown } from '../urls.ts';
-import { nameOf, type GuardedHttp } from './guarded-http.ts';
+import { jsonOf, nameOf, type GuardedHttp } from './guarded-http.ts';
 import { OAuthError } from './oauth-error.ts';
 
 /** The authorization server that issues tokens for a server, and the resource to request them for. */
@@ -142,6 +142,13 @@ async function legacyServer(endpoint: URL, http: GuardedHttp, signal: AbortSigna
   };
 }
 
+/** The list members that are used later. */
+const LISTS = [
+  'code_challenge_methods_supported',
+  'dpop_signing_alg_values_supported',
+  'scopes_supported',
+  'token_endpoint_auth_methods_supported',
+] as const;
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'registration_endpoint'] as const;
 
 function serverMetadata(
@@ -155,21 +162,13 @@ function serverMetadata(
     throw new OAuthError('issuer_mismatch', `${place} holds the metadata of another issuer than ${issuers[0]}`);
   }
   for (const name of ENDPOINTS) if (metadata[name] !== undefined) http.permitted(metadata[name], name);
-  for (const [name, value] of Object.entries(metadata)) {
-    if (name.endsWith('_supported') && name in LISTS && !strings(value)) {
+  for (const name of LISTS) {
+    if (metadata[name] !== undefined && !strings(metadata[name])) {
       throw new OAuthError('discovery', `${place}: ${name} is not a list of strings`);
     }
   }
   return metadata as AuthorizationServer;
 }
-
-/** The list members that are used later. */
-const LISTS = {
-  code_challenge_methods_supported: true,
-  dpop_signing_alg_values_supported: true,
-  scopes_supported: true,
-  token_endpoint_auth_methods_supported: true,
-};
 
 /**
  * Fetches a JSON object. Undefined if there is none: servers answer unknown paths with 4xx or with an HTML page.
@@ -186,13 +185,7 @@ async function document(
   if (response.status >= 500 || response.status === 429) {
     throw new OAuthError('unreachable', `${nameOf(url)}: status ${response.status}`);
   }
-  if (response.status !== 200) return undefined;
-  try {
-    const value: unknown = JSON.parse(await response.text());
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  return response.status === 200 ? jsonOf(response) : undefined;
 }
 
 /** The server's address as a resource identifier: no fragment, no query, and no slash for a path. */

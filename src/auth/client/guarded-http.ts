@@ -2,6 +2,7 @@ import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP } from 'node:net';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { proxyFor, watchProxy } from '../../transport/http/client/proxy.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import { boundedBody } from '../bounded-body.ts';
@@ -187,6 +188,16 @@ function reasonOf(error: unknown): string {
   if (typeof code === 'string') return code;
   const inner = (cause as { code?: unknown } | undefined)?.code;
   return typeof inner === 'string' ? inner : message || 'no connection';
+}
+
+/** The JSON object in a response; undefined if it has none. */
+export async function jsonOf(response: Response): Promise<JsonObject | undefined> {
+  try {
+    const value: unknown = JSON.parse(await response.text());
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A URL without its query, which may contain secrets. */

@@ -2,7 +2,7 @@ import type { GuardedHttpOptions } from './guarded-http.ts';
 import { GuardedHttp } from './guarded-http.ts';
 import type { Identity } from './client-authentication.ts';
 import { OAuthError } from './oauth-error.ts';
-import { tokenResponse } from './token-endpoint.ts';
+import { TOKEN_EXCHANGE, tokenResponse } from './token-endpoint.ts';
 
 /** What an assertion is requested for. */
 export interface AssertionRequest {
@@ -49,11 +49,12 @@ export function idJag(options: IdJagOptions): AssertionSource {
     const server = { issuer, token_endpoint: tokenEndpoint };
     const { access_token: assertion, issued_token_type: type } = await tokenResponse(
       { server, client: options, http, dpop: undefined, signal },
-      { grant: 'token-exchange', subjectToken: subject },
+      TOKEN_EXCHANGE,
       {
         requested_token_type: ID_JAG,
         audience,
         resource,
+        subject_token: subject,
         subject_token_type: subjectTokenType,
         ...(scopes.length > 0 && { scope: scopes.join(' ') }),
       },

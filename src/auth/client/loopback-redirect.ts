@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startTimer, type Timer } from '../../base/timer.ts';
+import { waitFor } from '../../base/wait.ts';
 import { checkIssuer } from './authorization-code.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { AuthorizationRequest, LoginAttempt, RedirectHandler } from './redirect.ts';
@@ -34,14 +34,19 @@ export function loopbackRedirect(options: LoopbackOptions): RedirectHandler {
   return { start: (registered) => LoopbackLogin.open(options, registered) };
 }
 
+/** A request whose answer the browser has not brought yet. */
+interface Waiting {
+  readonly request: AuthorizationRequest;
+  resolve(answer: URLSearchParams): void;
+  reject(error: Error): void;
+}
+
 class LoopbackLogin implements LoginAttempt {
   readonly redirectUri: string;
   readonly #options: LoopbackOptions;
   readonly #path: string;
   readonly #server: Server;
-  #waiting:
-    | { readonly request: AuthorizationRequest; readonly done: (answer: URLSearchParams | Error) => void }
-    | undefined;
+  #waiting: Waiting | undefined;
 
   private constructor(options: LoopbackOptions, path: string, server: Server) {
     this.#options = options;
@@ -74,25 +79,17 @@ class LoopbackLogin implements LoginAttempt {
 
   async authorize(request: AuthorizationRequest): Promise<URLSearchParams> {
     const { timeout = 300_000, open } = this.#options;
-    let timer: Timer;
-    let stop!: () => void;
+    const { url, signal } = request;
+    signal.throwIfAborted();
+    const timeoutError = (): Error => new OAuthError('timeout', `The login was not finished within ${timeout} ms`);
+    const answer = new Promise<URLSearchParams>((resolve, reject) => {
+      this.#waiting = { request, resolve, reject };
+      Promise.resolve(url).then(open).catch(reject);
+    });
     try {
-      return await new Promise<URLSearchParams>((resolve, reject) => {
-        this.#waiting = { request, done: (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)) };
-        const message = `The login was not finished within ${timeout} ms`;
-        timer = startTimer(timeout, () => reject(new OAuthError('timeout', message)));
-        stop = () => reject(request.signal.reason);
-        request.signal.addEventListener('abort', stop, { once: true });
-        if (request.signal.aborted) stop();
-        else
-          Promise.resolve()
-            .then(() => open(request.url))
-            .catch(reject);
-      });
+      return await waitFor(answer, { signal, timeout, timeoutError });
     } finally {
       this.#waiting = undefined;
-      clearTimeout(timer);
-      request.signal.removeEventListener('abort', stop);
     }
   }
 
@@ -121,11 +118,11 @@ class LoopbackLogin implements LoginAttempt {
       checkIssuer(answer, waiting.request.issuer, false);
     } catch (error) {
       this.#show(response, 400, 'This answer is not from the server that was asked, and was thrown away.');
-      return waiting.done(error as Error);
+      return waiting.reject(error as Error);
     }
     const text = answer.has('error') ? 'You were not signed in.' : 'You are signed in.';
     this.#show(response, 200, `${text} You can close this page.`);
-    return waiting.done(answer);
+    return waiting.resolve(answer);
   }
 
   #show(response: ServerResponse, status: number, text: string): void {

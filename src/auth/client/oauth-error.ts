@@ -46,16 +46,26 @@ export class OAuthError extends Error {
   }
 }
 
-/** Maximum length of an authorization server's error description, in characters. */
-const MAX_DESCRIPTION = 300;
-
 /**
- * Formats an authorization server's error as one line, without the secrets that were sent to it.
+ * The error of an authorization server, without the secrets that were sent to it.
  *
  * @param description text for people. It may contain anything.
  */
-export function described(error: string, description: unknown, secrets: readonly string[]): string {
-  const text = typeof description === 'string' && description !== '' ? `${error}: ${description}` : error;
+export function refused(
+  code: OAuthErrorCode,
+  what: string,
+  { error, description }: { readonly error: string; readonly description: unknown },
+  secrets: readonly string[],
+): OAuthError {
+  const why = typeof description === 'string' && description !== '' ? `${error}: ${description}` : error;
+  return new OAuthError(code, `${what}: ${oneLine(why, secrets)}`, { error: oneLine(error, secrets) });
+}
+
+/** Maximum length of an authorization server's error description, in characters. */
+const MAX_DESCRIPTION = 300;
+
+/** Formats an authorization server's text as one line, without secrets. */
+export function oneLine(text: string, secrets: readonly string[]): string {
   const clean = scrubber(secrets)(text).replace(/[^\x20-\x7e\u00a0-\uffff]+/g, ' ');
   return clean.length > MAX_DESCRIPTION ? `${clean.slice(0, MAX_DESCRIPTION)}…` : clean;
 }

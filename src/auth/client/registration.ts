@@ -1,9 +1,9 @@
 import type { AuthorizationServer } from 'oauth4webapi';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import type { ClientKey, Identity } from './client-authentication.ts';
-import type { GuardedHttp } from './guarded-http.ts';
-import { described, OAuthError } from './oauth-error.ts';
+import { jsonOf, type GuardedHttp } from './guarded-http.ts';
+import { OAuthError, refused } from './oauth-error.ts';
 import type { StoredClient } from './token-store.ts';
 
 /** A client that is already registered at an authorization server. */
@@ -128,10 +128,8 @@ export async function register(
     return clientFrom(body, redirectUri);
   }
   const error = typeof body?.['error'] === 'string' ? body['error'] : `status ${response.status}`;
-  const why = described(error, body?.['error_description'], []);
-  throw new OAuthError('registration', `${server.issuer} does not register the client with ${redirectUri}: ${why}`, {
-    error: described(error, undefined, []),
-  });
+  const reason = { error, description: body?.['error_description'] };
+  throw refused('registration', `${server.issuer} does not register the client with ${redirectUri}`, reason, []);
 }
 
 /** A client on a user's machine cannot keep a secret, so it prefers `none`. */
@@ -160,13 +158,4 @@ function clientFrom(body: JsonObject, redirectUri: string): StoredClient {
     ...(typeof method === 'string' && { authMethod: method }),
     ...(typeof ends === 'number' && ends > 0 && { secretExpiresAt: ends * 1000 }),
   };
-}
-
-async function jsonOf(response: Response): Promise<JsonObject | undefined> {
-  try {
-    const value: unknown = JSON.parse(await response.text());
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,9 +1,9 @@
 import type { AuthorizationServer, Client, TokenEndpointResponse } from 'oauth4webapi';
-import { isObject } from '../../jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { clientAuthentication, type Identity } from './client-authentication.ts';
 import type { DpopKey } from './dpop.ts';
 import type { GuardedHttp } from './guarded-http.ts';
-import { described, OAuthError } from './oauth-error.ts';
+import { OAuthError, oneLine, refused } from './oauth-error.ts';
 
 /** Refresh a token this many milliseconds before it expires. */
 const EARLY = 30_000;
@@ -16,18 +16,10 @@ export interface TokenRequestContext {
   readonly signal: AbortSignal;
 }
 
-/** A request to the token endpoint. */
-export type TokenRequest =
-  | {
-      readonly grant: 'code';
-      readonly params: URLSearchParams;
-      readonly redirectUri: string;
-      readonly verifier: string;
-    }
-  | { readonly grant: 'refresh'; readonly refreshToken: string }
-  | { readonly grant: 'client_credentials' }
-  | { readonly grant: 'jwt-bearer'; readonly assertion: string }
-  | { readonly grant: 'token-exchange'; readonly subjectToken: string };
+/** What an exchange issues need not be an access token (RFC 8693, section 2.2.1). */
+export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+/** The parameters that no error may show. */
+const SECRETS = ['assertion', 'code', 'code_verifier', 'refresh_token', 'subject_token'];
 
 export interface Issued {
   readonly accessToken: string;
@@ -44,22 +36,22 @@ export interface Issued {
 /** Requests an access token. Parameters and errors are those of `tokenResponse`. */
 export async function requestToken(
   context: TokenRequestContext,
-  request: TokenRequest,
+  grant: string,
   parameters: Readonly<Record<string, string>>,
 ): Promise<Issued> {
   const before = Date.now();
-  return issuedFrom(await tokenResponse(context, request, parameters), before);
+  return issuedFrom(await tokenResponse(context, grant, parameters), before);
 }
 
 /**
  * Sends a request to the token endpoint.
  *
- * @param parameters added to those of the grant: `resource` and `scope`.
+ * @param grant the `grant_type`.
  * @throws OAuthError `token` with the server's `error` if it refuses; `unreachable`.
  */
 export async function tokenResponse(
   context: TokenRequestContext,
-  request: TokenRequest,
+  grant: string,
   parameters: Readonly<Record<string, string>>,
 ): Promise<TokenEndpointResponse> {
   const oauth = await import('oauth4webapi');
@@ -74,36 +66,20 @@ export async function tokenResponse(
     signal,
     ...(dpop && { DPoP: dpop.handle }),
   };
-  const send = (): Promise<Response> => {
-    const more = { ...options, additionalParameters: parameters };
-    if (request.grant === 'code') {
-      const { params, redirectUri, verifier } = request;
-      return oauth.authorizationCodeGrantRequest(server, client, authentication, params, redirectUri, verifier, more);
-    }
-    if (request.grant === 'refresh') {
-      return oauth.refreshTokenGrantRequest(server, client, authentication, request.refreshToken, more);
-    }
-    if (request.grant === 'client_credentials') {
-      return oauth.clientCredentialsGrantRequest(server, client, authentication, parameters, options);
-    }
-    const own: Record<string, string> =
-      request.grant === 'jwt-bearer' ? { assertion: request.assertion } : { subject_token: request.subjectToken };
-    const grant = `urn:ietf:params:oauth:grant-type:${request.grant}`;
-    return oauth.genericTokenEndpointRequest(server, client, authentication, grant, { ...parameters, ...own }, options);
+  const types = grant === TOKEN_EXCHANGE ? { recognizedTokenTypes: { n_a: () => {} } } : {};
+  const request = async (): Promise<TokenEndpointResponse> => {
+    const sent = { ...parameters };
+    const response = await oauth.genericTokenEndpointRequest(server, client, authentication, grant, sent, options);
+    return oauth.processGenericTokenEndpointResponse(server, client, response, types);
   };
-  const receive = async (): Promise<TokenEndpointResponse> =>
-    oauth.processGenericTokenEndpointResponse(server, client, await send(), {
-      // What an exchange issues need not be an access token (RFC 8693, section 2.2.1).
-      ...(request.grant === 'token-exchange' && { recognizedTokenTypes: { n_a: () => {} } }),
-    });
   try {
-    return await receive().catch((error: unknown) => {
+    return await request().catch((error: unknown) => {
       // RFC 9449, section 8: retry once, with the nonce from the refusal.
-      if (dpop && oauth.isDPoPNonceError(error)) return receive();
+      if (dpop && oauth.isDPoPNonceError(error)) return request();
       throw error;
     });
   } catch (error) {
-    throw withoutSecrets(error, secretsOf(context.client, request));
+    throw withoutSecrets(error, secretsOf(context.client, parameters));
   }
 }
 
@@ -135,25 +111,9 @@ function issuedFrom(body: TokenEndpointResponse, before: number): Issued {
   };
 }
 
-function secretsOf({ clientSecret, privateKey }: Identity, request: TokenRequest): string[] {
-  const secrets = [clientSecret, typeof privateKey?.key === 'string' ? privateKey.key : undefined];
-  switch (request.grant) {
-    case 'code':
-      secrets.push(request.verifier, request.params.get('code') ?? undefined);
-      break;
-    case 'refresh':
-      secrets.push(request.refreshToken);
-      break;
-    case 'jwt-bearer':
-      secrets.push(request.assertion);
-      break;
-    case 'token-exchange':
-      secrets.push(request.subjectToken);
-      break;
-    case 'client_credentials':
-      break;
-  }
-  return secrets.filter((secret) => secret !== undefined);
+function secretsOf({ clientSecret, privateKey }: Identity, parameters: Readonly<Record<string, string>>): string[] {
+  const key = typeof privateKey?.key === 'string' ? privateKey.key : undefined;
+  return [clientSecret, key, ...SECRETS.map((name) => parameters[name])].filter((secret) => secret !== undefined);
 }
 
 /**
@@ -162,24 +122,12 @@ function secretsOf({ clientSecret, privateKey }: Identity, request: TokenRequest
  */
 function withoutSecrets(thrown: unknown, secrets: readonly string[]): unknown {
   if (thrown instanceof OAuthError || !(thrown instanceof Error) || thrown.name === 'AbortError') return thrown;
-  const { error, error_description: description } = thrown as { error?: unknown; error_description?: unknown };
-  if (typeof error === 'string') {
-    const clean = described(error, description, secrets);
-    return new OAuthError('token', `The token endpoint refused: ${clean}`, {
-      error: described(error, undefined, secrets),
-    });
-  }
-  const { cause } = thrown as { cause?: unknown };
+  const { error, error_description: description, cause }: JsonObject = thrown;
+  const what = 'The token endpoint refused';
+  if (typeof error === 'string') return refused('token', what, { error, description }, secrets);
   if (Array.isArray(cause) && isObject(cause[0])) {
-    const challenge = cause[0] as { parameters?: { error?: string; error_description?: string } };
-    const refused = challenge.parameters?.error ?? 'invalid_client';
-    const clean = described(refused, challenge.parameters?.error_description, secrets);
-    return new OAuthError('token', `The token endpoint refused: ${clean}`, {
-      error: described(refused, undefined, secrets),
-    });
+    const { error: named = 'invalid_client', error_description: why } = (cause[0]['parameters'] ?? {}) as JsonObject;
+    return refused('token', what, { error: named, description: why }, secrets);
   }
-  return new OAuthError(
-    'token',
-    `The token endpoint sent an invalid response: ${described(thrown.message, undefined, secrets)}`,
-  );
+  return new OAuthError('token', `The token endpoint sent an invalid response: ${oneLine(thrown.message, secrets)}`);
 }
