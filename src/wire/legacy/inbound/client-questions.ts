@@ -101,10 +101,12 @@ export class ClientQuestions {
     return this.#pending.settle(response) || (this.#withdrawn?.has(id) ?? false);
   }
 
-  /** Progress of the client extends the time of its question. */
-  extend({ progressToken }: JsonObject): void {
+  /** Progress of the client extends the time of its question. Returns false if no open question has this token. */
+  extend({ progressToken }: JsonObject): boolean {
     const id = this.#tokens?.get(progressToken);
-    if (id !== undefined) this.#pending.extend(id);
+    if (id === undefined) return false;
+    this.#pending.extend(id);
+    return true;
   }
 
   /** The client is initialized, so questions can be sent. */

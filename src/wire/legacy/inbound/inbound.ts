@@ -136,7 +136,8 @@ export class LegacyInbound implements Connection {
       case NotificationMethod.Cancelled:
         return;
       case NotificationMethod.Progress:
-        this.#questions.extend(params);
+        // Behind the service, a question to another client may have this token.
+        if (!this.#questions.extend(params)) return;
         break;
     }
     if (!isNotificationMethod(method)) {
