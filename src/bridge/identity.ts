@@ -1,6 +1,6 @@
 import type { Caller } from '../core/exchange.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { sorted } from '../jsonrpc/shape.ts';
+import { canonicalJson } from '../jsonrpc/shape.ts';
 import { MODERN_REVISIONS, type Revision } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
 import { VERSION } from '../version.ts';
@@ -46,6 +46,5 @@ function withoutNews(capabilities: JsonObject): JsonObject {
 
 /** The key of a client, which all its callers share: principal, program and capabilities. */
 export function keyOf({ principal, clientInfo, capabilities }: Caller): string {
-  const can = sorted(withoutNews(capabilities));
-  return JSON.stringify([principal ?? null, clientInfo?.name, clientInfo?.version, can]);
+  return canonicalJson([principal, clientInfo?.name, clientInfo?.version, withoutNews(capabilities)]);
 }

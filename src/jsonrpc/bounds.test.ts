@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasMoreValues, isDeeper } from './bounds.ts';
+import { hasMoreKeysAndValues, isDeeper } from './bounds.ts';
 
 test.each(['5', 'null', '"[["', '"\\"[["'])('%s has no levels', (text) => {
   expect(isDeeper(text, 0)).toBe(false);
@@ -24,8 +24,9 @@ test.each<[string, number]>([
   ['5', 1],
   ['[1]', 2],
   ['[1,2]', 3],
-  ['{"a":1}', 2],
-  ['{"a":1,"b":[2,3]}', 5],
+  ['{"a":1}', 3],
+  ['{"a":1,"b":[2,3]}', 7],
+  ['{"a:b":":"}', 3],
   ['[]', 2],
   ['[{},[]]', 5],
   ['"a,b[{"', 1],
@@ -37,7 +38,7 @@ test.each<[string, number]>([
   ['"a,b', 1],
   ['"a\\",b', 1],
   ['"a\\', 1],
-])('%s holds %i values', (text, values) => {
-  expect(hasMoreValues(text, values)).toBe(false);
-  expect(hasMoreValues(text, values - 1)).toBe(true);
+])('%s holds %i keys and values', (text, values) => {
+  expect(hasMoreKeysAndValues(text, values)).toBe(false);
+  expect(hasMoreKeysAndValues(text, values - 1)).toBe(true);
 });

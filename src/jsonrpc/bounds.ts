@@ -1,5 +1,6 @@
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
@@ -24,15 +25,15 @@ export function isDeeper(text: string, than: number): boolean {
   return false;
 }
 
-/** Whether a JSON text holds more than so many values. An empty array or object counts as two. */
-export function hasMoreValues(text: string, than: number): boolean {
-  let values = 1;
+/** Whether a JSON text holds more than so many keys and values together. An empty array or object counts as two values. */
+export function hasMoreKeysAndValues(text: string, than: number): boolean {
+  let count = 1;
   // Stryker disable next-line EqualityOperator: there is no character at the end of a text
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    else if (code === COMMA || code === OPEN_LIST || code === OPEN_OBJECT) values += 1;
-    if (values > than) return true;
+    else if (code === COMMA || code === COLON || code === OPEN_LIST || code === OPEN_OBJECT) count += 1;
+    if (count > than) return true;
   }
   return false;
 }

@@ -44,7 +44,7 @@ describe('parsing', () => {
   });
 
   test('a message nested deeper is refused with its id', () => {
-    const deep = nested(100_000, '"]"');
+    const deep = nested(40_000, '"]"');
     expect(failure(() => parseJson(deep))).toMatchObject({ code: -32600, id: undefined });
     const request = `{"jsonrpc":"2.0","id":7,"method":"a","params":{"a":${deep},"b":[${deep},1]}}`;
     expect(failure(() => parseJson(request))).toMatchObject({
@@ -56,13 +56,13 @@ describe('parsing', () => {
     const refused = failure(() => parseJson(response));
     expect(refused).toBeInstanceOf(InvalidResponse);
     expect(refused.failure).toMatchObject({ id: 7, error: { message: `Invalid response: ${tooDeep}` } });
-    expect(failure(() => parseJson('['.repeat(1_000_000)))).toMatchObject({ code: -32700 });
+    expect(failure(() => parseJson('['.repeat(150_000)))).toMatchObject({ code: -32700 });
   });
 });
 
-describe('a message of very many values', () => {
+describe('a message of very many keys and values', () => {
   const many = `[${'{},'.repeat(200_000)}${' '.repeat(500_000)}{}]`;
-  const tooMany = 'a message may not hold more than 200000 values';
+  const tooMany = 'a message may not hold more than 200000 keys and values';
 
   test('is refused under its id, without being parsed', () => {
     const request = `{"jsonrpc":"2.0","id":7,"method":"a","params":{"a":${many}}}`;
@@ -75,7 +75,7 @@ describe('a message of very many values', () => {
     expect(refused.failure).toMatchObject({ id: 'x " [{', error: { message: `Invalid response: ${tooMany}` } });
   });
 
-  test.each([many, `{"a":{}${',"a":{}'.repeat(200_000)},"id":7,"method":"a"}`])(
+  test.each([many, `{"a":{}${',"a":{}'.repeat(100_000)},"id":7,"method":"a"}`])(
     'is refused without an id if there is none near its start: %#',
     (text) => {
       const error = failure(() => parseJson(text));
@@ -83,10 +83,13 @@ describe('a message of very many values', () => {
     },
   );
 
-  test('is read if it has at most a million characters', () => {
-    const numbers = (count: number): string => `[${'1,'.repeat(count)}11]`;
-    expect(parseJson(numbers(499_998))).toHaveLength(499_999);
-    expect(failure(() => parseJson(`${numbers(499_998)} `))).toMatchObject({ code: -32600, id: undefined });
+  test('is read up to 200,000', () => {
+    const numbers = (count: number): string => `[${'1,'.repeat(count - 1)}1]`;
+    expect(parseJson(numbers(199_999))).toHaveLength(199_999);
+    expect(failure(() => parseJson(numbers(200_000)))).toMatchObject({ code: -32600, id: undefined });
+    const members = (count: number): string => `{${'"a":1,'.repeat(count - 1)}"b":2}`;
+    expect(parseJson(members(99_999))).toEqual({ a: 1, b: 2 });
+    expect(failure(() => parseJson(members(100_000)))).toMatchObject({ code: -32600, id: undefined });
   });
 
   test('may have any characters in its strings', () => {
@@ -144,6 +147,22 @@ describe('what counts as a message', () => {
     const error = failure(() => checkMessage(value));
     expect(error).not.toBeInstanceOf(InvalidResponse);
     expect(error).toMatchObject({ code: -32600, id: under, message: `Invalid request: ${why}` });
+  });
+
+  test('params, result and the metadata in them have at most 1000 members', () => {
+    const members = (count: number): object =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, 1]));
+    for (const most of [members(1000), { _meta: members(1000) }, { a: members(5000) }]) {
+      checkMessage({ jsonrpc: '2.0', id: 1, method: 'a', params: most });
+      checkMessage({ jsonrpc: '2.0', id: 1, result: most });
+    }
+    const why = (name: string): string => `"${name}" and its "_meta" may not have more than 1000 members each`;
+    for (const tooMany of [members(1001), { _meta: members(1001) }]) {
+      const request = failure(() => checkMessage({ jsonrpc: '2.0', id: 1, method: 'a', params: tooMany }));
+      expect(request).toMatchObject({ id: 1, message: `Invalid request: ${why('params')}` });
+      const { failure: failed } = failure(() => checkMessage({ jsonrpc: '2.0', id: 1, result: tooMany }));
+      expect(failed).toMatchObject({ id: 1, error: { message: `Invalid response: ${why('result')}` } });
+    }
   });
 
   test('a message that may be a request or a response can be delivered as a failed response', () => {

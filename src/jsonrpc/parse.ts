@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { hasMoreValues, isDeeper } from './bounds.ts';
+import { hasMoreKeysAndValues, isDeeper } from './bounds.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
   errorResponse,
@@ -18,12 +18,15 @@ import { MessageSkim } from './skim.ts';
  */
 const MAX_DEPTH = 1000;
 /**
- * How many values a large message may hold. Millions of small ones fit into 16 MiB, and `JSON.parse` takes seconds for
- * them.
+ * How many keys and values a message may hold together. Millions of small ones fit into 16 MiB, and `JSON.parse` takes
+ * seconds for them. Keys count, because they take as long as values: each new one changes the shape of its object.
  */
-const MAX_VALUES = 200_000;
-/** `JSON.parse` reads a text of this many characters in a tenth of a second, whatever it holds. */
-const ALWAYS_QUICK = 1_000_000;
+const MAX_KEYS_AND_VALUES = 200_000;
+/**
+ * How many members `params`, `result` and the `_meta` in them may have. They are copied several times on the way of a
+ * message, which takes long for a large object.
+ */
+const MAX_MEMBERS = 1000;
 
 /** A JSON text that is not a valid JSON-RPC message. `id` is the id to answer under, if it could be read. */
 export class InvalidMessage extends RpcError {
@@ -61,7 +64,7 @@ function failureOf(message: string, id: RequestId | undefined): ErrorResponse | 
  *
  * @throws InvalidMessage with code −32700 if it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON.
  * With −32600, and the id of the message where it can be read, if it is nested deeper than 1000 values or holds more
- * than 200,000.
+ * than 200,000 keys and values.
  */
 export function parseJson(text: Uint8Array | string): unknown {
   if (typeof text !== 'string') {
@@ -69,7 +72,8 @@ export function parseJson(text: Uint8Array | string): unknown {
     const bytes = Buffer.isBuffer(text) ? text : Buffer.from(text.buffer, text.byteOffset, text.byteLength);
     text = bytes.toString();
   }
-  if (text.length > ALWAYS_QUICK && hasMoreValues(text, MAX_VALUES)) throw tooManyValues(text);
+  // Each key or value has at least one character.
+  if (text.length > MAX_KEYS_AND_VALUES && hasMoreKeysAndValues(text, MAX_KEYS_AND_VALUES)) throw tooMany(text);
   const value = parse(text);
   // Each level has two brackets.
   if (text.length > 2 * MAX_DEPTH && isDeeper(text, MAX_DEPTH)) {
@@ -80,8 +84,8 @@ export function parseJson(text: Uint8Array | string): unknown {
 }
 
 /** The refusal of a message that is not parsed. */
-function tooManyValues(text: string): InvalidMessage {
-  const why = `a message may not hold more than ${MAX_VALUES} values`;
+function tooMany(text: string): InvalidMessage {
+  const why = `a message may not hold more than ${MAX_KEYS_AND_VALUES} keys and values`;
   const skim = new MessageSkim();
   skim.push(Buffer.from(text));
   const { id, hasMethod } = skim.envelope;
@@ -123,6 +127,7 @@ export function checkMessage(value: unknown): Message {
   if (method !== undefined) {
     if (typeof method !== 'string') throw wrong(value, '"method" must be a string');
     if (params !== undefined && !isObject(params)) throw wrong(value, '"params" must be an object');
+    if (isWide(params)) throw wrong(value, tooWide('params'));
     return value as Message;
   }
   const hasResult = value['result'] !== undefined;
@@ -131,10 +136,21 @@ export function checkMessage(value: unknown): Message {
   if (hasResult) {
     if (!hasId) throw wrong(value, 'a result must carry the "id" of its request');
     if (!isObject(value['result'])) throw wrong(value, '"result" must be an object');
+    if (isWide(value['result'])) throw wrong(value, tooWide('result'));
   } else if (!isError(value['error'])) {
     throw wrong(value, '"error" must have an integer "code" and a string "message"');
   }
   return value as Message;
+}
+
+function isWide(value: JsonObject | undefined): boolean {
+  if (value === undefined) return false;
+  const { _meta: meta } = value;
+  return Object.keys(value).length > MAX_MEMBERS || (isObject(meta) && Object.keys(meta).length > MAX_MEMBERS);
+}
+
+function tooWide(name: string): string {
+  return `"${name}" and its "_meta" may not have more than ${MAX_MEMBERS} members each`;
 }
 
 function isError(value: unknown): boolean {

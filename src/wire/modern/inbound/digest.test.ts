@@ -49,6 +49,15 @@ test('a value nested too deep for JSON has none', () => {
   expect(() => digest(deep)).toThrow(RangeError);
 });
 
+test('a digest of many large objects does not take long', () => {
+  const objects = Array.from({ length: 99 }, (_, of) =>
+    Object.fromEntries(Array.from({ length: 1000 }, (__, index) => [`${of}-${index}`, 1])),
+  );
+  const before = process.cpuUsage().user;
+  digest(objects);
+  expect(process.cpuUsage().user - before).toBeLessThan(200_000);
+});
+
 test('the digest of a request omits only what changes between rounds', () => {
   const params = { name: 'a', arguments: { x: 1 } };
   const one = requestDigest('tools/call', params);

@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
-import { sorted } from '../../../jsonrpc/shape.ts';
+import { canonicalJson } from '../../../jsonrpc/shape.ts';
 
 /** A 128-bit digest of JSON values. The order of keys does not matter. */
 export function digest(...values: unknown[]): string {
-  return createHash('sha256')
-    .update(JSON.stringify(values.map(sorted)))
-    .digest()
-    .subarray(0, 16)
-    .toString('base64url');
+  return createHash('sha256').update(canonicalJson(values)).digest().subarray(0, 16).toString('base64url');
 }
 
 /** A digest of the parameters that are the same in each round of a request (2026-07-28, patterns/mrtr). */
