@@ -72,6 +72,32 @@ describe('a truncated secret is removed', () => {
   });
 });
 
+describe('a server that chooses its token and the text cannot make it take long:', () => {
+  const token = 'a'.repeat(8000);
+
+  test.each([
+    ['many beginnings', `${token.slice(1)}b`.repeat(30)],
+    ['many ends', `b${token.slice(1)}`.repeat(30)],
+    ['many lines', `${token.slice(1)}\n`.repeat(30)],
+    ['many tokens', token.repeat(30)],
+  ])('%s', (_, text) => {
+    const scrub = scrubber([token]);
+    const started = process.cpuUsage();
+    expect(scrub(text)).not.toContain(`${token}\n`);
+    expect(process.cpuUsage(started).user).toBeLessThan(250_000);
+  });
+
+  test('a token that is too large for a regular expression', () => {
+    const large = 'a'.repeat(50_000);
+    expect(scrubber([large])(`${'b'.repeat(50_000)} ${large} c`)).toBe(`${'b'.repeat(50_000)} [redacted] c`);
+  });
+
+  test('a token of very many lines', () => {
+    const lines = Array.from({ length: 30_000 }, (_, index) => `line-${index}-of-the-token`);
+    expect(scrubber([lines.join('\n')])(`${lines[29_999]} is wrong`)).toBe('[redacted] is wrong');
+  });
+});
+
 test('a secret of a few letters is not removed, even if it is a whole line', () => {
   const text = 'a short word: short';
   expect(scrubber(['short', 'word\nshort\n', ''])(text)).toBe(text);

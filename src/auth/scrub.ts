@@ -1,8 +1,6 @@
+import { MIN_SECRET, SecretSearch, type Span } from './secret-search.ts';
+
 const REDACTED = '[redacted]';
-/** Minimum length of a secret to remove. A shorter text may be an ordinary word, and can be guessed anyway. */
-const MIN_SECRET = 8;
-/** Beside these characters, and at either end of a text, a secret may have been cut. */
-const CUT = '\r\n…';
 /** The name of a scheme and credentials, as in `Authorization` (RFC 9110, section 11.4). */
 const CREDENTIALS = /\b(bearer|basic|dpop)(\s+)[\w.~+/-]{8,}=*/gi;
 /** The user name and password of a URL. They end at the last @ before the path. */
@@ -18,14 +16,14 @@ const LINE_END = /[\r\n]|(?:\\r)?\\n/;
  * at least 8 characters are left. Secrets of fewer than 8 characters stay.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
-  const known = new Set(secrets.flatMap(partsOf).flatMap(writtenForms));
-  // The longest first, since one may be part of another.
-  const forms = [...known].toSorted((a, b) => b.length - a.length);
-  const whole = anyOf(forms);
-  const beginnings = bySeed(forms, (form) => form.slice(0, MIN_SECRET));
-  const ends = bySeed(forms, (form) => form.slice(-MIN_SECRET));
-  const withoutSecrets = (text: string): string =>
-    withoutEnds(withoutBeginnings(text.replace(whole, REDACTED), beginnings), ends);
+  const forms = [...new Set(secrets.flatMap(partsOf).flatMap(writtenForms))];
+  const forwards = new SecretSearch(forms, false);
+  const backwards = new SecretSearch(forms, true);
+  const withoutSecrets = (text: string): string => {
+    const whole = redacted(text, forwards.find(text, false));
+    const withoutBeginnings = redacted(whole, forwards.find(whole, true));
+    return redacted(withoutBeginnings, backwards.find(withoutBeginnings, true));
+  };
   return (text) => {
     // Most strings of a large error are short.
     if (text.length < MIN_SECRET && !text.includes('@')) return text;
@@ -34,64 +32,14 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
   };
 }
 
-/** Finds any of some texts, in one pass. */
-function anyOf(texts: Iterable<string>): RegExp {
-  return new RegExp([...texts].map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
-}
-
-/** Secrets by their first or last characters. */
-interface Seeds {
-  readonly pattern: RegExp;
-  readonly forms: ReadonlyMap<string, readonly string[]>;
-}
-
-function bySeed(forms: readonly string[], seedOf: (form: string) => string): Seeds {
-  const found = new Map<string, string[]>();
-  for (const form of forms) {
-    const same = found.get(seedOf(form));
-    if (same) same.push(form);
-    else found.set(seedOf(form), [form]);
-  }
-  return { pattern: anyOf(found.keys()), forms: found };
-}
-
-/** Removes the beginning of a secret from the ends of lines. */
-function withoutBeginnings(text: string, { pattern, forms }: Seeds): string {
+/** Replaces these parts of a text. Parts that overlap count as one. */
+function redacted(text: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return text;
   let clean = '';
   let done = 0;
-  pattern.lastIndex = 0;
-  for (let hit = pattern.exec(text); hit; hit = pattern.exec(text)) {
-    const { index } = hit;
-    pattern.lastIndex = index + 1;
-    for (const secret of forms.get(hit[0])!) {
-      let end = index + MIN_SECRET;
-      while (end < text.length && text[end] === secret[end - index]) end += 1;
-      if (end < text.length && !CUT.includes(text[end]!)) continue;
-      clean += text.slice(done, index) + REDACTED;
-      done = end;
-      pattern.lastIndex = end;
-      break;
-    }
-  }
-  return clean + text.slice(done);
-}
-
-/** Removes the end of a secret from the beginnings of lines. */
-function withoutEnds(text: string, { pattern, forms }: Seeds): string {
-  let clean = '';
-  let done = 0;
-  pattern.lastIndex = 0;
-  for (let hit = pattern.exec(text); hit; hit = pattern.exec(text)) {
-    pattern.lastIndex = hit.index + 1;
-    const end = hit.index + MIN_SECRET;
-    for (const secret of forms.get(hit[0])!) {
-      let start = hit.index;
-      while (start > done && text[start - 1] === secret[secret.length - 1 - (end - start)]) start -= 1;
-      if (start > 0 && !CUT.includes(text[start - 1]!)) continue;
-      clean += text.slice(done, start) + REDACTED;
-      done = end;
-      break;
-    }
+  for (const [start, end] of spans.toSorted(([a], [b]) => a - b)) {
+    if (start >= done) clean += text.slice(done, start) + REDACTED;
+    done = Math.max(done, end);
   }
   return clean + text.slice(done);
 }
