@@ -9,7 +9,7 @@ function greeting(): McpServer {
   return server;
 }
 
-/** A `fetch` that leads to a handler. */
+/** A `fetch` that calls a handler. */
 function leadingTo(handler: HttpHandler): typeof fetch {
   const answer = fetchListener(handler);
   return (input, init) => answer(new Request(input, init));
@@ -19,7 +19,7 @@ const HELLO = [{ type: 'text', text: 'Hello!' }];
 const revisions = ['2025-11-25', '2026-07-28'] as const;
 
 describe('a service', () => {
-  test.each(revisions)('is listened for, for clients of %s', async (revision) => {
+  test.each(revisions)('can listen for clients of %s', async (revision) => {
     const listener = await listen({ service: greeting().service, port: 0 });
     onTestFinished(() => listener.close());
     const client = await connect(listener.url, { revision });
@@ -27,7 +27,7 @@ describe('a service', () => {
     expect((await client.callTool('hello')).content).toEqual(HELLO);
   });
 
-  test.each(revisions)('is served by a handler, for clients of %s', async (revision) => {
+  test.each(revisions)('can be served by a handler for clients of %s', async (revision) => {
     const handler = createHttpHandler({ service: greeting().service });
     onTestFinished(() => handler.close());
     const client = await connect('http://localhost/mcp', { revision, fetch: leadingTo(handler) });
@@ -35,7 +35,7 @@ describe('a service', () => {
     expect((await client.callTool('hello')).content).toEqual(HELLO);
   });
 
-  test('is served in the revisions that the options name', async () => {
+  test('is served only in the revisions that the options name', async () => {
     const listener = await listen({ service: greeting().service, port: 0, eras: 'modern' });
     onTestFinished(() => listener.close());
     await expect(connect(listener.url, { revision: '2025-11-25' })).rejects.toMatchObject({ name: 'ConnectionError' });
@@ -67,7 +67,7 @@ describe('a service', () => {
   });
 });
 
-test('a service together with callbacks is a mistake', async () => {
+test('a service together with callbacks is refused', async () => {
   expect(() => createHttpHandler({ service: greeting().service, onsession: () => {} })).toThrow(TypeError);
   await expect(listen({ service: greeting().service, onrequest: () => undefined })).rejects.toThrow(
     'Set either service, or onsession and onrequest',

@@ -18,7 +18,7 @@ function setUp(handlers: Handlers, revision: Revision = '2025-11-25') {
   return { ask, onerror };
 }
 
-describe('the capabilities follow from the handlers', () => {
+describe('the client declares capabilities for its handlers', () => {
   const handler = () => ({ action: 'decline' }) as const;
   const sample = () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: '' } }) as const;
   test.each<[Handlers, JsonObject]>([
@@ -36,7 +36,7 @@ describe('the capabilities follow from the handlers', () => {
   });
 });
 
-test('a handler learns which call asks, and the key of the question', async () => {
+test('a handler gets the call that asked, and the key of the question', async () => {
   const onelicit = vi.fn<() => { action: 'decline'; content: { name: string } }>(() => ({
     action: 'decline',
     content: { name: 'x' },
@@ -46,7 +46,7 @@ test('a handler learns which call asks, and the key of the question', async () =
   expect(onelicit).toHaveBeenCalledWith(form, { method: 'tools/call', key: 'who', signal: expect.any(AbortSignal) });
 });
 
-test('URL elicitation is a kind of its own, whose answer has no content', async () => {
+test('URL elicitation has its own handler, and its answer has no content', async () => {
   const url = vi.fn<() => { action: 'accept'; content: { secret: string } }>(() => ({
     action: 'accept',
     content: { secret: 'x' },
@@ -65,9 +65,12 @@ test.each<[Handlers, string, JsonObject, Revision, number]>([
   [{}, 'sampling/createMessage', sampling, '2025-06-18', -32601],
   [{}, 'roots/list', {}, '2024-11-05', -32601],
   [{}, 'custom/question', {}, '2025-11-25', -32601],
-])('with %j, %s %j is refused in %s with %i', async (handlers, method, params, revision, code) => {
-  await expect(setUp(handlers, revision).ask(method, params)).rejects.toMatchObject({ name: 'RpcError', code });
-});
+])(
+  'with the handlers %j, the question %s %j is refused in %s with the error %i',
+  async (handlers, method, params, revision, code) => {
+    await expect(setUp(handlers, revision).ask(method, params)).rejects.toMatchObject({ name: 'RpcError', code });
+  },
+);
 
 test('tools in sampling are refused if the handler does not support them', async () => {
   const onsample = () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: '' } }) as const;
@@ -77,7 +80,7 @@ test('tools in sampling are refused if the handler does not support them', async
   expect(await capable.ask('sampling/createMessage', params)).toMatchObject({ model: 'm' });
 });
 
-test('roots may have dots in their names', async () => {
+test('roots may have a name with a dot', async () => {
   const roots = ['file:///home/ada', 'file:///...', 'file:///a..b/..c/d../%2e', 'file://server/share'].map((uri) => ({
     uri,
   }));
@@ -89,15 +92,15 @@ const used = { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: '
 const result = { type: 'tool_result', toolUseId: '1', content: [] };
 test.each<[string, JsonObject, string]>([
   ['no messages', { maxTokens: 1 }, 'messages must be a list'],
-  ['what is no message', { messages: [said, null], maxTokens: 1 }, 'messages[1] must be an object'],
-  ['no number of tokens', { messages: [said] }, 'maxTokens must be a number'],
-  ['a result that is missing', { messages: [used], maxTokens: 1 }, 'results are missing for the tool uses 1'],
+  ['an invalid message', { messages: [said, null], maxTokens: 1 }, 'messages[1] must be an object'],
+  ['a missing maxTokens', { messages: [said] }, 'maxTokens must be a number'],
+  ['a missing tool result', { messages: [used], maxTokens: 1 }, 'results are missing for the tool uses 1'],
   [
-    'a result beside something else',
+    'a tool result beside other content',
     { messages: [used, { role: 'user', content: [result, said.content] }], maxTokens: 1 },
     'messages[1] must have only the results of 1',
   ],
-])('sampling with %s is refused, and no model asked', async (_, params, why) => {
+])('sampling with %s is refused, and the handler is not called', async (_, params, why) => {
   const onsample = vi.fn<() => never>();
   const { ask } = setUp({ onsample });
   const message = `sampling/createMessage is refused: ${why}`;
@@ -118,13 +121,13 @@ test.each<[string, Handlers]>([
   ['roots/list', { onroots: () => [{ uri: 'file:///home%2f..%2Fetc' }] }],
   ['roots/list', { onroots: () => [{ uri: 'file:///c:\\ada\\..' }] }],
   ['roots/list', { onroots: () => [{ uri: 'file://a b/' }] }],
-])('an answer to %s that is none is an internal error, and reported', async (method, handlers) => {
+])('an invalid answer from the handler of %s is an internal error, and is reported', async (method, handlers) => {
   const { ask, onerror } = setUp(handlers);
   await expect(ask(method, method.startsWith('eli') ? form : sampling)).rejects.toMatchObject({ code: -32603 });
   expect(onerror).toHaveBeenCalledTimes(1);
 });
 
-test('a server does not see what a handler throws, except an RpcError', async () => {
+test('the server gets the error that a handler throws only if it is an RpcError', async () => {
   const failing = setUp({
     onroots: () => {
       throw new Error('token abc123');
@@ -142,7 +145,7 @@ test('a server does not see what a handler throws, except an RpcError', async ()
   expect(refusing.onerror).not.toHaveBeenCalled();
 });
 
-test('a cancelled question waits for nothing, and its handler is notified', async () => {
+test('the response to a cancelled question does not wait for its handler, and the handler is notified', async () => {
   let heard!: (signal: AbortSignal) => void;
   const asked = new Promise<AbortSignal>((resolve) => {
     heard = resolve;

@@ -15,7 +15,7 @@ const fill = (cache: ResultCache, method: string, params: JsonObject, result: Js
   return key;
 };
 
-test('a result is cached for as long as it says, and returned as a copy', () => {
+test('a result is cached for its ttlMs, and is returned as a copy', () => {
   const cache = new ResultCache();
   const key = fill(cache, 'tools/list', {}, { tools: [{ name: 'a' }], ttlMs: 1000 })!;
   const kept = cache.get(key)!;
@@ -27,12 +27,12 @@ test('a result is cached for as long as it says, and returned as a copy', () => 
   expect(cache.get(key)).toBeUndefined();
 });
 
-test.each([[undefined], [0], [-5], ['1000'], [Number.NaN]])('with a ttlMs of %j nothing is kept', (ttlMs) => {
+test.each([[undefined], [0], [-5], ['1000'], [Number.NaN]])('a result with a ttlMs of %j is not cached', (ttlMs) => {
   const cache = new ResultCache();
   expect(cache.get(fill(cache, 'tools/list', {}, { ttlMs })!)).toBeUndefined();
 });
 
-test('no hint is believed for more than a day', () => {
+test('a result is cached for one day at most', () => {
   const cache = new ResultCache();
   const key = fill(cache, 'tools/list', {}, { ttlMs: Number.MAX_SAFE_INTEGER })!;
   vi.advanceTimersByTime(86_400_000);
@@ -52,7 +52,7 @@ test.each<[string, JsonObject]>([
   ['resources/read', { uri: 'a', inputResponses: {} }],
   ['resources/read', { uri: 'a', requestState: 's' }],
   ['resources/read', { uri: 'a', _meta: { 'example.com/tenant': 1 } }],
-])('%s %j is never kept', (method, params) => {
+])('a request %s %j is not cached', (method, params) => {
   expect(new ResultCache().keyOf(method, params)).toBeUndefined();
 });
 
@@ -62,7 +62,7 @@ test('interim results are not cached', () => {
   expect(cache.get(key)).toBeUndefined();
 });
 
-test('a result requested before a change is not cached after it', () => {
+test('a result that was requested before a change is not cached after it', () => {
   const cache = new ResultCache();
   const { generation } = cache;
   cache.changed({ type: 'tools' });
@@ -88,7 +88,7 @@ test('a change removes only the results that it affects', () => {
   expect(cache.get(tools)).toBeUndefined();
 });
 
-test('no more is kept than was allowed, in number and in size: the oldest goes first', () => {
+test('the cache has limits in number and in bytes, and drops the oldest result first', () => {
   const few = new ResultCache({ maxEntries: 2 });
   const keys = ['a', 'b', 'c'].map((uri) => fill(few, 'resources/read', { uri }, { ttlMs: 1000 })!);
   expect(keys.map((key) => few.get(key) !== undefined)).toEqual([false, true, true]);
@@ -146,7 +146,7 @@ describe('a client', () => {
     expect(methods).toHaveLength(3);
   });
 
-  test('starts again if the cursor of a cached page is no longer valid', async () => {
+  test('reads a list again from its start if the cursor of a cached page is no longer valid', async () => {
     let generation = 1;
     const service: Service = async ({ method, params: { cursor } }) => {
       if (method === 'server/discover') return { supportedVersions: [], capabilities: { tools: {} } };

@@ -5,7 +5,7 @@ import { McpServer } from '../server/mcp-server.ts';
 import { connect } from './connect.ts';
 import type { ClientOptions } from './options.ts';
 
-// What a server needs for tasks is loaded with the first, which takes real time.
+// The first task loads what the server needs for tasks, which takes real time.
 beforeAll(async () => {
   const server = new McpServer({ name: 'first', version: '1.0.0' });
   server.tool('first', { task: true }, () => '');
@@ -40,7 +40,7 @@ async function printer(options: ClientOptions = {}) {
   return { client, server, cancelled };
 }
 
-/** Lets time pass until the promise settles. */
+/** Advances the clock until the promise settles. */
 async function inTime<T>(promise: Promise<T>): Promise<T> {
   let settled = false;
   const done = (): void => {
@@ -51,7 +51,7 @@ async function inTime<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-test('a call that becomes a task is one call, questions and all', async () => {
+test('a call that becomes a task still returns its result, and its questions are answered', async () => {
   const onelicit = vi.fn<() => { action: 'accept'; content: { colour: string } }>(() => ({
     action: 'accept',
     content: { colour: 'red' },
@@ -66,7 +66,7 @@ test('a call that becomes a task is one call, questions and all', async () => {
   expect([statuses[0], statuses.at(-1)]).toEqual(['input_required', 'completed']);
 });
 
-test('a detached call does not wait for its task, and another client can', async () => {
+test('a detached call does not wait for its task, but another client can', async () => {
   const { client, server } = await printer({ onelicit: () => ({ action: 'cancel' }) });
   const { task } = await client.callTool('print', {}, { detach: true });
   const other = await connect(server, { onelicit: () => ({ action: 'decline' }) });
@@ -86,14 +86,14 @@ test('cancelling a call that became a task cancels the task', async () => {
   await vi.waitFor(() => expect(cancelled).toHaveBeenCalled());
 });
 
-test('the task is also cancelled if it takes longer than the call may', async () => {
+test('the task is also cancelled if it takes longer than the timeout of the call', async () => {
   const { client, cancelled } = await printer();
   const call = client.callTool('wait', {}, { maxTimeout: 1000 });
   await expect(inTime(call)).rejects.toMatchObject({ name: 'TimeoutError' });
   await vi.waitFor(() => expect(cancelled).toHaveBeenCalled());
 });
 
-test('cancelling a wait on a handle does not cancel the task; cancel does', async () => {
+test('cancelling a wait on a handle does not cancel the task, but cancel does', async () => {
   const { client, cancelled } = await printer();
   const { task } = await client.callTool('wait', {}, { detach: true });
   await expect(inTime(task!.result({ maxTimeout: 500 }))).rejects.toMatchObject({ name: 'TimeoutError' });
@@ -102,7 +102,7 @@ test('cancelling a wait on a handle does not cancel the task; cancel does', asyn
   await expect(inTime(task!.result())).rejects.toMatchObject({ name: 'TaskCancelledError' });
 });
 
-test('without an answer for its question, the call fails and the task is cancelled', async () => {
+test('if a question gets no answer, the call fails and the task is cancelled', async () => {
   const onerror = vi.fn<(error: Error) => void>();
   const { client } = await printer({
     onerror,
@@ -119,7 +119,7 @@ test('with tasks: false, the server does not create tasks', async () => {
   expect(await inTime(client.callTool('print'))).toMatchObject({ content: [{ text: 'cancel undefined' }] });
 });
 
-test('closing the client ends the waiting', async () => {
+test('closing the client ends waiting for a task', async () => {
   const { client } = await printer();
   const call = client.callTool('wait').catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(300);
@@ -127,7 +127,7 @@ test('closing the client ends the waiting', async () => {
   expect(await call).toMatchObject({ message: 'The client was closed' });
 });
 
-describe('a server that is odd', () => {
+describe('a server that behaves oddly', () => {
   const DISCOVERED = { supportedVersions: [], capabilities: {} };
   const made = { resultType: 'task', taskId: 't', status: 'working', pollIntervalMs: 100 };
 
@@ -150,7 +150,7 @@ describe('a server that is odd', () => {
     return { client, polls, updates };
   }
 
-  test('is polled at the interval that it requests, within limits', async () => {
+  test('is polled at the interval that it asks for, within limits', async () => {
     const intervals = [0, 5000, 10_000_000];
     const { client, polls } = await odd((time) =>
       time > 3
@@ -169,7 +169,7 @@ describe('a server that is odd', () => {
     }
   });
 
-  test('gets one answer to a question that it shows again and again', async () => {
+  test('gets one answer to a question, even if it shows the question again', async () => {
     const inputRequests = { a: { method: 'roots/list' } };
     const onroots = vi.fn<() => []>(() => []);
     const { client, updates } = await odd(
@@ -183,14 +183,14 @@ describe('a server that is odd', () => {
   });
 
   test.each<[string, JsonObject, JsonObject]>([
+    ['a protocol error', { status: 'failed', error: { code: -32050, message: 'no' } }, { code: -32050, message: 'no' }],
     [
-      'an error of the protocol',
-      { status: 'failed', error: { code: -32050, message: 'no' } },
-      { code: -32050, message: 'no' },
+      'a failure without an error',
+      { status: 'failed', statusMessage: 'jam' },
+      { message: 'The task failed without an error: jam' },
     ],
-    ['no error', { status: 'failed', statusMessage: 'jam' }, { message: 'The task failed without an error: jam' }],
-    ['no result', { status: 'completed' }, { name: 'InvalidResultError' }],
-    ['no status', {}, { name: 'InvalidResultError' }],
+    ['a completion without a result', { status: 'completed' }, { name: 'InvalidResultError' }],
+    ['a missing status', {}, { name: 'InvalidResultError' }],
     [
       'a cancellation',
       { status: 'cancelled', statusMessage: 'by hand' },
@@ -201,18 +201,18 @@ describe('a server that is odd', () => {
       { status: 'input_required', inputRequests: { a: {} } },
       { name: 'InvalidResultError' },
     ],
-  ])('and ends with %s fails the call', async (_, task, error) => {
+  ])('makes a call fail if its task ends with %s', async (_, task, error) => {
     const { client } = await odd(() => task);
     await expect(inTime(client.callTool('a'))).rejects.toMatchObject(error);
   });
 
-  test('and makes a task without an id fails the call', async () => {
+  test('makes a call fail if its task has no id', async () => {
     const { client } = await odd(() => ({}), { task: { resultType: 'task' } });
     await expect(client.callTool('a')).rejects.toThrow('without an id');
   });
 });
 
-/** A task that waits for one answer; `take` says whether an update of it is taken. */
+/** A task that waits for one answer. `take` says whether the server accepts an update. */
 async function asking(take: () => boolean, options: ClientOptions) {
   let answered = false;
   const form = { message: 'Which?', requestedSchema: { type: 'object', properties: {} } };
@@ -239,7 +239,7 @@ async function asking(take: () => boolean, options: ClientOptions) {
   return task!;
 }
 
-test('a question that nobody answered is asked again of the next waiter', async () => {
+test('the next waiter is asked a question that nobody answered', async () => {
   const onelicit = vi
     .fn<() => Promise<{ action: 'decline' }>>()
     .mockImplementationOnce(() => new Promise(() => {}))
@@ -250,7 +250,7 @@ test('a question that nobody answered is asked again of the next waiter', async 
   expect(onelicit).toHaveBeenCalledTimes(2);
 });
 
-test('a question whose answer was rejected is asked again of the next waiter', async () => {
+test('the next waiter is asked a question whose answer was rejected', async () => {
   const onelicit = vi.fn<() => { action: 'decline' }>(() => ({ action: 'decline' }));
   const take = vi.fn<() => boolean>(() => true).mockReturnValueOnce(false);
   const task = await asking(take, { onelicit });
@@ -259,7 +259,7 @@ test('a question whose answer was rejected is asked again of the next waiter', a
   expect([onelicit.mock.calls.length, take.mock.calls.length]).toEqual([2, 2]);
 });
 
-test('the status of another task is refused', async () => {
+test('a status with another task id is refused', async () => {
   const { client } = await printer();
   const { task } = await client.callTool('wait', {}, { detach: true });
   client.use((next) => async (exchange) => {

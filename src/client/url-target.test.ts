@@ -30,7 +30,7 @@ describe('a URL with a transport', () => {
     expect(asked).not.toContain('GET /sse');
   });
 
-  test('stores nothing for a URL whose transport is detected', async () => {
+  test('stores no era for a URL whose transport is given', async () => {
     const { sseUrl } = await recordedHttp();
     const eraCache = memoryEraCache();
     await textFrom({ url: sseUrl, transport: 'sse' }, { eraCache });

@@ -3,7 +3,7 @@ import { BaseExchange, abortReason, isAborted, offAbort, onAbort } from './base-
 import { derive } from './derive.ts';
 import type { Exchange } from './exchange.ts';
 
-test('notes are made when they are first wanted', () => {
+test('notes are created when they are first used', () => {
   class Noting extends BaseExchange {}
   const exchange = new Noting();
   expect(exchange.noted).toBeUndefined();
@@ -27,9 +27,9 @@ class Request extends BaseExchange implements Exchange {
   }
 }
 
-/** An exchange as it came, and one that middleware has made of it. */
+/** An exchange itself, and one that middleware derived from it. */
 const shapes: [string, (exchange: Request) => Exchange][] = [
-  ['of its own', (exchange) => exchange],
+  ['that is not derived', (exchange) => exchange],
   ['derived', (exchange) => derive(exchange, {})],
 ];
 
@@ -60,7 +60,7 @@ test.each(shapes)('a removed listener of an exchange %s is not notified', (_, sh
   expect(heard).toEqual(['second']);
 });
 
-test('a settled exchange notifies nobody, and counts as cancelled if its signal was never used', () => {
+test('a settled exchange notifies nobody, and is aborted if its signal is first read afterwards', () => {
   const request = new Request();
   onAbort(request, () => expect.fail('called back'));
   request.settle(new Error('answered'));

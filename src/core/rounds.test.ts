@@ -11,12 +11,12 @@ const asks = (inputRequests: JsonObject, requestState?: string): JsonObject => (
   ...(requestState === undefined ? {} : { requestState }),
 });
 
-/** A service whose questions are asked on the exchange that it is called with. */
+/** A service whose questions go to the caller of the exchange. */
 function withRounds(service: Service, options?: RoundsOptions): Service {
   return async (exchange) => completeRounds(service, exchange, await service(exchange), options);
 }
 
-/** A service that answers each time with the next of `results`, and what it was called with. */
+/** A service that returns each of `results` in turn, and records its exchanges. */
 function replies(...results: JsonObject[]): { service: Service; calls: Exchange[] } {
   const calls: Exchange[] = [];
   const service = withRounds((exchange) => {
@@ -26,7 +26,7 @@ function replies(...results: JsonObject[]): { service: Service; calls: Exchange[
   return { service, calls };
 }
 
-test('a complete result passes untouched', async () => {
+test('a complete result is passed on unchanged', async () => {
   const result = { content: [] };
   const exchange = new TestExchange('tools/call');
   expect(await replies(result).service(exchange)).toBe(result);
@@ -43,7 +43,7 @@ test('questions are asked and the request is repeated with the answers and the s
   expect(calls.map(({ params }) => params)).toEqual([
     { name: 't' },
     { name: 't', inputResponses: { a: { said: 'A' }, b: { said: 'B' } }, requestState: 's1' },
-    // The last result carried no state, so none is sent.
+    // The last result had no state, so none is sent.
     { name: 't', inputResponses: { c: { said: 'C' } } },
   ]);
 });
@@ -87,7 +87,7 @@ test('the exchange of a later round notifies and asks like the first', async () 
   expect(exchange.notified).toEqual([{ method: 'notifications/message', params: { data: 1 } }]);
 });
 
-test('one that never has enough fails', async () => {
+test('a service that never stops asking fails', async () => {
   const service = withRounds(() => Promise.resolve(asks({ a: form('A') })), { maxRounds: 3 });
   const exchange = new TestExchange('tools/call', {}, { onask: () => ({}) });
   await expect(service(exchange)).rejects.toMatchObject({ code: -32603, message: expect.stringContaining('3 times') });
@@ -113,7 +113,7 @@ test.each([null, 5, {}, { method: 5 }])('%j is not a valid input request', async
   expect(exchange.asked).toEqual([]);
 });
 
-test('a result with too many questions asks none of them', async () => {
+test('a result with too many questions fails before any is asked', async () => {
   const many = (count: number): JsonObject =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`q${n}`, form(String(n))]));
   const exchange = new TestExchange('tools/call', {}, { onask: () => ({}) });

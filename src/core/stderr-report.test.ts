@@ -4,7 +4,7 @@ import { stderrReport } from './stderr-report.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('of many errors 20 are written in 10 seconds, and then how many more there were', () => {
+test('of many errors 20 are written in 10 seconds, followed by the number of the others', () => {
   const write = vi.fn<(text: string) => void>();
   const report = stderrReport(write);
   const errors = Array.from({ length: 200_000 }, (_, n) => new Error(String(n)));
@@ -27,7 +27,7 @@ test('a few errors are written unchanged', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('characters that control a terminal are shown, in an error and in its causes', () => {
+test('control characters are made visible, in an error and in its causes', () => {
   const write = vi.fn<(text: string) => void>();
   stderrReport(write)(new Error('red: \u001b[31m', { cause: new Error('title: \u001b]0;x\u0007') }));
   expect(write).toHaveBeenCalledWith(

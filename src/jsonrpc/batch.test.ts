@@ -7,20 +7,20 @@ test('a batch is split into its messages', () => {
   const { messages, requests, errors } = openBatch(elements);
   expect(messages).toEqual([elements[0], elements[1], elements[3]]);
   expect(requests).toEqual([1, '1']);
-  // Neither carries an id: the second would be taken for the answer to the first request 1.
+  // Neither has an id: the second would be taken for the response to the first request 1.
   expect(errors).toEqual([
     { jsonrpc: '2.0', error: { code: -32600, message: 'Invalid request: a message must be a JSON object' } },
     { jsonrpc: '2.0', error: { code: -32600, message: 'Invalid request: id 1 occurs twice in one batch' } },
   ]);
 });
 
-test('an empty batch and one that is too large are refused', () => {
+test('an empty batch and one with too many messages are refused', () => {
   expect(() => openBatch([])).toThrow('must not be empty');
   expect(() => openBatch([1, 2, 3], 2)).toThrow('at most 2');
   expect(openBatch([1, 2], 2).errors).toHaveLength(2);
 });
 
-test('an error in this package is not blamed on the batch', () => {
+test('an error in this package is not reported as an invalid batch', () => {
   const broken = Object.defineProperty({}, 'id', {
     get: () => {
       throw new RangeError('broken');
@@ -29,7 +29,7 @@ test('an error in this package is not blamed on the batch', () => {
   expect(() => openBatch([broken])).toThrow(RangeError);
 });
 
-test('an invalid message is delivered only if a request waits for it as a response', () => {
+test('an invalid message is delivered only as the response to a waiting request', () => {
   const { messages, errors } = openBatch([
     { jsonrpc: '2.0', id: 'a' },
     { jsonrpc: '2.0', result: {} },
@@ -38,7 +38,7 @@ test('an invalid message is delivered only if a request waits for it as a respon
   expect(errors).toMatchObject([{ id: 'a' }, { error: { message: expect.stringContaining('Invalid response') } }]);
 });
 
-test('responses are held back until the last of their batch', () => {
+test('responses wait for the last response of their batch', () => {
   const answers = new BatchAnswers();
   answers.add(openBatch([request(1, 'a'), request(2, 'b')]));
   answers.add(openBatch([request(3, 'c')]));
@@ -49,20 +49,20 @@ test('responses are held back until the last of their batch', () => {
   expect(answers.take(resultResponse(1, {}))).toEqual([resultResponse(2, {}), resultResponse(1, {})]);
 });
 
-test('errors are answered together with the responses of their batch, and do not delay others', () => {
+test('errors are sent with the responses of their batch, and do not delay other batches', () => {
   const answers = new BatchAnswers();
   const batch = openBatch([request(1, 'a'), 5]);
   answers.add(batch);
-  // A request of this side's own may have the same id, and an error without an id answers none.
+  // A request from this side may have the same id, and an error without an id answers no request.
   for (const other of [request(1, 'own'), errorResponse(undefined, { code: -32700, message: 'Parse error' })]) {
     expect(answers.take(other)).toBe(other);
   }
   expect(answers.take(resultResponse(1, {}))).toEqual([...batch.errors, resultResponse(1, {})]);
-  // The id may be used again, alone.
+  // The id may be used again, outside of the batch.
   expect(answers.take(resultResponse(1, {}))).toEqual(resultResponse(1, {}));
 });
 
-test('a cancelled request is left out, and completes its batch', () => {
+test('a cancelled request gets no response, and no longer delays its batch', () => {
   const answers = new BatchAnswers();
   answers.add(openBatch([request(1, 'a'), request(2, 'b')]));
   expect(answers.take(resultResponse(1, {}))).toBeUndefined();
@@ -72,7 +72,7 @@ test('a cancelled request is left out, and completes its batch', () => {
   expect(answers.abandon(3)).toBeUndefined();
 });
 
-test('a malformed response in a batch fails its request, and is answered without its id', () => {
+test('a malformed response in a batch fails its request, and its error has no id', () => {
   const { messages, errors } = openBatch([{ jsonrpc: '2.0', id: 1, result: 5 }]);
   const error = { code: -32600, message: expect.stringContaining('Invalid response') };
   expect(messages).toEqual([{ jsonrpc: '2.0', id: 1, error }]);

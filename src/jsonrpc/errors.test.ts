@@ -38,7 +38,7 @@ test.each([
 test.each([
   ['no prototype', Object.create(null)],
   [
-    'no words',
+    'a toString that throws',
     {
       toString() {
         throw new Error('none');

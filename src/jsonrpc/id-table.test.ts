@@ -10,8 +10,8 @@ test('holds any number of ids', () => {
   expect(table.values()).toHaveLength(200_000);
 });
 
-test('behaves like a map, with any ids in any order', () => {
-  // Ids that share places, far from each other and of both kinds.
+test('behaves like a map, with ids of any kind and in any order', () => {
+  // Ids with the same hash, of both kinds and far apart.
   const ids = [0, 1, 2, 64, 65, 128, 2 ** 32, 2 ** 53 - 1, -1, '0', '1', 'a'];
   const step = fc.tuple(fc.constantFrom('set', 'delete', 'clear'), fc.constantFrom(...ids), fc.nat());
   fc.assert(
@@ -41,7 +41,7 @@ test('behaves like a map, with any ids in any order', () => {
   );
 });
 
-test('lists ids in flight in the order of insertion, with a slow one among many', () => {
+test('lists ids in flight in the order of insertion, even with one slow request among many', () => {
   const table = new IdTable<number, string>();
   for (let id = 1; id <= 1000; id += 1) {
     table.set(id, `call ${id}`);
@@ -68,7 +68,7 @@ test('finds nothing for the same id in another type', () => {
   expect([table.get(5), table.get('5'), table.get(undefined)]).toEqual(['number', 'string', undefined]);
 });
 
-test('does not keep a deleted entry', async () => {
+test('does not keep a deleted entry in memory', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   const table = new IdTable<number, object>();

@@ -11,21 +11,24 @@ function failure(run: () => unknown): InvalidMessage {
   throw new Error('nothing was thrown');
 }
 
-describe('parsing', () => {
-  test('text and bytes', () => {
+describe('parsing a message', () => {
+  test('accepts text and bytes', () => {
     expect(parseJson('{"a":"ü"}')).toEqual({ a: 'ü' });
     expect(parseJson(Buffer.from('{"a":"ü"}'))).toEqual({ a: 'ü' });
     expect(parseJson(new TextEncoder().encode('x["ü"]').subarray(1))).toEqual(['ü']);
   });
 
-  test.each(['', '{', 'undefined', "{'a':1}", '\ufeff{}', '{"a":1}{', 'NaN'])('%j is a parse error', (text) => {
-    const error = failure(() => parseJson(text));
-    expect(error).toMatchObject({ code: -32700, id: undefined, failure: undefined, cause: expect.any(SyntaxError) });
-    expect(error.message).toBe(`Parse error: not valid JSON (${(error.cause as Error).message})`);
-  });
+  test.each(['', '{', 'undefined', "{'a':1}", '\ufeff{}', '{"a":1}{', 'NaN'])(
+    'fails with a parse error for %j',
+    (text) => {
+      const error = failure(() => parseJson(text));
+      expect(error).toMatchObject({ code: -32700, id: undefined, failure: undefined, cause: expect.any(SyntaxError) });
+      expect(error.message).toBe(`Parse error: not valid JSON (${(error.cause as Error).message})`);
+    },
+  );
 
   test.each([[[0x22, 0xff, 0x22]], [[0x22, 0xc3, 0x22]], [[0x22, 0xed, 0xa0, 0x80, 0x22]]])(
-    'bytes %j are not UTF-8',
+    'refuses the bytes %j, which are not UTF-8',
     (bytes) => {
       const error = failure(() => parseJson(new Uint8Array(bytes)));
       expect(error).toMatchObject({ code: -32700, message: 'Parse error: not valid UTF-8' });
@@ -35,7 +38,7 @@ describe('parsing', () => {
   const nested = (depth: number, inner = ''): string => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
   const tooDeep = 'a message may not be nested deeper than 1000 values';
 
-  test('a message nested 1000 levels deep is read, however many brackets its strings contain', () => {
+  test('accepts 1,000 levels, however many brackets the strings contain', () => {
     expect(parseJson(nested(1000))).toEqual(JSON.parse(nested(1000)));
     const text = JSON.stringify({ text: `${'['.repeat(5000)}\\"\\\\`, more: '\\' });
     expect(parseJson(text)).toEqual(JSON.parse(text));
@@ -43,7 +46,7 @@ describe('parsing', () => {
     expect(parseJson(wide)).toEqual(JSON.parse(wide));
   });
 
-  test('a message nested deeper is refused with its id', () => {
+  test('refuses more levels with an error that has the id', () => {
     const deep = nested(40_000, '"]"');
     expect(failure(() => parseJson(deep))).toMatchObject({ code: -32600, id: undefined });
     const request = `{"jsonrpc":"2.0","id":7,"method":"a","params":{"a":${deep},"b":[${deep},1]}}`;
@@ -64,7 +67,7 @@ describe('a message of very many keys and values', () => {
   const many = `[${'{},'.repeat(200_000)}${' '.repeat(500_000)}{}]`;
   const tooMany = 'a message may not hold more than 200000 keys and values';
 
-  test('is refused under its id, without being parsed', () => {
+  test('is refused with an error that has its id, without being parsed', () => {
     const request = `{"jsonrpc":"2.0","id":7,"method":"a","params":{"a":${many}}}`;
     expect(failure(() => parseJson(request))).toMatchObject({
       code: -32600,
@@ -76,7 +79,7 @@ describe('a message of very many keys and values', () => {
   });
 
   test.each([many, `{"a":{}${',"a":{}'.repeat(100_000)},"id":7,"method":"a"}`])(
-    'is refused without an id if there is none near its start: %#',
+    'is refused with an error without an id if the id is not near its start: %#',
     (text) => {
       const error = failure(() => parseJson(text));
       expect(error).toMatchObject({ code: -32600, id: undefined, message: `Invalid request: ${tooMany}` });
@@ -115,7 +118,7 @@ describe('what counts as a message', () => {
     expect(checkMessage(message)).toBe(message);
   });
 
-  test('an error response with a null id is one without', () => {
+  test('an error response with a null id becomes one without an id', () => {
     const error = { code: -32700, message: 'Parse error' };
     expect(checkMessage({ jsonrpc: '2.0', id: null, error })).toEqual({ jsonrpc: '2.0', error });
   });
@@ -143,7 +146,7 @@ describe('what counts as a message', () => {
     [{ jsonrpc: '2.0', id: 1, method: 'x', params: [] }, 1, '"params" must be an object'],
     [{ jsonrpc: '2.0', id: 1, method: 'x', params: null }, 1, '"params" must be an object'],
     [{ jsonrpc: '2.0', id: 'a' }, 'a', kind],
-  ])('%j is invalid, and answered under id %j', (value, under, why) => {
+  ])('%j is invalid, and the error response has the id %j', (value, under, why) => {
     const error = failure(() => checkMessage(value));
     expect(error).not.toBeInstanceOf(InvalidResponse);
     expect(error).toMatchObject({ code: -32600, id: under, message: `Invalid request: ${why}` });
@@ -187,10 +190,10 @@ describe('what counts as a message', () => {
     [{ jsonrpc: '2.0', id: null, error: 'text' }, undefined, id],
     [{ jsonrpc: '2.0', id: {}, error: { code: 1, message: '' } }, undefined, id],
     [{ id: 'a', result: {} }, 'a', '"jsonrpc" must be "2.0"'],
-  ])('%j is no response, and fails what waits under id %j', (value, under, why) => {
+  ])('%j is an invalid response, and fails the pending request with id %j', (value, under, why) => {
     const error = failure(() => checkMessage(value));
     expect(error).toBeInstanceOf(InvalidResponse);
-    // Under the id an answer would be taken for that to a request of the peer's own.
+    // An error response with this id would look like the response to a request of the peer.
     expect(error).toMatchObject({ code: -32600, id: undefined, message: `Invalid response: ${why}` });
     const failed = { jsonrpc: '2.0', id: under, error: { code: -32600, message: error.message } };
     expect(error.failure).toEqual(under === undefined ? undefined : failed);

@@ -47,7 +47,7 @@ test('a response settles the request of its id', async () => {
   expect(pending.size).toBe(0);
 });
 
-test('a response that is late, repeated, or has a wrong id or none, settles nothing', async () => {
+test('a response that is late or repeated, or has a wrong id or none, settles nothing', async () => {
   const { pending, open } = setUp();
   const { id, result } = open();
   expect(pending.settle(resultResponse(String(id), {}))).toBe(false);
@@ -57,7 +57,7 @@ test('a response that is late, repeated, or has a wrong id or none, settles noth
   await result;
 });
 
-test('a request times out, and the peer must be notified', async () => {
+test('a request times out, and the caller must cancel it at the peer', async () => {
   const { pending, expired, open } = setUp();
   const { id, result } = open({ timeout: 1000, maxTimeout: 0 });
   result.catch(() => {});
@@ -84,7 +84,7 @@ test('progress extends the timeout, but not beyond the maximum', async () => {
   pending.extend(id);
 });
 
-test('a time too long for a timer is no limit', async () => {
+test('a time that is too long for a timer means no limit', async () => {
   const { pending, expired, open } = setUp();
   const { id, result } = open({ timeout: 2 ** 31, maxTimeout: Infinity });
   vi.advanceTimersByTime(10_000);
@@ -103,7 +103,7 @@ test('closing fails pending and later requests', async () => {
   expect(sent).toHaveLength(1);
 });
 
-test('giving up rejects once', async () => {
+test('cancelling rejects once', async () => {
   const { pending, open } = setUp();
   const { id, result } = open();
   expect(pending.cancel(id, new Error('enough'))).toBe(true);

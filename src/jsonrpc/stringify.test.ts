@@ -12,7 +12,7 @@ test('a message is written as JSON', () => {
   }
 });
 
-test('a constant result is written once, under any id', () => {
+test('a constant result is serialized once, and reused for any id', () => {
   let read = 0;
   const result = constant({
     get tools() {
@@ -37,7 +37,7 @@ test('a constant cannot be changed', () => {
   expect(() => (result.a = 2)).toThrow(TypeError);
 });
 
-test('a large constant is joined from bytes', () => {
+test('a large constant is copied as bytes', () => {
   const result = constant({ text: 'é'.repeat(5000) });
   const message = resultResponse('"x"', result);
   const parts = encode(message);

@@ -14,11 +14,11 @@ test.each([
   expect(weightOf(value)).toBeLessThan(weight * 1.25);
 });
 
-test('an empty object weighs its size in memory, not its two characters', () => {
+test('an empty object counts as its size in memory, not as two characters', () => {
   expect(weightOf(Array.from({ length: 1000 }, () => ({})))).toBeGreaterThan(64_000);
 });
 
-test('a value may be nested however deep', () => {
+test('a value may have any number of levels', () => {
   let deep: object = {};
   for (let n = 0; n < 100_000; n += 1) deep = { deep };
   expect(weightOf(deep)).toBeGreaterThan(6_400_000);

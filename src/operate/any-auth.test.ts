@@ -20,21 +20,24 @@ function shows(credential: string, path = '/mcp'): HttpCall {
   return { path, header: () => credential } as Partial<HttpCall> as HttpCall;
 }
 
-describe('several authenticators in one', () => {
+describe('several authenticators combined', () => {
   const both = anyAuth(authenticator('one'), authenticator('two'));
   const request = { jsonrpc: '2.0', id: 1, method: 'tools/list' } as const;
 
-  test.each(['one', 'two'])('accept callers that %s accepts, which also decides what they may do', async (name) => {
-    const auth = (await both.authenticate(shows(name))) as AuthInfo;
-    expect(auth.principal).toBe(name);
-    expect(both.authorize(auth, request, [])?.message).toBe(`${name} says no`);
-  });
+  test.each(['one', 'two'])(
+    'accept callers that the authenticator %s accepts, which also decides about their scopes',
+    async (name) => {
+      const auth = (await both.authenticate(shows(name))) as AuthInfo;
+      expect(auth.principal).toBe(name);
+      expect(both.authorize(auth, request, [])?.message).toBe(`${name} says no`);
+    },
+  );
 
-  test('refuse others like the last of them', async () => {
+  test('refuse other callers as the last authenticator does', async () => {
     expect(await both.authenticate(shows('three'))).toMatchObject({ status: 401, message: 'not two' });
   });
 
-  test('refuse a credential in the header of one like that one', async () => {
+  test('refuse a credential as the authenticator of its header does', async () => {
     const header = (name: string): string | undefined => (name === 'x-one' ? 'wrong' : undefined);
     const call = { path: '/mcp', header } as Partial<HttpCall> as HttpCall;
     expect(await both.authenticate(call)).toMatchObject({ status: 401, message: 'not one' });
@@ -45,7 +48,7 @@ describe('several authenticators in one', () => {
     expect(await scoped.authenticate(shows('three'))).toMatchObject({ status: 403, message: 'not one' });
   });
 
-  test('have the documents and the headers of all', () => {
+  test('serve the metadata and read the headers of all', () => {
     expect(both.metadata(shows('', '/one'))).toEqual({ name: 'one' });
     expect(both.metadata(shows('', '/two'))).toEqual({ name: 'two' });
     expect(both.metadata(shows('', '/three'))).toBeUndefined();
@@ -53,7 +56,7 @@ describe('several authenticators in one', () => {
   });
 });
 
-test('one authenticator is itself, and none is a mistake', () => {
+test('a single authenticator is returned unchanged, and none is an error', () => {
   const only = authenticator('one');
   expect(anyAuth(only)).toBe(only);
   expect(() => anyAuth()).toThrow('at least one authenticator');

@@ -14,7 +14,7 @@ async function logging(options: LogOptions = {}) {
 const session = { id: 'session-1', signal: new AbortController().signal };
 
 describe('a log of requests', () => {
-  test('writes one JSON object for each call, with all important facts', async () => {
+  test('writes one JSON object for each request, with all important facts', async () => {
     const { log, lines } = await logging({ format: 'json', level: 'debug' });
     const { service } = scripted({
       'tools/call': () => ({ content: [] }),
@@ -53,7 +53,7 @@ describe('a log of requests', () => {
     expect(call.request).not.toBe(prompt.request);
   });
 
-  test('has no argument, no result, no words of an error', async () => {
+  test('contains no arguments, no results and no error messages', async () => {
     for (const format of ['json', 'plain'] as const) {
       const { log, lines } = await logging({ format, level: 'debug' });
       const { service } = scripted({

@@ -14,7 +14,7 @@ function served(service: Service, stderr = false): Promise<unknown> {
   return compose(service, cleanErrors({ scrub, stderr }))({} as Exchange);
 }
 
-test('an error keeps its code, and no secret in its message or its data', async () => {
+test('an error keeps its code, and loses secrets in its message and its data', async () => {
   const data = { [SECRET]: [`a ${SECRET}`, 7, null], url: 'https://login.example/?state=x' };
   const failing = (): never => {
     throw new RpcError(-32_042, `no ${SECRET}, Bearer abcdefghij`, { data });
@@ -26,7 +26,7 @@ test('an error keeps its code, and no secret in its message or its data', async 
   });
 });
 
-test('a refusal stays one, so that its HTTP status does', async () => {
+test('a refusal is still a refusal, and keeps its HTTP status', async () => {
   const failing = (): never => {
     throw Refusal.header(`Mcp-Param-Key is ${SECRET}`);
   };
@@ -40,12 +40,12 @@ test('an error without a secret stays unchanged', async () => {
   await expect(served(() => Promise.reject(error))).rejects.toBe(error);
 });
 
-test('a secret may be only in the data', async () => {
+test('a secret is removed even if it is only in the data', async () => {
   const error = new RpcError(-32_000, 'no', { data: { a: SECRET } });
   await expect(served(() => Promise.reject(error))).rejects.toMatchObject({ message: 'no', data: { a: '[redacted]' } });
 });
 
-test('a secret that is cut may end a text in the data', async () => {
+test('a truncated secret is removed from the end of a text in the data', async () => {
   const error = new RpcError(-32_000, 'no', { data: { a: [`key=${SECRET.slice(0, 12)}`, 'more'] } });
   await expect(served(() => Promise.reject(error))).rejects.toMatchObject({ data: { a: ['key=[redacted]', 'more'] } });
 });
@@ -62,7 +62,7 @@ test('a large tool error costs little, even if there are many secrets', async ()
   expect(result).toMatchObject({ content: texts, structuredContent: { key: '[redacted]' } });
 });
 
-test('a tool error is cleaned, and a successful result is not', async () => {
+test('a tool error is cleaned, but a successful result is not', async () => {
   const content = [{ type: 'text', text: SECRET }];
   const structuredContent = { why: SECRET };
   expect(await served(async () => ({ content, structuredContent, isError: true }))).toEqual({
@@ -73,7 +73,7 @@ test('a tool error is cleaned, and a successful result is not', async () => {
   expect(await served(async () => ({ content }))).toEqual({ content });
 });
 
-test('a process’s stderr is shown only to its owner, and without secrets', async () => {
+test('the stderr of a process is shown only to its owner, and without secrets', async () => {
   const stderr = `first\nlast ${SECRET}`;
   const cause = Object.assign(new Error(`node exited with code 3: last ${SECRET}`), {
     name: 'ChildEnded',
@@ -89,7 +89,7 @@ test('a process’s stderr is shown only to its owner, and without secrets', asy
   );
 });
 
-test('of a process that wrote nothing to stderr the whole message is shown', async () => {
+test('the complete message is shown if a process wrote nothing to stderr', async () => {
   const message = 'node exited with code 3';
   const cause = Object.assign(new Error(message), { name: 'ChildEnded', summary: message, stderr: '' });
   const error = new RpcError(-32_000, `Connection closed:\n${message}`, { cause });

@@ -13,8 +13,8 @@ function looker(health: Health): (path: string, method?: string) => Promise<{ st
   };
 }
 
-describe('health', () => {
-  test('is ready until it drains, and alive all the time', async () => {
+describe('the health page', () => {
+  test('is ready until the server drains, and alive all the time', async () => {
     const health = createHealth({ upstream: () => undefined });
     const look = looker(health);
     expect(await look('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
@@ -28,7 +28,7 @@ describe('health', () => {
     expect((await look('/healthz', 'POST')).status).toBe(405);
   });
 
-  test('says by name which check fails, and no more than a word for it', async () => {
+  test('names the check that fails, with one word about the reason', async () => {
     let problem: string | undefined = 'unreachable';
     const health = createHealth({
       upstream: () => problem,
@@ -55,6 +55,6 @@ describe('health', () => {
   });
 });
 
-test('a path of a page begins with a slash', () => {
+test('the path of a page must begin with a slash', () => {
   expect(() => pagesAt({ metrics: { answer: () => {} } })).toThrow('must begin with a slash');
 });

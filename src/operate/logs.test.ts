@@ -49,7 +49,7 @@ describe('a log', () => {
     expect(JSON.parse(json.lines.join(''))).toMatchObject({ msg: 'please log in', address: address.href });
   });
 
-  test('keeps secrets that it hears of later', async () => {
+  test('removes secrets that are added later', async () => {
     const { log, lines } = await logging({ secrets: ['s3cret-first'] });
     log.hide('server', ['s3cret-later']);
     log.write('info', 'keys', { first: 's3cret-first', later: 's3cret-later' });
@@ -67,7 +67,7 @@ describe('a log', () => {
     expect(log.scrub('s3cret-other')).toBe('[redacted]');
   });
 
-  test('cleans long texts in no time, and cuts them', async () => {
+  test('cleans and shortens long texts quickly', async () => {
     const { log, lines } = await logging({ secrets: ['s3cret-known'] });
     const before = performance.now();
     for (const odd of ['a.', 'bearer ', 'a://', 'x://?', '@', ' ']) log.write('info', odd.repeat(1_000_000));

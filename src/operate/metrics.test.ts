@@ -7,7 +7,7 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { pagesAt } from './page.ts';
 
-/** The samples of a page by their names with labels, as Prometheus reads them. */
+/** The samples of a metrics page, by name with labels, as Prometheus parses them. */
 async function samples(metrics: Metrics): Promise<Record<string, number>> {
   const found: Record<string, number> = {};
   for (const line of (await metrics.text()).split('\n')) {
@@ -26,7 +26,7 @@ function failing(code: number): () => never {
 }
 
 describe('the metrics', () => {
-  test('count requests by server, method and how they ended', async () => {
+  test('count requests by server, method and outcome', async () => {
     const metrics = await createMetrics({ process: false });
     const { service } = scripted({
       'tools/call': ({ params }) => (params['name'] === 'bad' ? { content: [], isError: true } : { content: [] }),
@@ -77,7 +77,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('know a limited number of tools of a server by name', async () => {
+  test('have a limited number of tool names for each server', async () => {
     const metrics = await createMetrics({ process: false, maxTools: 2 });
     const tools = ['a', 'b', 'c'].map((name) => ({ name }));
     const { service } = scripted({ 'tools/list': () => ({ tools }), 'tools/call': () => ({ content: [] }) });
@@ -90,7 +90,7 @@ describe('the metrics', () => {
     });
   });
 
-  test('show what is in progress and what was cancelled', async () => {
+  test('show requests in progress and cancelled requests', async () => {
     const metrics = await createMetrics({ process: false });
     const answer = deferred<object>();
     const { service } = scripted({
@@ -118,7 +118,7 @@ describe('the metrics', () => {
       'everwire_subscriptions{server="shop"}': 0,
       'everwire_calls_total{server="shop",method="tools/call",outcome="cancelled"}': 1,
     });
-    // However long a subscription lasts, that says nothing of how fast the server is.
+    // The duration of a subscription says nothing about the speed of the server.
     expect(after).not.toHaveProperty([
       'everwire_call_duration_seconds_count{server="shop",method="subscriptions/listen"}',
     ]);
@@ -131,7 +131,7 @@ describe('the metrics', () => {
     expect(await metrics.text()).not.toContain('everwire_calls_total{');
   });
 
-  test('gauges are read when the page is requested', async () => {
+  test('have gauges that are read when the page is requested', async () => {
     const metrics = await createMetrics({ process: false });
     let sessions = 3;
     let restarts: Record<string, number> = { one: 1, two: 0 };
@@ -147,13 +147,13 @@ describe('the metrics', () => {
     expect(rest).toMatchObject({ everwire_sessions: 1, 'everwire_restarts_total{server="one"}': 2 });
   });
 
-  test('of the process are among them', async () => {
+  test('include those of the process', async () => {
     const metrics = await createMetrics();
     expect((await samples(metrics))['process_resident_memory_bytes']).toBeGreaterThan(1e6);
   });
 });
 
-test('the page serves them, only to authenticated callers if so configured', async () => {
+test('the page serves metrics, only to authenticated callers if so configured', async () => {
   const metrics = await createMetrics({ process: false });
   const auth = {
     authenticate: () => ({ status: 401 as const, message: 'no', headers: {} }),

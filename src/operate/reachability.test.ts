@@ -12,7 +12,7 @@ const gone = (): never => {
 };
 
 describe('a server', () => {
-  test('is reachable until a request finds no connection and a probe finds none either', async () => {
+  test('is reachable until a request finds no connection and a probe fails too', async () => {
     const probe = vi.fn<() => Promise<void>>(() => Promise.reject(new Error('gone')));
     const { middleware, check } = reachability({ probe });
     const { service } = scripted({ call: gone });
@@ -23,7 +23,7 @@ describe('a server', () => {
     expect(probe).toHaveBeenCalledOnce();
   });
 
-  test('that says −32000 itself, and answers the probe, stays reachable', async () => {
+  test('that sends −32000 itself, and answers the probe, stays reachable', async () => {
     const { middleware, check } = reachability({ probe: () => Promise.resolve() });
     const { service } = scripted({ call: gone });
     await expect(middleware(service)(new TestExchange('call'))).rejects.toThrow('closed');
@@ -31,7 +31,7 @@ describe('a server', () => {
     expect(check()).toBeUndefined();
   });
 
-  test('cached answers of a bridge do not make it reachable again', async () => {
+  test('does not become reachable again by cached responses of a bridge', async () => {
     const { middleware, check } = reachability({ probe: () => Promise.reject(new Error('gone')) });
     const { service } = scripted({ call: gone });
     await expect(middleware(service)(new TestExchange('call'))).rejects.toThrow('closed');
@@ -79,7 +79,7 @@ describe('a server', () => {
   });
 });
 
-test('several are reachable if one is', async () => {
+test('several servers are reachable if one of them is', async () => {
   const { service } = scripted({ call: gone });
   const servers = [1, 2].map(() => reachability({ probe: () => Promise.reject(new Error('gone')) }));
   const check = anyReachable(() => servers);

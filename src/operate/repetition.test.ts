@@ -9,7 +9,7 @@ function writing() {
   return { lines, write: unrepeated((line) => void lines.push(line)) };
 }
 
-test('the same over and over is written 20 times in 10 seconds, and counted then', () => {
+test('the same line is written 20 times in 10 seconds, and then counted', () => {
   const { lines, write } = writing();
   for (let id = 1; id <= 4332; id += 1) write(`A response came for ${id}, but no request with this id is open`);
   expect(lines).toHaveLength(20);
@@ -24,7 +24,7 @@ test('the same over and over is written 20 times in 10 seconds, and counted then
   expect(lines).toHaveLength(22);
 });
 
-test('quoted text does not make a new kind of line', () => {
+test('lines that differ only in quoted text count as the same', () => {
   const { lines, write } = writing();
   for (const word of 'the quick brown fox jumps over the lazy dog'.split(' ')) {
     for (const quote of ['"', "'", '`', '(']) write(`Parse error: ${quote}${word}`);
@@ -32,7 +32,7 @@ test('quoted text does not make a new kind of line', () => {
   expect(lines).toHaveLength(20);
 });
 
-test('one kind does not suppress another, and a few lines are not counted', () => {
+test('one kind of line does not suppress another, and a few lines are not counted', () => {
   const { lines, write } = writing();
   for (let count = 0; count < 30; count += 1) write('one');
   for (let count = 0; count < 20; count += 1) write('two');
@@ -42,7 +42,7 @@ test('one kind does not suppress another, and a few lines are not counted', () =
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('lines that are all different are bounded too', () => {
+test('the number of different lines is limited too', () => {
   const { lines, write } = writing();
   const letters = 'abcdefghijklmnopqrstuvwxyz';
   for (const one of letters) for (const other of letters) write(one + other);

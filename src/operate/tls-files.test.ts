@@ -38,7 +38,7 @@ describe.skipIf(!canCertify)('a certificate in files', () => {
     expect((await tlsFiles(files.cert, files.key)).credentials).toEqual(first);
   });
 
-  test('is taken up again when it changes, once both files have', async () => {
+  test('is loaded again when both files have changed', async () => {
     const { found, renew, onerror, end } = await watched();
     put({ cert: second!.cert });
     await vi.waitFor(() => expect(onerror).toHaveBeenCalledOnce());
@@ -51,7 +51,7 @@ describe.skipIf(!canCertify)('a certificate in files', () => {
     end();
   });
 
-  test('is taken up through a link that was turned elsewhere', async () => {
+  test('is loaded again when a symbolic link has another target', async () => {
     for (const [name, { cert, key }] of [
       ['one', first!],
       ['two', second!],
@@ -74,7 +74,7 @@ describe.skipIf(!canCertify)('a certificate in files', () => {
     expect(await renewed).toEqual(second);
   });
 
-  test('does not count as renewed if it disappears or the listener refuses it', async () => {
+  test('is not renewed if it disappears or the listener refuses it', async () => {
     const { found, renew, onerror, end } = await watched();
     rmSync(files.key);
     await vi.waitFor(() => expect(onerror).toHaveBeenCalledOnce());
@@ -96,6 +96,6 @@ describe.skipIf(!canCertify)('a certificate in files', () => {
   });
 });
 
-test('a missing file is named', async () => {
+test('that is missing is named in the error', async () => {
   await expect(tlsFiles(files.cert, files.key)).rejects.toThrow(/^cannot read .*\.pem: ENOENT$/);
 });

@@ -23,7 +23,7 @@ beforeEach(async () => {
   tracing = (await createTracing())!;
 });
 
-/** A service that shows the `_meta` that reached it. */
+/** A service that returns the `_meta` that it received. */
 function seeing(): { service: Service; seen: Exchange[]; metas: () => unknown[] } {
   const { service, seen } = scripted({
     'tools/call': ({ params }) => ({ content: [], isError: params['name'] === 'bad' }),
@@ -32,7 +32,7 @@ function seeing(): { service: Service; seen: Exchange[]; metas: () => unknown[] 
 }
 
 describe('without an SDK', () => {
-  test('nothing is changed on the way', async () => {
+  test('nothing is changed', async () => {
     const { service, metas } = seeing();
     const exchange = new TestExchange('tools/call', { name: 'add', _meta: meta });
     await compose(service, tracing.server(), tracing.client())(exchange);
@@ -80,7 +80,7 @@ describe('with an SDK', () => {
     expect(metas()).toEqual([{ ...meta, traceparent: `00-${TRACE}-${client!.spanContext().spanId}-01` }]);
   });
 
-  test('the trace continues if the process has no context manager', async () => {
+  test('the trace continues even if the process has no context manager', async () => {
     context.disable();
     const { service } = seeing();
     await compose(
@@ -101,7 +101,7 @@ describe('with an SDK', () => {
     expect(metas()).toEqual([{ traceparent: `00-${traceId}-${spanId}-01` }]);
   });
 
-  test('work in a handler belongs to the span of its request', async () => {
+  test('the work of a handler belongs to the span of its request', async () => {
     const { service } = scripted({
       'tools/call': () => trace.getTracer('handler').startActiveSpan('query', (span) => (span.end(), { content: [] })),
     });
@@ -110,7 +110,7 @@ describe('with an SDK', () => {
     expect(query!.parentSpanContext?.spanId).toBe(server!.spanContext().spanId);
   });
 
-  test('the span around a server is linked, and the caller’s context is the parent', async () => {
+  test('the caller’s context is the parent, and the span around the server is linked', async () => {
     const { service } = seeing();
     await trace.getTracer('http').startActiveSpan('POST', async (span) => {
       await tracing.server()(service)(new TestExchange('tools/call', { name: 'add', _meta: meta }));
@@ -121,7 +121,7 @@ describe('with an SDK', () => {
     expect(server!.links.map((link) => link.context.spanId)).toEqual([http!.spanContext().spanId]);
   });
 
-  test('the span around a server is the parent if the caller sends no context', async () => {
+  test('the span around the server is the parent if the caller sends no context', async () => {
     const { service } = seeing();
     await trace.getTracer('http').startActiveSpan('POST', async (span) => {
       await tracing.server()(service)(new TestExchange('tools/call', { name: 'add' }));
@@ -132,7 +132,7 @@ describe('with an SDK', () => {
     expect(server!.links).toEqual([]);
   });
 
-  test('the state of another trace is not passed on with the new one', async () => {
+  test('the tracestate of another trace is not passed on', async () => {
     const { service, metas } = seeing();
     await trace.getTracer('agent').startActiveSpan('chat', async (span) => {
       await tracing.client()(service)(new TestExchange('tools/call', { name: 'add', _meta: meta }));
@@ -146,15 +146,15 @@ describe('with an SDK', () => {
 
   test.each([
     ['numbers', { traceparent: 7, baggage: { a: 1 } }],
-    ['no context', { traceparent: 'zz' }],
-    ['no object', 'text'],
+    ['an invalid context', { traceparent: 'zz' }],
+    ['a value that is not an object', 'text'],
   ])('_meta that contains %s is ignored', async (_, odd) => {
     const { service } = seeing();
     await tracing.server()(service)(new TestExchange('tools/call', { name: 'add', _meta: odd }));
     expect(exporter.getFinishedSpans()[0]!.parentSpanContext).toBeUndefined();
   });
 
-  test('failures have their code, and no message', async () => {
+  test('failures have their code, but no message', async () => {
     const { service } = scripted({
       'tools/call': ({ params }) => {
         if (params['name'] === 'bad') return { content: [{ type: 'text', text: 's3cret' }], isError: true };
@@ -175,7 +175,7 @@ describe('with an SDK', () => {
     }
   });
 
-  test('a cancelled request has not failed', async () => {
+  test('a cancelled request is not a failure', async () => {
     const { service } = scripted({
       'tools/call': async ({ signal }) => {
         await aborted(signal);
@@ -200,7 +200,7 @@ describe('with an SDK', () => {
     expect(span!.attributes['mcp.resource.uri']).toBe('db://host/table');
   });
 
-  test('invented names are cut to a length', async () => {
+  test('very long names are cut', async () => {
     const { service } = seeing();
     const long = 'x'.repeat(100_000);
     await tracing.server()(service)(new TestExchange('tools/call', { name: long }));

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isHeaderName, isHeaderValue } from './header-syntax.ts';
 
-test.each(['X-Key', 'a', "!#$%&'*+-.^_`|~09Az"])('%j is a name', (name) => {
+test.each(['X-Key', 'a', "!#$%&'*+-.^_`|~09Az"])('%j is a header name', (name) => {
   expect(isHeaderName(name)).toBe(true);
   expect(() => new Headers([[name, '']])).not.toThrow();
 });
@@ -11,7 +11,7 @@ test.each(['', 'a b', 'a:', 'a\n', 'ä', '(a)'])('%j is not a header name', (nam
   expect(() => new Headers([[name, '']])).toThrow(TypeError);
 });
 
-test.each(['', 'a\tb c', '\u00ff'])('%j is a value', (value) => {
+test.each(['', 'a\tb c', '\u00ff'])('%j is a header value', (value) => {
   expect(isHeaderValue(value)).toBe(true);
   expect(() => new Headers([['a', value]])).not.toThrow();
 });

@@ -15,7 +15,7 @@ describe('the examples of the specification', () => {
 });
 
 test.each(['', 'a b', 'a\tb', '\ttab', '=?base64?=', '=?base64?', '?=', '\u{feff}mark', '\u0000', 'ÿ', '😀'])(
-  '%j is decoded to the same value, in ASCII that no parser trims',
+  '%j is decoded to the same value, and encoded in ASCII that no parser trims',
   (value) => {
     const header = encodeHeaderValue(value);
     expect(header).toMatch(/^[\t\x20-\x7e]*$/);
@@ -25,7 +25,7 @@ test.each(['', 'a b', 'a\tb', '\ttab', '=?base64?=', '=?base64?', '?=', '\u{feff
 );
 
 test.each(['=?base64?SGVsbG8=', '=?BASE64?SGVsbG8=?=', 'SGVsbG8=', '=?base64?=', 'x=?base64?SGVsbG8=?='])(
-  '%s lacks a marker and is taken literally',
+  '%s lacks a marker and is read literally',
   (value) => {
     expect(decodeHeaderValue(value)).toBe(value);
   },
@@ -34,11 +34,11 @@ test.each(['=?base64?SGVsbG8=', '=?BASE64?SGVsbG8=?=', 'SGVsbG8=', '=?base64?=',
 test.each([
   ['wrong padding', '=?base64?SGVsbG8?='],
   ['characters that are not Base64', '=?base64?SGVs!!!bG8=?='],
-  ['bits behind the last byte', '=?base64?SGVsbG9=?='],
+  ['bits after the last byte', '=?base64?SGVsbG9=?='],
   ['the URL alphabet', '=?base64?_-8=?='],
   ['bytes that are not UTF-8', '=?base64?//8=?='],
   ['a control character', 'a\u0001b'],
   ['a character beyond ASCII', 'é'],
-])('%s makes a value malformed', (_, value) => {
+])('a value is malformed with %s', (_, value) => {
   expect(decodeHeaderValue(value)).toBeUndefined();
 });

@@ -11,38 +11,50 @@ const check = (...messages: SamplingMessage[]) => checkSampling({ messages, maxT
 
 test.each<[string, SamplingMessage[]]>([
   ['nothing', []],
-  ['one block that is no list', [{ role: 'user', content: text }]],
+  ['one block instead of a list', [{ role: 'user', content: text }]],
   [
-    'one result that is no list',
+    'one tool result instead of a list',
     [
       { role: 'assistant', content: use('1') },
       { role: 'user', content: result('1') },
     ],
   ],
   ['several results in any order', [user(text), assistant(text, use('1'), use('2')), user(result('2'), result('1'))]],
-  ['one round after another', [assistant(use('1')), user(result('1')), assistant(use('1')), user(result('1'))]],
-  ['two messages of one side', [user(text), user(text), assistant(text), assistant(text)]],
-])('messages may hold %s', (_, messages) => {
+  ['one tool round after another', [assistant(use('1')), user(result('1')), assistant(use('1')), user(result('1'))]],
+  ['two messages with the same role', [user(text), user(text), assistant(text), assistant(text)]],
+])('messages may contain %s', (_, messages) => {
   expect(() => check(...messages)).not.toThrow();
 });
 
 describe('messages must not contain', () => {
   test.each<[string, SamplingMessage[], string]>([
-    ['results and text', [assistant(use('1')), user(result('1'), text)], 'messages[1] must have only the results of 1'],
-    ['text instead of results', [assistant(use('1')), user(text)], 'messages[1] must have only the results of 1'],
     [
-      'some of the results',
+      'tool results and text',
+      [assistant(use('1')), user(result('1'), text)],
+      'messages[1] must have only the results of 1',
+    ],
+    ['text instead of tool results', [assistant(use('1')), user(text)], 'messages[1] must have only the results of 1'],
+    [
+      'only some of the tool results',
       [assistant(use('1'), use('2')), user(result('1'))],
       'messages[1] lacks the results of the tool uses 2',
     ],
-    ['results of nothing', [user(text), user(result('1'))], 'messages[1] has results without a tool use'],
-    ['a result more', [assistant(use('1')), user(result('1'), result('2'))], 'before: 2'],
-    ['a result twice', [assistant(use('1')), user(result('1'), result('1'))], 'before: 1'],
-    ['results of the assistant', [assistant(use('1')), assistant(result('1'))], 'messages[1] must have the role user'],
-    ['the assistant again', [assistant(use('1')), assistant(text)], 'messages[1] must have the role user'],
-    ['uses of the user', [user(use('1'))], 'messages[0] has tool uses but its role is not assistant'],
-    ['one id for two uses', [assistant(use('1'), use('1'))], 'two tool uses with the same id'],
-    ['uses at the end', [user(text), assistant(use('1'), use('2'))], 'results are missing for the tool uses 1, 2'],
+    ['tool results without a tool use', [user(text), user(result('1'))], 'messages[1] has results without a tool use'],
+    ['an extra tool result', [assistant(use('1')), user(result('1'), result('2'))], 'before: 2'],
+    ['the same tool result twice', [assistant(use('1')), user(result('1'), result('1'))], 'before: 1'],
+    [
+      'tool results of the assistant',
+      [assistant(use('1')), assistant(result('1'))],
+      'messages[1] must have the role user',
+    ],
+    ['another message of the assistant', [assistant(use('1')), assistant(text)], 'messages[1] must have the role user'],
+    ['tool uses of the user', [user(use('1'))], 'messages[0] has tool uses but its role is not assistant'],
+    ['the same id for two tool uses', [assistant(use('1'), use('1'))], 'two tool uses with the same id'],
+    [
+      'tool uses in the last message',
+      [user(text), assistant(use('1'), use('2'))],
+      'results are missing for the tool uses 1, 2',
+    ],
   ])('%s', (_, messages, message) => {
     expect(() => check(...messages)).toThrow(TypeError);
     expect(() => check(...messages)).toThrow(message);

@@ -9,7 +9,7 @@ test.each([
   ['file:///', 'file:///dir', false],
   [undefined, 'file:///dir', false],
   ['file:///dir', 5, false],
-])('whether %j is, or is a part of, %j: %s', (updated, uri, within) => {
+])('%j is, or is a part of, the resource %j: %s', (updated, uri, within) => {
   expect(isWithin(updated, uri)).toBe(within);
 });
 

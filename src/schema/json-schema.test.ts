@@ -26,13 +26,13 @@ test('draft-07 is supported if $schema names it', () => {
   expect(check({ $schema, items }, ['x', 1])).toEqual({ value: ['x', 1] });
 });
 
-test('2020-12 may be named', () => {
+test('2020-12 may be named in $schema', () => {
   expect(check({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'null' }, null)).toEqual({
     value: null,
   });
 });
 
-test.each(['http://json-schema.org/draft-04/schema#', 'nonsense', 7])('dialect %j is refused', ($schema) => {
+test.each(['http://json-schema.org/draft-04/schema#', 'nonsense', 7])('the dialect %j is refused', ($schema) => {
   expect(() => new JsonSchema({ $schema }, 'The schema')).toThrow(
     /^The schema has an unsupported dialect, .* \(supported: 2020-12, draft-07\)$/,
   );
@@ -58,7 +58,7 @@ test.each<[JsonObject, string]>([
   [{ $ref: '#/%' }, 'but there is no schema'],
   [{ $dynamicRef: '#node' }, '$dynamicRef leads to "#node", but there is no schema'],
   [{ $ref: 'https://example.com/other' }, 'which is not in the schema'],
-])('%j is not a schema, and is refused at once', (json, message) => {
+])('%j is not a valid schema, and is refused at once', (json, message) => {
   expect(() => new JsonSchema(json, 'The schema')).toThrow(TypeError);
   expect(() => new JsonSchema(json, 'The schema')).toThrow(message);
 });
@@ -106,7 +106,7 @@ test.each<[JsonObject, unknown, unknown]>([
   ],
   [{ prefixItems: [{}], contains: { const: 2 }, unevaluatedItems: false }, [1, 2, 2], [1, 2, 3]],
   [{ allOf: [{ properties: { a: {} } }, { unevaluatedProperties: false }] }, {}, { a: 1 }],
-])('%j takes %j and refuses %j', (json, good, bad) => {
+])('%j accepts %j and refuses %j', (json, good, bad) => {
   expect(takes(json, good)).toBe(true);
   expect(takes(json, bad)).toBe(false);
 });
@@ -131,7 +131,7 @@ test('two schemas may have the same $id', () => {
   expect(check({ $id: 'https://example.com/a', type: 'number' }, 1)).toEqual({ value: 1 });
 });
 
-test('a hostile array is refused at its first mistake', () => {
+test('a hostile array is refused at its first error', () => {
   const checked = check(
     { items: { type: 'string' } },
     Array.from({ length: 1_000_000 }, () => 1),
@@ -149,19 +149,19 @@ function doubling(levels: number): JsonObject {
   return { $ref: '#/$defs/d0', $defs };
 }
 
-test('references that double are followed as far as the bound on steps', () => {
+test('references that double at each level are followed up to the limit on steps', () => {
   expect(check(doubling(8), 'x')).toEqual({ value: 'x' });
   expect(check(doubling(8), 5)).toMatchObject({ issues: [{ message: 'must be string' }] });
   const message = 'is too large to check (more than 5,000,000 steps)';
   expect(check(doubling(40), 'x')).toEqual({ issues: [{ path: [], message }] });
 });
 
-test('a schema that refers to itself for the same value takes none', () => {
+test('a schema that refers to itself for the same value refuses every value', () => {
   const message = 'is too deep to check (more than 500 schemas within one another)';
   expect(check({ allOf: [{ $ref: '#' }] }, 1)).toEqual({ issues: [{ path: [], message }] });
 });
 
-test('a value nested deeper than the stack is refused', () => {
+test('a value with more levels than the stack can hold is refused', () => {
   let tree: unknown = [];
   for (let depth = 0; depth < 1_000_000; depth += 1) tree = [tree];
   for (const schema of [{ items: { $ref: '#' } }, { const: 1 }, { uniqueItems: true }]) {
@@ -188,7 +188,7 @@ test('a large list of records is checked', () => {
   expect(takes({ ...schema }, records.slice(0, 5000))).toBe(true);
 });
 
-test('long names of properties that begin alike count for as much as sorting them takes', () => {
+test('long property names with the same beginning count as many steps as sorting them takes', () => {
   const value = Object.fromEntries(Array.from({ length: 5000 }, (_, id) => [`${'字'.repeat(1000)}${id}`, id]));
   const schema = new JsonSchema({ allOf: [{ not: { const: 1 } }, { not: { const: 2 } }] }, 'It');
   expect(schema.validate(value).issues?.[0]?.message).toMatch(/is too large to check/);

@@ -76,7 +76,7 @@ test.each([
 });
 
 test.each(['^(a+)+$', '(a|aa)*$', '(.|.|.)*\\u0001$', 'a*a*a*a*b', '(?=(a+)+b)', '(?<=(a+)+)b'])(
-  '/%s/u takes steps that grow with the text',
+  '/%s/u takes a number of steps in proportion to the text',
   (source) => {
     const pattern = new Pattern(source, new Work());
     const steps = [200, 400].map((length) => {
@@ -84,17 +84,17 @@ test.each(['^(a+)+$', '(a|aa)*$', '(.|.|.)*\\u0001$', 'a*a*a*a*b', '(?=(a+)+b)',
       pattern.test(`${'a'.repeat(length)}!`, work);
       return work.taken;
     });
-    // Twice the text: what looks ahead or behind at each place takes four times the steps, and nothing takes more.
+    // For twice the text, lookaround at each position takes four times the steps, and nothing takes more.
     expect(steps[1]! / steps[0]!).toBeLessThan(4.1);
   },
 );
 
-test('the steps of a pattern are bounded, and so is its size', () => {
+test('the steps and the size of a pattern are limited', () => {
   expect(() => new Pattern('((a{1,1000}){1,1000}){1,1000}', new Work())).toThrow(TooMuchWork);
   expect(() => new Pattern('a*b', new Work()).test('a'.repeat(1_000_000), new Work(1000))).toThrow(TooMuchWork);
 });
 
-// The square of the second is 2 ** 32.
+// The square of the second number is 2 ** 32.
 test.each([60_000, 65_536, 92_682])('a class of %d characters takes too many steps', (length) => {
   expect(() => new Pattern(`[${'a'.repeat(length - 1)}]`, new Work())).toThrow(TooMuchWork);
 });

@@ -4,7 +4,7 @@ import { refuseExternalReferences, subschemasOf } from './subschemas.ts';
 
 const references = (schema: JsonObject) => () => refuseExternalReferences(subschemasOf(schema, 'It'), 'It');
 
-test('finds every subschema, and no other value', () => {
+test('finds every subschema, and no other values', () => {
   const leaf = {};
   const schema = {
     properties: { a: { properties: { b: leaf } }, items: leaf },
@@ -33,7 +33,7 @@ test('finds every subschema, and no other value', () => {
   });
 });
 
-test('a schema that is too deep is refused, and so is one that goes in a circle', () => {
+test('a schema with too many levels is refused, and so is a circular one', () => {
   const nested = (depth: number): JsonObject => (depth === 1 ? {} : { items: nested(depth - 1) });
   expect(subschemasOf(nested(64), 'It')).toHaveLength(64);
   expect(() => subschemasOf(nested(65), 'It')).toThrow(new TypeError('It is deeper than 64 schemas'));
@@ -42,7 +42,7 @@ test('a schema that is too deep is refused, and so is one that goes in a circle'
   expect(() => subschemasOf(circle, 'It')).toThrow('deeper');
 });
 
-test('a schema of too many subschemas is refused', () => {
+test('a schema with too many subschemas is refused', () => {
   const wide = (count: number) => ({ anyOf: Array.from({ length: count }, () => ({})) });
   expect(subschemasOf(wide(9_999), 'It')).toHaveLength(10_000);
   expect(() => subschemasOf(wide(10_000), 'It')).toThrow(new TypeError('It has more than 10000 subschemas'));
@@ -56,7 +56,7 @@ test.each<JsonObject>([
   { $ref: 'other', $defs: { o: { $id: 'other' } } },
   { $id: 'urn:example:s', properties: { a: { $ref: 'urn:example:s' } } },
   { properties: { $ref: { type: 'string' } }, default: { $ref: 'https://example.com/s' } },
-])('a reference within the schema is taken: %j', (schema) => {
+])('a reference within the schema is accepted: %j', (schema) => {
   expect(references(schema)).not.toThrow();
 });
 
@@ -66,7 +66,7 @@ test.each<[string, JsonObject]>([
   ['$dynamicRef', { $dynamicRef: 'file:///etc/passwd' }],
   ['$defs.a.$ref', { $defs: { a: { $id: 'https://example.com/', $ref: 'b' } } }],
   ['not.$ref', { not: { $ref: 'sibling.json' } }],
-])('a reference out of the schema is refused: %s', (where, schema) => {
+])('an external reference is refused: %s', (where, schema) => {
   expect(references(schema)).toThrow(TypeError);
   expect(references(schema)).toThrow(`(${where}), which is not in the schema`);
 });

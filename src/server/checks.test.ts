@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { McpServer, type McpServerOptions } from './mcp-server.ts';
 
 const make = (options: object = {}) => new McpServer({ name: 'test', version: '1', ...options });
-/** As a caller without types may call it. */
+/** For calls without type checks. */
 const loose = (): Record<string, (...given: unknown[]) => unknown> => {
   const server = make();
   return {
@@ -26,9 +26,9 @@ describe.each([
       [name, handler],
       `needs a config before its handler, at least {}, not function: ${method}("${name}", { … }, handler)`,
     ],
-    ['with null for a config', [name, null, handler], 'needs a config before its handler, at least {}, not null'],
+    ['with null as config', [name, null, handler], 'needs a config before its handler, at least {}, not null'],
     ['without a handler', [name, { name: 'x' }], 'needs a function as its handler, not undefined'],
-    ['with a handler that is none', [name, { name: 'x' }, 'x'], 'needs a function as its handler, not "x"'],
+    ['with a handler that is not a function', [name, { name: 'x' }, 'x'], 'needs a function as its handler, not "x"'],
     ['with an empty name', ['', { name: 'x' }, handler], 'needs a non-empty name, not ""'],
     ['without a name', [{ name: 'x' }, handler], 'needs a non-empty name, not object'],
   ])('%s causes an error that names the right form', (_, given, said) => {
@@ -51,13 +51,13 @@ test.each([
   ['pagesize', 'pageSize'],
   ['stateKeys', 'stateKey'],
   ['era', 'eras'],
-])('%s is an unknown option, and %s is suggested', (given, meant) => {
+])('the unknown option %s is refused, and %s is suggested', (given, meant) => {
   expect(() => make({ [given]: undefined })).toThrow(
     new TypeError(`McpServer has no option ${given}; did you mean ${meant}?`),
   );
 });
 
-test('every option is accepted', () => {
+test('every documented option is accepted', () => {
   const every: Required<McpServerOptions> = {
     name: 'x',
     version: '1',
@@ -88,7 +88,7 @@ test('every option is accepted', () => {
   }
 });
 
-test('exposeErrors is true or false', () => {
+test('exposeErrors must be true or false', () => {
   expect(() => make({ exposeErrors: 'yes' })).toThrow('exposeErrors must be true or false, not "yes"');
 });
 
@@ -96,7 +96,7 @@ test.each(['newest', '2026-07-28', null, 1])('eras cannot be %j', (eras) => {
   expect(() => make({ eras })).toThrow("eras must be 'both', 'legacy' or 'modern'");
 });
 
-test('a state key that is too short is refused at once, and not shown', () => {
+test('a state key that is too short is refused at once, and is not in the error', () => {
   expect(() => make({ stateKey: 'too short' })).toThrow(new RangeError('stateKey must have at least 16 bytes'));
   expect(() => make({ stateKey: new Uint8Array(15) })).toThrow(RangeError);
 });

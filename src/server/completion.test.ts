@@ -11,7 +11,7 @@ function setUp() {
 
 const prompt = { type: 'ref/prompt', name: 'p' };
 
-test('a list is filtered by the typed text, a function is called', async () => {
+test('a list is filtered by the typed text, and a function is called', async () => {
   const { server, complete } = setUp();
   server.prompt('p', { arguments: { style: { complete: ['friendly', 'formal', 'casual'] }, other: {} } }, () => 'x');
   server.resourceTemplate(
@@ -39,7 +39,7 @@ test('a list is filtered by the typed text, a function is called', async () => {
   ).toEqual(none);
 });
 
-test('no more than 100 are sent', async () => {
+test('at most 100 values are sent', async () => {
   const { server, complete } = setUp();
   const many = Array.from({ length: 101 }, (_, index) => `v${index}`);
   server.prompt('p', { arguments: { a: { complete: () => many } } }, () => 'x');
@@ -79,7 +79,7 @@ test('a server without completers does not have the method', async () => {
 test.each([
   ['a prompt', prompt],
   ['a template', { type: 'ref/resource', uri: 'a://{x}' }],
-])('values for %s require the scopes of the prompt or resource', async (_, ref) => {
+])('the values for %s require the scopes of the prompt or the template', async (_, ref) => {
   const { server } = setUp();
   server.prompt('p', { scopes: ['s'], arguments: { x: { complete: ['secret'] } } }, () => 'x');
   server.resourceTemplate('a://{x}', { name: 'a', scopes: ['s'], complete: { x: ['secret'] } }, () => 'x');
@@ -95,7 +95,7 @@ test.each([
   expect(await complete(['s'])).toMatchObject({ completion: { values: ['secret'] } });
 });
 
-test('refuses more arguments than any prompt has', async () => {
+test('more than 1,000 context arguments are refused', async () => {
   const { server, complete } = setUp();
   server.prompt('p', { arguments: { a: { complete: [] } } }, () => 'x');
   const given = Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`a${index}`, '']));

@@ -11,7 +11,7 @@ function setUp(params = {}, options: TestExchangeOptions = {}) {
   return { exchange, ctx: new Context(exchange) };
 }
 
-test.each([['token'], [0]])('progress goes to the token %j, and only when it grows', async (progressToken) => {
+test.each([['token'], [0]])('progress is sent with the token %j, and only if it increases', async (progressToken) => {
   const { exchange, ctx } = setUp({ _meta: { progressToken } });
   await ctx.progress(0);
   await ctx.progress(0.5, 1);
@@ -83,7 +83,7 @@ test('the caller and the signal are those of the exchange', () => {
   expect(ctx.signal.aborted).toBe(true);
 });
 
-test('a lost notification causes no unhandled rejection, and rejects if awaited', async () => {
+test('a notification that is not delivered causes no unhandled rejection, and rejects if awaited', async () => {
   const rejections = unhandled();
   const lost = { onnotify: () => Promise.reject(new Error('lost')) };
   const { ctx } = setUp({ _meta: { progressToken: 1 } }, lost);
@@ -94,7 +94,7 @@ test('a lost notification causes no unhandled rejection, and rejects if awaited'
   await expect(ctx.progress(2)).rejects.toThrow('lost');
 });
 
-test('what the context contains about caller and request', () => {
+test("the context has the caller's auth and the request headers", () => {
   const auth = { principal: 'ada', scopes: ['read'] };
   const { ctx } = setUp({}, { caller: { auth }, headers: { 'x-tenant': 'blue' } });
   expect(ctx.auth).toBe(auth);
@@ -110,7 +110,7 @@ test.each<[CallerFeature, JsonObject, JsonObject]>([
   ['sampling', { sampling: {} }, {}],
   ['sampling.tools', { sampling: { tools: {} } }, { sampling: {} }],
   ['roots', { roots: {} }, {}],
-])('whether a caller can do %s', (feature, enough, little) => {
+])('ctx.can knows if a caller supports %s', (feature, enough, little) => {
   const can = (capabilities: JsonObject, revision: Revision) =>
     setUp({}, { caller: { capabilities, revision } }).ctx.can(feature);
   expect(can(enough, '2025-11-25')).toBe(true);
@@ -219,7 +219,7 @@ describe('a form', () => {
     await expect(ctx.elicitUrl({ message: 'Go', url: 'https://example.com' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('that is not a form is refused before anything is sent', async () => {
+  test('that is not a valid form is refused before anything is sent', async () => {
     const { exchange, ctx } = answering({ action: 'accept' });
     const nested = ctx.elicit({ message: 'Who?', schema: z.object({ deep: z.object({}) }) });
     await expect(nested).rejects.toThrow(
@@ -231,7 +231,7 @@ describe('a form', () => {
   });
 });
 
-describe('an address', () => {
+describe('a URL elicitation', () => {
   const visit = { message: 'Go', url: 'https://example.com/a' };
   const go = async (revision: Revision, elicitationId?: string) => {
     const { exchange, ctx } = setUp(
@@ -243,16 +243,16 @@ describe('an address', () => {
     return exchange.asked[0]!.params;
   };
 
-  test('has an id in 2025-11-25, generated if none is given', async () => {
+  test('has an elicitationId in 2025-11-25, generated if none is given', async () => {
     expect(await go('2025-11-25', 'mine')).toEqual({ mode: 'url', ...visit, elicitationId: 'mine' });
     expect((await go('2025-11-25'))['elicitationId']).toMatch(/^[\da-f-]{36}$/);
   });
 
-  test('has none in 2026-07-28', async () => {
+  test('has no elicitationId in 2026-07-28', async () => {
     expect(await go('2026-07-28', 'mine')).toStrictEqual({ mode: 'url', ...visit });
   });
 
-  test('must be one', async () => {
+  test('must have an absolute URL', async () => {
     const { exchange, ctx } = setUp();
     await expect(ctx.elicitUrl({ message: 'Go', url: 'example.com' })).rejects.toThrow(TypeError);
     expect(exchange.asked).toEqual([]);
@@ -297,14 +297,14 @@ describe('sampling', () => {
     ['2025-06-18', {}],
     ['2025-11-25', { context: {} }],
     ['2026-07-28', { context: {} }],
-  ])('with context from servers is sent in %s to a caller that has %j', async (revision, sampling) => {
+  ])('with includeContext is sent in %s to a caller that has %j', async (revision, sampling) => {
     expect(await withContext(revision, sampling, 'thisServer')).toEqual({ outcome: reply, asked: 1 });
   });
 
   test.each<[Revision, number]>([
     ['2025-11-25', -32601],
     ['2026-07-28', -32021],
-  ])('with context from servers is not sent in %s to a caller without the capability', async (revision, code) => {
+  ])('with includeContext is not sent in %s to a caller without the capability', async (revision, code) => {
     const message = expect.stringContaining('sampling.context');
     expect(await withContext(revision, {}, 'thisServer')).toMatchObject({ outcome: { code, message }, asked: 0 });
     expect(await withContext(revision, {}, 'none')).toMatchObject({ asked: 1 });

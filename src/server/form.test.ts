@@ -36,7 +36,7 @@ describe('supported schemas are sent as written', () => {
   });
 });
 
-describe('the same choice written otherwise', () => {
+describe('the same choice written in another way', () => {
   test.each<[JsonObject, JsonObject]>([
     [{ enum: ['x'] }, { type: 'string', enum: ['x'] }],
     [{ const: 'x' }, { type: 'string', enum: ['x'] }],
@@ -73,14 +73,18 @@ test('keywords that a form does not support are not sent, but validated', async 
 
 describe('an invalid form is refused', () => {
   test.each<[string, JsonObject, string]>([
-    ['an object in it', { type: 'object', properties: {} }, 'must be a string, number'],
+    ['an object', { type: 'object', properties: {} }, 'must be a string, number'],
     ['null', { type: 'null' }, 'must be a string, number'],
     ['two types', { type: ['string', 'null'] }, 'must be a string, number'],
     ['no type', { description: 'any' }, 'must be a string, number'],
-    ['a list of strings', { type: 'array', items: { type: 'string' } }, 'is a list, so its items must be a choice'],
-    ['a list of anything', { type: 'array' }, 'is a list, so its items must be a choice'],
+    [
+      'a list of strings without choices',
+      { type: 'array', items: { type: 'string' } },
+      'is a list, so its items must be a choice',
+    ],
+    ['a list of values of any type', { type: 'array' }, 'is a list, so its items must be a choice'],
     ['a choice of numbers', { enum: [1, 2] }, 'a choice of a form must be one of strings'],
-    ['no choice', { type: 'string', enum: [] }, 'a choice of a form must be one of strings'],
+    ['no choices', { type: 'string', enum: [] }, 'a choice of a form must be one of strings'],
     ['a constant number', { const: 1 }, 'a choice of a form must be one of strings'],
     [
       'a union of types',
@@ -91,39 +95,43 @@ describe('an invalid form is refused', () => {
     ['a reference', { type: 'string', $ref: '#' }, 'has $ref, which forms do not support'],
     ['a default of another type', { type: 'integer', default: 0.5 }, 'its default does not have its type'],
     [
-      'a default of another list',
+      'a default that is another kind of list',
       { type: 'array', items: { enum: ['x'] }, default: 'x' },
       'its default does not have its type',
     ],
-  ])('%s', (_, schema, message) => {
+  ])('because of %s', (_, schema, message) => {
     expect(() => field(schema)).toThrow(TypeError);
     expect(() => field(schema)).toThrow(`Form property a`);
     expect(() => field(schema)).toThrow(message);
   });
 
   test.each<[string, JsonObject, string]>([
-    ['no object', { type: 'string' }, 'must have type "object" and "properties"'],
+    ['a type other than object', { type: 'string' }, 'must have type "object" and "properties"'],
     ['no properties', { type: 'object' }, 'must have type "object" and "properties"'],
-    ['no schema', { type: 'object', properties: { a: true } }, 'Form property a has no schema'],
+    ['a property without a schema', { type: 'object', properties: { a: true } }, 'Form property a has no schema'],
     ['combined', { type: 'object', properties: {}, allOf: [] }, 'has allOf, which forms do not support'],
     [
-      'a stranger',
+      'an unknown required property',
       { type: 'object', properties: {}, required: ['b'] },
       'Form property b is required, but it is not in properties',
     ],
     [
-      'of an unknown type',
+      'an unknown type',
       { type: 'object', properties: { a: { type: 'toString' } } },
       'type must be one of null, boolean',
     ],
-    ['far away', { type: 'object', properties: { a: { $ref: 'https://example.com/' } } }, 'not in the schema'],
-  ])('as a whole: %s', (_, schema, message) => {
+    [
+      'an external reference',
+      { type: 'object', properties: { a: { $ref: 'https://example.com/' } } },
+      'not in the schema',
+    ],
+  ])('because of %s in the schema as a whole', (_, schema, message) => {
     expect(() => formOf(schema)).toThrow(TypeError);
     expect(() => formOf(schema)).toThrow(message);
   });
 });
 
-test('a schema is turned into a form once', () => {
+test('a schema is converted to a form only once', () => {
   const schema = { type: 'object', properties: {} };
   expect(formOf(schema)).toBe(formOf(schema));
 });

@@ -6,7 +6,7 @@ import { McpServer } from './mcp-server.ts';
 
 const name: InputRequest = { method: 'elicitation/create', params: { message: 'Who?' } };
 
-test('a question, a state, or both', () => {
+test('a result may contain a question, a state, or both', () => {
   expect(inputRequired({ inputRequests: { name } })).toStrictEqual({
     resultType: 'input_required',
     inputRequests: { name },
@@ -21,9 +21,9 @@ test('a question, a state, or both', () => {
 
 test.each<[string, JsonObject]>([
   ['neither', {}],
-  ['another method', { inputRequests: { a: { method: 'tools/call', params: {} } } }],
-  ['a state that is no string', { requestState: 5 }],
-])('what asks nothing is refused: %s', (_, asked) => {
+  ['a question with another method', { inputRequests: { a: { method: 'tools/call', params: {} } } }],
+  ['a state that is not a string', { requestState: 5 }],
+])('a result without a question is refused: %s', (_, asked) => {
   expect(() => inputRequired(asked)).toThrow(TypeError);
 });
 
@@ -48,7 +48,7 @@ test.each([
   const answers = { inputResponses: { name: { action: 'decline' } }, requestState: 'round 1' };
   await server.service(new TestExchange(method, { ...params, ...answers }));
   await server.service(new TestExchange(method, { ...params, inputResponses: 'x', requestState: 5 }));
-  // Nothing that says how long it keeps (2026-07-28, server/utilities/caching: Cacheable Results).
+  // No field that says how long the result may be cached (2026-07-28, server/utilities/caching: Cacheable Results).
   expect(first).toStrictEqual({ resultType: 'input_required', inputRequests: { name }, requestState: 'round 1' });
   expect(seen).toEqual([
     [{}, undefined],

@@ -9,7 +9,7 @@ import { UserError } from './user-error.ts';
 
 const SECRET = 'connect ECONNREFUSED postgres://app:hunter2@10.0.0.7';
 
-/** A server all of whose handlers throw the same. */
+/** A server whose handlers all throw the same value. */
 function brokenServer(thrown: unknown, options: Partial<McpServerOptions> = {}): McpServer {
   const broken = () => {
     throw thrown;
@@ -32,8 +32,8 @@ describe.each<[string, JsonObject]>([
   ['resources/list', {}],
   ['completion/complete', { ref: { type: 'ref/prompt', name: 'p' }, argument: { name: 'a', value: '' } }],
   ['logging/setLevel', { level: 'info' }],
-])('what is thrown within %s', (method, params) => {
-  /** What a client is told, which is the same in every handshake revision. */
+])('an error thrown within %s', (method, params) => {
+  /** The error that a client gets. It is the same in every revision with a handshake. */
   async function told(thrown: unknown, options: Partial<McpServerOptions> = {}): Promise<JsonObject> {
     const errors: JsonObject[] = [];
     for (const revision of LEGACY_REVISIONS) {
@@ -46,7 +46,7 @@ describe.each<[string, JsonObject]>([
   }
   const failed = method === 'logging/setLevel' ? 'subscriptions/listen' : method;
 
-  test('is −32603 without its message, which onerror gets with the error', async () => {
+  test('is −32603 without its message, and onerror gets both', async () => {
     const onerror = vi.fn<(error: Error) => void>();
     const thrown = new Error(SECRET);
     expect(await told(thrown, { onerror })).toEqual({
@@ -58,7 +58,7 @@ describe.each<[string, JsonObject]>([
     );
   });
 
-  test('is sent unchanged if it is for the caller, or if errors are exposed', async () => {
+  test('is sent unchanged if it is meant for the caller, or if errors are exposed', async () => {
     const onerror = vi.fn<(error: Error) => void>();
     expect(await told(new UserError('ask for another'), { onerror })).toEqual({
       code: -32603,
@@ -105,7 +105,7 @@ test('a tool returns the message of any error if errors are exposed', async () =
   expect(response.result).toMatchObject({ isError: true, content: [{ text: SECRET }] });
 });
 
-test('an error of a handler whose caller has left is not reported', async () => {
+test('an error of a handler is not reported if its caller has left', async () => {
   const onerror = vi.fn<(error: Error) => void>();
   const server = new McpServer({ name: 'test', version: '1', onerror });
   const waits = (signal: AbortSignal) =>

@@ -84,7 +84,7 @@ test('a change is sent once to each subscriber, until it leaves', async () => {
   expect(tools.methods()).toHaveLength(3);
 });
 
-test('an update is sent to subscribers of that resource', async () => {
+test('an update of a resource is sent to the subscribers of that resource', async () => {
   const { server, listen } = setUp();
   const one = listen({ resourceSubscriptions: ['a://1', 'a://2'] });
   const other = listen({ resourceSubscriptions: ['a://3'], ...everything });
@@ -94,7 +94,7 @@ test('an update is sent to subscribers of that resource', async () => {
   expect(other.methods()).toEqual(['subscriptions/acknowledged']);
 });
 
-test('for a subscriber that does not read, one notification of each kind waits', async () => {
+test('at most one notification of each kind waits for a subscriber that does not read', async () => {
   const { server, listen } = setUp();
   const taken: (() => void)[] = [];
   const slow = listen(
@@ -119,7 +119,7 @@ test('for a subscriber that does not read, one notification of each kind waits',
   ]);
 });
 
-test('a failed notification is reported by its exchange, and the next subscriber is tried', async () => {
+test('a notification that fails is reported by its exchange, and the next subscriber still gets it', async () => {
   const { server, listen, errors } = setUp();
   let broken = false;
   const one = listen(everything, {
@@ -150,7 +150,7 @@ test('if the acknowledgement cannot be sent, there is no subscription', async ()
   expect(one.exchange.notified).toHaveLength(1);
 });
 
-test('a caller who has left is not subscribed', async () => {
+test('a caller that has left is not subscribed', async () => {
   const { server } = setUp();
   const exchange = new TestExchange('subscriptions/listen', { notifications: {} });
   exchange.abort();
@@ -166,7 +166,7 @@ test.each<JsonObject>([
   { notifications: { resourceSubscriptions: Array.from({ length: 1001 }, (_, n) => `a://${n}`) } },
   { notifications: { resourceSubscriptions: ['a'.repeat(8193)] } },
   { notifications: { resourceSubscriptions: Array.from({ length: 100 }, (_, n) => `${n}`.padEnd(8000)) } },
-])('the filter in %#, malformed or too large, is refused', async (params) => {
+])('a malformed or too large filter is refused: %#', async (params) => {
   const { server } = setUp();
   await expect(server.service(new TestExchange('subscriptions/listen', params))).rejects.toMatchObject({
     code: -32602,
@@ -185,11 +185,11 @@ test('a thousand URIs are accepted, and each is reported once', async () => {
   expect(one.exchange.notified.slice(1).map(({ params }) => params?.['uri'])).toEqual(['a://7', 'a://998']);
 });
 
-test('an update costs nothing for subscribers of other resources', async () => {
+test('an update does no work for subscribers of other resources', async () => {
   const { server, listen } = setUp();
   const others = Array.from({ length: 2000 }, (_, n) => listen({ resourceSubscriptions: [`b://${n}`] }));
   const one = listen({ resourceSubscriptions: ['a://1'] });
-  // A look at any filter would be seen.
+  // Reading any other filter would be noticed.
   for (const { exchange } of others) Object.freeze(exchange.notified);
   server.resourceUpdated('a://1');
   await settled();
@@ -198,7 +198,7 @@ test('an update costs nothing for subscribers of other resources', async () => {
   expect(await Promise.all(others.map(({ done }) => done))).toEqual(others.map(() => ({})));
 });
 
-describe('tasks', () => {
+describe('task subscriptions', () => {
   const TASKS = 'io.modelcontextprotocol/tasks';
   const caller = (principal?: string, capabilities: JsonObject = { elicitation: {}, extensions: { [TASKS]: {} } }) => ({
     caller: { revision: '2026-07-28', capabilities, principal } as const,
@@ -216,7 +216,7 @@ describe('tasks', () => {
       base.server.service(new TestExchange(method, params, caller(principal)));
     const begin = async (principal?: string): Promise<string> =>
       (await send('tools/call', { name: 'asks' }, principal))['taskId'];
-    // An answer is checked by a library that is loaded then.
+    // The library that checks answers is loaded on first use.
     const until = (id: string, status: string) =>
       vi.waitFor(async () => expect(await send('tasks/get', { taskId: id })).toMatchObject({ status }));
     return { ...base, send, begin, until, goOn: asks.resolve };
@@ -227,7 +227,7 @@ describe('tasks', () => {
       .filter(({ method }) => method === 'notifications/tasks')
       .map(({ params }) => [params?.['taskId'], params?.['status']]);
 
-  test('changes of tasks are sent completely to their subscribers', async () => {
+  test('get the complete new state of a task', async () => {
     const { listen, begin, goOn, send, until } = withTasks();
     const [first, second] = [await begin(), await begin()];
     const one = listen({ taskIds: [first] }, caller());
@@ -247,7 +247,7 @@ describe('tasks', () => {
     expect(one.exchange.notified.at(-1)?.params).toEqual(task);
   });
 
-  test('of other principals, and unknown tasks, are not accepted', async () => {
+  test('do not include tasks of other principals and unknown tasks', async () => {
     const { listen, begin, goOn } = withTasks();
     const [anns, bobs] = [await begin('ann'), await begin('bob')];
     const ann = listen({ ...everything, taskIds: [bobs, 'none', anns] }, caller('ann'));
@@ -261,7 +261,7 @@ describe('tasks', () => {
     expect(changes(nobody)).toEqual([]);
   });
 
-  test('that wait or have ended are reported at once, after the acknowledgement', async () => {
+  test('get the state of tasks that wait or have ended at once, after the acknowledgement', async () => {
     const { server, listen, begin, goOn, send } = withTasks();
     const [asking, over] = [await begin(), await begin()];
     goOn();
@@ -278,7 +278,7 @@ describe('tasks', () => {
     ]);
   });
 
-  test('are not sent to callers without the extension', async () => {
+  test('are not accepted from callers without the extension', async () => {
     const { listen, begin } = withTasks();
     const id = await begin();
     await expect(listen({ taskIds: [id] }, caller(undefined, {})).done).rejects.toMatchObject({
@@ -287,7 +287,7 @@ describe('tasks', () => {
     });
   });
 
-  test('only their newest state waits for a subscriber that does not read', async () => {
+  test('keep only the newest state for a subscriber that does not read', async () => {
     const { listen, begin, goOn, send, until } = withTasks();
     const id = await begin();
     const taken: (() => void)[] = [];
@@ -311,7 +311,7 @@ describe('tasks', () => {
     ]);
   });
 
-  test('are forgotten with the listener, also while it waits for them', async () => {
+  test('are removed with the subscriber, even while it waits for the store', async () => {
     const { listen, begin, goOn } = withTasks();
     const id = await begin();
     const leaves = listen({ taskIds: [id] }, caller());
@@ -323,7 +323,7 @@ describe('tasks', () => {
   });
 
   test.each([[['x', 1]], ['x'], [Array.from({ length: 1001 }, (_, n) => `${n}`)]])(
-    'refuses %#, which is malformed or too many',
+    'are refused if the list is malformed or too long: %#',
     async (taskIds) => {
       const { listen } = withTasks();
       await expect(listen({ taskIds }, caller()).done).rejects.toMatchObject({ code: -32602 });

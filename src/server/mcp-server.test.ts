@@ -36,7 +36,7 @@ describe('server/discover', () => {
     expect(await ask(make(), 'server/discover')).not.toHaveProperty('instructions');
   });
 
-  test('declares what is registered, and continues to', async () => {
+  test('declares the capabilities of registered entries, also after they are removed', async () => {
     const server = make();
     const tool = server.tool('t', {}, () => 1);
     expect(await capabilities(server)).toEqual({ logging: {}, tools: { listChanged: true } });
@@ -66,7 +66,7 @@ test('an unknown method is refused, and a notification is not answered', async (
   expect(await ask(server, 'notifications/roots/list_changed')).toEqual({});
 });
 
-describe('pages', () => {
+describe('pages of a list', () => {
   const names = (result: JsonObject) => result['tools'].map(({ name }: { name: string }) => name);
   const server = make({ pageSize: 2, capabilities: { prompts: {}, resources: {} } });
   for (const name of ['e', 'd', 'c', 'b', 'a']) server.tool(name, {}, () => 1);
@@ -80,25 +80,25 @@ describe('pages', () => {
     expect(first['nextCursor']).toMatch(/^[\w-]+$/);
   });
 
-  test('a page that ends with the list is the last', async () => {
+  test('have no cursor if they end with the list', async () => {
     const even = make({ pageSize: 1 });
     even.tool('only', {}, () => 1);
     expect(await ask(even, 'tools/list')).toStrictEqual({ tools: [expect.anything()] });
   });
 
-  test('a list that shrank ends early', async () => {
+  test('end early if the list has become shorter', async () => {
     const { nextCursor } = await ask(server, 'tools/list');
     const small = make({ pageSize: 2, capabilities: { tools: {} } });
     expect(await ask(small, 'tools/list', { cursor: nextCursor })).toEqual({ tools: [] });
   });
 
-  test.each(['x', '', 'cGFnZTotMQ', 'cGFnZToy=', 7, null, {}])('cursor %j is refused', async (cursor) => {
+  test.each(['x', '', 'cGFnZTotMQ', 'cGFnZToy=', 7, null, {}])('are refused for the cursor %j', async (cursor) => {
     for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list']) {
       await expect(ask(server, method, { cursor })).rejects.toMatchObject({ code: -32602, message: 'Invalid cursor' });
     }
   });
 
-  test('a page has a size', () => {
+  test('must have at least one entry', () => {
     expect(() => make({ pageSize: 0 })).toThrow(RangeError);
   });
 });
@@ -113,7 +113,7 @@ test('a list that the server does not have is an unknown method', async () => {
 });
 
 describe('registered entries', () => {
-  test('can be changed and taken away', async () => {
+  test('can be updated and removed', async () => {
     const server = make();
     const a = server.tool('a', { description: 'old' }, () => 1);
     server.tool('b', {}, () => 1);
@@ -131,7 +131,7 @@ describe('registered entries', () => {
     expect(await ask(server, 'tools/call', { name: 'a' })).toMatchObject({ content: [{ text: '2' }] });
   });
 
-  test('a change that cannot be made changes nothing', async () => {
+  test('are not changed by an invalid update', async () => {
     const server = make();
     const tool = server.tool('a', { description: 'old' }, () => 1);
     expect(() => tool.update({ description: 'new', input: { type: 'string' } })).toThrow(TypeError);
@@ -139,7 +139,7 @@ describe('registered entries', () => {
     expect((await ask(server, 'tools/list'))['tools']).toMatchObject([{ title: 'T', description: 'old' }]);
   });
 
-  test('a list is made once', async () => {
+  test('are listed in a result that is built once', async () => {
     const server = make();
     server.tool('a', {}, () => 1);
     const list = await ask(server, 'tools/list');
@@ -167,7 +167,7 @@ describe('middleware', () => {
   });
 });
 
-test('without onerror, of many errors 20 are written to stderr in 10 seconds', async () => {
+test('without onerror, only 20 errors are written to stderr in 10 seconds', async () => {
   const written = vi.spyOn(console, 'error').mockImplementation(() => {});
   onTestFinished(() => written.mockRestore());
   const [near, far] = memoryTransportPair();

@@ -8,19 +8,19 @@ const setUp = (notes?: Map<string, unknown>) => {
   return { exchange, ctx: new Context(exchange) };
 };
 
-test('a value is made once for the request, in another process too', async () => {
+test('a value is computed once for each request, in another process too', async () => {
   const make = vi.fn<() => unknown>(() => ({ paid: [1, null, 'x', true] }));
   const { exchange, ctx } = setUp();
   const first = await ctx.once('pay', make);
   expect(first).toEqual({ paid: [1, null, 'x', true] });
   expect(await ctx.once('pay', make)).toEqual(first);
-  // What travels with the request is JSON.
+  // The stored values travel with the request as JSON.
   const notes = new Map<string, unknown>(JSON.parse(JSON.stringify([...exchange.notes])));
   expect(await setUp(notes).ctx.once('pay', make)).toEqual(first);
   expect(make).toHaveBeenCalledOnce();
 });
 
-test('keys are distinct, also from other notes', async () => {
+test('keys are distinct from each other and from other notes', async () => {
   const { exchange, ctx } = setUp();
   exchange.notes.set('a', 'another note');
   expect(await ctx.once('a', () => 1)).toBe(1);
@@ -38,7 +38,7 @@ test('each call gets a copy of the stored value', async () => {
   expect(await ctx.once('k', () => value)).toStrictEqual({ a: 1 });
 });
 
-test('runs at the same time are one, of two contexts too', async () => {
+test('simultaneous runs with one key are one run, in two contexts too', async () => {
   const { exchange, ctx } = setUp();
   let finish!: (value: string) => void;
   const make = vi.fn<() => Promise<string>>(() => new Promise((resolve) => (finish = resolve)));
@@ -49,7 +49,7 @@ test('runs at the same time are one, of two contexts too', async () => {
   expect(make).toHaveBeenCalledOnce();
 });
 
-test('a run that fails is forgotten', async () => {
+test('a run that fails is not stored', async () => {
   const { ctx } = setUp();
   const fail = () => {
     throw new Error('no money');
@@ -59,7 +59,7 @@ test('a run that fails is forgotten', async () => {
   expect(await ctx.once('k', () => 'paid')).toBe('paid');
 });
 
-test('undefined is stored, and distinct from null', async () => {
+test('undefined can be stored, and is distinct from null', async () => {
   const { exchange, ctx } = setUp();
   const nothing = vi.fn<() => undefined>(() => undefined);
   expect(await ctx.once('nothing', nothing)).toBeUndefined();
@@ -78,10 +78,10 @@ test.each<[string, unknown]>([
   ['a map', { a: new Map() }],
   ['a function', () => 1],
   ['a big integer', 1n],
-  ['no number', [Number.NaN]],
-  ['a list with a gap', [undefined]],
-  ['a circle', circle],
-])('%s is no JSON', async (_, value) => {
+  ['NaN', [Number.NaN]],
+  ['a list with undefined', [undefined]],
+  ['a circular object', circle],
+])('%s is refused because it is not JSON', async (_, value) => {
   const { exchange, ctx } = setUp();
   await expect(ctx.once('k', () => value)).rejects.toThrow(TypeError);
   expect(exchange.notes.size).toBe(0);

@@ -11,13 +11,17 @@ describe('an input schema that breaks the rules on x-mcp-header is refused', () 
   const region = named('string', 'Region');
   test.each<[string, JsonObject, string]>([
     ['empty', { a: named('string', '') }, 'properties.a must be a header name'],
-    ['no string', { a: named('string', 5) }, 'properties.a must be a header name'],
+    ['a value that is not a string', { a: named('string', 5) }, 'properties.a must be a header name'],
     ['a space', { a: named('string', 'My Region') }, 'properties.a must be a header name'],
     ['a colon', { a: named('string', 'Region:') }, 'properties.a must be a header name'],
     ['a line feed', { a: named('string', 'Region\n') }, 'properties.a must be a header name'],
     ['a letter beyond ASCII', { a: named('string', 'Région') }, 'properties.a must be a header name'],
     ['twice', { a: region, b: region }, 'properties.b is already used by properties.a'],
-    ['twice but for case', { a: region, b: named('string', 'REGION') }, 'properties.b is already used by properties.a'],
+    [
+      'the same name in another case',
+      { a: region, b: named('string', 'REGION') },
+      'properties.b is already used by properties.a',
+    ],
     ['a number', { a: named('number', 'A') }, 'properties.a must be on a property of type'],
     ['an object', { a: named('object', 'A') }, 'properties.a must be on a property of type'],
     ['an array', { a: named('array', 'A') }, 'properties.a must be on a property of type'],
@@ -25,9 +29,9 @@ describe('an input schema that breaks the rules on x-mcp-header is refused', () 
     ['two types', { a: named(['string', 'null'], 'A') }, 'properties.a must be on a property of type'],
     ['no type', { a: { 'x-mcp-header': 'A' } }, 'properties.a must be on a property of type'],
     ['in a list', { a: { type: 'array', items: region } }, 'properties.a.items must be on a property that'],
-    ['behind oneOf', { a: { oneOf: [region] } }, 'properties.a.oneOf.0 must be on a property that'],
-    ['in a nested one', { a: { properties: { b: { not: region } } } }, 'properties.a.properties.b.not must be'],
-  ])('%s', (_, properties, message) => {
+    ['inside oneOf', { a: { oneOf: [region] } }, 'properties.a.oneOf.0 must be on a property that'],
+    ['inside a nested schema', { a: { properties: { b: { not: region } } } }, 'properties.a.properties.b.not must be'],
+  ])('with this mistake: %s', (_, properties, message) => {
     const server = new McpServer({ name: 'test', version: '1' });
     expect(() => server.tool('t', { input: { type: 'object', properties } }, () => 1)).toThrow(TypeError);
     expect(() => server.tool('t', { input: { type: 'object', properties } }, () => 1)).toThrow(
@@ -35,7 +39,7 @@ describe('an input schema that breaks the rules on x-mcp-header is refused', () 
     );
   });
 
-  test('if not only "properties" lead to it', () => {
+  test('if a keyword other than "properties" leads to the header', () => {
     const server = new McpServer({ name: 'test', version: '1' });
     for (const keyword of ['$defs', 'patternProperties', 'dependentSchemas']) {
       const input = { type: 'object', [keyword]: { a: { properties: { b: region } } } };
@@ -47,7 +51,7 @@ describe('an input schema that breaks the rules on x-mcp-header is refused', () 
   });
 });
 
-describe('a call over HTTP', () => {
+describe('a tools/call over HTTP', () => {
   const properties = {
     region: named('string', 'Region'),
     count: named('integer', 'Count'),
@@ -69,48 +73,63 @@ describe('a call over HTTP', () => {
     ['the same string', { region: 'eu' }, { region: 'eu' }],
     ['the empty string', { region: '' }, { region: '' }],
     ['an encoded string', { region: 'Zürich ' }, { region: encodeHeaderValue('Zürich ') }],
-    ['a string encoded without need', { region: 'Hello' }, { region: '=?base64?SGVsbG8=?=' }],
+    ['a string that is encoded needlessly', { region: 'Hello' }, { region: '=?base64?SGVsbG8=?=' }],
     ['a string that looks half encoded', { region: '=?base64?SGVsbG8=' }, { region: '=?base64?SGVsbG8=' }],
     ['an integer', { count: -7 }, { count: '-7' }],
-    ['an integer written otherwise', { count: 42 }, { count: '42.0' }],
+    ['an integer in another notation', { count: 42 }, { count: '42.0' }],
     ['a boolean', { dry: false }, { dry: 'false' }],
     ['a nested argument', { at: { zone: 'a' } }, { zone: 'a' }],
     ['an absent argument', {}, {}],
     ['an argument without a header', { 'x-mcp-header': 'x' }, {}],
-  ])('whose headers say %s is run', async (_, args, said) => {
+  ])('is run if its headers have %s', async (_, args, said) => {
     const headers = Object.fromEntries(Object.entries(said).map(([name, value]) => [`mcp-param-${name}`, value]));
     expect(await call(args, { headers })).toEqual(done);
   });
 
   test('may omit null', async () => {
     const error = await call({ region: null }, { headers: {} });
-    // Not a string, but that is for the schema to say.
+    // Not a string, but the schema checks that.
     expect(error).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('region') }] });
   });
 
   test.each<[string, JsonObject, Record<string, string>, string]>([
     ['nothing', { region: 'eu' }, {}, 'Mcp-Param-Region is missing; it must say what the argument region says'],
-    ['something else', { region: 'eu' }, { region: 'us' }, 'Mcp-Param-Region does not match the argument region'],
-    ['another case', { region: 'eu' }, { region: 'EU' }, 'Mcp-Param-Region does not match the argument region'],
-    ['another number', { count: 42 }, { count: '43' }, 'Mcp-Param-Count does not match the argument count'],
+    ['a different string', { region: 'eu' }, { region: 'us' }, 'Mcp-Param-Region does not match the argument region'],
+    ['a different case', { region: 'eu' }, { region: 'EU' }, 'Mcp-Param-Region does not match the argument region'],
+    ['a different number', { count: 42 }, { count: '43' }, 'Mcp-Param-Count does not match the argument count'],
     ['a hexadecimal number', { count: 16 }, { count: '0x10' }, 'Mcp-Param-Count does not match the argument count'],
-    ['no number', { count: 0 }, { count: '' }, 'Mcp-Param-Count does not match the argument count'],
-    ['another boolean', { dry: true }, { dry: 'TRUE' }, 'Mcp-Param-Dry does not match the argument dry'],
+    ['text for a number', { count: 0 }, { count: '' }, 'Mcp-Param-Count does not match the argument count'],
+    ['a different boolean', { dry: true }, { dry: 'TRUE' }, 'Mcp-Param-Dry does not match the argument dry'],
     ['wrong padding', { region: 'Hello' }, { region: '=?base64?SGVsbG8?=' }, 'Mcp-Param-Region is malformed'],
-    ['no Base64', { region: 'Hello' }, { region: '=?base64?SGVs!!!bG8=?=' }, 'Mcp-Param-Region is malformed'],
+    ['invalid Base64', { region: 'Hello' }, { region: '=?base64?SGVs!!!bG8=?=' }, 'Mcp-Param-Region is malformed'],
     ['raw bytes', { region: 'Zürich' }, { region: 'Zürich' }, 'Mcp-Param-Region is malformed'],
-    ['what is absent', {}, { region: 'eu' }, 'Mcp-Param-Region was sent, but the argument region was not'],
     [
-      'what is null',
+      'a value for an absent argument',
+      {},
+      { region: 'eu' },
+      'Mcp-Param-Region was sent, but the argument region was not',
+    ],
+    [
+      'a value for a null argument',
       { region: null },
       { region: 'null' },
       'Mcp-Param-Region was sent, but the argument region was not',
     ],
-    ['what is absent in a nested one', { at: {} }, { zone: 'a' }, 'Mcp-Param-zone was sent, but the argument at.zone'],
-    ['what is inherited', { at: Object.create({ zone: 'a' }) }, { zone: 'a' }, 'Mcp-Param-zone was sent'],
-    ['a list', { region: ['eu'] }, { region: 'eu' }, 'Mcp-Param-Region does not match the argument region'],
-    ['an integer that is not safe', { count: 2 ** 53 }, { count: '9007199254740993' }, 'beyond the integers'],
-  ])('whose headers say %s is refused', async (_, args, said, message) => {
+    [
+      'a value for an absent nested argument',
+      { at: {} },
+      { zone: 'a' },
+      'Mcp-Param-zone was sent, but the argument at.zone',
+    ],
+    [
+      'a value for an inherited property',
+      { at: Object.create({ zone: 'a' }) },
+      { zone: 'a' },
+      'Mcp-Param-zone was sent',
+    ],
+    ['a value for a list', { region: ['eu'] }, { region: 'eu' }, 'Mcp-Param-Region does not match the argument region'],
+    ['an integer beyond 2^53', { count: 2 ** 53 }, { count: '9007199254740993' }, 'beyond the integers'],
+  ])('is refused if its headers have %s', async (_, args, said, message) => {
     const headers = Object.fromEntries(Object.entries(said).map(([name, value]) => [`mcp-param-${name}`, value]));
     await expect(call(args, { headers })).rejects.toMatchObject({
       code: -32020,
@@ -119,20 +138,20 @@ describe('a call over HTTP', () => {
     await expect(call(args, { headers })).rejects.toThrow(message);
   });
 
-  test('with a Zod schema is checked the same', async () => {
+  test('is checked in the same way with a Zod schema', async () => {
     await expect(call({ region: 'eu' }, { headers: {} }, 'zod')).rejects.toMatchObject({ code: -32020 });
     expect(await call({ region: 'eu' }, { headers: { 'mcp-param-region': 'eu' } }, 'zod')).toEqual(done);
     const { tools } = await server.service(new TestExchange('tools/list'));
     expect(tools).toMatchObject([{}, { inputSchema: { properties: { region: { 'x-mcp-header': 'Region' } } } }]);
   });
 
-  test('of an earlier revision, or over another transport, is not checked', async () => {
+  test('is not checked in an earlier revision, or over another transport', async () => {
     expect(await call({ region: 'eu' }, { headers: {}, caller: { revision: '2025-11-25' } })).toEqual(done);
     expect(await call({ region: 'eu' }, {})).toEqual(done);
   });
 });
 
-test('over real HTTP the refusal has status 400', async () => {
+test('is refused with status 400 over real HTTP', async () => {
   const server = new McpServer({ name: 'test', version: '1' });
   const input = { type: 'object', properties: { region: named('string', 'Region') } };
   server.tool('t', { input }, (_, ctx) => ctx.header('Mcp-Param-Region') ?? 'none');

@@ -11,24 +11,24 @@ function setUp() {
 
 const message = { role: 'assistant' as const, content: { type: 'text' as const, text: 'hi' } };
 
-describe('results of prompts', () => {
+describe('a prompt can return', () => {
   test.each([
     ['a string', 'hi', { description: 'about', messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }] }],
     ['messages', [message], { description: 'about', messages: [message] }],
-    ['a whole result', { messages: [], _meta: { a: 1 } }, { messages: [], _meta: { a: 1 } }],
+    ['a complete result', { messages: [], _meta: { a: 1 } }, { messages: [], _meta: { a: 1 } }],
   ])('%s', async (_, reply, expected) => {
     const { server, get } = setUp();
     server.prompt('p', { description: 'about' }, async () => reply);
     expect(await get('p')).toStrictEqual(expected);
   });
 
-  test('without a description, the result has none', async () => {
+  test('a result without a description', async () => {
     const { server, get } = setUp();
     server.prompt('p', {}, () => [message]);
     expect(await get('p')).toStrictEqual({ messages: [message] });
   });
 
-  test('any other value is an internal error', async () => {
+  test('but any other value is an internal error', async () => {
     const { server, get } = setUp();
     server.prompt('p', {}, () => 7 as unknown as string);
     await expect(get('p')).rejects.toMatchObject({
@@ -70,7 +70,7 @@ test('the list contains only the given fields', async () => {
   });
 });
 
-test('arguments are typed by whether they are required', () => {
+test('arguments have a type that depends on whether they are required', () => {
   const { server } = setUp();
   server.prompt(
     'p',

@@ -11,7 +11,7 @@ const call = (caller: Partial<Caller> = {}, method = 'tools/call'): TestExchange
   new TestExchange(method, {}, { caller });
 const service = (options: Parameters<typeof rateLimit>[0]) => rateLimit(options)(() => Promise.resolve({ done: true }));
 
-test('a caller may make so many requests at once, and more as time goes by', async () => {
+test('a caller can make a number of requests at once, and more as time passes', async () => {
   const limited = service({ perMinute: 60, burst: 2 });
   await limited(call());
   await limited(call());
@@ -33,11 +33,11 @@ test('each principal and each session has its own limit', async () => {
     await limited(call(caller));
     await expect(limited(call(caller))).rejects.toMatchObject({ code: 429 });
   }
-  // A session of a principal is the principal's.
+  // A session of a principal counts for the principal.
   await expect(limited(call({ principal: 'a', ...session('3') }))).rejects.toMatchObject({ code: 429 });
 });
 
-test('callers may be identified in another way', async () => {
+test('callers can be identified in another way', async () => {
   const limited = service({ perMinute: 1, key: ({ params }) => String(params['who']) });
   await limited(new TestExchange('tools/call', { who: 'a' }));
   await limited(new TestExchange('tools/call', { who: 'b' }));
@@ -62,12 +62,15 @@ test('with too many callers, inactive ones are forgotten first', async () => {
   await expect(limited(call({ principal: '9999' }))).rejects.toMatchObject({ code: 429 });
 });
 
-test('over HTTP it has a status', async () => {
+test('over HTTP, a refusal has the status 429', async () => {
   const http = new ModernHttp(service({ perMinute: 1 }));
   expect((await http.json('tools/call', { name: 'a' })).status).toBe(200);
   expect(await http.json('tools/call', { name: 'a' })).toMatchObject({ status: 429, body: { error: { code: 429 } } });
 });
 
-test.each([{ perMinute: 0 }, { perMinute: 1, burst: 0.5 }, { perMinute: Number.NaN }])('%j is refused', (options) => {
-  expect(() => rateLimit(options)).toThrow(RangeError);
-});
+test.each([{ perMinute: 0 }, { perMinute: 1, burst: 0.5 }, { perMinute: Number.NaN }])(
+  'invalid options are refused: %j',
+  (options) => {
+    expect(() => rateLimit(options)).toThrow(RangeError);
+  },
+);

@@ -7,7 +7,7 @@ import type { EntryConfig, Registered, RegistryOptions } from './registry.ts';
 import { Resources } from './resources.ts';
 import { Tools } from './tools.ts';
 
-/** The same of each kind: how to register one named `a`, list the names and use it. */
+/** For each kind of entry: how to register one named `a`, list the names, and use it. */
 const kinds = {
   tool(options: Partial<RegistryOptions> = {}) {
     const tools = new Tools({ pageSize: 2, changed: () => {}, ...options }, () => {});
@@ -56,7 +56,7 @@ const names = (page: JsonObject): string[] => {
 const granted = (...scopes: string[]): AuthInfo => ({ principal: 'ada', scopes });
 
 describe.each(Object.entries(kinds))('a %s', (_, make) => {
-  test('that is disabled is in no list, and behaves as if it did not exist', async () => {
+  test('is not listed when it is disabled, and seems not to exist', async () => {
     let changes = 0;
     const { add, page, use, scopes } = make({ changed: () => (changes += 1) });
     const unknown = await use().catch((error: unknown) => error);
@@ -74,7 +74,7 @@ describe.each(Object.entries(kinds))('a %s', (_, make) => {
     await expect(use()).resolves.toBeDefined();
   });
 
-  test('that is registered disabled keeps its name and its place', async () => {
+  test('keeps its name and its position when it is registered disabled', async () => {
     const { add, page } = make();
     const first = add({ enabled: false });
     add({}, 'b');
@@ -85,7 +85,7 @@ describe.each(Object.entries(kinds))('a %s', (_, make) => {
     expect(Object.values(await page())[0][0]).not.toHaveProperty('enabled');
   });
 
-  test('that has been removed cannot be enabled', () => {
+  test('cannot be enabled after it was removed', () => {
     const registered = make().add({});
     registered.remove();
     expect(registered.enabled).toBe(false);
@@ -93,7 +93,7 @@ describe.each(Object.entries(kinds))('a %s', (_, make) => {
     expect(() => registered.disable()).toThrow('has been removed');
   });
 
-  test('requires its scopes of callers with a credential', async () => {
+  test('requires its scopes from callers with a credential', async () => {
     const { add, page, use, scopes } = make();
     const registered = add({ scopes: ['read', 'write'] });
     expect(scopes()).toEqual(['read', 'write']);
@@ -111,7 +111,7 @@ describe.each(Object.entries(kinds))('a %s', (_, make) => {
     expect(() => make().add({ scopes: scopes as string[] })).toThrow(TypeError);
   });
 
-  test('is listed with hints on how long the list keeps, the same on every page', async () => {
+  test('is listed with cache hints, the same on every page', async () => {
     const hints = { ttlMs: 60_000, cacheScope: 'public' } as const;
     const { add, page } = make({ cache: hints });
     for (const name of ['a', 'b', 'c']) add({}, name);
@@ -124,7 +124,7 @@ describe.each(Object.entries(kinds))('a %s', (_, make) => {
 });
 
 test.each([[{ ttlMs: -1 }], [{ ttlMs: 0.5 }], [{ ttlMs: Number.NaN }], [{ cacheScope: 'shared' as 'public' }]])(
-  'nothing can be kept for %j',
+  'invalid cache hints are refused: %j',
   (cache) => {
     expect(() => kinds.tool({ cache })).toThrow(TypeError);
     const resources = new Resources({ pageSize: 1, changed: () => {} });
@@ -133,10 +133,10 @@ test.each([[{ ttlMs: -1 }], [{ ttlMs: 0.5 }], [{ ttlMs: Number.NaN }], [{ cacheS
   },
 );
 
-describe('how long the contents of a resource keep', () => {
+describe('the cache hints of a resource', () => {
   const read = (resources: Resources, uri: string) => resources.read(new TestExchange('resources/read', { uri }));
 
-  test('of the resource or template applies, and is in no list', async () => {
+  test('apply to its contents, and are not in lists', async () => {
     const resources = new Resources({ pageSize: 9, changed: () => {} });
     resources.add('x:a', { name: 'a', ttlMs: 5 }, () => 'x');
     resources.add('x:none', { name: 'none' }, () => 'x');
@@ -149,7 +149,7 @@ describe('how long the contents of a resource keep', () => {
     );
   });
 
-  test('of a complete result overrides those of the resource', async () => {
+  test('can be overridden in a complete result', async () => {
     const resources = new Resources({ pageSize: 9, changed: () => {} });
     const whole = { contents: [], ttlMs: 0 };
     resources.add('x:a', { name: 'a', ttlMs: 5, cacheScope: 'public' }, () => whole);
@@ -157,7 +157,7 @@ describe('how long the contents of a resource keep', () => {
   });
 });
 
-test('the scopes of a fixed resource override those of a matching template', () => {
+test('the scopes of a fixed resource replace those of a matching template', () => {
   const resources = new Resources({ pageSize: 9, changed: () => {} });
   resources.addTemplate('x:{a}', { name: 'b', scopes: ['template'] }, () => 'x');
   resources.add('x:a', { name: 'a', scopes: ['fixed'] }, () => 'x');

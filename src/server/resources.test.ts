@@ -19,7 +19,7 @@ const rejected = (promise: Promise<unknown>) =>
     (error: unknown) => (error as RpcError).toObject(),
   );
 
-describe('results of resources', () => {
+describe('a resource can return', () => {
   const uri = 'a://1';
   test.each([
     ['text', 'hi', { contents: [{ uri, mimeType: 'text/plain', text: 'hi' }] }],
@@ -27,7 +27,7 @@ describe('results of resources', () => {
     ['bytes', new Uint8Array([1, 2, 3]).subarray(1), { contents: [{ uri, mimeType: 'text/plain', blob: 'AgM=' }] }],
     ['contents', { uri: 'a://2', text: 'x' }, { contents: [{ uri: 'a://2', text: 'x' }] }],
     ['several contents', [{ uri, blob: '' }], { contents: [{ uri, blob: '' }] }],
-    ['a whole result', { contents: [], _meta: { a: 1 } }, { contents: [], _meta: { a: 1 } }],
+    ['a complete result', { contents: [], _meta: { a: 1 } }, { contents: [], _meta: { a: 1 } }],
   ])('%s', async (_, reply, expected) => {
     const { server, read } = setUp();
     server.resource(uri, { name: 'one', mimeType: 'text/plain' }, () => reply);
@@ -41,13 +41,13 @@ describe('results of resources', () => {
     });
   });
 
-  test('without a MIME type, the result has none', async () => {
+  test('contents without a MIME type', async () => {
     const { server, read } = setUp();
     server.resource(uri, { name: 'one' }, () => 'x');
     expect(await read(uri)).toEqual({ contents: [{ uri, text: 'x' }] });
   });
 
-  test('any other value is an internal error', async () => {
+  test('but any other value is an internal error', async () => {
     const { server, read } = setUp();
     server.resource(uri, { name: 'one' }, () => 7 as unknown as string);
     await expect(read(uri)).rejects.toMatchObject({
@@ -63,7 +63,7 @@ describe('a missing resource', () => {
     ['2025-06-18', -32002],
     ['2025-11-25', -32002],
     ['2026-07-28', -32602],
-  ])('has the code of %s', async (revision, code) => {
+  ])('has the error code of %s', async (revision, code) => {
     const { server, read } = setUp();
     const uri = 'a://gone';
     const error = { code, message: `Resource not found: ${uri}`, data: { uri } };
@@ -80,7 +80,7 @@ test('a malformed request is refused', async () => {
   expect(await rejected(read('a://%'))).toMatchObject({ code: -32602, data: { uri: 'a://%' } });
 });
 
-test('a fixed resource goes before a template, and templates go in order', async () => {
+test('a fixed resource is preferred to a template, and templates are tried in order', async () => {
   const { server, read } = setUp();
   server.resourceTemplate('a://{id}', { name: 'first' }, ({ id }) => `first ${id}`);
   server.resourceTemplate('a://{+id}', { name: 'second' }, ({ id }, _ctx, uri) => `second ${id} ${uri}`);
@@ -102,7 +102,7 @@ describe('lists', () => {
     });
   });
 
-  test('resources of a template come after the fixed ones, page by page', async () => {
+  test('have the resources of a template after the fixed ones, page by page', async () => {
     const server = new McpServer({ name: 'test', version: '1', pageSize: 2 });
     server.resourceTemplate(
       'a://{id}',

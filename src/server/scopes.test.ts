@@ -73,7 +73,7 @@ test.each(['file:///a', 'file:///b/x'])(
 );
 
 describe('in a session', () => {
-  /** A session that was opened with no scope but `other`, and requests in it with scopes of their own. */
+  /** A session opened with only the scope `other`, and requests in it with other scopes. */
   async function session(server: McpServer) {
     const post = (message: object, id: string | undefined, scopes: string[]): Promise<Response> => {
       const headers = { ...POST_HEADERS, ...(id !== undefined && { 'mcp-session-id': id }) };
@@ -88,14 +88,17 @@ describe('in a session', () => {
     return (method: string, params: object, ...scopes: string[]) => post({ id: 1, method, params }, id, scopes);
   }
 
-  test.each(['file:///a', 'file:///b/x'])('a subscription to %s has its own scopes', async (uri) => {
-    const request = await session(gated());
-    expect((await request('resources/subscribe', { uri }, 'other')).status).toBe(403);
-    const granted = await request('resources/subscribe', { uri }, 'files:read');
-    expect(await granted.json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
-  });
+  test.each(['file:///a', 'file:///b/x'])(
+    'a subscription to %s is checked with the scopes of its own request',
+    async (uri) => {
+      const request = await session(gated());
+      expect((await request('resources/subscribe', { uri }, 'other')).status).toBe(403);
+      const granted = await request('resources/subscribe', { uri }, 'files:read');
+      expect(await granted.json()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+    },
+  );
 
-  test('middleware sees all of the caller, and may copy it', async () => {
+  test('middleware can read and copy the complete caller', async () => {
     const server = gated().use((next) => (exchange) => next(derive(exchange, { caller: { ...exchange.caller } })));
     server.tool(
       'who',

@@ -34,7 +34,7 @@ const initialized = { jsonrpc: '2.0' as const, method: 'notifications/initialize
 const call = { jsonrpc: '2.0' as const, id: 2, method: 'tools/call', params: { name: 'who' } };
 const answer = { jsonrpc: '2.0', id: 2, result: { content: [{ type: 'text', text: 'client' }] } };
 
-test('a server serves any number of connections at once', async () => {
+test('a server can serve any number of connections at once', async () => {
   const { server, errors } = setUp();
   for (let round = 0; round < 2; round += 1) {
     const [ours, theirs] = memoryTransportPair();
@@ -102,14 +102,14 @@ test('over HTTP, the server listens on a port', async () => {
   }
 });
 
-test('an address that is taken is an error', async () => {
+test('a port that is in use causes an error', async () => {
   const { server } = setUp();
   const listener = await server.listen({ port: 0 });
   await expect(server.listen({ port: listener.port })).rejects.toThrow('already in use');
   await listener.close();
 });
 
-test('over a connection that cannot be opened, the server does not serve', async () => {
+test('connect() fails if the connection cannot be opened', async () => {
   const { server } = setUp();
   const broken: Transport = {
     start: () => Promise.reject(new Error('no such port')),
@@ -120,7 +120,7 @@ test('over a connection that cannot be opened, the server does not serve', async
   await server.close();
 });
 
-/** A server whose tools say who asks, wait to be let go, ask, and never return. */
+/** A server whose tools return the caller, wait until released, ask, or never return. */
 function modernServer(options: JsonObject = {}) {
   const errors: Error[] = [];
   const signals: AbortSignal[] = [];
@@ -150,7 +150,7 @@ function postTo(url: string, message: ReturnType<typeof callOf>, init: RequestIn
 const textIn = async (response: Response): Promise<unknown> =>
   ((await response.json()) as { result: { content: { text: string }[] } }).result.content[0]?.text;
 
-/** A bare server around a listener, on a port of its own. */
+/** A plain node:http server around a listener, on its own port. */
 async function around(listener: RequestListener): Promise<string> {
   const http = createServer(listener);
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -161,7 +161,7 @@ async function around(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
 }
 
-describe('without sessions, a server is mounted', () => {
+describe('without sessions, a server can be mounted', () => {
   test('as a fetch function, which passes on the caller', async () => {
     const { server } = modernServer();
     const message = callOf('who');
@@ -203,7 +203,7 @@ describe('without sessions, a server is mounted', () => {
     expect(await textIn(response)).toBe('test undefined');
   });
 
-  test('in Express, and the bound of a body holds for one that was read', async () => {
+  test('in Express, and the size limit also applies to a body that was already read', async () => {
     const { server } = modernServer({ http: { maxBodyBytes: 1000 } });
     const url = await around(
       express()
@@ -235,7 +235,7 @@ describe('without sessions, a server is mounted', () => {
     expect(await textIn(await app.request('http://localhost/mcp', request))).toBe('test ada');
   });
 
-  test('and a suspended request can continue at another entry of the same mount', async () => {
+  test('and a suspended request can continue through another entry point of the server', async () => {
     const { server } = modernServer();
     const url = await around((request: IncomingMessage, response: ServerResponse) => server.node(request, response));
     const { result } = (await (await postTo(url, callOf('ask'))).json()) as { result: JsonObject };
@@ -247,8 +247,8 @@ describe('without sessions, a server is mounted', () => {
   });
 });
 
-describe('close', () => {
-  test('closes a connection that its first request is opening', async () => {
+describe('close()', () => {
+  test('closes a connection whose first request is still opening it', async () => {
     const { server } = modernServer();
     const message = callOf('who');
     const ask = (): Promise<Response> =>
@@ -284,7 +284,7 @@ describe('close', () => {
     expect(errors).toEqual([]);
   });
 
-  test('ends handlers that never return after its timeout, and aborts them', async () => {
+  test('aborts handlers that are still running after its timeout', async () => {
     const { server, signals } = modernServer();
     const { url } = await server.listen({ port: 0 });
     const response = await postTo(url, callOf('hang', { _meta: { progressToken: 'p' } }));
@@ -308,7 +308,7 @@ describe('close', () => {
     await ended.promise;
   });
 
-  test('of a mount answers from then on with 503', async () => {
+  test('makes a mount answer with 503 from then on', async () => {
     const { server } = modernServer();
     const message = callOf('who');
     const request = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };

@@ -7,7 +7,7 @@ import { TestExchange } from '../../test/support/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from './mcp-server.ts';
 
-/** What the handlers below are given, whatever described it. */
+/** The arguments that the handlers below get from every kind of schema. */
 interface Order {
   title: string;
   copies: number;
@@ -15,7 +15,7 @@ interface Order {
   tags?: string[];
   to: { name: string };
 }
-/** A plain schema has no defaults: what is not required may be absent. */
+/** A plain schema has no defaults: a property that is not required may be absent. */
 interface LooseOrder {
   title: string;
   copies?: number;
@@ -33,7 +33,7 @@ const handle = ({ title, copies }: Pick<Order, 'title' | 'copies'>): Receipt => 
   lines: [{ title }],
 });
 
-/** Each server has a tool `order`, which takes an order and gives a receipt, and one `ask`, which shows a form. */
+/** Each server has a tool `order`, which takes an order and returns a receipt, and a tool `ask`, which shows a form. */
 const servers: Record<string, (server: McpServer) => void> = {
   zod(server) {
     const input = z.object({
@@ -197,7 +197,7 @@ describe.each(Object.entries(servers))('%s', (_, register) => {
     setUp().service(new TestExchange('tools/call', { name, arguments: args }));
   const order = { title: 'Momo', how: 'post', to: { name: 'Ada' } };
 
-  test('says arguments and results as JSON Schema', async () => {
+  test('lists arguments and results as JSON Schema', async () => {
     const { tools } = await setUp().service(new TestExchange('tools/list'));
     expect(tools[0]).toMatchObject({
       name: 'order',
@@ -220,7 +220,7 @@ describe.each(Object.entries(servers))('%s', (_, register) => {
     expect(tools[0].inputSchema).not.toHaveProperty('$schema');
   });
 
-  test('checks arguments, fills in defaults and gives a structured result', async () => {
+  test('checks arguments, fills in defaults and returns structured content', async () => {
     expect(await call('order', order)).toMatchObject({
       structuredContent: { total: 2, lines: [{ title: 'Momo' }] },
       content: [{ type: 'text', text: '{"total":2,"lines":[{"title":"Momo"}]}' }],
@@ -234,7 +234,7 @@ describe.each(Object.entries(servers))('%s', (_, register) => {
     ['how', { ...order, how: 'air' }],
     ['tags.0', { ...order, tags: [5] }],
     ['to.name', { ...order, to: {} }],
-  ])('names the argument that is wrong: %s', async (argument, args) => {
+  ])('names the invalid argument: %s', async (argument, args) => {
     const { isError, content } = await call('order', args);
     expect(isError).toBe(true);
     expect(content[0].text).toContain(`Invalid arguments for tool order: ${argument}: `);
@@ -311,7 +311,7 @@ describe('a JSON Schema', () => {
       new McpServer({ name: 'test', version: '1' }).tool('t', { [side]: schema }, () => 1);
 
   test.each(['https://json-schema.org/draft/2019-09/schema', 'http://json-schema.org/draft-04/schema#', 'x', 5])(
-    'of the dialect %j is refused, and the supported ones are named',
+    'of the dialect %j is refused with the list of supported dialects',
     ($schema) => {
       for (const side of ['input', 'output'] as const) {
         expect(setUp({ $schema, type: 'object' }, side)).toThrow(
@@ -321,7 +321,7 @@ describe('a JSON Schema', () => {
     },
   );
 
-  test('that refers to another place is refused, and nothing is fetched', () => {
+  test('with an external reference is refused, and nothing is fetched', () => {
     const schema = { type: 'object', properties: { a: { $ref: 'https://example.com/a.json' } } };
     expect(setUp(schema)).toThrow(TypeError);
     expect(setUp(schema, 'output')).toThrow(
@@ -329,7 +329,7 @@ describe('a JSON Schema', () => {
     );
   });
 
-  test('that is too large to check is refused', () => {
+  test('that needs too many steps is refused', () => {
     const circle: JsonObject = { type: 'object' };
     circle['properties'] = { a: circle };
     expect(setUp(circle)).toThrow('Tool t: the input schema is deeper than 64 schemas');
@@ -359,7 +359,7 @@ test.each<[string, JsonObject, unknown, string]>([
   ['a string', { type: 'string' }, 'a "b"', '"a \\"b\\""'],
   ['a list', { type: 'array' }, [1, null], '[1,null]'],
   ['null', { type: 'null' }, null, 'null'],
-])('%s as structured content goes with its JSON as text', async (_, output, value, text) => {
+])('structured content that is %s has its JSON as text', async (_, output, value, text) => {
   const server = new McpServer({ name: 'test', version: '1' });
   server.tool('t', { output }, () => value as JsonObject);
   expect(await server.service(new TestExchange('tools/call', { name: 't' }))).toStrictEqual({

@@ -19,7 +19,7 @@ const FORM = {
 } as const;
 const YES = { action: 'accept', content: { ok: true } };
 
-/** A store as an object of functions, of which a test replaces some. */
+/** A store as an object of functions, some of which a test replaces. */
 const through = (store: TaskStore): TaskStore => ({
   create: (task) => store.create(task),
   get: (id, principal) => store.get(id, principal),
@@ -28,7 +28,7 @@ const through = (store: TaskStore): TaskStore => ({
   unfinished: (runner) => store.unfinished(runner),
 });
 
-/** Lets all run that waits for nothing but its turn. */
+/** Runs everything that waits only for its turn in the event loop. */
 const settled = async (): Promise<void> => {
   for (let turn = 0; turn < 200; turn += 1) await Promise.resolve();
 };
@@ -54,7 +54,7 @@ function setUp(options: Partial<McpServerOptions> = {}) {
       await settled();
       return send('tasks/get', { taskId }, caller);
     },
-    /** Waits for work that takes more than turns of microtasks: an answer is checked by a library that is loaded then. */
+    /** Waits for work that takes more than microtasks: the library that checks answers is loaded on first use. */
     until: (taskId: string, expected: JsonObject) =>
       vi.waitFor(async () => {
         const task = await send('tasks/get', { taskId });
@@ -67,7 +67,7 @@ function setUp(options: Partial<McpServerOptions> = {}) {
   };
 }
 
-/** A tool that runs until it is told, and what it saw. */
+/** A tool that runs until the test ends it, and what it saw. */
 function held() {
   const release = deferred<unknown>();
   const signals: AbortSignal[] = [];
@@ -78,8 +78,8 @@ function held() {
   return { ...release, handler, signals };
 }
 
-describe('a call', () => {
-  test('of a caller that declared the extension becomes a task at once, and the task has its result', async () => {
+describe('a tools/call', () => {
+  test('of a caller with the extension becomes a task at once, and the task gets its result', async () => {
     const { server, call, get } = setUp();
     const { handler, resolve } = held();
     server.tool('slow', { task: { ttlMs: 5000, pollIntervalMs: 50 } }, handler);
@@ -100,15 +100,15 @@ describe('a call', () => {
   });
 
   test.each([
-    ['declared nothing', { capabilities: {} }],
+    ['does not declare the extension', { capabilities: {} }],
     ['speaks an earlier revision', { revision: '2025-11-25' } as const],
-  ])('of a caller that %s is an ordinary one', async (_, caller) => {
+  ])('of a caller that %s is an ordinary call', async (_, caller) => {
     const { server, call } = setUp();
     server.tool('slow', { task: true }, async (_args, ctx) => ((await ctx.startTask()) ? 'task' : 'no task'));
     expect(await call('slow', caller)).toEqual({ content: [{ type: 'text', text: 'no task' }] });
   });
 
-  test('of a tool that works as a task only is refused before the handler runs', async () => {
+  test('of a tool that requires a task is refused before the handler runs', async () => {
     const { server, call } = setUp();
     const handler = vi.fn<() => string>(() => 'ran');
     server.tool('slow', { task: { required: true } }, handler);
@@ -126,7 +126,7 @@ describe('a call', () => {
     expect(await call('slow')).toMatchObject({ isError: true });
   });
 
-  test('whose caller left before it began does not run', async () => {
+  test('whose caller left before it started does not run', async () => {
     const { server, request } = setUp();
     const handler = vi.fn<() => string>(() => 'ran');
     server.tool('slow', { task: true }, handler);
@@ -150,14 +150,14 @@ describe('a call', () => {
 
   test.each<[string, () => never, JsonObject]>([
     [
-      'a tool error is a result',
+      'whose handler returns a tool error completes',
       () => {
         throw new UserError('no disk');
       },
       { status: 'completed', result: { isError: true, content: [{ type: 'text', text: 'no disk' }] } },
     ],
     [
-      'an error that is not for the caller is one without its message',
+      'whose handler throws an internal error completes without the message',
       () => {
         throw new Error('no disk at 10.0.0.7');
       },
@@ -167,20 +167,20 @@ describe('a call', () => {
       },
     ],
     [
-      'an error of the protocol is a failure',
+      'whose handler throws a protocol error fails',
       () => {
         throw new RpcError(ErrorCode.InvalidParams, 'not so', { data: { why: 1 } });
       },
       { status: 'failed', statusMessage: 'not so', error: { code: -32602, message: 'not so', data: { why: 1 } } },
     ],
-  ])('%s', async (_, handler, expected) => {
+  ])('as a task %s', async (_, handler, expected) => {
     const { server, call, get } = setUp();
     server.tool('breaks', { task: true }, handler);
     const { taskId } = await call('breaks');
     expect(await get(taskId)).toMatchObject(expected);
   });
 
-  test('ids are unpredictable', async () => {
+  test('gets an unpredictable task id', async () => {
     const { server, call } = setUp();
     server.tool('slow', { task: true }, () => 1);
     const ids = await Promise.all(Array.from({ length: 50 }, async () => (await call('slow')).taskId));
@@ -190,8 +190,8 @@ describe('a call', () => {
   });
 });
 
-describe('started by the handler', () => {
-  test('a call is an ordinary request until then, and its questions are ordinary ones', async () => {
+describe('a task that the handler starts', () => {
+  test('makes its call an ordinary request until then, with ordinary questions', async () => {
     const { server, request, get } = setUp();
     const { promise, resolve } = deferred();
     server.tool('slow', { task: { start: 'by-handler' } }, async (_, ctx) => {
@@ -208,13 +208,13 @@ describe('started by the handler', () => {
     expect(await get(taskId)).toMatchObject({ status: 'completed', result: { content: [{ text: 'true' }] } });
   });
 
-  test('a handler that does not start one answers the request', async () => {
+  test('is optional: without it, the handler answers the request', async () => {
     const { server, call } = setUp();
     server.tool('fast', { task: { start: 'by-handler', required: true } }, () => 'at once');
     expect(await call('fast')).toEqual({ content: [{ type: 'text', text: 'at once' }] });
   });
 
-  test('the signal is that of the request before, and that of the task after', async () => {
+  test('changes the signal from that of the request to that of the task', async () => {
     const { server, request, cancel } = setUp();
     const before: AbortSignal[] = [];
     const go = deferred();
@@ -240,7 +240,7 @@ describe('started by the handler', () => {
     expect(before[1]?.aborted).toBe(true);
   });
 
-  test('is one task, however often it is started', async () => {
+  test('is one task, however often the handler starts it', async () => {
     const { server, call, get } = setUp();
     server.tool('slow', { task: { start: 'by-handler' } }, async (_, ctx) => {
       await Promise.all([ctx.startTask(), ctx.startTask()]);
@@ -251,7 +251,7 @@ describe('started by the handler', () => {
     expect(await get(taskId)).toMatchObject({ status: 'working', statusMessage: 'still at it' });
   });
 
-  test('nothing is started for a caller that has left, or by a handler that has finished', async () => {
+  test('is not started for a caller that has left, or by a handler that has finished', async () => {
     const store = memoryTaskStore();
     const create = vi.fn<TaskStore['create']>((record) => store.create(record));
     const { server, request, call } = setUp({ tasks: { store: { ...through(store), create } } });
@@ -276,15 +276,15 @@ describe('started by the handler', () => {
     expect(await call('hasty')).toEqual({ content: [{ type: 'text', text: 'done already' }] });
   });
 
-  test('a tool without task support cannot start one', async () => {
+  test('is refused for a tool without task support', async () => {
     const { server, call } = setUp();
     server.tool('plain', {}, async (_, ctx) => ctx.startTask());
     expect(await call('plain')).toMatchObject({ isError: true });
   });
 });
 
-describe('questions', () => {
-  test('of a task wait for its caller, and it continues after all answers', async () => {
+describe('questions of a task', () => {
+  test('wait for the caller, and the task continues after all answers', async () => {
     const { server, call, get, update, until } = setUp();
     server.tool('asks', { task: true }, async (_, ctx) => {
       const answers = await Promise.all([ctx.elicit(FORM, { key: 'first' }), ctx.elicit(FORM)]);
@@ -300,7 +300,7 @@ describe('questions', () => {
     expect(await update(taskId, { first: YES, unheard: YES })).toEqual({ resultType: 'complete' });
     const half = await get(taskId);
     expect([half.status, Object.keys(half.inputRequests)]).toEqual(['input_required', [second]]);
-    // What was answered already is ignored.
+    // Answers to questions that were already answered are ignored.
     expect(await update(taskId, { first: { action: 'cancel' } })).toEqual({ resultType: 'complete' });
     await update(taskId, { [second!]: { action: 'decline' } });
     const done = await until(taskId, { status: 'completed', result: { content: [{ text: 'accept,decline' }] } });
@@ -335,14 +335,14 @@ describe('questions', () => {
     expect(await get(taskId)).toMatchObject({ status: 'input_required', inputRequests: { q: {} } });
   });
 
-  test('that a caller cannot be asked are refused', async () => {
+  test('are refused if the caller does not support them', async () => {
     const { server, call, get } = setUp();
     server.tool('asks', { task: true }, (_, ctx) => ctx.elicit(FORM));
     const { taskId } = await call('asks', { capabilities: { extensions: { [TASKS]: {} } } });
     expect(await get(taskId)).toMatchObject({ status: 'failed', error: { code: -32021 } });
   });
 
-  test('that are taken back are gone', async () => {
+  test('disappear if they are cancelled', async () => {
     const { server, call, get } = setUp();
     const back = new AbortController();
     server.tool('asks', { task: true }, async (_, ctx) => {
@@ -356,7 +356,7 @@ describe('questions', () => {
     expect([after.status, after.inputRequests]).toEqual(['working', undefined]);
   });
 
-  test('may be a result', async () => {
+  test('can be the result of the handler', async () => {
     const { server, call, get, update } = setUp();
     server.tool('asks', { task: true }, (_, ctx) => {
       if (ctx.requestState === 'asked') return `it is ${ctx.inputResponses['q']?.['action']}`;
@@ -370,9 +370,9 @@ describe('questions', () => {
   });
 });
 
-describe('the methods', () => {
+describe('task methods', () => {
   test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
-    '%s: a caller without the extension gets an error, whether the task exists or not',
+    '%s fails for a caller without the extension, whether the task exists or not',
     async (method) => {
       const { server, send, call } = setUp();
       server.tool('slow', { task: true }, () => 1);
@@ -388,7 +388,7 @@ describe('the methods', () => {
   );
 
   test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
-    "%s: another's task is unknown, in the words for one that never was",
+    '%s gives the same error for a task of another principal as for one that does not exist',
     async (method) => {
       const { server, send, call } = setUp();
       const { handler, signals } = held();
@@ -416,7 +416,7 @@ describe('the methods', () => {
     await expect(send(method, { taskId: 'none' })).rejects.toMatchObject({ code: -32601 });
   });
 
-  test('is not offered by a server without such tools, or to a caller of an earlier revision', async () => {
+  test('are not offered by a server without such tools, or to a caller of an earlier revision', async () => {
     const { server, send } = setUp({ capabilities: { extensions: { other: {} } } });
     server.tool('plain', {}, () => 1);
     await expect(send('tasks/get', { taskId: 'none' })).rejects.toMatchObject({ code: -32601 });
@@ -428,7 +428,7 @@ describe('the methods', () => {
     expect((await send('server/discover', {}, early)).capabilities.extensions).toEqual({ other: {} });
   });
 
-  test('cancelling is acknowledged, fires the signal, and is over then', async () => {
+  test('cancelling is acknowledged, fires the signal, and ends the task', async () => {
     const { server, call, get, cancel } = setUp();
     const { handler, signals, resolve } = held();
     server.tool('slow', { task: true }, handler);
@@ -451,7 +451,7 @@ describe('the methods', () => {
     expect(await get(taskId)).toEqual(before);
   });
 
-  test('a question of a cancelled task is refused and not asked', async () => {
+  test('a question of a cancelled task is refused without being asked', async () => {
     const { server, call, get, cancel } = setUp();
     const go = deferred();
     const refused: unknown[] = [];
@@ -469,11 +469,11 @@ describe('the methods', () => {
   });
 });
 
-describe('in time', () => {
+describe('over time', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('progress becomes the status message, once a second at most; log messages go nowhere', async () => {
+  test('progress becomes the status message, at most once a second, and log messages are not sent', async () => {
     const { server, request, get } = setUp();
     const go = deferred();
     server.tool('slow', { task: true }, async (_, ctx) => {
@@ -522,7 +522,7 @@ describe('in time', () => {
     await expect(get(taskId)).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('a task without expiry continues', async () => {
+  test('a task that never expires continues', async () => {
     const { server, call, get } = setUp();
     const { handler, resolve } = held();
     server.tool('slow', { task: { ttlMs: null } }, handler);
@@ -534,8 +534,8 @@ describe('in time', () => {
   });
 });
 
-describe('a flood', () => {
-  test('is refused if the tool requires a task, and running tasks continue', async () => {
+describe('too many tasks', () => {
+  test('are refused if the tool requires a task, and running tasks continue', async () => {
     const { server, call, get, errors } = setUp({ tasks: { store: memoryTaskStore({ maxTasks: 2 }) } });
     const { handler, resolve } = held();
     server.tool('slow', { task: { required: true } }, handler);
@@ -546,7 +546,7 @@ describe('a flood', () => {
     expect(errors).toEqual([]);
   });
 
-  test('of one caller leaves room for others; above it, calls become ordinary ones if possible', async () => {
+  test('of one caller leave room for others: further calls become ordinary ones if possible', async () => {
     const { server, call } = setUp({ tasks: { store: memoryTaskStore({ maxPerPrincipal: 1 }) } });
     server.tool('fast', { task: true }, () => 'done');
     expect(await call('fast', { principal: 'ann' })).toMatchObject({ resultType: 'task' });
@@ -554,7 +554,7 @@ describe('a flood', () => {
     expect(await call('fast', { principal: 'bob' })).toMatchObject({ resultType: 'task' });
   });
 
-  test('the arguments of tasks that run are bounded too, until they are over', async () => {
+  test('are also limited in the bytes of their arguments while they run', async () => {
     const { server, send, cancel } = setUp();
     const { promise } = deferred<unknown>();
     server.tool('keep', { input: { type: 'object' }, task: true }, async (_, ctx) =>
@@ -569,7 +569,7 @@ describe('a flood', () => {
     expect(await send('tools/call', params, { principal: 'ann' })).toMatchObject({ resultType: 'task' });
   });
 
-  test('answers count with the arguments, and one that is too large is refused while the task waits', async () => {
+  test('are also limited in the bytes of their answers: a large answer is refused while the task waits', async () => {
     const { server, call, get, update } = setUp();
     server.tool('ask', { task: true }, async (_, ctx) => {
       for (;;) await ctx.elicit(FORM);
@@ -589,7 +589,7 @@ describe('a flood', () => {
     expect(await question()).toBe(second);
   });
 
-  test('a call that could not become a task does not expire, and leaves no timer', async () => {
+  test('a call that did not become a task does not expire, and leaves no timer', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { server, call } = setUp({ tasks: { store: memoryTaskStore({ maxTasks: 0 }) } });
@@ -604,7 +604,7 @@ describe('a flood', () => {
     expect(await answered).toEqual({ content: [{ type: 'text', text: 'done' }] });
   });
 
-  test('a result that is too large to keep is a failure', async () => {
+  test('a result that is too large to store makes the task fail', async () => {
     const { server, call, get, errors } = setUp({ tasks: { store: memoryTaskStore({ maxTaskBytes: 1000 }) } });
     server.tool('large', { task: true }, () => 'x'.repeat(5000));
     const { taskId } = await call('large');
@@ -612,7 +612,7 @@ describe('a flood', () => {
     expect(errors.map(({ name }) => name)).toEqual(['TaskStoreFull']);
   });
 
-  test('a result that JSON cannot represent is a failure', async () => {
+  test('a result that JSON cannot represent makes the task fail', async () => {
     const { server, call, get, errors } = setUp();
     server.tool('odd', { task: true }, () => ({ content: [], structuredContent: { big: 1n } }));
     const { taskId } = await call('odd');
@@ -621,8 +621,8 @@ describe('a flood', () => {
   });
 });
 
-describe('a store', () => {
-  test('that is unreachable reveals nothing to callers', async () => {
+describe('a task store', () => {
+  test('that is unreachable causes an error that reveals nothing', async () => {
     const broken = () => Promise.reject(new Error('connect ECONNREFUSED db.internal'));
     const { server, call, send, errors } = setUp({
       tasks: { store: { ...through(memoryTaskStore()), create: broken, get: broken } },
@@ -634,7 +634,7 @@ describe('a store', () => {
     expect(errors.map(({ message }) => message)).toEqual(Array(2).fill('connect ECONNREFUSED db.internal'));
   });
 
-  test('that fails for a while is written to again', async () => {
+  test('that fails for a while gets the write again', async () => {
     vi.useFakeTimers();
     try {
       const store = memoryTaskStore();
@@ -698,7 +698,7 @@ describe('a store', () => {
     expect(listening.notified[0]?.params).toEqual({ notifications: { taskIds: [taskId, other.taskId] } });
   });
 
-  test('in which another process cancelled a task stops the handler with its next change', async () => {
+  test('in which another process cancelled a task makes the handler stop with its next change', async () => {
     const store = memoryTaskStore();
     const one = setUp({ tasks: { store } });
     const two = setUp({ tasks: { store } });
@@ -719,7 +719,7 @@ describe('a store', () => {
     expect(await one.get(taskId)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('a restarted server ends the tasks that it left behind; other servers do not', async () => {
+  test('a restarted server ends its former tasks, and other servers do not', async () => {
     const store = memoryTaskStore();
     const start = (runner?: string) => {
       const made = setUp({ tasks: runner === undefined ? { store } : { store, runner } });
@@ -736,8 +736,8 @@ describe('a store', () => {
   });
 });
 
-describe('closing', () => {
-  test('aborts running tasks; those that end in time keep their result, and the rest fail', async () => {
+describe('close()', () => {
+  test('aborts running tasks. Those that end in time keep their result, and the others fail', async () => {
     const { server, call, get } = setUp();
     server.tool('obeys', { task: true }, async (_, { signal }) => {
       await aborted(signal);
@@ -757,7 +757,7 @@ describe('closing', () => {
     expect(await call('late')).toEqual({ content: [{ type: 'text', text: 'ordinary' }] });
   });
 
-  test('may be asked for again while it waits', async () => {
+  test('can be called again while it waits', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { server, call } = setUp();
@@ -770,7 +770,7 @@ describe('closing', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('takes no time if nothing runs', async () => {
+  test('returns at once if nothing runs', async () => {
     const { server, call, get } = setUp();
     server.tool('fast', { task: true }, () => 'done');
     const { taskId } = await call('fast');
@@ -785,7 +785,7 @@ test.each([
   [{ ttlMs: 2 ** 31 }],
   [{ pollIntervalMs: 0 }],
   [{ start: 'later' as 'at-once' }],
-])('the configuration %j is refused', (task) => {
+])('invalid task options are refused: %j', (task) => {
   const { server } = setUp();
   expect(() => server.tool('slow', { task }, () => 1)).toThrow(TypeError);
 });

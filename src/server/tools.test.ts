@@ -25,7 +25,7 @@ const numbers = {
 } as const;
 const result = { type: 'object', properties: { result: { type: 'integer' } }, required: ['result'] } as const;
 
-describe('results of a tool without output', () => {
+describe('a tool without an output schema can return', () => {
   const block = { type: 'image', data: 'AA==', mimeType: 'image/png' };
   const whole = { content: [], isError: true, _meta: { a: 1 } };
   test.each([
@@ -35,14 +35,14 @@ describe('results of a tool without output', () => {
     ['a boolean', false, { content: [{ type: 'text', text: 'false' }] }],
     ['nothing', undefined, { content: [] }],
     ['null', null, { content: [] }],
-    ['a block', block, { content: [block] }],
+    ['a content block', block, { content: [block] }],
     ['blocks', [block, block], { content: [block, block] }],
-    ['no blocks', [], { content: [] }],
-    ['a whole result', whole, whole],
+    ['an empty list of blocks', [], { content: [] }],
+    ['a complete result', whole, whole],
     ['an object', { a: [1] }, { content: [{ type: 'text', text: '{"a":[1]}' }] }],
     ['an array of values', [1, 'x'], { content: [{ type: 'text', text: '[1,"x"]' }] }],
     [
-      'a question to the caller',
+      'a question for the caller',
       { resultType: 'input_required', requestState: 's' },
       { resultType: 'input_required', requestState: 's' },
     ],
@@ -54,7 +54,7 @@ describe('results of a tool without output', () => {
     expect(await call('async')).toEqual(expected);
   });
 
-  test('a value that JSON cannot represent is a tool error', async () => {
+  test('but a value that JSON cannot represent is a tool error', async () => {
     const { server, call, errors } = setUp();
     server.tool('circle', {}, () => {
       const circle: JsonObject = {};
@@ -70,8 +70,8 @@ describe('results of a tool without output', () => {
   });
 });
 
-describe('results of a tool with output', () => {
-  test('a value is structured content, and its JSON is text', async () => {
+describe('the result of a tool with an output schema', () => {
+  test('is structured content, with its JSON as text', async () => {
     const { server, call } = setUp();
     server.tool('add', { input: numbers, output: result }, ({ a, b }) => ({ result: a + b }));
     expect(await call('add', { a: 2, b: 4 })).toEqual({
@@ -80,7 +80,7 @@ describe('results of a tool with output', () => {
     });
   });
 
-  test('a bare value is the result, and plain text', async () => {
+  test('can be a bare value, which becomes the property result and plain text', async () => {
     const { server, call } = setUp();
     server.tool('add', { input: numbers, output: result }, ({ a, b }) => a + b);
     expect(await call('add', { a: 2, b: 4 })).toEqual({
@@ -89,7 +89,7 @@ describe('results of a tool with output', () => {
     });
   });
 
-  test('a complete result stays unchanged', async () => {
+  test('stays unchanged if it is a complete result', async () => {
     const { server, call } = setUp();
     const whole = {
       content: [{ type: 'text' as const, text: 'six' }],
@@ -100,14 +100,14 @@ describe('results of a tool with output', () => {
     expect(await call('six')).toBe(whole);
   });
 
-  test('a whole result that is an error needs no structured content', async () => {
+  test('needs no structured content if it is a complete result with an error', async () => {
     const { server, call, errors } = setUp();
     server.tool('six', { output: result }, () => ({ content: [], isError: true }));
     expect(await call('six')).toEqual({ content: [], isError: true });
     expect(errors).toEqual([]);
   });
 
-  test('a value with a property content is a value', async () => {
+  test('can be a value with a property named content', async () => {
     const { server, call } = setUp();
     const output = {
       type: 'object',
@@ -118,13 +118,13 @@ describe('results of a tool with output', () => {
     expect(await call('read')).toMatchObject({ structuredContent: { content: ['line'] } });
   });
 
-  test('an array is structured content if the schema is for an array', async () => {
+  test('can be an array if the schema is for an array', async () => {
     const { server, call } = setUp();
     server.tool('list', { output: { type: 'array', items: { type: 'string' } } }, () => ['a']);
     expect(await call('list')).toEqual({ content: [{ type: 'text', text: '["a"]' }], structuredContent: ['a'] });
   });
 
-  test('a mismatch is reported to onerror and is a tool error', async () => {
+  test('is a tool error if it does not match the schema, and onerror gets the reason', async () => {
     const { server, call, errors } = setUp();
     server.tool('six', { output: result }, () => ({ result: 'six' }) as unknown as { result: number });
     const message = 'The result of tool six does not match its output schema: result: must be integer';
@@ -132,7 +132,7 @@ describe('results of a tool with output', () => {
     expect(errors.map((error) => error.message)).toEqual([message]);
   });
 
-  test('nothing is a mismatch, though the schema may take it', async () => {
+  test('must not be undefined, even if the schema accepts that', async () => {
     const { server, call, errors } = setUp();
     server.tool('any', { output: z.any() }, () => undefined);
     expect(await call('any')).toMatchObject({
@@ -142,7 +142,7 @@ describe('results of a tool with output', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test('a Standard Schema returns its parsed value', async () => {
+  test('is the parsed value of a Standard Schema', async () => {
     const { server, call } = setUp();
     server.tool('six', { output: z.object({ result: z.number() }) }, () => {
       const reply = { result: 6, secret: 1 };
@@ -157,7 +157,7 @@ describe('results of a tool with output', () => {
   });
 });
 
-describe('errors', () => {
+describe('errors of a tool', () => {
   const rejected = (promise: Promise<unknown>) =>
     promise.then(
       () => expect.unreachable('should reject'),
@@ -194,7 +194,7 @@ describe('errors', () => {
     expect(content[0].text).toMatch(/^Invalid arguments for tool add: a: .*; in\.0\.b: /);
   });
 
-  test('many problems are cut short', async () => {
+  test('a long list of problems is shortened', async () => {
     const { server, call } = setUp();
     server.tool('sum', { input: z.object({ list: z.array(z.number()) }) }, () => 1);
     const { content } = await call('sum', { list: Array.from({ length: 1000 }, () => 'x') });
@@ -233,7 +233,7 @@ describe('errors', () => {
     });
   });
 
-  test('arguments nested deeper than the stack are refused', async () => {
+  test('arguments with more levels than the stack can hold are refused', async () => {
     const { server, call } = setUp();
     server.tool('tree', { input: { type: 'object', properties: { child: { $ref: '#' } } } }, () => 1);
     let tree: JsonObject = {};
@@ -245,7 +245,7 @@ describe('errors', () => {
     expect(await call('tree', { child: {} })).toMatchObject({ content: [{ text: '1' }] });
   });
 
-  test('a name can be taken once', () => {
+  test('a name can be registered only once', () => {
     const { server } = setUp();
     server.tool('x', {}, () => 1);
     expect(() => server.tool('x', {}, () => 1)).toThrow('Tool x is already registered');
@@ -253,14 +253,14 @@ describe('errors', () => {
 });
 
 describe('schemas', () => {
-  test('a tool without input takes no arguments, and sees none', async () => {
+  test('a tool without an input schema gets no arguments', async () => {
     const { server, call, list } = setUp();
     server.tool('now', {}, (args) => args);
     expect(await call('now', { extra: 1 })).toEqual({ content: [{ type: 'text', text: '{}' }] });
     expect(await list()).toEqual([{ name: 'now', inputSchema: { type: 'object', properties: {} } }]);
   });
 
-  test('plain schemas are listed as they are', async () => {
+  test('plain schemas are listed unchanged', async () => {
     const { server, list } = setUp();
     server.tool('add', { title: 'Add', input: numbers, output: result }, ({ a }) => a);
     expect(await list()).toEqual([{ name: 'add', title: 'Add', inputSchema: numbers, outputSchema: result }]);
@@ -281,7 +281,7 @@ describe('schemas', () => {
     expect(await call('t', { a: '7' })).toMatchObject({ structuredContent: { n: 7 } });
   });
 
-  test('asynchronous refinements are waited for', async () => {
+  test('asynchronous refinements are awaited', async () => {
     const { server, call } = setUp();
     const input = z.object({ a: z.string().refine(async (a) => a === 'x', 'must be x') });
     server.tool('t', { input }, ({ a }) => a);
@@ -313,7 +313,7 @@ describe('schemas', () => {
     );
   });
 
-  test('a refused tool leaves nothing behind', async () => {
+  test('a refused tool is not registered', async () => {
     const { server, list } = setUp();
     expect(() => server.tool('a', { input: { type: 'string' } }, () => 1)).toThrow(TypeError);
     server.tool('a', {}, () => 1);
@@ -321,7 +321,7 @@ describe('schemas', () => {
   });
 });
 
-test('a call may run again if the tool or its annotations say so', () => {
+test('a call may be rerun if the tool or its annotations say so', () => {
   const tools = new Tools({ pageSize: 9, changed: () => {} }, () => {});
   const safeToRerun = (config: ToolConfig) => {
     const registered = tools.add('t', config, () => 1);
@@ -345,7 +345,7 @@ test.each([
   ['a'.repeat(129), 1],
   ['two words', 1],
   ['größe', 1],
-])('the name %j is taken, and said to be doubtful %i times', async (name, times) => {
+])('the name %j is accepted, with %i warnings', async (name, times) => {
   const { server, list, errors } = setUp();
   server.tool(name, {}, () => 1).update({ title: 'T' });
   expect(await list()).toMatchObject([{ name, title: 'T' }]);
@@ -410,7 +410,7 @@ describe('types', () => {
     );
   });
 
-  test('a result must fit its output', () => {
+  test('a result must match its output schema', () => {
     const { server } = setUp();
     // @ts-expect-error: the result is a number
     server.tool('wrong', { output: result }, () => ({ result: 'x' }));

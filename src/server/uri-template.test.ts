@@ -34,13 +34,16 @@ describe('a URI template', () => {
     ['db://q?id={id}', 'db://q?id=7', { id: '7' }],
     ['fixed://one', 'fixed://one', {}],
     ['fixed://one', 'fixed://one/two', undefined],
-  ])('%s on %s', (template, uri, variables) => {
+  ])('such as %s is matched with %s', (template, uri, variables) => {
     expect(match(template, uri)).toEqual(variables);
   });
 
-  test.each(['greeting://%', 'greeting://%zz', 'greeting://%ff'])('%s has a broken percent-encoding', (uri) => {
-    expect(() => match('greeting://{name}', uri)).toThrow(expect.objectContaining({ code: -32602, data: { uri } }));
-  });
+  test.each(['greeting://%', 'greeting://%zz', 'greeting://%ff'])(
+    'refuses %s, whose percent-encoding is broken',
+    (uri) => {
+      expect(() => match('greeting://{name}', uri)).toThrow(expect.objectContaining({ code: -32602, data: { uri } }));
+    },
+  );
 
   test.each([
     ['a{', 'a { without }'],
@@ -72,7 +75,7 @@ describe('a URI template', () => {
     const template = new UriTemplate('{a}-{b}-{c}-{+d}-{e}-{f}/x');
     const start = performance.now();
     for (const uri of ['-'.repeat(60_000), 'a'.repeat(60_000), `${'a-'.repeat(30_000)}b`, '/'.repeat(60_000)]) {
-      // Not the value itself: a failure would print it.
+      // Compared without the value itself, which a failure would print.
       expect(template.match(uri) === undefined).toBe(true);
     }
     expect(performance.now() - start).toBeLessThan(200);

@@ -21,7 +21,7 @@ const record = (id: string, changes: Partial<TaskRecord> = {}): TaskRecord => ({
 });
 
 describe('in memory', () => {
-  test('a task without a time to live is kept for a while after its end, and for ever before', async () => {
+  test('a task without a ttl is kept for a time after its end, and for ever before', async () => {
     let now = 0;
     const store = memoryTaskStore({ maxAge: 100, now: () => now });
     await store.create(record('a'));
@@ -33,7 +33,7 @@ describe('in memory', () => {
     expect(await store.get('a', undefined)).toBeUndefined();
   });
 
-  test('this while is a day by default', async () => {
+  test('this time is one day by default', async () => {
     let now = 0;
     const store = memoryTaskStore({ now: () => now });
     await store.create(record('a', { status: 'completed' }));
@@ -43,7 +43,7 @@ describe('in memory', () => {
     expect(await store.get('a', undefined)).toBeUndefined();
   });
 
-  test('each limit is reported when it is reached, and not before', async () => {
+  test('each limit is reported exactly when it is reached', async () => {
     const bytes = (task: TaskRecord): number => Buffer.byteLength(JSON.stringify(task));
     const a = record('a', { principal: 'ann', statusMessage: 'ä' });
     const b = { ...a, id: 'b' };
@@ -69,7 +69,7 @@ describe('in memory', () => {
     await expect(twice.create(a)).rejects.toThrow('A task with this id already exists');
   });
 
-  test('the tasks of one principal leave room for others', async () => {
+  test('one principal cannot use all the room for tasks', async () => {
     const store = memoryTaskStore({ maxBytes: 10_000 });
     const large = (id: string, principal: string, length: number) =>
       store.create(record(id, { principal, statusMessage: 'x'.repeat(length) }));
@@ -84,7 +84,7 @@ describe('in memory', () => {
     await large('c', 'ann', 500);
   });
 
-  test('a growing task needs room for its growth', async () => {
+  test('a task that grows needs room for its growth', async () => {
     const store = memoryTaskStore({ maxBytes: 1000 });
     await store.create(record('a', { statusMessage: 'x'.repeat(600) }));
     const grow = (length: number) =>
@@ -94,7 +94,7 @@ describe('in memory', () => {
     expect((await grow(500))!.statusMessage).toHaveLength(500);
   });
 
-  test('each task makes room when its time is over', async () => {
+  test('each task makes room when it expires', async () => {
     let now = 0;
     const store = memoryTaskStore({ maxTasks: 3, now: () => now });
     const create = (id: string, ttlMs: number) => store.create(record(id, { ttlMs, createdAt: now }));
@@ -114,7 +114,7 @@ describe('in memory', () => {
     }
   });
 
-  test('callers whose tasks are gone are forgotten', async () => {
+  test('callers whose tasks have expired are forgotten', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const store = memoryTaskStore();
@@ -127,12 +127,12 @@ describe('in memory', () => {
       await store.delete('a', principal);
     }
     collect();
-    // All of them would be 20 MB.
+    // All of them together would be 20 MB.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
     expect(await store.get('a', undefined)).toBeUndefined();
   });
 
-  test('one task may not be larger than its share', async () => {
+  test('a single task has a size limit', async () => {
     const store = memoryTaskStore({ maxTaskBytes: 500 });
     await store.create(record('a'));
     const large = { ...record('b'), statusMessage: 'x'.repeat(500) };
@@ -140,7 +140,7 @@ describe('in memory', () => {
     await expect(store.update('a', undefined, () => ({ ...large, id: 'a' }))).rejects.toBeInstanceOf(TaskStoreFull);
   });
 
-  test('a task that expires while it is changed gives back its room once', async () => {
+  test('a task that expires while it is changed gives back its room only once', async () => {
     let now = 0;
     const store = memoryTaskStore({ maxBytes: 600, now: () => now });
     const spare = { ...record('spare', { ttlMs: 1_000_000 }), statusMessage: 'x'.repeat(200) };

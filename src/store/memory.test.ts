@@ -17,7 +17,7 @@ describe('in memory', () => {
     expect(await log.append('s', 'a', undefined)).toBe('a-2');
   });
 
-  test('a reader gets all events that were there when it started, even if they are dropped meanwhile', async () => {
+  test('a reader gets all events that existed when it started, even if they are dropped in the meantime', async () => {
     const log = memoryEventLog({ maxEvents: 3 });
     const id = await log.append('s', 'a', undefined);
     await log.append('s', 'a', notification('two'));
@@ -29,7 +29,7 @@ describe('in memory', () => {
     expect((await reader.next()).done).toBe(true);
   });
 
-  test('the names of streams long gone are forgotten, and no id is given out twice', async () => {
+  test('the names of old streams are forgotten, but no id is used twice', async () => {
     const log = memoryEventLog({ maxEvents: 1 });
     await log.append('s', 'old', undefined);
     const old = await log.append('s', 'old', undefined);
@@ -40,14 +40,14 @@ describe('in memory', () => {
     await expect(collect(log, old)).rejects.toThrow(EventsPurged);
   });
 
-  test('a silent session loses its old events when another writes', async () => {
+  test('an inactive session loses its old events when another session writes', async () => {
     let now = 0;
     const log = memoryEventLog({ maxAge: 100, now: () => now });
     const id = await log.append('quiet', 'a', undefined);
     await log.append('quiet', 'a', undefined);
     now = 101;
     await log.append('busy', 'a', undefined);
-    // The clock is turned back: were the events still there, they would be young again.
+    // The clock is turned back: if the events still existed, they would be recent again.
     now = 50;
     await expect(collect(log, id, 'quiet')).rejects.toThrow(EventsPurged);
   });
@@ -60,7 +60,7 @@ describe('in memory', () => {
     for (let n = 0; n < 20; n++) await log.append('large', 'a', notification('m', { text: 'x'.repeat(1000) }));
     expect(await collect(log, small, 'small')).toHaveLength(1);
     await expect(collect(log, large, 'large')).rejects.toThrow(EventsPurged);
-    // Whoever goes on behind the gap misses nothing more.
+    // A reader that continues after the gap misses nothing more.
     const purged = await collect(log, large, 'large').catch((error: unknown) => error as EventsPurged);
     if (!(purged instanceof EventsPurged)) throw new Error('nothing was dropped');
     const kept = await collect(log, purged.until!, 'large');
@@ -84,13 +84,13 @@ describe('in memory', () => {
     await log.drop('one');
     const three = await first('three');
     expect(await collect(log, two, 'two')).toHaveLength(1);
-    // Both are too old now, and go when somebody else writes.
+    // Both are too old now, and are dropped when another session writes.
     now = 101;
     const four = await first('four');
     const five = await first('five');
     for (const [session, id] of Object.entries({ four, five })) expect(await collect(log, id, session)).toHaveLength(1);
     await expect(collect(log, three, 'three')).rejects.toThrow(EventsPurged);
-    // Too old again, and one goes when it is asked for.
+    // Too old again, and one is dropped when it is read.
     now = 150;
     await log.append('other', 'a', undefined);
     now = 202;
@@ -124,7 +124,7 @@ describe('in memory', () => {
     const text = (length: number): Message => notification('m', { text: 'x'.repeat(length) });
     now = 10;
     await log.append('busy', 'a', text(2000));
-    // All sessions are swept, and nothing is too old.
+    // All sessions are checked, and nothing is too old.
     now = 105;
     const id = await log.append('other', 'a', undefined);
     await log.append('other', 'a', text(3500));
@@ -157,7 +157,7 @@ describe('in memory', () => {
       return counts;
     };
     expect(await left()).toEqual([2, 1, 1, 1, 1, 1, 1, 1, 1]);
-    // One too many: the largest gives up half of its bytes, and the next all: nine tenths are left.
+    // One too many: the largest session drops half of its bytes, then the next drops all. Nine tenths are left.
     await log.append('last', 'a', message);
     expect(await left()).toEqual([0, 0, 1, 1, 1, 1, 1, 1, 1]);
     expect(await collect(log, 'a-2', 'large')).toHaveLength(1);
@@ -189,7 +189,7 @@ describe('in memory', () => {
     ]);
   });
 
-  test('an event of exactly the bound of its age is kept', async () => {
+  test('an event of exactly the maximum age is kept', async () => {
     let now = 0;
     const log = memoryEventLog({ maxAge: 100, now: () => now });
     const id = await log.append('s', 'a', undefined);
@@ -211,7 +211,7 @@ describe('in memory', () => {
   });
 
   test.each(['', 'a', 'a1', '1', '-1', 'a-', 'a-01', 'a-1e0', 'a-+1', 'a-1.0', 'a-0', 'a-2', 'b-1', 'a--1'])(
-    'the id %j names nothing',
+    'the id %j is unknown',
     async (id) => {
       const log = memoryEventLog();
       await log.append('s', 'a', undefined);
@@ -220,7 +220,7 @@ describe('in memory', () => {
     },
   );
 
-  test('events without a message take no bytes', async () => {
+  test('events without a message count no bytes', async () => {
     const log = memoryEventLog({ maxBytes: 0, maxTotalBytes: 0 });
     const id = await log.append('s', 'a', undefined);
     await log.append('s', 'a', undefined);
@@ -237,8 +237,8 @@ describe('in memory', () => {
     ['long names', [{ abcdefghijklmnop: '', bcdefghijklmnopq: '' }]],
     ['numbers', [1234, 5.25]],
     ['null', [null, null]],
-    ['truth values', [true, false]],
-  ])('the size of a message is about what it takes in memory: %s', async (_, some) => {
+    ['booleans', [true, false]],
+  ])('the size of a message is about its size in memory: %s', async (_, some) => {
     const message = notification('m', { list: Array.from({ length: 50 }, () => some) });
     const weight = jsonWeight(Buffer.from(JSON.stringify(message)));
     expect(Math.abs((await sizeOf(message)) - weight)).toBeLessThan(weight / 4);
@@ -259,7 +259,7 @@ describe('in memory', () => {
     expect(looked).toBeLessThan(200);
   });
 
-  test('a message too deep for the call stack can be kept', async () => {
+  test('a message too deep for the call stack can be stored', async () => {
     const log = memoryEventLog();
     const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`) as unknown;
     const id = await log.append('s', 'a', undefined);
@@ -275,7 +275,7 @@ describe('in memory', () => {
   });
 });
 
-/** Whether a log of so many bytes keeps a message. */
+/** Whether a log with the given limit in bytes stores a message. */
 async function keeps(message: Message, maxBytes: number): Promise<boolean> {
   const log = memoryEventLog({ maxBytes });
   const id = await log.append('s', 'a', undefined);
@@ -286,7 +286,7 @@ async function keeps(message: Message, maxBytes: number): Promise<boolean> {
   );
 }
 
-/** The size that a log takes a message for: that of the smallest log that keeps it. */
+/** The size that a log computes for a message: that of the smallest log that stores it. */
 async function sizeOf(message: Message): Promise<number> {
   let [low, high] = [0, 1_000_000];
   while (low < high) {

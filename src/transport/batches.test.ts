@@ -25,7 +25,7 @@ test('requests, notifications and responses are accepted', () => {
   expect(admitBatch(messages, { profile, inUse: none })).toEqual({ messages, requests: [1], errors: [] });
 });
 
-test('undeliverable elements are answered one by one, and reported', () => {
+test('elements that cannot be delivered are answered one by one, and reported', () => {
   const reported: string[] = [];
   const batch = admitBatch(
     [
@@ -51,7 +51,7 @@ test('undeliverable elements are answered one by one, and reported', () => {
   expect(reported).toEqual(errors.map(({ error }) => error.message));
 });
 
-test('an owner without onerror is still notified of refused requests', () => {
+test('refused requests are reported even if the transport has no onerror', () => {
   const batch = admitBatch([1, request(5, 'b')], { profile, inUse: (id) => id === 5, answerInvalid: false });
   expect(batch.errors).toEqual([refused('Invalid request: id 5 is still in use')]);
 });

@@ -45,7 +45,7 @@ describe('redirects', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('end', async () => {
+  test('are limited in number', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(307, { location: '/mcp' }).end());
     expect((await failure(post(server.url))).message).toContain('more than 5 redirects');
     const nowhere = await scripted((_asked, response) => void response.writeHead(307).end());
@@ -54,7 +54,7 @@ describe('redirects', () => {
 });
 
 describe('a server that sends Retry-After', () => {
-  test.each([429, 503])('is asked again then: %d', async (status) => {
+  test.each([429, 503])('gets the request again at that time: %d', async (status) => {
     const server = await scripted((_asked, response, count) => {
       if (count < 3) response.writeHead(status, { 'retry-after': '0' }).end();
       else json(response, {});
@@ -79,7 +79,7 @@ describe('a server that sends Retry-After', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('is not awaited any longer if nobody waits for the answer', async () => {
+  test('is not awaited any longer if the caller has left', async () => {
     const cancellation = new Lifetime();
     const server = await scripted((_asked, response) => {
       response.writeHead(503, { 'retry-after': '20' }).end(() => cancellation.abort(new Error('enough')));
@@ -87,7 +87,7 @@ describe('a server that sends Retry-After', () => {
     await expect(post(server.url, {}, cancellation)).rejects.toThrow('enough');
   });
 
-  test('without a time is not asked again: the request may have run', async () => {
+  test('without a time does not get the request again, because it may have run', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(503).end());
     const error = await failure(post(server.url));
     expect(error).toMatchObject({ status: 503 });
@@ -97,7 +97,7 @@ describe('a server that sends Retry-After', () => {
 });
 
 describe('credentials', () => {
-  /** Gives tokens one after the other. */
+  /** Gives one token after another. */
   function tokens(again: boolean | Error) {
     let n = 0;
     return {
@@ -131,7 +131,7 @@ describe('credentials', () => {
     expect(authorizer.refused).toHaveBeenCalledTimes(20);
   });
 
-  test('are requested until the authorizer gives up: its error is what the caller gets', async () => {
+  test('are requested until the authorizer gives up, and the caller gets its error', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(403, insufficient).end());
     let refusals = 0;
     const authorizer: Authorizer = {
@@ -144,13 +144,13 @@ describe('credentials', () => {
     await expect(post(server.url, { authorizer })).rejects.toThrow('asked for five times already');
   });
 
-  test('that cannot be had fail the request with the reason', async () => {
+  test('that cannot be obtained fail the request with the reason', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(401).end());
     expect(await failure(post(server.url, { authorizer: tokens(false) }))).toMatchObject({ status: 401 });
     await expect(post(server.url, { authorizer: tokens(new Error('no consent')) })).rejects.toThrow('no consent');
   });
 
-  test('are not affected by a 403 that is not about scopes', async () => {
+  test('are not renewed after a 403 that is not about scopes', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(403).end());
     const authorizer = tokens(true);
     expect(await failure(post(server.url, { authorizer }))).toMatchObject({ status: 403 });

@@ -16,7 +16,7 @@ function read(chunks: readonly (string | Uint8Array)[], maxEventLength = 1000) {
 const message = (data: string, id?: string): ServerSentEvent => ({ type: 'message', data, id });
 
 describe('event streams', () => {
-  test('have types, data over several lines, and ids', () => {
+  test('have types, data on several lines, and ids', () => {
     const { events } = read(['event: endpoint\ndata: /a\n\nid: 7\ndata: one\ndata: two\n\ndata:x\nid\n\n']);
     expect(events).toEqual([
       { type: 'endpoint', data: '/a', id: undefined },
@@ -25,7 +25,7 @@ describe('event streams', () => {
     ]);
   });
 
-  test('are the same however they are cut', () => {
+  test('are the same however their chunks are split', () => {
     const text = '\ufeffid: ä\r\ndata: 漢字 😀\r\n\r\ndata: a\rdata: b\r\r: comment\n\nretry: 12\n\ndata: end\n\n';
     const bytes = Buffer.from(text);
     const whole = read([bytes]);
@@ -42,7 +42,7 @@ describe('event streams', () => {
     expect(read(['data: x\r', '\n\r']).events).toEqual([message('x')]);
   });
 
-  test('ignore unknown fields, ids with a null character, and waiting times with other characters than digits', () => {
+  test('ignore unknown fields, ids with a null character, and retry times that are not digits', () => {
     const { events, retries } = read([
       'a\nx: y\nData: z\nid: a\0b\nretry: 1s\nretry: -1\nretry\ndata: d\n\nevent: e\n\n',
     ]);
@@ -58,7 +58,7 @@ describe('event streams', () => {
       16 * 1024 * 1024,
     );
     const { user, system } = process.cpuUsage(before);
-    // 600,000 lines took four seconds when each unknown one made an error.
+    // 600,000 lines took four seconds when each unknown line created an error.
     expect((user + system) / 1000).toBeLessThan(1500);
   });
 
@@ -67,11 +67,11 @@ describe('event streams', () => {
     expect(read(['data: x\n\ndata: half\n']).events).toEqual([message('x')]);
   });
 
-  test('prime a client with an id and empty data', () => {
+  test('may begin with an event that has an id and empty data', () => {
     expect(read(['id: 1\ndata: \n\n']).events).toEqual([message('', '1')]);
   });
 
-  test('may hold no line or event above the bound', () => {
+  test('must not have a line or an event above the size limit', () => {
     const line = 'x'.repeat(60);
     expect(() => read([`data: ${line}`, line], 100)).toThrow(EventTooLarge);
     expect(() => read([`data: ${line}\n`, `data: ${line}\n`], 100)).toThrow(EventTooLarge);
@@ -80,7 +80,7 @@ describe('event streams', () => {
   });
 
   test.each(['data:\n', 'data\r\n', 'data:\r', 'data: x\n', 'event: a\n', ':\n'])(
-    'may hold no event of more short lines than fit: %j',
+    'must not have an event with too many short lines: %j',
     (line) => {
       const whole = line.repeat(150);
       const bytes = [...Buffer.from(whole + whole)].map((byte) => Uint8Array.of(byte));

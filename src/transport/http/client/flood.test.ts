@@ -7,12 +7,12 @@ import { SseClient } from './sse-client.ts';
 import { StreamableClient } from './streamable-client.ts';
 
 const PINGS = 3000;
-/** About a kibibyte each, so that a chunk holds a small part of them. */
+/** About 1 KiB each, so that a chunk contains only a few of them. */
 const flood = Array.from({ length: PINGS }, (_, id) =>
   event({ ...request(id, 'ping'), params: { padding: 'x'.repeat(1000) } }),
 ).join('');
 
-/** A server that takes some milliseconds for each answer, and counts those that it has at a time. */
+/** A server that takes some milliseconds for each response, and counts the simultaneous ones. */
 function slowly() {
   const seen = { now: 0, most: 0, taken: 0 };
   const take = (response: ServerResponse): void => {
@@ -27,7 +27,7 @@ function slowly() {
   return { seen, take };
 }
 
-/** A client that answers each ping at once, and how far it was ahead of the server with reading. */
+/** A client that answers each ping at once, and how many pings it has read before the server got their responses. */
 function answering(client: Transport, seen: { taken: number }) {
   const ahead = { most: 0 };
   const errors: Error[] = [];
@@ -45,7 +45,7 @@ function answering(client: Transport, seen: { taken: number }) {
 
 const all = (seen: { taken: number }) => vi.waitUntil(() => seen.taken === PINGS, { timeout: 30_000, interval: 20 });
 
-test('a server that floods pings gets 32 answers at a time over Streamable HTTP, and is read no faster', async () => {
+test('a server that floods pings over Streamable HTTP gets 32 responses at a time, and is read no faster', async () => {
   const { seen, take } = slowly();
   const server = await scripted(({ body }: Asked, response) => {
     if (body?.method === 'tools/call') events(response, flood);
@@ -61,7 +61,7 @@ test('a server that floods pings gets 32 answers at a time over Streamable HTTP,
   expect(errors).toEqual([]);
 });
 
-test('a server that floods pings gets 32 answers at a time over HTTP+SSE, and is read no faster', async () => {
+test('a server that floods pings over HTTP+SSE gets 32 responses at a time, and is read no faster', async () => {
   const { seen, take } = slowly();
   const server = await scripted(({ method }, response) => {
     if (method === 'GET') events(response, `event: endpoint\ndata: /messages\n\n${flood}`);
@@ -76,7 +76,7 @@ test('a server that floods pings gets 32 answers at a time over HTTP+SSE, and is
   expect(errors).toEqual([]);
 });
 
-test('a client whose answers wait can be closed, and sends requests meanwhile', async () => {
+test('a client with waiting responses can be closed, and can send requests', async () => {
   let held = 0;
   const server = await scripted(({ body }, response) => {
     if (body?.method === 'tools/call') events(response, flood);

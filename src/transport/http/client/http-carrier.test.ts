@@ -29,7 +29,7 @@ const thrownBy = (promise: Promise<unknown>) =>
   );
 
 describe('a request of a revision without sessions', () => {
-  test('is a POST with the headers that mirror it', async () => {
+  test('is a POST with the headers of 2026-07-28', async () => {
     const server = await scripted(({ body }, response) => json(response, answer(body.id, { content: [] })));
     const { carrier } = open(server.url, { headers: { 'X-Api-Key': 'key', Accept: 'nothing' } });
     const headers = { 'mcp-method': 'tools/call', 'mcp-protocol-version': '2026-07-28' };
@@ -57,7 +57,7 @@ describe('a request of a revision without sessions', () => {
     expect(errors).toEqual([]);
   });
 
-  test('is answered by the error in the body, whatever the status', async () => {
+  test('fails with the error in the body, whatever the status', async () => {
     const error = { code: -32020, message: 'Header mismatch' };
     const { url } = await scripted(({ body }, response) => json(response, { jsonrpc: '2.0', id: body.id, error }, 400));
     expect(await open(url).carrier.request(call())).toMatchObject({ error });
@@ -65,7 +65,7 @@ describe('a request of a revision without sessions', () => {
     expect(await open(unnamed.url).carrier.request(call())).toMatchObject({ id: expect.anything(), error });
   });
 
-  test('fails with the status if there is no such error', async () => {
+  test('fails with the status if the body has no such error', async () => {
     for (const body of ['<html>', '{}', '', '{"error":"no"}']) {
       const { url } = await scripted((_asked, response) => {
         response.writeHead(404, { 'content-type': 'application/json' }).end(body);
@@ -105,7 +105,7 @@ describe('a request of a revision without sessions', () => {
     await expect(carrier.request(call({ lifetime }))).rejects.toBe(reason);
   });
 
-  test('leaves no stream behind after its answer, once closed', async () => {
+  test('leaves no stream open after its response is closed', async () => {
     let closed: () => void;
     const gone = new Promise<void>((resolve) => (closed = resolve));
     const { url } = await scripted(({ body }, response) => {
@@ -117,11 +117,11 @@ describe('a request of a revision without sessions', () => {
     const began = performance.now();
     await carrier.close();
     await gone;
-    // The server has a second to end it by itself.
+    // The server has a second to end the stream itself.
     expect(performance.now() - began).toBeLessThan(500);
   });
 
-  test('fails at once if the stream ends without an answer, or breaks off', async () => {
+  test('fails at once if the stream ends or breaks off before the response', async () => {
     const ended = await scripted((_asked, response) => void events(response, ': nothing\n\n').end());
     await expect(open(ended.url).carrier.request(call())).rejects.toThrow(/ended the stream without a response/);
     const broken = await rawServer((socket) => {
@@ -133,7 +133,7 @@ describe('a request of a revision without sessions', () => {
     await expect(open(broken).carrier.request(call())).rejects.toThrow(AnswerLost);
   });
 
-  test('fails if the stream is silent; comments count as data', async () => {
+  test('fails if the stream is silent, but comments count as data', async () => {
     const { url } = await scripted(({ body }, response) => {
       events(response);
       if (body.params.silent) return;
@@ -151,18 +151,18 @@ describe('a request of a revision without sessions', () => {
   });
 
   test.each<[string, (body: any) => string, string]>([
-    ['another id', () => JSON.stringify(answer(12345)), 'not a response to the request'],
+    ['a response with another id', () => JSON.stringify(answer(12345)), 'not a response to the request'],
     ['a batch', ({ id }) => JSON.stringify([answer(id)]), 'sent an invalid response'],
-    ['no JSON', () => 'oops', 'not valid JSON'],
+    ['a body that is not JSON', () => 'oops', 'not valid JSON'],
     ['a request', ({ id }) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }), 'not a response to the request'],
-  ])('fails where the answer is %s', async (_what, body, why) => {
+  ])('fails if the body is %s', async (_what, body, why) => {
     const { url } = await scripted((asked, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end(body(asked.body));
     });
     await expect(open(url).carrier.request(call())).rejects.toThrow(why);
   });
 
-  test('is not answered by a response to another request, nor by a question', async () => {
+  test('is not answered by a response to another request, nor by a request from the server', async () => {
     const { url } = await scripted(({ body }, response) => {
       const question = { jsonrpc: '2.0', id: body.id, method: 'sampling/createMessage' };
       events(response, event(answer('other')), event(question), 'data: oops\n\n', event(answer(body.id, { mine: 1 })));
@@ -176,13 +176,13 @@ describe('a request of a revision without sessions', () => {
     ]);
   });
 
-  test('fails if the answer is not a response', async () => {
+  test('fails if the response is malformed', async () => {
     const { url } = await scripted((_asked, response) => void response.writeHead(202).end());
     const error = await thrownBy(open(url).carrier.request(call()));
     expect(error).toMatchObject({ status: 202, message: expect.stringContaining('without a response') });
   });
 
-  test('may not be answered above the size limit', async () => {
+  test('fails if the response is above the size limit', async () => {
     const { url } = await scripted(({ body }, response) => {
       const large = answer(body.id, { text: 'x'.repeat(5000) });
       if (body.params.stream) events(response, event(large));
@@ -193,7 +193,7 @@ describe('a request of a revision without sessions', () => {
     await expect(carrier.request(call({ params: { stream: true } }))).rejects.toThrow(/larger than 1000/);
   });
 
-  test('that was certainly not sent has an error that says so', async () => {
+  test('has an error that says so if it was certainly not sent', async () => {
     const error = await thrownBy(open(await closedPort()).carrier.request(call()));
     expect(error).toBeInstanceOf(NotSent);
     expect(certainlyNotExecuted(new Error('wrapped', { cause: error }))).toBe(true);

@@ -23,7 +23,7 @@ const error = (id: number | string) => ({
   error: { code: -32600, message: 'Invalid request: "params" must be an object' },
 });
 
-test('a malformed request is reported, and answered under its id', () => {
+test('a malformed request is reported, and answered with its id', () => {
   const { take, delivered, reported, answered } = incoming();
   take(malformed('s1'));
   expect([delivered, answered]).toEqual([[], [error('s1')]]);
@@ -32,17 +32,17 @@ test('a malformed request is reported, and answered under its id', () => {
 
 test.each([
   ['a notification', malformed(undefined)],
-  ['a request whose id is none', malformed(1.5)],
-  ['an answer', { jsonrpc: '2.0', id: 1, result: 'text' }],
-  ['what has neither a method nor a result', { jsonrpc: '2.0', id: 1 }],
-  ['what is no message', 'hello'],
+  ['a request with an invalid id', malformed(1.5)],
+  ['a response', { jsonrpc: '2.0', id: 1, result: 'text' }],
+  ['an object without a method and a result', { jsonrpc: '2.0', id: 1 }],
+  ['a value that is not an object', 'hello'],
 ])('%s that is malformed is reported separately', (_, value) => {
   const { take, reported, answered } = incoming();
   take(value);
   expect([answered, reported.length]).toEqual([[], 1]);
 });
 
-test('none is answered under the id of a request that is in flight', () => {
+test('a malformed request is not answered if a request in flight has its id', () => {
   const { take, texts, answered, reported } = incoming();
   take(request(1, 'ping'));
   take(malformed(1));
@@ -52,7 +52,7 @@ test('none is answered under the id of a request that is in flight', () => {
   expect(answered).toEqual([error(1)]);
 });
 
-test('in a batch, requests with unique ids are answered', () => {
+test('in a batch, malformed requests with unique ids are answered', () => {
   const { take, delivered, answered, reported } = incoming('2025-03-26');
   take([malformed(1), request(1, 'ping'), malformed(2)]);
   expect([delivered, answered]).toEqual([[request(1, 'ping')], [error(2)]]);

@@ -39,18 +39,18 @@ describe.each<[string, () => HttpSend]>([
     expect(await all(await make()(post(server.url)))).toBe('one two three');
   });
 
-  test('refuses a body that is larger than it may be', async () => {
+  test('refuses a body above the size limit', async () => {
     const server = await scripted((_asked, response) => void response.end('x'.repeat(LIMIT + 1)));
     const reply = await make()(post(server.url));
     await expect(reply.text(LIMIT)).rejects.toThrow(`larger than ${LIMIT} bytes`);
   });
 
-  test('reports what was certainly not sent', async () => {
+  test('reports a request that was certainly not sent', async () => {
     await expect(make()(post(await closedPort()))).rejects.toThrow(NotSent);
     await expect(make()(post(new URL('http://nowhere.invalid/')))).rejects.toThrow(NotSent);
   });
 
-  test('reports what may have been sent', async () => {
+  test('reports a request that may have been sent', async () => {
     const url = await rawServer((socket) => void socket.once('data', () => socket.destroy()));
     const lost = await make()(post(url)).catch((error: unknown) => error);
     expect(lost).toBeInstanceOf(AnswerLost);
@@ -66,7 +66,7 @@ describe.each<[string, () => HttpSend]>([
     await expect(all(other)).rejects.toThrow(AnswerLost);
   });
 
-  test('takes no other protocol for an answer', async () => {
+  test('refuses a switch to another protocol', async () => {
     const switching = 'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n';
     let closed = 0;
     const url = await rawServer((socket) => {
@@ -78,7 +78,7 @@ describe.each<[string, () => HttpSend]>([
     await expect.poll(() => closed).toBe(1);
   });
 
-  test('follows no redirect', async () => {
+  test('does not follow redirects', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(307, { location: '/else' }).end());
     const reply = await make()(post(server.url));
     expect([reply.status, reply.header('location'), server.asked.length]).toEqual([307, '/else', 1]);
@@ -102,7 +102,7 @@ describe.each<[string, () => HttpSend]>([
 });
 
 describe('nodeHttp', () => {
-  test('is cancelled without effect once the response is complete', async () => {
+  test('ignores a cancellation once the response is complete', async () => {
     const server = await scripted((_asked, response) => json(response, {}));
     const send = nodeHttp();
     for (let n = 0; n < 20; n += 1) {
@@ -115,7 +115,7 @@ describe('nodeHttp', () => {
   });
 
   test('stops connecting after a timeout', async () => {
-    // TLS with a server that never says a word of it.
+    // TLS with a server that never answers the handshake.
     const url = await rawServer(() => {});
     url.protocol = 'https:';
     const send = nodeHttp({ connectTimeout: 50 });
@@ -127,10 +127,10 @@ describe('nodeHttp', () => {
     ['a plain request', () => ({})],
     ['a body of more bytes than characters', () => ({ body: '"größer"' })],
     ['another host', () => ({ headers: { host: 'other.example:1', 'x-a': 'ä' } })],
-    ['what the caller says of the body', () => ({ headers: { 'content-length': '2', 'accept-encoding': 'br' } })],
-    ['a name and a password in the address', (url) => ({ url: new URL(url.href.replace('//', '//name:pass@')) })],
+    ['body headers set by the caller', () => ({ headers: { 'content-length': '2', 'accept-encoding': 'br' } })],
+    ['credentials in the URL', (url) => ({ url: new URL(url.href.replace('//', '//name:pass@')) })],
     ['no body', () => ({ method: 'GET', body: undefined })],
-  ])('writes the same head as for the agents of others: %s', async (_, change) => {
+  ])('writes the same head as a custom agent would: %s', async (_, change) => {
     const httpAgent = new Agent({ keepAlive: true });
     const sent: string[] = [];
     const url = await rawServer((socket) => {
@@ -155,13 +155,13 @@ describe('nodeHttp', () => {
     expect(own).toEqual(others);
   });
 
-  test('refuses a header that cannot be sent', async () => {
+  test('refuses an invalid header', async () => {
     const url = await rawServer(() => {});
     const headers = { 'x-a': 'a\r\nx-b: b' };
     await expect(nodeHttp()({ ...post(url), headers })).rejects.toThrow(/Invalid character/);
   });
 
-  test('lets go of an idle connection before the server does', async () => {
+  test('closes an idle connection before the server does', async () => {
     const began = performance.now();
     let over!: () => void;
     const closed = new Promise<void>((resolve) => (over = resolve));
@@ -194,7 +194,7 @@ describe('nodeHttp', () => {
     expect(sockets).toHaveLength(4);
   });
 
-  test('does not time out an answer sooner because of that', async () => {
+  test('does not time out a response earlier because of that', async () => {
     const server = await scripted((_asked, response, count) => {
       const answer = (): void => json(response, {}, 200, { connection: 'keep-alive', 'keep-alive': 'timeout=2' });
       if (count === 1) answer();
@@ -205,21 +205,21 @@ describe('nodeHttp', () => {
     expect(server.connections()).toBe(1);
   });
 
-  test('takes no response that is compressed', async () => {
+  test('refuses a compressed response', async () => {
     const server = await scripted((_asked, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
     });
     await expect(nodeHttp()(post(server.url))).rejects.toThrow(/as gzip, which the client does not accept/);
   });
 
-  test('bounds the head of a response', async () => {
+  test("limits the size of a response's head", async () => {
     const server = await scripted((_asked, response) => {
       response.writeHead(200, { 'x-large': 'x'.repeat(4096) }).end();
     });
     await expect(nodeHttp({ maxHeaderBytes: 1024 })(post(server.url))).rejects.toThrow(/[Oo]verflow/);
   });
 
-  test('can use a connection again whose body was let go of', async () => {
+  test('can reuse a connection whose body was not read', async () => {
     const server = await scripted((_asked, response) => json(response, {}));
     const send = nodeHttp();
     (await send(post(server.url))).discard();

@@ -23,7 +23,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A proxy in whose network every name leads to one server, and what it was asked for. */
+/** A proxy in whose network every name leads to the same server, with a record of its requests. */
 async function proxyTo(port: number, status = 200) {
   const asked: string[] = [];
   const headers: IncomingHttpHeaders[] = [];
@@ -81,13 +81,13 @@ test.runIf(canCertify)('HTTPS_PROXY is used for https URLs, and sees no content'
   const target = createHttps(certificate('server'), (_, response) => response.end('hello'));
   const proxy = await proxyTo(await listening(target));
   vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${proxy.port}`);
-  // The certificate is one for loopback.
+  // The certificate is for loopback.
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
   expect(await get('https://mcp.test/mcp')).toBe('hello');
   expect(proxy.asked).toEqual(['CONNECT mcp.test:443']);
 });
 
-test('NO_PROXY names hosts without a proxy, and loopback never has one', async () => {
+test('NO_PROXY lists hosts that need no proxy, and loopback never uses one', async () => {
   const port = await listening(answering());
   const proxy = await proxyTo(port);
   vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${proxy.port}`);
@@ -98,44 +98,53 @@ test('NO_PROXY names hosts without a proxy, and loopback never has one', async (
   expect(proxy.asked).toEqual([]);
 });
 
-test('the proxy gets the credentials of its address', async () => {
+test('the proxy gets the credentials in its URL', async () => {
   const proxy = await proxyTo(await listening(answering()));
   vi.stubEnv('HTTP_PROXY', `http://ada:secret@127.0.0.1:${proxy.port}`);
   expect(await get('http://mcp.test/mcp')).toBe('hello');
   expect(proxy.headers[0]!['proxy-authorization']).toBe(`Basic ${btoa('ada:secret')}`);
 });
 
-test.each(['http', 'https'])('a proxy that refuses is named without its password (%s)', async (scheme) => {
-  const proxy = await proxyTo(0, 407);
-  const address = `http://ada:secret@127.0.0.1:${proxy.port}`;
-  vi.stubEnv('HTTP_PROXY', address);
-  vi.stubEnv('HTTPS_PROXY', address);
-  const error = await get(`${scheme}://mcp.test/mcp`).catch((thrown: Error) => thrown);
-  expect(String(error)).toContain(`through the proxy http://127.0.0.1:${proxy.port}`);
-  expect(String(error)).toContain('the proxy requires authentication (status 407)');
-  expect(String(error)).not.toContain('secret');
-  // Nothing was passed on, so nothing ran.
-  expect(error).toMatchObject({ name: 'NotSent', notExecuted: true });
-});
+test.each(['http', 'https'])(
+  'the error for a proxy that refuses names it without its password (%s)',
+  async (scheme) => {
+    const proxy = await proxyTo(0, 407);
+    const address = `http://ada:secret@127.0.0.1:${proxy.port}`;
+    vi.stubEnv('HTTP_PROXY', address);
+    vi.stubEnv('HTTPS_PROXY', address);
+    const error = await get(`${scheme}://mcp.test/mcp`).catch((thrown: Error) => thrown);
+    expect(String(error)).toContain(`through the proxy http://127.0.0.1:${proxy.port}`);
+    expect(String(error)).toContain('the proxy requires authentication (status 407)');
+    expect(String(error)).not.toContain('secret');
+    // The proxy forwarded nothing, so nothing ran.
+    expect(error).toMatchObject({ name: 'NotSent', notExecuted: true });
+  },
+);
 
-test('any other status of a proxy for http may be that of the server', async () => {
+test('any other status from a proxy for http may come from the server', async () => {
   const proxy = await proxyTo(0, 502);
   vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${proxy.port}`);
   const reply = await nodeHttp()({ method: 'POST', url: new URL('http://mcp.test/mcp'), headers: {}, body: '{}' });
   expect(reply.status).toBe(502);
 });
 
-test.each(['http', 'https'])('a proxy that cannot be reached is named without its password (%s)', async (scheme) => {
-  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY']) vi.stubEnv(name, 'http://ada:secret@127.0.0.1:9');
-  await expect(get(`${scheme}://mcp.test/mcp`)).rejects.toThrow(
-    `${scheme}://mcp.test/mcp cannot be reached through the proxy http://127.0.0.1:9: connect ECONNREFUSED`,
-  );
-});
+test.each(['http', 'https'])(
+  'the error for an unreachable proxy names it without its password (%s)',
+  async (scheme) => {
+    for (const name of ['HTTP_PROXY', 'HTTPS_PROXY']) vi.stubEnv(name, 'http://ada:secret@127.0.0.1:9');
+    await expect(get(`${scheme}://mcp.test/mcp`)).rejects.toThrow(
+      `${scheme}://mcp.test/mcp cannot be reached through the proxy http://127.0.0.1:9: connect ECONNREFUSED`,
+    );
+  },
+);
 
-test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])('%s is named if it cannot be used', async (name) => {
-  vi.stubEnv(name, 'socks5://ada:secret@127.0.0.1:9');
-  await expect(get('http://mcp.test/mcp')).rejects.toThrow(`${name} names a proxy that is not an http or https URL`);
-});
+test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])(
+  'the error for an invalid proxy URL names %s',
+  async (name) => {
+    vi.stubEnv(name, 'socks5://ada:secret@127.0.0.1:9');
+    await expect(get('http://mcp.test/mcp')).rejects.toThrow(`${name} names a proxy that is not an http or https URL`);
+  },
+);
 
 test('OAuth requests use the proxy, but not for a private address', async () => {
   const proxy = await proxyTo(0, 503);

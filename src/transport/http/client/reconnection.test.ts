@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Reconnection } from './reconnection.ts';
 
-test('attempts have growing pauses, and end', () => {
+test('attempts have growing pauses, and are limited in number', () => {
   const reconnection = new Reconnection({ maxAttempts: 4 });
   const delays = [0, 0, 0, 0].map(() => reconnection.next(0)!);
   for (const [n, least] of [100, 200, 400, 800].entries()) {
@@ -13,13 +13,13 @@ test('attempts have growing pauses, and end', () => {
   expect(reconnection.next(0)).toBeLessThan(200);
 });
 
-test('the server is never asked before the time that it names', () => {
+test('the server is never asked before the time that it gave', () => {
   const reconnection = new Reconnection();
   reconnection.retry = 500;
   for (let n = 0; n < 5; n += 1) expect(reconnection.next(0)).toBeGreaterThan(500);
 });
 
-test('a connection that lasted is followed by the next after the server’s retry time, and a short one after at least 100 ms', () => {
+test('after a long connection the next attempt comes after the server’s retry time, and after a short one at least 100 ms later', () => {
   const reconnection = new Reconnection();
   reconnection.retry = 0;
   for (const [lasted, least, most] of [
@@ -59,7 +59,7 @@ test('a server that sends a retry time is asked at that rate', () => {
   }
 });
 
-test('attempts end with their total time, also if the server asks for a longer pause', () => {
+test('attempts end after a total time, even if the server asks for a longer pause', () => {
   const reconnection = new Reconnection({ maxTime: 1000 });
   expect(reconnection.next(0)).toBeDefined();
   expect(reconnection.next(900)).toBeUndefined();

@@ -6,7 +6,7 @@ import { ServerStream } from './server-stream.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** How often a stream is connected to within a minute where each connection brings this and ends. */
+/** How often a stream is connected within a minute if each connection gets this text and ends. */
 async function connections(text: (count: number) => string): Promise<number> {
   let count = 0;
   const stream = new ServerStream(1, {
@@ -45,36 +45,36 @@ test('a stream with only a priming event is reconnected with growing pauses', as
   expect(count).toBeLessThan(20);
 });
 
-test('one whose server names less than a second for that is connected to about once a second', async () => {
+test('a stream with a priming event and a retry time below one second is reconnected about once a second', async () => {
   const count = await connections((n) => `id: ${n}\nretry: 1\ndata:\n\n`);
   expect(count).toBeGreaterThan(45);
   expect(count).toBeLessThan(80);
 });
 
-test('one that the server wants to be polled is polled as often as it says', async () => {
+test('a stream with a priming event and a longer retry time is reconnected at that rate', async () => {
   const count = await connections((n) => `id: ${n}\nretry: 2000\ndata:\n\n`);
   expect(count).toBeGreaterThan(25);
   expect(count).toBeLessThan(32);
 });
 
-test('one without any event is given up', async () => {
+test('a stream without any event is given up', async () => {
   expect(await connections(() => ': hello\n\n')).toBe(9);
 });
 
-test('one with messages continues at once', async () => {
+test('a stream with messages is reconnected at once', async () => {
   expect(await connections((n) => `id: ${n}\ndata: {}\n\n`)).toBeGreaterThan(500);
 });
 
-test('one with messages that ends at once reconnects at most ten times a second, whatever its `retry`', async () => {
+test('a stream with messages that ends at once is reconnected at most ten times a second, whatever its `retry`', async () => {
   expect(await connections((n) => `id: ${n}\nretry: 0\ndata: {}\n\n`)).toBeLessThanOrEqual(600);
   expect(await connections(() => 'retry: 0\ndata: {}\n\n')).toBeLessThanOrEqual(600);
 });
 
-test('one without messages that ends at once is given up, whatever its `retry`', async () => {
+test('a stream without messages that ends at once is given up, whatever its `retry`', async () => {
   expect(await connections(() => 'retry: 0\n\n')).toBe(9);
 });
 
-test('events that are not messages do not count', async () => {
+test('events that are not messages do not count as messages', async () => {
   const count = await connections((n) => `id: ${n}\nretry: 0\nevent: ping\ndata: {}\n\n`);
   expect(count).toBeGreaterThan(45);
   expect(count).toBeLessThan(80);

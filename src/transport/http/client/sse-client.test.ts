@@ -20,7 +20,7 @@ function make(url: URL, options?: SseClientOptions) {
 
 const endpoint = (uri: string) => `event: endpoint\ndata: ${uri}\n\n`;
 
-/** A server that opens its stream and accepts what is posted; the stream is the test's. */
+/** A server that opens its stream and accepts POST requests. The test writes the stream. */
 async function opened(onpost?: (asked: Asked, response: ServerResponse) => void, options?: SseClientOptions) {
   let stream!: ServerResponse;
   const server = await scripted((asked, response) => {
@@ -57,7 +57,7 @@ test('a request whose connection is lost is not sent again, but a response is', 
   expect(server.asked).toHaveLength(4);
 });
 
-test('nothing overtakes notifications/initialized, even if it fails', async () => {
+test('nothing is sent before notifications/initialized, even if that fails', async () => {
   for (const status of [202, 500]) {
     let held: ServerResponse | undefined;
     const { client, server } = await opened(({ body }, response) => {
@@ -71,7 +71,7 @@ test('nothing overtakes notifications/initialized, even if it fails', async () =
       client.send(notification('notifications/cancelled', { requestId: 1 })),
     ];
     await vi.waitUntil(() => held);
-    // A request of another connection comes and goes: theirs would be there too.
+    // A request on another connection completes: the other messages would have arrived too.
     await fetch(new URL('/elsewhere', server.url), { method: 'POST', body: '{"method":"other"}' });
     expect(server.asked.map(({ body }) => body?.method)).toEqual([undefined, 'notifications/initialized', 'other']);
     held!.writeHead(status).end();
@@ -107,7 +107,7 @@ test('an endpoint of another origin is refused', async () => {
   }
 });
 
-test('start fails without such a stream, or without an endpoint event', async () => {
+test('start fails without an event stream, or without an endpoint event', async () => {
   const none = await scripted((_asked, response) => void response.writeHead(405).end());
   await expect(make(none.url).client.start()).rejects.toThrow(HttpStatusError);
   const other = await scripted((_asked, response) => void response.end('<html>'));
@@ -148,7 +148,7 @@ test('a message that is not accepted fails, without the session id in the error'
   await expect(slow.client.send(request(1, 'ping'))).rejects.toThrow('did not accept a message within 50 ms');
 });
 
-test('close ends the stream and messages being sent, once', async () => {
+test('close ends the stream and messages that are being sent, once', async () => {
   const { client, onclose, stream } = await opened(() => {});
   const gone = new Promise<void>((resolve) => stream.on('close', () => resolve()));
   const sending = client.send(request(1, 'ping')).catch((error: Error) => error.message);

@@ -13,7 +13,7 @@ interface Opened {
   readonly inbox: Message[];
   readonly errors: Error[];
   readonly closed: { times: number };
-  /** The message that answers a request, once it has come. */
+  /** The response to a request, when it has arrived. */
   answer(id: number): Promise<any>;
 }
 
@@ -39,7 +39,7 @@ const SESSION = { 'mcp-session-id': 'the-session' };
 const quick = { reconnection: { maxTime: 2000, maxAttempts: 4 } };
 const answerTo = ({ body }: Asked, result: object = {}) => ({ jsonrpc: '2.0', id: body.id, result });
 
-/** A server that opens a session, has no stream of the session, and leaves the rest to the test. */
+/** A server that opens a session without a GET stream. The test answers other requests. */
 function serving(rest: (asked: Asked, response: ServerResponse) => void) {
   return scripted((asked, response) => {
     if (asked.body?.method === 'initialize') {
@@ -66,7 +66,7 @@ const thrownBy = (promise: Promise<unknown>) =>
   );
 
 describe('a session', () => {
-  test('is named in each request after the first, and so is the revision', async () => {
+  test('is named in each later request, and so is the revision', async () => {
     const server = await serving((asked, response) => json(response, answerTo(asked)));
     const opened = await open(server.url, { headers: { 'X-Api-Key': 'key' } });
     await handshake(opened);
@@ -91,7 +91,7 @@ describe('a session', () => {
     expect(opened.closed.times).toBe(1);
   });
 
-  test('whose revision has no header for it sends none', async () => {
+  test('has no revision header if its revision has none', async () => {
     const server = await serving((asked, response) => json(response, answerTo(asked)));
     const { client } = await open(server.url);
     client.setProtocolVersion('2025-03-26');
@@ -99,7 +99,7 @@ describe('a session', () => {
     expect(server.asked[0]!.headers).not.toHaveProperty('mcp-protocol-version');
   });
 
-  test('that the server no longer knows ends, and the request did not run', async () => {
+  test('ends if the server no longer knows it, and the request did not run', async () => {
     const server = await serving((asked, response) => {
       if (asked.body.params?.stream) events(response, ': begun\n\n');
       else
@@ -120,7 +120,7 @@ describe('a session', () => {
     expect(server.asked.some(({ method }) => method === 'DELETE')).toBe(false);
   });
 
-  test('is ended without a login', async () => {
+  test('ends without a login, even if DELETE gets 401', async () => {
     const server = await scripted((asked, response) => {
       if (asked.body?.method !== 'initialize') return void response.writeHead(401).end();
       const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } };
@@ -198,7 +198,7 @@ describe('a session', () => {
     expect(await thrownBy(opened.client.send(request(1, 'ping')))).toBeInstanceOf(SessionGone);
   });
 
-  test('begins before anything else is sent', async () => {
+  test('is initialized before anything else is sent', async () => {
     let release!: () => void;
     const server = await scripted((asked, response) => {
       if (asked.method === 'GET') response.writeHead(405).end();
