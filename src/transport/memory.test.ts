@@ -3,7 +3,7 @@ import { notification } from '../jsonrpc/message.ts';
 import { transportSuite } from '../testing/transport-suite.ts';
 import { memoryTransportPair } from './memory.ts';
 
-describe('the memory pair holds to the contract', () => {
+describe('the memory pair follows the contract', () => {
   const suite = transportSuite(() => {
     const [a, b] = memoryTransportPair();
     return Promise.resolve({ a, b });
@@ -12,7 +12,7 @@ describe('the memory pair holds to the contract', () => {
 });
 
 describe('the memory pair', () => {
-  test('delivers messages by reference, after the code that sent them', async () => {
+  test('delivers messages by reference, in a later turn than send', async () => {
     const [a, b] = memoryTransportPair();
     const received: unknown[] = [];
     b.onmessage = (message) => received.push(message);

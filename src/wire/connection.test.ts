@@ -10,10 +10,10 @@ import { createInbound, type InboundOptions } from './serve.ts';
 
 afterEach(() => void vi.useRealTimers());
 
-/** Lets setImmediate have its turn too. */
+/** Also runs the callbacks of setImmediate. */
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
 
-/** A connection whose inbound the test can close. */
+/** A connection whose inbound side the test can close. */
 async function connected(methods: Parameters<typeof scripted>[0], options: InboundOptions = {}) {
   const errors: Error[] = [];
   const inbound = createInbound(scripted(methods).service, { onerror: (error) => void errors.push(error), ...options });
@@ -24,7 +24,7 @@ async function connected(methods: Parameters<typeof scripted>[0], options: Inbou
   return { client, inbound, errors };
 }
 
-/** A transport that is all callbacks. */
+/** A transport that consists of callbacks. */
 class HandTransport implements Transport {
   onmessage: Transport['onmessage'];
   onclose: Transport['onclose'];
@@ -52,8 +52,8 @@ class HandTransport implements Transport {
   }
 }
 
-describe('each message goes to the side of its era', () => {
-  test('one connection speaks both, in any order', async () => {
+describe('each message goes to the inbound of its era', () => {
+  test('one connection speaks both eras, in any order', async () => {
     const { service, seen } = scripted();
     const { client } = await served(service);
     const modern = (id: number): Promise<any> => client.request(id, 'echo', { _meta: meta() });
@@ -75,7 +75,7 @@ describe('each message goes to the side of its era', () => {
     expect(seen).toEqual([]);
   });
 
-  test('if handshakes are not served, every request is read as 2026-07-28, and answers are reported', async () => {
+  test('if handshakes are not served, every request is read as 2026-07-28, and responses are reported', async () => {
     const { service, seen } = scripted();
     const { client, errors } = await served(service, { eras: 'modern' });
     expect((await client.request(1, 'initialize', hello())).error.code).toBe(-32022);
@@ -91,7 +91,7 @@ describe('each message goes to the side of its era', () => {
 });
 
 describe('an id', () => {
-  test('in flight is refused to another request, without an id', async () => {
+  test('in flight is refused for another request, with an error without an id', async () => {
     const go = deferred();
     const { service, seen } = scripted({ work: () => go.promise.then(() => ({ first: true })) });
     const { client } = await served(service);
@@ -103,7 +103,7 @@ describe('an id', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('of a number does not match that of a string', async () => {
+  test('that is a number is not the same as a string', async () => {
     const go = deferred();
     const { client } = await served(scripted({ work: () => go.promise.then(() => ({})) }).service);
     await client.send(modernRequest(1, 'work'), modernRequest('1', 'echo'));
@@ -113,7 +113,7 @@ describe('an id', () => {
     expect(client.next()).toMatchObject({ id: 1, result: {} });
   });
 
-  test('can be used again when it was answered, cancelled, or sent away with questions', async () => {
+  test('can be used again when it was answered, cancelled, or answered with questions', async () => {
     const { client } = await served(
       scripted({
         'tools/call': (exchange) => exchange.ask('roots/list', {}),
@@ -132,7 +132,7 @@ describe('an id', () => {
 });
 
 describe('a cancellation', () => {
-  test('reaches only the request of its id, with its reason, and no answer is sent', async () => {
+  test('reaches only the request with its id, with its reason, and no response is sent', async () => {
     const seen = new Map<unknown, Exchange>();
     const { client } = await served(
       scripted({
@@ -217,7 +217,7 @@ describe('when the connection closes', () => {
     expect(reasons).toHaveLength(1);
   });
 
-  test('at the end of input, subscriptions are answered and end in the service; other requests continue', async () => {
+  test('subscriptions end with a response at the end of input, and other requests continue', async () => {
     const go = deferred();
     const heard: Exchange[] = [];
     const { service } = scripted({
@@ -276,7 +276,7 @@ describe('close', () => {
   test.each([
     ['of a session', { jsonrpc: '2.0', id: 2, method: 'work' }],
     ['of 2026-07-28', modernRequest(2, 'work')],
-  ])('waits no longer than the last request takes, one %s', async (_, request) => {
+  ])('waits no longer than the last request %s takes', async (_, request) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const go = deferred();
     const { client, inbound } = await connected({ work: () => go.promise.then(() => ({})) });
@@ -295,7 +295,7 @@ describe('close', () => {
   test.each([
     ['of a session', { jsonrpc: '2.0', id: 2, method: 'work' }],
     ['of 2026-07-28', modernRequest(2, 'work')],
-  ])('answers requests that do not finish in time %s, and closes', async (_, request) => {
+  ])('answers requests %s that do not finish in time, and closes', async (_, request) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { client, inbound } = await connected({ work: () => new Promise(() => {}) });
     await client.request(1, 'initialize', hello());
@@ -345,7 +345,7 @@ describe('requests in flight are limited', () => {
     expect(client.take()).toMatchObject([{ id: 10_000, error: { code: -32600 } }]);
   });
 
-  test('in size, also when results cannot be written', async () => {
+  test('in size, even if results cannot be written', async () => {
     const transport = new HandTransport();
     const errors: Error[] = [];
     const { service } = scripted({ wait: () => new Promise(() => {}), odd: () => ({ big: 1n }) });
@@ -357,12 +357,12 @@ describe('requests in flight are limited', () => {
     send(modernRequest(2, 'wait'), 60 * 2 ** 20);
     send(modernRequest(3, 'wait'), 5 * 2 ** 20);
     expect(transport.sent.slice(1)).toMatchObject([{ id: 3, error: { code: -32600 } }]);
-    // One that is larger than all that may wait is taken alone.
+    // A single message larger than the limit is accepted.
     expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('BigInt')]);
   });
 });
 
-test('a result that cannot be written is an error for its caller, and reported', async () => {
+test('a result that JSON cannot represent is an error for its caller, and is reported', async () => {
   const transport = new HandTransport();
   const errors: Error[] = [];
   const { service } = scripted({ odd: () => ({ big: 1n }) });
@@ -375,7 +375,7 @@ test('a result that cannot be written is an error for its caller, and reported',
   expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('BigInt')]);
 });
 
-test('a connection that could not be opened is not closed with the others', async () => {
+test('a connection that failed to open is not closed with the others', async () => {
   const transport = new HandTransport();
   transport.start = () => Promise.reject(new Error('no such port'));
   let closes = 0;

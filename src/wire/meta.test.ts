@@ -14,7 +14,7 @@ const SENDER = {
 test.each<[string, JsonObject, JsonObject]>([
   ['all of _meta', { name: 'a', _meta: SENDER }, { name: 'a' }],
   ['a part of _meta', { name: 'a', _meta: { ...SENDER, mine: 1 } }, { name: 'a', _meta: { mine: 1 } }],
-])('the sender is removed where it is %s', (_, params, rest) => {
+])('the sender is removed from %s', (_, params, rest) => {
   const before = structuredClone(params);
   expect(withoutSender(params)).toEqual(rest);
   expect(params).toEqual(before);

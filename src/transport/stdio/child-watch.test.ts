@@ -33,7 +33,7 @@ async function start(options: Partial<ChildOptions> = {}) {
   return { transport, errors, ask };
 }
 
-test('memory that cannot be measured is reported once, and not measured after the child has exited', async () => {
+test('memory that cannot be measured is reported once, and is not measured after the child has exited', async () => {
   const unwatch = vi.fn<() => void>();
   vi.mocked(watchMemory).mockReturnValueOnce(unwatch);
   const { transport, errors } = await start({ maxMemory: 1_000_000 });
@@ -47,7 +47,7 @@ test('memory that cannot be measured is reported once, and not measured after th
   expect(unwatch).toHaveBeenCalledOnce();
 });
 
-test.skipIf(process.platform === 'win32')('the processes of a child that has exited are not measured', async () => {
+test.skipIf(process.platform === 'win32')('the processes of an exited child are not measured', async () => {
   const forget = vi.spyOn(watchdog, 'forget');
   const before = process.listenerCount('exit');
   const { transport } = await start({ watchdog: true });
@@ -58,7 +58,7 @@ test.skipIf(process.platform === 'win32')('the processes of a child that has exi
   expect(forget).toHaveBeenCalledExactlyOnceWith(pid);
 });
 
-test('by default, the time to end is the time that was waited', async () => {
+test('by default, a child gets stopTimeout again after SIGTERM', async () => {
   const { transport, ask } = await start({ stopTimeout: 51 });
   await ask('stubborn');
   const timers = vi.spyOn(globalThis, 'setTimeout');

@@ -52,7 +52,7 @@ class Peer {
     return peer;
   }
 
-  /** What the child answers. */
+  /** The child's response. */
   async ask(method: string, params?: JsonObject): Promise<JsonObject> {
     const id = ++this.#lastId;
     const result = new Promise<JsonObject>((resolve) => this.#waiting.set(id, resolve));
@@ -60,7 +60,7 @@ class Peer {
     return result;
   }
 
-  /** Asks for what will not be answered. */
+  /** Sends a request that gets no response. */
   tell(method: string, params?: JsonObject): Promise<void> {
     return this.transport.send(notification(method, params));
   }
@@ -76,7 +76,7 @@ function runs(pid: number): boolean {
   } catch {
     return false;
   }
-  // What nobody reaps, in a container without an init, is there still but runs no more.
+  // In a container without an init, an exited process that nobody reaps still exists but does not run.
   return process.platform !== 'linux' || !/\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
 }
 
@@ -97,7 +97,7 @@ describe('starting', () => {
     expect(log).toEqual(['close']);
   });
 
-  test('a command that is not executable, a missing directory, an argument that cannot be passed', async () => {
+  test('a command that is not executable, a missing directory and an invalid argument are reported', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'everwire-'));
     const file = join(dir, 'plain.txt');
     await writeFile(file, 'text');
@@ -112,7 +112,7 @@ describe('starting', () => {
     await rm(dir, { recursive: true });
   });
 
-  test('the child has the environment of this process with additions, and the given directory', async () => {
+  test('the child gets the environment of this process with additions, and the given directory', async () => {
     vi.stubEnv('EVERWIRE_INHERITED', 'yes');
     vi.stubEnv('EVERWIRE_REMOVED', 'yes');
     const dir = await realpath(tmpdir());
@@ -131,7 +131,7 @@ describe('starting', () => {
     await expect(closed.transport.start()).rejects.toThrow('closed');
   });
 
-  test('can be overtaken by close', async () => {
+  test('can be interrupted by close', async () => {
     const peer = new Peer();
     const started = peer.transport.start();
     await peer.transport.close();
@@ -153,7 +153,7 @@ describe('closing', () => {
     await expect(peer.tell('echo')).rejects.toThrow('closed');
   });
 
-  test('a child that stays gets SIGTERM, then SIGKILL', async () => {
+  test('a child that does not exit gets SIGTERM, then SIGKILL', async () => {
     const peer = await Peer.start({ stopTimeout: 50, killTimeout: 100 });
     await peer.ask('deaf');
     const { pid } = peer;
@@ -170,7 +170,7 @@ describe('closing', () => {
     ['', {}],
     [' that ignores SIGTERM', { stubborn: true }],
     [' that holds stdout', { hold: true }],
-  ])('ends the processes of the child%s', async (_, options) => {
+  ])('ends the processes of a child%s', async (_, options) => {
     const peer = await Peer.start({ stopTimeout: 1000, killTimeout: 100 });
     const { pid } = await peer.ask('grandchild', options);
     expect(runs(pid)).toBe(true);
@@ -179,7 +179,7 @@ describe('closing', () => {
     expect(peer.log).toEqual(['exit: 0', 'close']);
   });
 
-  test('does not wait for processes outside the group, even if they hold the pipes', async () => {
+  test('does not wait for processes outside the group, even if they hold the pipes open', async () => {
     const peer = await Peer.start({ stopTimeout: 300 });
     const { pid } = await peer.ask('grandchild', { leave: true, hold: true });
     strangers.push(pid);
@@ -195,7 +195,7 @@ describe('closing', () => {
     expect(peer.log).toEqual(['exit: 0', 'close']);
   });
 
-  test('within onmessage, no more messages are delivered', async () => {
+  test('inside onmessage stops the delivery of messages', async () => {
     const peer = await Peer.start();
     peer.transport.onmessage = (message) => {
       peer.received.push(message);
@@ -207,7 +207,7 @@ describe('closing', () => {
   });
 });
 
-describe('a child that ends by itself', () => {
+describe('a child that exits by itself', () => {
   test('is reported with its code and the last line of its stderr', async () => {
     const peer = await Peer.start();
     await peer.tell('exit', { code: 3, stderr: 'first line\n\nError: no configuration\n\n' });
@@ -220,7 +220,7 @@ describe('a child that ends by itself', () => {
     await peer.transport.close();
   });
 
-  test('by SIGKILL is reported with the signal', async () => {
+  test('because of SIGKILL is reported with the signal', async () => {
     const peer = await Peer.start();
     process.kill(peer.pid, 'SIGKILL');
     await peer.closed;
@@ -228,7 +228,7 @@ describe('a child that ends by itself', () => {
     expect(peer.transport.exit).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  test('is complete only when everything it wrote is delivered', async () => {
+  test('closes its connection only when everything that it wrote is delivered', async () => {
     const peer = await Peer.start();
     await peer.tell('exit', { code: 0, last: 60_000 });
     await peer.closed;
@@ -236,7 +236,7 @@ describe('a child that ends by itself', () => {
     expect(peer.transport.closeReason?.message).toMatch(/exited with code 0$/);
   });
 
-  test('and is written to at that moment does no harm', async () => {
+  test('while a message is sent to it causes no error', async () => {
     const peer = await Peer.start();
     await peer.tell('exit', { code: 1, last: 60_000 });
     const sends = Array.from({ length: 200 }, () => peer.tell('echo', { text: 'x'.repeat(10_000) }).catch(() => {}));
@@ -254,7 +254,7 @@ describe('a child that ends by itself', () => {
     await vi.waitUntil(() => !runs(pid));
   });
 
-  test('or closes its stdout is over', async () => {
+  test('or closes its stdout closes its connection', async () => {
     const peer = await Peer.start({ stopTimeout: 50 });
     await peer.tell('close-stdout');
     await peer.closed;
@@ -263,7 +263,7 @@ describe('a child that ends by itself', () => {
   });
 });
 
-describe('output of a child', () => {
+describe('the output of a child', () => {
   test('that is not a message is reported, and the connection continues', async () => {
     const peer = await Peer.start();
     await peer.ask('raw', { text: 'Server listening\n\n{"jsonrpc":"2.0"}\n' });
@@ -274,7 +274,7 @@ describe('output of a child', () => {
     expect(peer.log[2]).toBe('error: Parse error: not valid UTF-8');
   });
 
-  test('in a line that is too long and may answer anything closes the connection, with a reason', async () => {
+  test('in a line that is too long and may be a response closes the connection, with a reason', async () => {
     const peer = await Peer.start({ maxMessageBytes: 1000 });
     await peer.tell('raw', { text: `{"error":"${'x'.repeat(1001)}"}\n` });
     await peer.closed;
@@ -315,7 +315,7 @@ describe('output of a child', () => {
   });
 });
 
-test('a child that does not read gets a limited amount', async () => {
+test('messages for a child that does not read have a total limit', async () => {
   const peer = await Peer.start({ maxPendingBytes: 1_000_000, stopTimeout: 50 });
   await peer.ask('deaf');
   const sends = Array.from({ length: 30 }, () => peer.tell('echo', { text: 'x'.repeat(100_000) }));
@@ -325,7 +325,7 @@ test('a child that does not read gets a limited amount', async () => {
   expect(runs(peer.pid)).toBe(false);
 });
 
-test('a response passes unchanged', async () => {
+test('a response is passed on unchanged', async () => {
   const peer = await Peer.start();
   await peer.tell('raw', { text: `${JSON.stringify(resultResponse('a', { x: 1 }))}\n` });
   await vi.waitUntil(() => peer.received.length === 1);
@@ -347,7 +347,7 @@ test('a child above its memory limit is killed with all its processes, and the r
   expect(await modest.ask('echo', { n: 1 })).toEqual({ n: 1 });
 });
 
-/** Runs a program that starts a stubborn child; says the child's id. */
+/** Runs a program that starts a child which ignores signals. Returns the process id of the child. */
 async function startParent(
   options: Partial<ChildOptions>,
   then: string,
@@ -377,14 +377,14 @@ async function startParent(
   return { parent, pid };
 }
 
-test('a child does not survive this process, even if it ignores signals', async () => {
+test('a child ends with this process, even if it ignores signals', async () => {
   const { parent, pid } = await startParent({}, 'process.exit(3)');
   expect(parent.exitCode).toBe(3);
   await vi.waitUntil(() => !runs(pid));
 });
 
 test.skipIf(process.platform === 'win32')(
-  'a child with a watchdog does not survive this process if that is killed',
+  'a child with a watchdog ends with this process, even after SIGKILL',
   async () => {
     const { parent, pid } = await startParent({ watchdog: true }, `process.kill(process.pid, 'SIGKILL')`);
     expect(parent.signalCode).toBe('SIGKILL');

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { request, resultResponse, type Message } from '../../jsonrpc/message.ts';
 import { streamTransport } from './stream.ts';
 
-/** A client that reads these chunks, and what it was told. */
+/** A client that reads the given chunks, and what it reports. */
 async function reading(chunks: readonly string[]) {
   const client = streamTransport(Readable.from(chunks.map(Buffer.from)), new PassThrough(), { role: 'client' });
   onTestFinished(() => client.close());
@@ -33,13 +33,13 @@ test.each(['x\n', '{}\n', '1\n', '{\n', '[1]\n'])(
   },
 );
 
-test('a server that logs to stdout between its messages can be used', async () => {
+test('a server that logs to stdout between its messages is usable', async () => {
   const { client, delivered } = await reading([`${'a line of a log\n'.repeat(500)}${notice}`.repeat(20)]);
   expect(client.closeReason).toBeUndefined();
   expect(delivered).toBe(20);
 });
 
-test('timers run between the chunks of a server that writes invalid lines', async () => {
+test('timers run between chunks of invalid lines from a server', async () => {
   const chunk = `${'{\n'.repeat(900)}${notice}`.repeat(10);
   const input = new PassThrough();
   const client = streamTransport(input, new PassThrough(), { role: 'client' });
@@ -57,7 +57,7 @@ test('timers run between the chunks of a server that writes invalid lines', asyn
   expect(atTurn).toBe(10);
 });
 
-test('a server that floods pings and reads no answers is not read until it reads them', async () => {
+test('a client stops reading a server that floods pings and does not read the responses', async () => {
   const pings = 100_000;
   const perChunk = 500;
   function* flood() {

@@ -10,7 +10,7 @@ import {
 } from '../../jsonrpc/message.ts';
 import { Framing } from './framing.ts';
 
-/** One connection's framing and all that it said, in order. */
+/** The framing of one connection, and its output in order. */
 class Bench {
   readonly framing: Framing;
   readonly delivered: Message[] = [];
@@ -40,7 +40,7 @@ class Bench {
       this.framing.push(Buffer.from(`${typeof value === 'string' ? value : JSON.stringify(value)}\n`));
   }
 
-  /** The line that goes out for a message. */
+  /** The line that is written for a message. */
   send(message: Message): any {
     const line = this.framing.encode(message);
     return line === undefined ? undefined : JSON.parse(line);
@@ -63,7 +63,7 @@ describe('a line that is not a message', () => {
     expect(bench.reported).toHaveLength(3);
   });
 
-  test('is answered with −32600 and its id, if that is readable and not in flight', () => {
+  test('is answered with −32600 and its id, if the id is readable and not in flight', () => {
     const bench = new Bench();
     bench.push({ jsonrpc: '1.0', id: 7, method: 'a' }, { jsonrpc: '2.0', id: {}, method: 'a' }, '5', 'null', '"text"');
     expect(bench.answered.map(({ id, error }) => [id, error.code])).toEqual([
@@ -75,7 +75,7 @@ describe('a line that is not a message', () => {
     expect(bench.delivered).toEqual([request(1, 'a')]);
   });
 
-  test('is only reported on the client side', () => {
+  test('is only reported by a client', () => {
     const bench = new Bench({ answerInvalid: false });
     bench.push('Listening on port 3000', { jsonrpc: '2.0' }, [], notification('n'));
     expect(bench.answered).toEqual([]);
@@ -84,7 +84,7 @@ describe('a line that is not a message', () => {
     expect(bench.delivered).toEqual([notification('n')]);
   });
 
-  test('is answered on the client side under the id of a request, unless another request has it', () => {
+  test('is answered by a client with the id of a request, unless a request in flight has that id', () => {
     const bench = new Bench({ answerInvalid: false });
     const params = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'elicitation/create', params: 'str' });
     const why = 'Invalid request: "params" must be an object';
@@ -98,7 +98,7 @@ describe('a line that is not a message', () => {
     expect(bench.answered.at(-1)).toEqual(refused(why, 3));
   });
 
-  test('fails the request that it should have answered, and is never answered itself', () => {
+  test('fails the request for which it is a malformed response, and is not answered', () => {
     const bench = new Bench();
     bench.push(
       { jsonrpc: '2.0', id: 3, result: 'text' },
@@ -122,7 +122,7 @@ describe('a line that is not a message', () => {
   });
 
   test.each([true, false])(
-    'that is too long fails the request that it answers (id before the result: %s)',
+    'that is too long fails its request if it is a response (id before the result: %s)',
     (before) => {
       const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
       const result = { text: 'x'.repeat(200) };
@@ -136,7 +136,7 @@ describe('a line that is not a message', () => {
     },
   );
 
-  test('that never ends is the end of the connection', () => {
+  test('that never ends closes the connection', () => {
     const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
     const { framing } = client;
     for (let n = 0; n < 6; n += 1) framing.push(Buffer.from('x'.repeat(100)));
@@ -145,7 +145,7 @@ describe('a line that is not a message', () => {
     expect(client.lost).toEqual(['Invalid request: a message may have at most 100 bytes']);
   });
 
-  test('that is too long and answers nothing is reported by a client, and a request refused', () => {
+  test('that is too long and no response is reported by a client, and refused if it is a request', () => {
     const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
     const long = 'x'.repeat(200);
     client.push(long, notification(long), request(1, long), notification('n'));
@@ -158,27 +158,27 @@ describe('a line that is not a message', () => {
   test.each([
     ['an answer without an id', { jsonrpc: '2.0', error: { code: 1, message: 'x'.repeat(200) } }],
     ['a batch', [resultResponse(1, { text: 'x'.repeat(200) })]],
-  ])('that is too long and may answer anything is lost to a client: %s', (_, line) => {
+  ])('that is too long and may be any response makes a client lose it: %s', (_, line) => {
     const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
     client.push(line);
     expect(client.lost).toEqual(['Invalid request: a message may have at most 100 bytes']);
     expect([client.delivered, client.answered]).toEqual([[], []]);
   });
 
-  test('is one that is nested too deep', () => {
+  test('includes a message with too many levels', () => {
     const bench = new Bench();
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     bench.push('['.repeat(50_000), `{"jsonrpc":"2.0","id":1,"method":"a","params":{"p":${deep}}}`);
     expect(bench.answered).toMatchObject([{ error: { code: -32700 } }, { id: 1, error: { code: -32600 } }]);
     expect(bench.delivered).toEqual([]);
-    // Whoever waits for the response learns that there is none.
+    // The sender of the request learns that there is no response.
     bench.push(`{"jsonrpc":"2.0","id":2,"result":{"a":${deep}}}`);
     expect(bench.delivered).toMatchObject([{ id: 2, error: { code: -32600 } }]);
   });
 });
 
 describe('an id', () => {
-  test('that is still in flight is refused without an id, and the first request is answered', () => {
+  test('that is in flight is refused without an id, and the first request is answered', () => {
     const bench = new Bench();
     bench.push(request(1, 'first'), request('1', 'another'), request(1, 'second'));
     expect(bench.delivered).toEqual([request(1, 'first'), request('1', 'another')]);
@@ -189,7 +189,7 @@ describe('an id', () => {
     expect(bench.delivered.at(-1)).toEqual(request(1, 'third'));
   });
 
-  test('is free again when its request is cancelled', () => {
+  test('can be used again when its request is cancelled', () => {
     const bench = new Bench();
     bench.push(request(1, 'first'), cancelled(1), request(1, 'second'));
     expect(bench.delivered).toEqual([request(1, 'first'), cancelled(1), request(1, 'second')]);
@@ -209,22 +209,22 @@ test('after stop, nothing is delivered, answered or reported, not even from the 
   expect([bench.delivered, bench.answered, bench.reported]).toEqual([[notification('n')], [], []]);
 });
 
-describe('after stop, nothing is sent', () => {
+describe('after stop, nothing more is sent', () => {
   type Said = 'deliver' | 'answer' | 'report' | 'lost';
   const tooLong = 'x'.repeat(1001);
   const two = [notification('n'), notification('n')];
 
   test.each<[string, boolean, unknown[], Said, Said[]]>([
-    ['of a line that is answered', true, ['rubbish'], 'answer', ['answer']],
-    ['of one that is reported', true, ['rubbish', 'rubbish'], 'report', ['answer', 'report']],
-    ['of one that is too long', true, [tooLong, tooLong], 'answer', ['answer']],
-    ['of one that is lost', false, [{ error: tooLong }, { error: tooLong }], 'lost', ['lost']],
-    ['of an answer that is too long', false, [{ id: 1, result: tooLong }], 'report', ['report']],
-    ['of one that is too long after a message', false, [notification('n'), tooLong], 'deliver', ['deliver']],
-    ['of an id in use', true, [request(1, 'a'), request(1, 'a')], 'answer', ['deliver', 'answer']],
-    ['of a malformed response', false, [{ jsonrpc: '2.0', id: 1, result: 5 }], 'report', ['report']],
-    ['of a batch', true, [two], 'deliver', ['deliver']],
-    ['of the rest of a batch', true, [[request(1, 'a'), 5], cancelled(1)], 'deliver', ['deliver']],
+    ['for an answered line', true, ['rubbish'], 'answer', ['answer']],
+    ['for a reported line', true, ['rubbish', 'rubbish'], 'report', ['answer', 'report']],
+    ['for a line that is too long', true, [tooLong, tooLong], 'answer', ['answer']],
+    ['for a lost line', false, [{ error: tooLong }, { error: tooLong }], 'lost', ['lost']],
+    ['for a response that is too long', false, [{ id: 1, result: tooLong }], 'report', ['report']],
+    ['for a line that is too long after a message', false, [notification('n'), tooLong], 'deliver', ['deliver']],
+    ['for an id in use', true, [request(1, 'a'), request(1, 'a')], 'answer', ['deliver', 'answer']],
+    ['for a malformed response', false, [{ jsonrpc: '2.0', id: 1, result: 5 }], 'report', ['report']],
+    ['for a batch', true, [two], 'deliver', ['deliver']],
+    ['for the rest of a batch', true, [[request(1, 'a'), 5], cancelled(1)], 'deliver', ['deliver']],
   ])('%s', (_, server, values, last, expected) => {
     const said: Said[] = [];
     const note = (what: Said) => (): void => {
@@ -242,7 +242,7 @@ describe('after stop, nothing is sent', () => {
   });
 });
 
-test('the last line needs no end, and tells its size', () => {
+test('the last line needs no newline, and each message is delivered with its size', () => {
   const sizes: number[] = [];
   const deliver = (_: Message, bytes: number): void => void sizes.push(bytes);
   const rest = { answer: () => {}, report: () => {}, lost: () => {} };
@@ -267,7 +267,7 @@ test('a possible response fails the request of a client, and is refused by a ser
   expect([server.delivered, server.answered]).toEqual([[], [refused(expect.stringContaining('needs a "method"'), 7)]]);
 });
 
-test('only a cancellation cancels a request of a batch, and one that names nothing cancels nothing', () => {
+test('only a valid cancellation cancels a request of a batch', () => {
   const bench = new Bench({ revision: '2025-03-26' });
   bench.push([request(1, 'a'), request(2, 'b')]);
   expect(bench.send(resultResponse(1, {}))).toBeUndefined();
@@ -292,7 +292,7 @@ describe('a batch', () => {
     expect(bench.delivered).toEqual([]);
   });
 
-  test.each([true, false])('that is refused fails the requests that it answers (by a server: %s)', (server) => {
+  test.each([true, false])('that is refused fails the requests that it would answer (by a server: %s)', (server) => {
     const bench = new Bench({ revision: '2025-11-25', answerInvalid: server });
     const failed = errorResponse(3, { code: 4, message: 'no' });
     bench.push(
@@ -305,7 +305,7 @@ describe('a batch', () => {
     expect([bench.reported, bench.answered]).toEqual([[why], server ? [refused(why)] : []]);
   });
 
-  test('is split in 2025-03-26, and answered by a batch when its last answer is there', () => {
+  test('is split in 2025-03-26, and answered with a batch when its last response is there', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     bench.push([request(1, 'a'), notification('n'), request(2, 'b'), resultResponse(9, {})]);
     expect(bench.delivered).toEqual([request(1, 'a'), notification('n'), request(2, 'b'), resultResponse(9, {})]);
@@ -316,7 +316,7 @@ describe('a batch', () => {
     expect([bench.framing.inFlight.size, bench.answered]).toEqual([0, []]);
   });
 
-  test('that is answered during delivery is also answered by a batch', () => {
+  test('that is answered during delivery is also answered with a batch', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     const sent: unknown[] = [];
     bench.onmessage = (message) => {
@@ -332,7 +332,7 @@ describe('a batch', () => {
     expect([bench.delivered.length, bench.answered]).toEqual([2, []]);
   });
 
-  test('of invalid elements only is answered by a batch of errors', () => {
+  test('of only invalid messages is answered with a batch of errors', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     bench.push([1, { jsonrpc: '2.0', id: 5, method: 1 }]);
     expect(bench.answered).toEqual([
@@ -344,7 +344,7 @@ describe('a batch', () => {
     expect(bench.reported).toHaveLength(2);
   });
 
-  test('has the errors of its elements among its answers, never under an id in use', () => {
+  test('has the errors of invalid messages among its responses, never with an id in use', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     bench.push(request(5, 'earlier'), [
       request(1, 'a'),
@@ -362,7 +362,7 @@ describe('a batch', () => {
     expect(bench.answered).toEqual([refused('Invalid request: a batch must not be empty')]);
   });
 
-  test('may not contain initialize, nor an id in flight', () => {
+  test('must not contain initialize, nor an id in flight', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     bench.push(request(1, 'a'), [request(2, 'initialize'), request(1, 'b'), request(3, 'c')]);
     expect(bench.delivered).toEqual([request(1, 'a'), request(3, 'c')]);
@@ -374,7 +374,7 @@ describe('a batch', () => {
     ]);
   });
 
-  test('does not wait for a cancelled request in it', () => {
+  test('does not wait for its cancelled request', () => {
     const bench = new Bench({ revision: '2025-03-26' });
     bench.push([request(1, 'a'), request(2, 'b')]);
     expect(bench.send(resultResponse(1, {}))).toBeUndefined();
@@ -385,7 +385,7 @@ describe('a batch', () => {
     expect(bench.answered).toHaveLength(1);
   });
 
-  test('from a server is also split, and invalid elements are only reported', () => {
+  test('from a server is also split, and its invalid messages are only reported', () => {
     const bench = new Bench({ revision: '2025-03-26', answerInvalid: false });
     bench.push([{}, request(1, 'ask')], [{}]);
     expect(bench.send(resultResponse(1, {}))).toEqual([resultResponse(1, {})]);

@@ -16,7 +16,7 @@ function read(chunks: Iterable<string | Uint8Array>, { max = 1000, end = true } 
   return found;
 }
 
-/** The same bytes, cut at every size: however they come, the lines are the same. */
+/** The lines are the same for the same bytes, split at every size. */
 function everyCut(bytes: Uint8Array, options?: { max?: number }): string[][] {
   const cuts = [1, 2, 3, 5, 7, 16, bytes.length].map((size) => {
     const chunks: Uint8Array[] = [];
@@ -30,7 +30,7 @@ function expectCuts(text: string | Uint8Array, lines: string[], options?: { max?
   for (const found of everyCut(Buffer.from(text), options)) expect(found).toEqual(lines);
 }
 
-/** What is found of a line that may have 10 bytes, by a reader that wants to know more of longer ones. */
+/** The output of a reader with a limit of 10 bytes that looks for the id in longer lines. */
 function skim(chunks: Iterable<string>): unknown[] {
   const found: unknown[] = [];
   const reader = new LineReader(
@@ -47,17 +47,17 @@ function skim(chunks: Iterable<string>): unknown[] {
   return found;
 }
 
-describe('lines above the bound', () => {
+describe('lines above the size limit', () => {
   const envelope = { kind: 'message', id: 7, hasMethod: false };
 
   test.each([[['{"id":7,"result":{}}\n']], [['{"id":', '7,"result"', ':{}}\nok\n']]])(
-    'show their envelope: %j',
+    'are reported with their id and kind: %j',
     (chunks) => {
       expect(skim(chunks).slice(0, 2)).toEqual(['<too long>', envelope]);
     },
   );
 
-  test('have an envelope each', () => {
+  test('are each reported with their own id and kind', () => {
     expect(skim(['{"id":7,"result":{}}\n', 'ok\n', '[{"id":8,"result":{}}]\n'])).toEqual([
       '<too long>',
       envelope,
@@ -102,11 +102,11 @@ describe('lines', () => {
     expect(read(['one\ntwo'], { end: false })).toEqual(['one']);
   });
 
-  test('with multi-byte characters are decoded correctly wherever they are cut', () => {
+  test('with multi-byte characters are decoded correctly wherever they are split', () => {
     expectCuts('äöü\n漢字 😀\n\ufeffx\n', ['äöü', '漢字 😀', '\ufeffx']);
   });
 
-  test('that are not UTF-8 are separate from those around them', () => {
+  test('that are not UTF-8 do not affect the lines around them', () => {
     const bytes = Buffer.concat([
       Buffer.from('one\nbad '),
       Buffer.from([0xff, 0xc3]),
@@ -128,7 +128,7 @@ describe('lines', () => {
     expectCuts('äääää\nääääää\n', ['äääää', '<too long>'], { max: 10 });
   });
 
-  test('above the limit are reported before their end', () => {
+  test('above the limit are reported before they end', () => {
     expect(read(['12345', '678901'], { max: 10, end: false })).toEqual(['<too long>']);
     expect(read(['12345', '678901', '23', '\nok\n'], { max: 10, end: false })).toEqual(['<too long>', 'ok']);
   });
@@ -151,11 +151,11 @@ describe('lines', () => {
     };
     const found = read(chunks(), { max: 2 ** 22 });
     expect(found[0]?.length).toBe(2 ** 22);
-    // If each chunk copied it anew, that would be half a terabyte.
+    // If each chunk copied the line again, that would be half a terabyte.
     expect(performance.now() - started).toBeLessThan(20_000);
   });
 
-  test('take memory as they grow, however large the bound is', () => {
+  test('take memory only as they grow, however large the limit is', () => {
     const reader = new LineReader({ line: () => {}, invalidUtf8: () => {}, tooLong: () => {} }, 2 ** 28);
     const before = process.memoryUsage().arrayBuffers;
     for (let n = 0; n < 100; n += 1) reader.push(Buffer.alloc(100, 'x'));

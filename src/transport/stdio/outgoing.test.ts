@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { Outgoing } from './outgoing.ts';
 
-/** A reader that takes what it is given when a test lets it. */
+/** A reader that takes a chunk when the test says so. */
 function slow(highWaterMark: number) {
   const writes: string[] = [];
   const held: (() => void)[] = [];
@@ -14,7 +14,7 @@ function slow(highWaterMark: number) {
       held.push(done);
     },
   });
-  /** Takes the oldest chunk, and all that follows from that happens. */
+  /** Takes the oldest chunk, and waits until all pending work is done. */
   const take = async (): Promise<void> => {
     held.shift()?.();
     await new Promise((resolve) => void setImmediate(resolve));
@@ -25,7 +25,7 @@ function slow(highWaterMark: number) {
 const settledBy = async (promise: Promise<void>): Promise<boolean> =>
   Promise.race([promise.then(() => true), new Promise<false>((resolve) => void setImmediate(resolve, false))]);
 
-test('writes a line at once, and joins what follows in the same turn of the event loop', async () => {
+test('writes a line at once, and joins later lines of the same turn of the event loop', async () => {
   const writes: string[] = [];
   const output = new Writable({
     highWaterMark: 1,
@@ -44,7 +44,7 @@ test('writes a line at once, and joins what follows in the same turn of the even
   expect(writes).toHaveLength(3);
 });
 
-test('waits also for data that is written after the reader has read the rest', async () => {
+test('flushed also waits for data that is written in the meantime', async () => {
   const { output, writes, take } = slow(1000);
   const outgoing = new Outgoing(output, 1_000_000, () => {});
   void outgoing.send('first');
@@ -56,7 +56,7 @@ test('waits also for data that is written after the reader has read the rest', a
   expect([writes, await settledBy(flushed)]).toEqual([['first\n', 'second\n'], true]);
 });
 
-test('everything is written only after the last write was accepted', async () => {
+test('flushed resolves only after the last write was accepted', async () => {
   const { output, writes, take } = slow(1);
   const outgoing = new Outgoing(output, 1_000_000, () => {});
   void outgoing.send('first');
@@ -70,7 +70,7 @@ test('everything is written only after the last write was accepted', async () =>
   expect(await settledBy(outgoing.flushed())).toBe(true);
 });
 
-test('waiters are released when nothing more will be written', async () => {
+test('flushed resolves when nothing more will be written', async () => {
   const { output } = slow(1);
   const outgoing = new Outgoing(output, 1_000_000, () => {});
   const taken = outgoing.send('first');

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ProcessGroup } from './process-group.ts';
 
-/** A group whose one process ends at SIGTERM, or does not. */
+/** A group with one process that ends at SIGTERM, or does not. */
 async function group(script: string): Promise<{ group: ProcessGroup; child: ChildProcess }> {
   const child = spawn(process.execPath, ['-e', `${script}; console.log('up'); setInterval(() => {}, 1000)`], {
     detached: true,
@@ -23,7 +23,7 @@ async function group(script: string): Promise<{ group: ProcessGroup; child: Chil
 const linux = process.platform === 'linux';
 if (!linux) console.info('Skipped: what is left of a process group is read from /proc, which only Linux has');
 
-describe.skipIf(!linux)('the rest of a process group', () => {
+describe.skipIf(!linux)('the remaining processes of a process group', () => {
   const readdir = vi.spyOn(fs, 'readdir');
   beforeEach(() => {
     syncBuiltinESMExports();
@@ -33,7 +33,7 @@ describe.skipIf(!linux)('the rest of a process group', () => {
     syncBuiltinESMExports();
   });
 
-  test('is ended on systems without /proc', async () => {
+  test('are ended on systems without /proc', async () => {
     readdir.mockImplementation(() => {
       throw Object.assign(new Error('ENOENT: no such file or directory, scandir /proc'), { code: 'ENOENT' });
     });
@@ -44,12 +44,12 @@ describe.skipIf(!linux)('the rest of a process group', () => {
     expect(await exit).toEqual([null, 'SIGTERM']);
   });
 
-  test('is checked with growing pauses', async () => {
+  test('are checked with growing pauses', async () => {
     const { group: members, child } = await group(`process.on('SIGTERM', () => {})`);
     const exit = once(child, 'exit');
     await members.endSurvivors(1000);
     expect(await exit).toEqual([null, 'SIGKILL']);
-    // Every 20 ms would be 50 times.
+    // Every 20 ms would be 50 checks.
     expect(readdir.mock.calls.length).toBeLessThan(20);
   });
 });

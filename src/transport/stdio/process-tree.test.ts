@@ -9,12 +9,12 @@ const pids = (leader: number, processes: ProcessEntry[]): number[] =>
     .map(({ pid }) => pid)
     .toSorted((a, b) => a - b);
 
-test('a tree contains descendants, and processes left in the group of a parent that has exited', () => {
+test('a tree contains descendants, and processes in the group of a parent that has exited', () => {
   const processes = [
     entry(1, 0),
     entry(10, 1),
     entry(11, 10, 10),
-    // Has left the group, and so has what it started.
+    // The process has left the group, and so have its children.
     entry(12, 11),
     entry(13, 12, 12),
     entry(14, 1, 10),
@@ -30,7 +30,7 @@ test('a process list with reused ids does not cause an endless loop', () => {
   expect(pids(10, [entry(10, 11), entry(11, 10)])).toEqual([10, 11]);
 });
 
-test('the lines of ps are read, and no others', () => {
+test('only valid lines of ps are read', () => {
   expect(parsePs('    1     0     1   1024\n  345     1   300      0\n\nsomething\n')).toEqual([
     { pid: 1, parent: 0, group: 1, resident: 1024 * 1024 },
     { pid: 345, parent: 1, group: 300, resident: 0 },

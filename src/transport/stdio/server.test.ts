@@ -30,7 +30,10 @@ afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL');
 });
 
-/** A process that serves `stdioServerTransport` with the given handling of a message; `transport` and `message` are in scope. */
+/**
+ * A process that serves `stdioServerTransport` with the given code for a message. `transport` and `message` are in
+ * scope.
+ */
 function serve(handle: string, { after = '', stdio = 'pipe' }: { after?: string; stdio?: StdioOptions } = {}) {
   const script = `${bundle}
     const transport = stdioServerTransport();
@@ -70,7 +73,7 @@ test('output of handlers goes to stderr, and to stdout again after the connectio
   expect(await server.stderr).toMatch(/^log\ninfo\ndebug\n[^]*table[^]*direct bytes\n$/);
 });
 
-test('at the end of stdin everything in flight is answered, and the process exits', async () => {
+test('at the end of stdin all requests in flight are answered, and the process exits', async () => {
   const server = serve(
     `setTimeout(() => void transport.send({ jsonrpc: '2.0', id: message.id, result: { text: 'x'.repeat(10000) } }), message.id % 7 * 10);`,
   );
@@ -83,7 +86,7 @@ test('at the end of stdin everything in flight is answered, and the process exit
 });
 
 test('a request in flight keeps the process alive until it is answered', async () => {
-  // Nothing else does: a timer that is let go keeps no process.
+  // Nothing else does: an unreferenced timer does not keep a process alive.
   const server = serve(
     `setTimeout(() => void transport.send({ jsonrpc: '2.0', id: message.id, result: {} }), 300).unref();`,
   );
@@ -93,12 +96,12 @@ test('a request in flight keeps the process alive until it is answered', async (
   expect(await server.exit).toEqual([0, null]);
 });
 
-test('a client that reads late finds everything there', async () => {
+test('a client that reads late gets everything', async () => {
   const server = serve(
     `void transport.send({ jsonrpc: '2.0', id: message.id, result: { text: 'x'.repeat(100000) } });`,
     { stdio: ['pipe', 'pipe', 'ignore'] },
   );
-  // Nothing reads from the pipe before it is asked to, and a pipe holds much less.
+  // Nothing reads from the pipe before that, and a pipe holds much less.
   server.child.stdout?.pause();
   server.write(...Array.from({ length: 50 }, (_, id) => request(id, 'a')));
   server.child.stdin?.end();
@@ -108,7 +111,7 @@ test('a client that reads late finds everything there', async () => {
   expect(await server.exit).toEqual([0, null]);
 });
 
-test('the process exits when the transport is closed, though stdin is open', async () => {
+test('the process exits when the transport is closed, even if stdin is open', async () => {
   const server = serve(`void transport.send({ jsonrpc: '2.0', method: 'bye' }); void transport.close();`);
   server.write(notification('close'));
   expect(messages(await server.stdout)).toEqual([notification('bye')]);
@@ -146,7 +149,7 @@ test('stdin and stdout may be files', async () => {
   await rm(dir, { recursive: true });
 });
 
-test('other streams may replace stdin and stdout, and stay open', async () => {
+test('other streams can replace stdin and stdout, and are not closed', async () => {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const original = process.stdout.write;
   const transport = stdioServerTransport({ stdin, stdout });

@@ -14,18 +14,18 @@ test.each([
   ['Error: no key\n    at main (a.js:1:1)\n    at b.js:2:2\n\nNode.js v20.20.0\n', 'Error: no key'],
   ['throw new Error()\n      ^\n', 'throw new Error()'],
   ['Node.js v20.20.0\n', 'Node.js v20.20.0'],
-])('of %j the last line that says anything is %j', (text, last) => {
+])('the last useful line of %j is %j', (text, last) => {
   expect(wrote(text).lastLine?.trim()).toBe(last);
 });
 
-test('the last lines are few, and say something', () => {
+test('only a few last lines are kept, without empty ones', () => {
   const many = Array.from({ length: 20 }, (_, index) => `line ${index}\n    at somewhere:${index}\n`).join('');
   expect(wrote(many).lastLines.split('\n')).toEqual(Array.from({ length: 8 }, (_, index) => `line ${12 + index}`));
   expect(wrote('x'.repeat(99).concat(' ').repeat(50)).lastLines).toHaveLength(999);
   expect(wrote('').lastLines).toBe('');
 });
 
-test('no word is cut, because it may be a secret', () => {
+test('no word is cut, because a part of a secret would not be recognised', () => {
   const words = Array.from({ length: 5000 }, (_, index) => `secret-${index}`);
   for (const filler of ['', 'x', 'xx', 'xxx', 'xxxx', 'xxxxx']) {
     const { lastLine, lastLines, tail } = wrote([filler, ...words].join(' '));

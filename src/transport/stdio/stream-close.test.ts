@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.useRealTimers());
 
-/** All that is ready to happen has happened. */
+/** Waits until all pending work is done. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 const line = (message: unknown): string => `${JSON.stringify(message)}\n`;
 
@@ -29,7 +29,7 @@ test('a closed connection leaves no timer behind', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a server whose peer has exited closes, and cancels requests', async () => {
+test('a server whose peer has exited closes, and cancels its requests', async () => {
   let gone = false;
   const { transport, input, log } = open({ gone: () => gone });
   await transport.start();
@@ -44,7 +44,7 @@ test('a server whose peer has exited closes, and cancels requests', async () => 
   expect([log, vi.getTimerCount()]).toEqual([['end', 'close'], 0]);
 });
 
-test('an answer timeout that is shorter than a second is kept', async () => {
+test('an answer timeout below one second is used', async () => {
   const { transport, input, log } = open({ answerTimeout: 100 });
   await transport.start();
   input.end(line(request(1, 'a')));
@@ -57,7 +57,7 @@ test('an answer timeout that is shorter than a second is kept', async () => {
   expect(log).toEqual(['end', '1 requests were not answered within 100 ms after the input ended', 'close']);
 });
 
-test('a stream that ends in both directions at once is over, and nothing is to be answered', async () => {
+test('a stream that ends in both directions at once closes, and nothing is answered', async () => {
   const both = new Duplex({ allowHalfOpen: false, read: () => {}, write: (_chunk, _encoding, done) => done() });
   const { transport, log } = open({}, both, true);
   await transport.start();
@@ -67,7 +67,7 @@ test('a stream that ends in both directions at once is over, and nothing is to b
   expect(log).toEqual(['close']);
 });
 
-test('a client whose server takes nothing more reads on for a while, and closes', async () => {
+test('a client whose server reads no more continues to read for a while, and then closes', async () => {
   const { transport, input, output, log } = open({ role: 'client', drainTimeout: 5000 });
   const received: unknown[] = [];
   transport.onmessage = (message) => void received.push(message);
@@ -84,7 +84,7 @@ test('a client whose server takes nothing more reads on for a while, and closes'
   expect([log, transport.closeReason?.message]).toEqual([['broken', 'close'], 'broken']);
 });
 
-test('a server that waits for its reader does not continue to read if something else keeps the input open', async () => {
+test('a server that waits for its reader does not read on because something else keeps the input open', async () => {
   const { transport, input, output } = open({ maxPendingBytes: 400_000 });
   await transport.start();
   input.pause();

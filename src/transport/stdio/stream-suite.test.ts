@@ -17,7 +17,7 @@ async function listen(): Promise<{ server: Server; port: number; accepted: Promi
   return { server, port: (server.address() as { port: number }).port, accepted };
 }
 
-describe('lines over in-memory streams hold to the contract', () => {
+describe('lines over in-memory streams follow the contract', () => {
   const suite = transportSuite(() => {
     const [up, down] = [new PassThrough(), new PassThrough()];
     return Promise.resolve({ a: streamTransport(down, up, { role: 'client' }), b: streamTransport(up, down) });
@@ -25,7 +25,7 @@ describe('lines over in-memory streams hold to the contract', () => {
   for (const { name, run } of suite) test(name, run);
 });
 
-describe('lines over TCP hold to the contract', () => {
+describe('lines over TCP follow the contract', () => {
   const suite = transportSuite(async () => {
     const { server, port, accepted } = await listen();
     const near = connect({ port, host: '127.0.0.1' });
@@ -42,7 +42,7 @@ describe('lines over TCP hold to the contract', () => {
   for (const { name, run } of suite) test(name, run);
 });
 
-describe('a child process holds to the contract', () => {
+describe('a child process follows the contract', () => {
   const suite = transportSuite(async () => {
     const { server, port, accepted } = await listen();
     const [up, down] = [new PassThrough(), new PassThrough()];

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { errorResponse, notification, request, resultResponse, type Message } from '../../jsonrpc/message.ts';
 import { streamTransport, type StreamTransport, type StreamTransportOptions } from './stream.ts';
 
-/** A reader that takes what is written only when it is told to. */
+/** A reader that takes data only when the test says so. */
 class SlowReader extends Writable {
   readonly writes: string[] = [];
   #taken: (() => void) | undefined;
@@ -66,11 +66,11 @@ function open(options: StreamTransportOptions = {}) {
   return { input, output, transport, log, errors, received, closed, write };
 }
 
-/** Everything that is ready to happen has happened. */
+/** Waits until all pending work is done. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('writing', () => {
-  test('the messages of one tick leave in one write, each on its own line', async () => {
+  test('the messages of one tick are written together, each on its own line', async () => {
     const { transport, output, write } = open();
     transport.onmessage = ({ id }) =>
       void Promise.resolve().then(() => transport.send(resultResponse(id, { text: 'a\nb' })));
@@ -83,7 +83,7 @@ describe('writing', () => {
     );
   });
 
-  test('a client writes all answers to one chunk in one write, in the same turn of the event loop', async () => {
+  test('a client writes all responses to one chunk together, in the same turn of the event loop', async () => {
     const { input, output, transport } = open({ role: 'client' });
     await transport.start();
     const later = async (id: number): Promise<void> => {
@@ -99,7 +99,7 @@ describe('writing', () => {
     expect(output.messages.map(({ id }) => id)).toEqual([1, 2, 3]);
   });
 
-  test('the first of several messages goes out at once, the others of the turn together', async () => {
+  test('the first of several messages is written at once, the others of the turn together', async () => {
     const { input, output, transport } = open({ role: 'client' });
     await transport.start();
     input.write('\n');
@@ -142,7 +142,7 @@ describe('writing', () => {
     await transport.send(notification('n', { text: 'x'.repeat(400) }));
   });
 
-  test('the connection closes if an answer is lost, because its caller would wait for ever', async () => {
+  test('the connection closes if a response is lost, because its caller would wait for ever', async () => {
     const { transport, output, closed } = open({ maxPendingBytes: 1000, drainTimeout: 10 });
     output.slow = true;
     await transport.start();
@@ -172,7 +172,7 @@ describe('writing', () => {
     expect(output.messages.map(({ id }) => id)).toEqual(Array.from({ length: 100 }, (_, id) => id));
   });
 
-  test('a server reads no further while its client only writes nonsense', async () => {
+  test('a server stops reading while its client only writes invalid lines', async () => {
     const { transport, output, input, write, errors, log } = open({ maxPendingBytes: 40_000 });
     await transport.start();
     output.slow = true;
@@ -193,7 +193,7 @@ describe('writing', () => {
     expect(log).toEqual([]);
   });
 
-  test('an answer to an invalid line that does not fit is reported', async () => {
+  test('a response to an invalid line that does not fit is reported', async () => {
     const { transport, write, errors } = open({ maxPendingBytes: 10 });
     await transport.start();
     write('nonsense');
@@ -201,14 +201,14 @@ describe('writing', () => {
     expect(errors.map(({ message }) => message.split(':')[0])).toEqual(['Parse error', 'The peer does not read']);
   });
 
-  test('a message that JSON cannot represent rejects, and nothing of it is written', async () => {
+  test('a message that JSON cannot represent rejects, and nothing is written', async () => {
     const { transport, output } = open();
     await transport.start();
     await expect(transport.send(resultResponse(1, { big: 1n }))).rejects.toThrow('BigInt');
     expect(output.writes).toEqual([]);
   });
 
-  test('send rejects before start, and start can be called once', async () => {
+  test('send rejects before start, and start can be called only once', async () => {
     const { transport } = open();
     await expect(transport.send(notification('n'))).rejects.toThrow('not started');
     await transport.start();
@@ -219,7 +219,7 @@ describe('writing', () => {
 });
 
 describe('the end of the input', () => {
-  test('is reported, and a server answers requests in flight before it closes', async () => {
+  test('is reported, and a server answers the requests in flight before it closes', async () => {
     const { transport, input, output, write, log, received, closed } = open();
     await transport.start();
     write(request(1, 'a'), request(2, 'b'), request(3, 'c'), notification('notifications/cancelled', { requestId: 3 }));
@@ -258,7 +258,7 @@ describe('the end of the input', () => {
     expect(log).toEqual(['end', 'close']);
   });
 
-  test('is answered however long that takes', async () => {
+  test('lets a server finish its responses, however long they take', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'clearTimeout', 'clearInterval'] });
     const { transport, input, output, write, log, errors, closed } = open();
     await transport.start();
@@ -275,7 +275,7 @@ describe('the end of the input', () => {
     expect([log, errors, vi.getTimerCount()]).toEqual([['end', 'close'], [], 0]);
   });
 
-  test('is answered until the peer closes the output', async () => {
+  test('lets a server answer until the peer closes the output', async () => {
     const { transport, input, output, write, log, closed } = open();
     await transport.start();
     write(request(1, 'never'));
@@ -287,7 +287,7 @@ describe('the end of the input', () => {
     expect(log).toEqual(['end', 'close']);
   });
 
-  test('is answered only until the answer timeout, if there is one', async () => {
+  test('lets a server answer only until the answer timeout, if there is one', async () => {
     const { transport, input, write, log, errors, closed } = open({ answerTimeout: 20 });
     await transport.start();
     write(request(1, 'never'));
@@ -299,7 +299,7 @@ describe('the end of the input', () => {
     ]);
   });
 
-  test('waits for a slow reader of the answers, but no longer than that', async () => {
+  test('waits for a slow reader of the responses, but no longer than that timeout', async () => {
     const { transport, input, output, write, closed, log } = open();
     await transport.start();
     write(request(1, 'a'));
@@ -331,7 +331,7 @@ describe('the end of the input', () => {
   });
 });
 
-describe('a stream that breaks', () => {
+describe('a broken stream', () => {
   test.each(['input', 'output'] as const)('closes the connection and is reported: %s', async (side) => {
     const wire = open();
     await wire.transport.start();
@@ -360,7 +360,7 @@ describe('a stream that breaks', () => {
     await closed;
   });
 
-  test('during a client’s writes leaves the server’s last messages readable', async () => {
+  test('during a client’s writes does not prevent it from reading the server’s last messages', async () => {
     const { transport, input, output, write, received, errors, closed } = open({ role: 'client' });
     await transport.start();
     output.destroy(new Error('write EPIPE'));
@@ -376,7 +376,7 @@ describe('a stream that breaks', () => {
 });
 
 describe('a line that is too long', () => {
-  test('closes the connection of a client if it may be the answer to any request, with a reason', async () => {
+  test('closes the connection of a client if it may be the response to any request, with a reason', async () => {
     const { transport, write, errors, received, closed } = open({ role: 'client', maxMessageBytes: 100 });
     await transport.start();
     write(errorResponse(undefined, { code: 1, message: 'x'.repeat(100) }), notification('n'));
@@ -397,7 +397,7 @@ describe('a line that is too long', () => {
   });
 });
 
-test('a stream that gives strings is read too', async () => {
+test('a stream that emits strings can be read', async () => {
   const input = Readable.from([`${JSON.stringify(notification('ä'))}\n`]);
   const transport = streamTransport(input, new SlowReader());
   const received = new Promise((resolve) => (transport.onmessage = resolve));

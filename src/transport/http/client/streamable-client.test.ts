@@ -217,7 +217,7 @@ describe('a session', () => {
     expect(server.asked.map(({ body }) => body?.method)).toContain('ping');
   });
 
-  test('has its own stream, which is resumed after the last event', async () => {
+  test('has its own GET stream, which is resumed after the last event', async () => {
     let streams = 0;
     const server = await scripted((asked, response) => {
       if (asked.method !== 'GET') {
@@ -239,7 +239,7 @@ describe('a session', () => {
 });
 
 describe('a request', () => {
-  test('is answered as JSON, on a stream, or in a batch', async () => {
+  test('is answered as JSON, on an event stream, or in a batch', async () => {
     const server = await serving((asked, response) => {
       const heard = notification('notifications/message', { level: 'info', data: 1 });
       if (asked.body.id === 1) json(response, answerTo(asked));
@@ -270,7 +270,7 @@ describe('a request', () => {
     expect(opened.errors[0]!.message).toContain('batches exist only in revision 2025-03-26');
   });
 
-  test('fails at once if its stream ends without an answer', async () => {
+  test('fails at once if its stream ends without a response', async () => {
     const server = await serving((_asked, response) => void events(response, ': nothing\n\n').end());
     const opened = await open(server.url);
     await opened.client.send(request(1, 'tools/call'));
@@ -281,7 +281,7 @@ describe('a request', () => {
     });
   });
 
-  test('whose stream had an event id is resumed, when the server says, over several connections', async () => {
+  test('is resumed at the time that the server gives, over several connections, if its stream had an event id', async () => {
     const times: number[] = [];
     const server = await serving((_asked, response) => {
       times.push(performance.now());
@@ -289,7 +289,7 @@ describe('a request', () => {
       if (times.length === 1) events(response, 'id: e0\nretry: 80\ndata: \n\n').end();
       else if (times.length === 4) events(response, event({ jsonrpc: '2.0', id: 1, result: {} })).end();
       else {
-        // Half of an event is none: it comes again.
+        // Half of an event does not count: the event comes again.
         events(response, said, 'id: e9\ndata: {"jsonrpc":"2.0","id":1,"res');
         setTimeout(() => response.destroy(), 5);
       }
@@ -302,7 +302,7 @@ describe('a request', () => {
     expect(opened.inbox).toHaveLength(3);
   });
 
-  test('is resumed by any id that a header can carry', async () => {
+  test('is resumed after any event id that a header can contain', async () => {
     const ids = ['ä 漢😀', 'x'.repeat(3000), '\u0001'];
     const server = await serving((asked, response) => {
       if (asked.method === 'GET') events(response, event({ jsonrpc: '2.0', id: 1, result: {} })).end();
@@ -347,7 +347,7 @@ describe('a request', () => {
     expect(server.asked).toHaveLength(1);
   });
 
-  test('that is cancelled no longer holds its stream', async () => {
+  test('that is cancelled no longer keeps its stream open', async () => {
     let closed!: () => void;
     const gone = new Promise<void>((resolve) => (closed = resolve));
     const server = await serving((asked, response) => {
@@ -384,7 +384,7 @@ describe('a request', () => {
     },
   );
 
-  test('fails if the answer is not a response', async () => {
+  test('fails if the body is not a response', async () => {
     const server = await serving((asked, response) => {
       json(
         response,
@@ -397,12 +397,12 @@ describe('a request', () => {
     expect((await opened.answer(2)).error.message).toContain('"result" must be an object');
   });
 
-  test('to an unreachable server has an error that says so', async () => {
+  test('to an unreachable server fails with an error that says so', async () => {
     const opened = await open(await closedPort());
     expect(await thrownBy(opened.client.send(request(1, 'initialize')))).toBeInstanceOf(NotSent);
   });
 
-  test('leaves nothing behind after its answer', async () => {
+  test('leaves nothing in memory after its response', async () => {
     const server = await serving((asked, response) => {
       if (asked.body.id % 2) json(response, answerTo(asked));
       else events(response, event(answerTo(asked))).end();
@@ -415,7 +415,7 @@ describe('a request', () => {
     expect(server.connections()).toBeLessThanOrEqual(2);
   });
 
-  test('in flight ends with the transport', async () => {
+  test('in flight fails when the transport closes', async () => {
     const server = await serving((asked, response) => void (asked.body.id === 1 && events(response)));
     const opened = await open(server.url);
     await opened.client.send(request(1, 'ping'));
@@ -428,8 +428,8 @@ describe('a request', () => {
   });
 });
 
-describe('messages without an answer', () => {
-  test('is sent in order, one after the other', async () => {
+describe('messages that need no response', () => {
+  test('are sent in order, one after the other', async () => {
     const order: unknown[] = [];
     const server = await serving(({ body }, response) => {
       order.push(body.params.n);
@@ -440,7 +440,7 @@ describe('messages without an answer', () => {
     expect(order).toEqual([1, 2, 3]);
   });
 
-  test('a refused message fails, and does not block the next ones', async () => {
+  test('do not block the next ones if one is refused', async () => {
     const server = await serving(({ body }, response) => {
       if (body.params.n === 1) response.writeHead(400).end();
       else if (body.params.n === 3) response.writeHead(202).end();
@@ -467,7 +467,7 @@ describe('messages without an answer', () => {
     expect(errors).toEqual([]);
   });
 
-  test('a limited number of messages may wait', async () => {
+  test('may wait only in a limited number', async () => {
     const server = await serving(() => {});
     const opened = await open(server.url, { maxPending: 1000 });
     const waiting = thrownBy(opened.client.send(notification('n', { text: 'x'.repeat(800) })));

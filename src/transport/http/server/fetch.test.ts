@@ -3,7 +3,7 @@ import { createHttpHandler } from './handler.ts';
 import { fetchListener } from './fetch.ts';
 import type { ReplyChannel } from '../../transport.ts';
 
-/** The reply of a request of 2026-07-28 that is never answered, and how to send it. */
+/** The response to a request of 2026-07-28 that is never answered, and how to send it. */
 function unanswered() {
   let take: (reply: ReplyChannel) => void;
   const asked = new Promise<ReplyChannel>((resolve) => {
@@ -45,11 +45,11 @@ test('a request ends when its signal fires during the response', async () => {
   expect(response.headers.get('content-type')).toContain('text/event-stream');
   abort.abort();
   await closed;
-  // A body that fails would be reported as an error by whatever serves it.
+  // A body that fails would be reported as an error by the host.
   await expect(response.text()).resolves.toEqual(expect.any(String));
 });
 
-test('a request whose signal has fired before the answer begins is over too', async () => {
+test('a request ends if its signal fired before the response', async () => {
   const { asked, send } = unanswered();
   const abort = new AbortController();
   const responding = send(abort.signal);

@@ -19,7 +19,7 @@ const allow = (changes: Partial<Authenticator> = {}): Authenticator => ({
   metadata: () => undefined,
   ...changes,
 });
-/** What a call says of itself that comes from this machine. */
+/** The details of a call from this machine. */
 const local: Pick<HttpCall, 'method' | 'path' | 'header'> = {
   method: 'GET',
   path: '/',
@@ -33,24 +33,29 @@ test('a request without a Host is refused', async () => {
   onTestFinished(() => listener.close(0));
   expect((await fetch(`http://127.0.0.1:${listener.port}/other`)).status).toBe(404);
   const socket = connect(listener.port, '127.0.0.1');
-  // HTTP/1.1 has to have one; before, there was none.
+  // HTTP/1.1 requires a Host, and earlier versions have none.
   socket.end('GET /mcp HTTP/1.0\r\naccept: text/event-stream\r\n\r\n');
   const answer = await text(socket);
   expect(answer).toMatch(/^HTTP\/1\.1 403 /);
   expect(answer).toContain('Host not allowed: undefined');
 });
 
-test.each(['a document', 'a page', 'the endpoint'])('a request with a foreign Host reads nothing: %s', async (what) => {
-  const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
-  const metadata = vi.fn<Authenticator['metadata']>(() => (what === 'a document' ? { a: 1 } : undefined));
-  const pages = vi.fn<() => { answer: typeof answer } | undefined>(() => (what === 'a page' ? { answer } : undefined));
-  const http = new TestHttp(service, { auth: allow({ metadata }), pages });
-  const response = await http.post(initialize(), { host: 'evil.example' });
-  expect([response.status, await message(response)]).toEqual([403, 'Host not allowed: evil.example']);
-  for (const asked of [answer, metadata, pages]) expect(asked).not.toHaveBeenCalled();
-});
+test.each(['the metadata document', 'a page', 'the endpoint'])(
+  'a request with a foreign Host gets nothing: %s',
+  async (what) => {
+    const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
+    const metadata = vi.fn<Authenticator['metadata']>(() => (what === 'a document' ? { a: 1 } : undefined));
+    const pages = vi.fn<() => { answer: typeof answer } | undefined>(() =>
+      what === 'a page' ? { answer } : undefined,
+    );
+    const http = new TestHttp(service, { auth: allow({ metadata }), pages });
+    const response = await http.post(initialize(), { host: 'evil.example' });
+    expect([response.status, await message(response)]).toEqual([403, 'Host not allowed: evil.example']);
+    for (const asked of [answer, metadata, pages]) expect(asked).not.toHaveBeenCalled();
+  },
+);
 
-test('a request with a foreign Origin reads no page, whether it requires auth or not', async () => {
+test('a request with a foreign Origin gets no page, whether the page requires auth or not', async () => {
   for (const requiresAuth of [true, false]) {
     const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
     const http = new TestHttp(service, { auth: allow(), pages: () => ({ requiresAuth, answer }) });
@@ -61,7 +66,7 @@ test('a request with a foreign Origin reads no page, whether it requires auth or
 });
 
 test.each(['thrown', 'rejected with'])(
-  'an error of an authenticator that many calls fail with is reported once, and others each: %s',
+  'the same error of an authenticator is reported once for all calls, and other errors each time: %s',
   async (how) => {
     const down = new Error('no database');
     const failures: unknown[] = [down, down, new Error('another'), 'no error', 'no error'];
@@ -79,7 +84,7 @@ test.each(['thrown', 'rejected with'])(
   },
 );
 
-test('a handler without onerror answers, too', async () => {
+test('a handler without onerror still answers', async () => {
   const handler = createHttpHandler({
     onsession: () => {},
     pages: () => {
@@ -91,7 +96,7 @@ test('a handler without onerror answers, too', async () => {
   expect(respond).toHaveBeenCalledExactlyOnceWith(500, expect.anything(), expect.any(String));
 });
 
-test('an error behind a slow authenticator is answered and reported', async () => {
+test('an error after a slow authenticator is answered and reported', async () => {
   const broken = new Error('broken');
   const http = new TestHttp(service, {
     auth: allow({ authenticate: () => Promise.resolve({ principal: 'ada', scopes: [] }) }),
@@ -106,7 +111,7 @@ test('an error behind a slow authenticator is answered and reported', async () =
   expect(http.errors).toEqual([broken]);
 });
 
-test.each(['at once', 'later'])('a call whose client has disconnected does not run, authenticated %s', (when) => {
+test.each(['at once', 'later'])('a call does not run if its client has disconnected (authenticated %s)', (when) => {
   const answer = vi.fn<() => void>();
   const known: AuthInfo = { principal: 'ada', scopes: [] };
   const handler = createHttpHandler({
@@ -123,7 +128,7 @@ test.each(['at once', 'later'])('a call whose client has disconnected does not r
   });
 });
 
-test('if any path is the endpoint, the paths of HTTP+SSE are separate', async () => {
+test('if any path is the endpoint, the paths of HTTP+SSE are excluded', async () => {
   const http = new TestHttp(service, { path: '*' });
   const events = new Events(await http.send('GET', '/sse'));
   const { event, data } = (await events.next())!;
@@ -160,7 +165,7 @@ test('without sessions there is no HTTP+SSE', async () => {
   }
 });
 
-test('while it drains, nothing new is opened, and what is open continues', async () => {
+test('while the handler drains, nothing new is opened, and what is open continues', async () => {
   const go = deferred();
   const slow = scripted({ work: () => go.promise.then(() => ({ done: true })) });
   const { onrequest } = createInbound(slow.service);
@@ -186,7 +191,7 @@ test('while it drains, nothing new is opened, and what is open continues', async
   go.resolve();
   expect(await (await answer).json()).toEqual({ jsonrpc: '2.0', id: 1, result: { done: true } });
   await http.handler.close();
-  // What is closed does not come back by draining.
+  // Draining does not reopen what is closed.
   http.handler.drain();
   expect((await http.send('DELETE', '/mcp', session.headers)).status).toBe(503);
   expect([http.handler.sessions, await events.rest()]).toEqual([0, [expect.objectContaining({ event: 'endpoint' })]]);
@@ -205,7 +210,7 @@ test('requests without a session are counted while they are answered', async () 
   expect(new TestHttp(service).handler.requests).toBe(0);
 });
 
-test('a page of an allowed origin may send credentials and read responses, other pages are refused', async () => {
+test('a page of an allowed origin may send credentials and read responses, and other pages are refused', async () => {
   const origin = 'https://app.example';
   const auth = allow({ credentialHeaders: new Set(['x-api-key']) });
   for (const [given, more] of [
@@ -225,7 +230,7 @@ test('a page of an allowed origin may send credentials and read responses, other
   }
 });
 
-test('paths that require a credential are refused without one, and no others', async () => {
+test('only the configured paths require a credential', async () => {
   const refusal = { status: 401, message: 'Who are you?', headers: { 'www-authenticate': 'Bearer' } } as const;
   const pages = (path: string) =>
     ['/open', '/private'].includes(path)
@@ -247,7 +252,7 @@ test('paths that require a credential are refused without one, and no others', a
   expect(await (await new TestHttp(service, { pages }).send('GET', '/private')).text()).toBe('undefined');
 });
 
-test('a quarter of the memory is for the default event log', async () => {
+test('the default event log gets a quarter of the memory', async () => {
   const options = { onsession: () => {}, maxBufferedBytes: 40_000 };
   const eventLog = memoryEventLog();
   const [standard, own] = [createHttpHandler(options), createHttpHandler({ ...options, eventLog })];
@@ -294,7 +299,7 @@ test.each<[Partial<HttpHandlerOptions>, string]>([
   [{ grace: -1 }, 'grace must be 0 or more, not -1'],
   [{ retry: Number.NaN }, 'retry must be 0 or more, not NaN'],
   [{ streamDuration: -1 }, 'streamDuration must be 0 or more, not -1'],
-])('a handler is not made with %j', (options, why) => {
+])('invalid options are refused: %j', (options, why) => {
   expect(() => createHttpHandler({ onsession: () => {}, ...options })).toThrow(why);
 });
 
@@ -303,6 +308,6 @@ test.each<Partial<HttpHandlerOptions>>([
   { path: '/sse', ssePath: false },
   { keepAlive: 0, grace: 0, retry: 0, streamDuration: 0 },
   { maxBodyBytes: 1, maxSessions: 1, maxRequests: 1, idleTimeout: 1, stallTimeout: 1 },
-])('a handler is made with %j', (options) => {
+])('valid options are accepted: %j', (options) => {
   expect(() => createHttpHandler({ onsession: () => {}, ...options })).not.toThrow();
 });

@@ -18,7 +18,7 @@ async function listening(options: Partial<ListenOptions> = {}): Promise<HttpList
   return listener;
 }
 
-/** What is at a path, and the subject of who says so. */
+/** The response at a path, and the subject of the certificate. */
 function get(url: string, { cert }: Certificate): Promise<{ body: string; subject: string }> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { ca: cert, agent: false }, (response) => {
@@ -56,7 +56,7 @@ describe.skipIf(!canCertify)('a listener with a certificate', () => {
     );
   });
 
-  test('closes at once though connections are idle, or silent in the middle of the handshake', async () => {
+  test('closes at once, even if connections are idle or silent during the handshake', async () => {
     const listener = await listening();
     const idle = connect({ port: listener.port, ca: first.cert, host: '127.0.0.1' });
     await once(idle, 'secureConnect');
@@ -64,20 +64,20 @@ describe.skipIf(!canCertify)('a listener with a certificate', () => {
     await once(silent, 'connect');
     silent.on('error', () => {});
     idle.on('error', () => {});
-    // A request behind it: the silent connection has been taken by then.
+    // A later request shows that the server has accepted the silent connection.
     await get(listener.url, first);
     const gone = Promise.all([once(idle, 'close'), once(silent, 'close')]);
     await listener.close(60_000);
     await gone;
   });
 
-  test('does not answer a client that does not encrypt', async () => {
+  test('does not answer a client that does not use TLS', async () => {
     const { port } = await listening();
     await expect(fetch(`http://127.0.0.1:${port}/mcp`)).rejects.toThrow('fetch failed');
   });
 });
 
-test('a listener without a certificate has none to renew', async () => {
+test('a listener without a certificate cannot renew one', async () => {
   const listener = await listening({ tls: undefined });
   expect(() => listener.renewTls(first)).toThrow('plain HTTP');
 });

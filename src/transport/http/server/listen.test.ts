@@ -19,7 +19,7 @@ vi.mock(import('node:http'), async (original) => {
   return { ...http, createServer };
 });
 
-test('each error of a server that listens is reported', async () => {
+test('every error of the listening server is reported', async () => {
   const errors: Error[] = [];
   const listener = await listen({ port: 0, onsession: () => {}, onerror: (error) => errors.push(error) });
   onTestFinished(() => listener.close());
@@ -28,14 +28,14 @@ test('each error of a server that listens is reported', async () => {
   expect(errors).toEqual(all);
 });
 
-test('errors without a listener do not end the process', async () => {
+test('an error without an onerror callback does not end the process', async () => {
   const listener = await listen({ port: 0, onsession: () => {} });
   onTestFinished(() => listener.close());
   for (let n = 0; n < 3; n++) expect(servers.at(-1)?.emit('error', new Error('accept EMFILE'))).toBe(true);
 });
 
 describe('pipelined requests', () => {
-  /** A server whose answers come when they are let out, and a way to send it many requests at once. */
+  /** A server that answers when the test says so, and a way to send it many requests at once. */
   async function serving() {
     const started: number[] = [];
     const go = deferred();
@@ -68,7 +68,7 @@ describe('pipelined requests', () => {
     return { socket, started, send, go: () => go.resolve(), statuses };
   }
 
-  test('wait up to 100; the next is refused, later ones do not run, and the connection ends', async () => {
+  test('wait up to a limit of 100: the next one is refused, later ones do not run, and the connection closes', async () => {
     const { socket, started, send, go, statuses } = await serving();
     send(0, 300);
     await vi.waitFor(() => expect(started).toHaveLength(1));
@@ -80,7 +80,7 @@ describe('pipelined requests', () => {
     expect(started).toEqual(Array.from({ length: 100 }, (_, n) => n));
   });
 
-  test('make room as their answers are taken', async () => {
+  test('make room when their responses are read', async () => {
     const { started, send, go, statuses } = await serving();
     go();
     for (let sent = 0; sent < 250; sent += 50) {
@@ -92,7 +92,7 @@ describe('pipelined requests', () => {
   });
 });
 
-test('by default, it listens on the loopback interface only', async () => {
+test('by default, a listener accepts connections on loopback only', async () => {
   const listener = await listen({ port: 0, onsession: () => {} });
   onTestFinished(() => listener.close());
   expect(servers.at(-1)?.address()).toMatchObject({ address: '127.0.0.1', port: listener.port });

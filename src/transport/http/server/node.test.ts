@@ -20,7 +20,7 @@ interface OnNode {
   url: string;
   server: Server;
   handler: HttpHandler;
-  /** Opens a session and gives the headers of its requests. */
+  /** Opens a session and returns the headers for its requests. */
   open: () => Promise<Record<string, string>>;
 }
 
@@ -52,7 +52,7 @@ async function onNode(service: Service, options: Partial<HttpHandlerOptions> = {
 const call = (id: number, method: string, params = {}): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params });
 
-/** A socket to write to by hand, which reads nothing. */
+/** A socket that the test writes to, and that reads nothing. */
 async function socketTo(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
@@ -67,7 +67,7 @@ function rawPost(headers: Record<string, string>, body: string): string {
   return `POST /mcp HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`;
 }
 
-test.each([1, 8])('a body of %i MB above the limit is 413, with or without Content-Length', async (megabytes) => {
+test.each([1, 8])('a body of %i MB above the limit gets 413, with or without Content-Length', async (megabytes) => {
   const { url } = await onNode(scripted().service, { maxBodyBytes: 1000 });
   const body = 'x'.repeat(megabytes * 1024 * 1024);
   const told = await fetch(url, { method: 'POST', headers: POST_HEADERS, body });
@@ -87,7 +87,7 @@ test.each([1, 8])('a body of %i MB above the limit is 413, with or without Conte
   expect(untold.status).toBe(413);
 });
 
-test('a body that breaks off opens no session and affects nobody', async () => {
+test('a body that breaks off opens no session and affects no other client', async () => {
   const { port, open, handler, server } = await onNode(scripted().service);
   const closed = deferred();
   server.once('connection', (socket) => socket.on('close', () => closed.resolve()));
@@ -99,7 +99,7 @@ test('a body that breaks off opens no session and affects nobody', async () => {
   await open();
 });
 
-test('bodies in many pieces, in multibyte characters, are put together', async () => {
+test('bodies in many chunks, split inside of characters, are read completely', async () => {
   const { url, open } = await onNode(scripted().service);
   const headers = await open();
   const body = Buffer.from(call(1, 'echo', { text: 'grüß Gott 🌍' }));
@@ -113,7 +113,7 @@ test('bodies in many pieces, in multibyte characters, are put together', async (
   expect(JSON.parse(Buffer.concat(chunks).toString()).result).toEqual({ params: { text: 'grüß Gott 🌍' } });
 });
 
-test('a request target with scheme and host is understood', async () => {
+test('a request target with scheme and host is accepted', async () => {
   const { port, open } = await onNode(scripted().service);
   const headers = await open();
   const socket = await socketTo(port);
@@ -146,7 +146,7 @@ test('a message without a session has its client’s address', async () => {
   expect(addresses).toEqual(['127.0.0.1']);
 });
 
-test('of pipelined requests one is done after the other', async () => {
+test('pipelined requests run one after the other', async () => {
   const go = deferred();
   const work = () => go.promise.then(() => ({}));
   const { service, seen } = scripted({ work });
@@ -166,7 +166,7 @@ test('of pipelined requests one is done after the other', async () => {
   await expect.poll(() => [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id)).toEqual(['1', '2', '3']);
 });
 
-test('a client that disconnects in the middle of a stream does not cancel, and can resume', async () => {
+test('a client that disconnects in the middle of a stream does not cancel the request, and can resume', async () => {
   const go = deferred();
   const { service, seen } = scripted({
     work: async (exchange) => {
@@ -203,7 +203,7 @@ test.each([
       },
     },
   ],
-])('a client that requests much as %s and reads nothing is disconnected', async (_, methods) => {
+])('a client that requests a lot as %s and reads nothing is disconnected', async (_, methods) => {
   const { port, open, server, handler } = await onNode(scripted(methods).service, { stallTimeout: 100, keepAlive: 0 });
   const headers = await open();
   const closed = deferred();
@@ -229,7 +229,7 @@ test('a slow but steady reader is not disconnected, however large the event', as
     socket.on('data', (chunk: Buffer) => {
       read += chunk.length;
       if (chunk.includes('\r\n0\r\n')) return resolve();
-      // Slower than the time for stalling as a whole, and never silent for nearly as long.
+      // Slower in total than the stall timeout, but never silent for that long.
       socket.pause();
       setTimeout(() => socket.resume(), 5);
     });
@@ -242,18 +242,26 @@ test('a slow but steady reader is not disconnected, however large the event', as
   socket.destroy();
 });
 
-/** Ends a head, and asks for the connection to be closed. */
+/** Ends the head of a request, and asks to close the connection. */
 const CLOSE = 'connection: close\r\n\r\n';
 
 test.each([
-  ['no HTTP', 'hello\r\n\r\n', '400'],
-  ['no Host', 'POST /mcp HTTP/1.1\r\n\r\n', '400'],
-  ['a head without end', `GET /mcp HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`, '431'],
-  ['a request with two hosts', `GET /other HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n${CLOSE}`, '400'],
+  ['text that is not HTTP', 'hello\r\n\r\n', '400'],
+  ['a request without a Host', 'POST /mcp HTTP/1.1\r\n\r\n', '400'],
+  ['a head that never ends', `GET /mcp HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(100_000)}\r\n\r\n`, '431'],
+  [
+    'a request with two Host headers',
+    `GET /other HTTP/1.1\r\nhost: localhost\r\nhost: evil.example\r\n${CLOSE}`,
+    '400',
+  ],
   ['a request with an empty Host', `GET /other HTTP/1.1\r\nhost:\r\n${CLOSE}`, '400'],
-  ['a target on another host', `GET http://evil.example/other HTTP/1.1\r\nhost: localhost\r\n${CLOSE}`, '400'],
-  ['two lengths', 'POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab', '400'],
-])('a %s request is refused and the connection closed', async (_, text, status) => {
+  ['a request for another host', `GET http://evil.example/other HTTP/1.1\r\nhost: localhost\r\n${CLOSE}`, '400'],
+  [
+    'a request with two lengths',
+    'POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab',
+    '400',
+  ],
+])('%s is refused and the connection is closed', async (_, text, status) => {
   const listener = await listen({ port: 0, onsession: (transport) => serve(scripted().service, transport) });
   onTestFinished(() => listener.close());
   const socket = await socketTo(listener.port);

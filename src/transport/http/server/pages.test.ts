@@ -27,7 +27,7 @@ function handler(options: Partial<HttpHandlerOptions> = {}) {
 }
 
 describe('pages beside the endpoints', () => {
-  test('are found by their path, and answer themselves', async () => {
+  test('are found by their path, and write the response themselves', async () => {
     const { get } = handler();
     expect(await (await get('/open')).text()).toBe('GET /open for undefined');
     expect(await (await get('/private')).text()).toBe('GET /private for undefined');
@@ -40,7 +40,7 @@ describe('pages beside the endpoints', () => {
     expect((await get('/open', { origin: 'https://evil.example' })).status).toBe(403);
   });
 
-  test('require authentication only if they say so, and get the caller', async () => {
+  test('require authentication only if so configured, and get the caller', async () => {
     const { get } = handler({ auth });
     expect((await get('/open')).status).toBe(200);
     expect((await get('/private')).status).toBe(401);
@@ -48,7 +48,7 @@ describe('pages beside the endpoints', () => {
     expect(await response.text()).toBe('GET /private for ada');
   });
 
-  test('may be read by pages of an allowed origin', async () => {
+  test('can be read by web pages of an allowed origin', async () => {
     const { get } = handler({ allowedOrigins: ['https://app.example'] });
     const response = await get('/open', { origin: 'https://app.example' });
     expect(response.headers.get('access-control-allow-origin')).toBe('https://app.example');
@@ -62,7 +62,7 @@ describe('pages beside the endpoints', () => {
     expect((await get('/open')).status).toBe(200);
   });
 
-  test('that throw are answered with 500 and reported', async () => {
+  test('that throw get status 500 and are reported', async () => {
     const onerror = vi.fn<(error: Error) => void>();
     const answer = (): never => {
       throw new Error('broken');

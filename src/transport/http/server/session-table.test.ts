@@ -29,7 +29,7 @@ function opened(idleTimeout: number) {
 }
 
 describe('a session', () => {
-  test('ends when it was idle for its time, and at most a quarter more', () => {
+  test('ends after its idle timeout, or at most a quarter later', () => {
     vi.useFakeTimers({ now: 0 });
     const { table, open } = opened(1000);
     open('a');
@@ -47,7 +47,7 @@ describe('a session', () => {
     expect([table.size, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  test('that is connected does not expire', () => {
+  test('with an open connection does not expire', () => {
     vi.useFakeTimers({ now: 0 });
     const { table, open } = opened(1000);
     open('a').connected = true;
@@ -55,7 +55,7 @@ describe('a session', () => {
     expect(table.size).toBe(1);
   });
 
-  test('whose end fails is gone, and the error is reported', async () => {
+  test('is removed even if closing it fails, and the error is reported', async () => {
     vi.useFakeTimers({ now: 0 });
     const { open, errors } = opened(1000);
     open('a', () => Promise.reject(new Error('broken')));
@@ -73,7 +73,7 @@ describe('a session', () => {
   });
 });
 
-test('a full table closes the session that was silent the longest, if for at least a minute', () => {
+test('a full table closes the session that was idle the longest, if for at least a minute', () => {
   vi.useFakeTimers({ now: 0 });
   const { table, open } = opened(1_000_000);
   expect(table.makeRoom(nobody)).toBe(true);

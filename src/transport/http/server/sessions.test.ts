@@ -12,7 +12,7 @@ afterEach(() => {
 const MINUTE = 60_000;
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
-test('session ids are visible ASCII and never the same', async () => {
+test('session ids are visible ASCII and unique', async () => {
   const http = new TestHttp(scripted().service);
   const ids = new Set<string>();
   for (let count = 0; count < 20; count += 1) ids.add((await http.open()).id);
@@ -24,7 +24,7 @@ test('a session id has more than 100 random bits', async () => {
   const http = new TestHttp(scripted().service, { maxSessions: 400 });
   const ids: string[] = [];
   for (let count = 0; count < 400; count += 1) ids.push((await http.open()).id);
-  // A counter, a time or a short random number would leave most places as they are, or make two of them go together.
+  // With a counter, a time or a short random number, most characters would stay the same, or two would change together.
   const places = Array.from(ids[0]!, (_, place) => ids.map((id) => id[place]!));
   const entropy = (symbols: readonly string[]): number => {
     const counts = new Map<string, number>();
@@ -80,7 +80,7 @@ test('a session belongs to the principal that opened it', async () => {
   expect((await as('bob', ping, { 'mcp-session-id': id })).status).toBe(404);
 });
 
-test('a session without a word ends after the idle timeout', async () => {
+test('a session without requests ends after the idle timeout', async () => {
   const http = new TestHttp(scripted().service, { idleTimeout: 10 * MINUTE });
   const session = await http.open();
   await vi.advanceTimersByTimeAsync(9 * MINUTE);
@@ -105,7 +105,7 @@ test('a session with an open stream does not expire, but does after the client h
   expect(http.handler.sessions).toBe(0);
 });
 
-test('above the limit, new sessions are 503, and existing ones continue', async () => {
+test('above the limit, new sessions get 503, and existing ones continue', async () => {
   const http = new TestHttp(scripted().service, { maxSessions: 2 });
   const first = await http.open();
   await http.open();
@@ -117,7 +117,7 @@ test('above the limit, new sessions are 503, and existing ones continue', async 
   expect((await http.post(initialize())).status).toBe(200);
 });
 
-test('the cap holds for both transports together', async () => {
+test('the limit counts the sessions of both transports together', async () => {
   const http = new TestHttp(scripted().service, { maxSessions: 2 });
   await http.open();
   const sse = new Events(await http.send('GET', '/sse'));
@@ -126,7 +126,7 @@ test('the cap holds for both transports together', async () => {
   expect((await http.send('GET', '/sse')).status).toBe(503);
 });
 
-test('at the cap the session that was silent for the longest makes room, but never a connected one', async () => {
+test('at the limit the session that was idle the longest makes room, but never a connected one', async () => {
   const http = new TestHttp(scripted().service, { maxSessions: 3 });
   const connected = await http.open();
   await connected.events();
@@ -156,12 +156,12 @@ test('closing the handler ends sessions, streams and timers', async () => {
   await sse.rest();
   expect((await pending).status).toBe(404);
   expect(seen.at(-1)!.signal.aborted).toBe(true);
-  // The line of replies looks once more whether any is due.
+  // The timer for delayed responses runs once more.
   await vi.advanceTimersByTimeAsync(200);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a session whose requests were all cancelled is released', async () => {
+test('a session whose requests were all cancelled can expire', async () => {
   const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const http = new TestHttp(service, { idleTimeout: 10 * MINUTE });
   const session = await http.open('2025-06-18');
@@ -176,7 +176,7 @@ test('a session whose requests were all cancelled is released', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('an open stream has a comment to keep it alive', async () => {
+test('an open stream gets comments to keep it alive', async () => {
   const http = new TestHttp(scripted().service, { keepAlive: 1000 });
   const session = await http.open();
   const events = await session.events();
@@ -197,7 +197,7 @@ test('an exception in onclose is reported, and the session is closed', async () 
   expect(errors.map(({ message }) => message)).toEqual(['mine']);
 });
 
-test('messages sent before the close of a session are delivered', async () => {
+test('messages sent before a session is closed are delivered', async () => {
   const { session, server } = await openRaw();
   const pending = session.call(1, 'work');
   await settled();
@@ -246,7 +246,7 @@ describe('one principal', () => {
     };
   }
 
-  test('may have all sessions while nobody else wants one', async () => {
+  test('may have all sessions while no other principal needs one', async () => {
     const open = capped(4);
     for (let count = 0; count < 4; count += 1) expect((await open('ada')).status).toBe(200);
     expect((await open('ada')).status).toBe(503);
@@ -266,7 +266,7 @@ describe('one principal', () => {
     expect((await open('bob')).status).toBe(503);
   });
 
-  test('with half of the sessions ends no session of others', async () => {
+  test('with half of the sessions does not end sessions of others', async () => {
     const open = capped(4);
     const ada = [await open('ada'), await open('ada')];
     await vi.advanceTimersByTimeAsync(2 * MINUTE);

@@ -7,9 +7,9 @@ const { service } = scripted();
 const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
 
 test.each([
-  ['a Host that is not ours', { host: 'evil.example' }, 403],
+  ['a foreign Host', { host: 'evil.example' }, 403],
   ['a Host with user information', { host: 'localhost@evil.example' }, 403],
-  ['an Origin that is not ours', { origin: 'https://evil.example' }, 403],
+  ['a foreign Origin', { origin: 'https://evil.example' }, 403],
   ['the Origin null', { origin: 'null' }, 403],
   ['another content type', { 'content-type': 'text/plain' }, 415],
   ['a compressed body', { 'content-encoding': 'gzip' }, 415],
@@ -29,15 +29,15 @@ test.each([
 test.each([
   ['a local Origin', { origin: 'http://localhost:5173' }],
   ['a content type with a charset', { 'content-type': 'Application/JSON; charset=utf-8' }],
-  ['a body that is as it is', { 'content-encoding': 'Identity' }],
+  ['the content encoding "identity"', { 'content-encoding': 'Identity' }],
   ['an Accept of anything', { accept: '*/*' }],
-  ['an Accept of both by wildcard', { accept: 'application/*, text/*;q=0.5' }],
+  ['an Accept of both kinds by wildcards', { accept: 'application/*, text/*;q=0.5' }],
   ['no Accept', { accept: undefined }],
 ])('POST with %s is answered', async (_, headers) => {
   expect((await new TestHttp(service).post(initialize(), headers)).status).toBe(200);
 });
 
-test('a compressed body is refused with a request to send it uncompressed', async () => {
+test('the refusal of a compressed body says to send it uncompressed', async () => {
   const response = await new TestHttp(service).post(initialize(), { 'content-encoding': 'gzip' });
   expect(response.headers.get('accept-encoding')).toBe('identity');
   expect(await response.text()).toContain('uncompressed');
@@ -90,19 +90,19 @@ test.each([
   ['OPTIONS', '/mcp', 'GET, POST, DELETE'],
   ['POST', '/sse', 'GET'],
   ['GET', '/messages', 'POST'],
-])('%s %s is answered with 405 and the allowed methods', async (method, path, allow) => {
+])('%s %s gets 405 and the allowed methods', async (method, path, allow) => {
   const response = await new TestHttp(service).send(method, path);
   expect(response.status).toBe(405);
   expect(response.headers.get('allow')).toBe(allow);
 });
 
-test('an unknown path is 404', async () => {
+test('an unknown path gets 404', async () => {
   expect((await new TestHttp(service).send('GET', '/other')).status).toBe(404);
   expect((await new TestHttp(service, { ssePath: false }).send('GET', '/sse')).status).toBe(404);
   expect((await new TestHttp(service, { ssePath: false }).send('POST', '/messages')).status).toBe(404);
 });
 
-test('notifications and responses are answered with 202 and no body', async () => {
+test('notifications and responses get 202 and no body', async () => {
   const session = await new TestHttp(service).open();
   for (const message of [
     { jsonrpc: '2.0', method: 'notifications/initialized' },
@@ -117,16 +117,16 @@ test('notifications and responses are answered with 202 and no body', async () =
 });
 
 test.each([
-  ['no JSON', '{"jsonrpc":', -32700, undefined],
+  ['not JSON', '{"jsonrpc":', -32700, undefined],
   ['an empty body', '', -32700, undefined],
-  ['no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), -32700, undefined],
+  ['not UTF-8', new Uint8Array([0x22, 0xff, 0x22]), -32700, undefined],
   ['a scalar', '5', -32600, undefined],
   ['an empty batch', '[]', -32600, undefined],
   ['the wrong version', '{"jsonrpc":"1.0","id":7,"method":"ping"}', -32600, 7],
   ['a null id', '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, undefined],
   ['a fractional id', '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600, undefined],
   ['params that are an array', '{"jsonrpc":"2.0","id":"x","method":"ping","params":[]}', -32600, 'x'],
-])('a body that is %s is 400 with a JSON-RPC error', async (_, body, code, id) => {
+])('a body that is %s gets 400 with a JSON-RPC error', async (_, body, code, id) => {
   const session = await new TestHttp(service).open();
   const response = await session.post(body);
   expect(response.status).toBe(400);
@@ -134,14 +134,14 @@ test.each([
   expect(await response.json()).toEqual(id === undefined ? { jsonrpc: '2.0', error } : { jsonrpc: '2.0', id, error });
 });
 
-test('a body over the bound is 413', async () => {
+test('a body above the size limit gets 413', async () => {
   const http = new TestHttp(service, { maxBodyBytes: 1000 });
   const session = await http.open();
   expect((await session.call(1, 'echo', { text: 'x'.repeat(1000) })).status).toBe(413);
   expect((await session.call(1, 'echo', { text: 'x'.repeat(800) })).status).toBe(200);
 });
 
-test('a request without session id is 400, except initialize', async () => {
+test('a request without a session id gets 400, except initialize', async () => {
   const http = new TestHttp(service);
   expect((await http.post(ping)).status).toBe(400);
   expect((await http.post({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(400);
@@ -151,7 +151,7 @@ test('a request without session id is 400, except initialize', async () => {
   expect((await http.post(initialize())).status).toBe(200);
 });
 
-test('an unknown session is 404 for every method', async () => {
+test('an unknown session gets 404 for every method', async () => {
   const http = new TestHttp(service);
   const headers = { 'mcp-session-id': 'unknown' };
   expect((await http.post(ping, headers)).status).toBe(404);
@@ -180,7 +180,7 @@ test.each([
   ['2025-06-18', '2025-11-25', 400],
   ['2025-03-26', undefined, 200],
   ['2025-03-26', '2025-03-26', 200],
-  // These revisions know no such header; only one that nobody knows is refused.
+  // These revisions have no such header, so only an unknown revision is refused.
   ['2025-03-26', '2025-11-25', 200],
   ['2024-11-05', 'nonsense', 400],
 ])('in a session of %s, MCP-Protocol-Version %s is answered with %i', async (revision, version, status) => {
@@ -210,7 +210,7 @@ test('a closed handler answers 503, also to requests in progress', async () => {
   expect(http.handler.sessions).toBe(0);
 });
 
-test('a request is 404 if its session ended while its body arrived', async () => {
+test('a request gets 404 if its session ended while its body arrived', async () => {
   const session = await new TestHttp(service).open();
   const slow = deferred();
   const body = new ReadableStream({

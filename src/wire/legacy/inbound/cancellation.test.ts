@@ -22,7 +22,7 @@ test('a cancelled request is aborted and not answered', async () => {
   expect(await client.request(1, 'echo')).toMatchObject({ id: 1, result: {} });
 });
 
-test('a cancelled request sends nothing more', async () => {
+test('a cancelled request sends no more messages', async () => {
   const go = deferred();
   const { service } = scripted({
     work: async (exchange) => {
@@ -39,12 +39,15 @@ test('a cancelled request sends nothing more', async () => {
   expect(client.take()).toEqual([]);
 });
 
-test.each([99, '1', null, {}, undefined])('a cancellation of %j, which is not in flight, is ignored', async (id) => {
-  const { client, errors } = await opened(asking.service);
-  await client.send({ id: 1, method: 'wait' }, cancel(id));
-  expect(asking.seen.at(-1)!.signal.aborted).toBe(false);
-  expect(errors).toEqual([]);
-});
+test.each([99, '1', null, {}, undefined])(
+  'a cancellation of the id %j, which is not in flight, is ignored',
+  async (id) => {
+    const { client, errors } = await opened(asking.service);
+    await client.send({ id: 1, method: 'wait' }, cancel(id));
+    expect(asking.seen.at(-1)!.signal.aborted).toBe(false);
+    expect(errors).toEqual([]);
+  },
+);
 
 test('a cancellation after the answer is ignored', async () => {
   const { client, errors } = await opened(asking.service);
@@ -55,7 +58,7 @@ test('a cancellation after the answer is ignored', async () => {
   expect(errors).toEqual([]);
 });
 
-test('a cancellation after the answer is ignored, and does not affect another request', async () => {
+test('a cancellation after the response does not affect another request', async () => {
   const { service, seen } = scripted({ wait: ({ signal }) => aborted(signal).then(() => ({})) });
   const { client, errors } = await opened(service);
   expect(await client.request(1, 'echo')).toMatchObject({ id: 1, result: {} });
@@ -67,7 +70,7 @@ test('a cancellation after the answer is ignored, and does not affect another re
   expect(await client.request(1, 'echo')).toMatchObject({ id: 1, result: {} });
 });
 
-test('cancelling a call takes its question back, and a late answer is ignored', async () => {
+test('cancelling a call cancels its question, and a late answer is ignored', async () => {
   const { client, errors } = await opened(asking.service, { capabilities: { roots: {} } });
   await client.send({ id: 1, method: 'ask' });
   const question = client.next();
@@ -85,7 +88,7 @@ test('cancelling a call takes its question back, and a late answer is ignored', 
   expect(errors.map(({ message }) => message)).toEqual(['A response came for 99, but no request with this id is open']);
 });
 
-test('a service takes its question back', async () => {
+test('a service can cancel its question', async () => {
   const controller = new AbortController();
   const { service } = scripted({
     work: (exchange) =>

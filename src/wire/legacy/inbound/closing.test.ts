@@ -6,7 +6,7 @@ import type { RpcError } from '../../../jsonrpc/errors.ts';
 import { memoryTransportPair } from '../../../transport/memory.ts';
 import { connectLegacy } from '../outbound/outbound.ts';
 
-/** A connection on which nothing can be said any more from a moment on; it takes its time to be gone. */
+/** A connection on which nothing can be sent from a given moment on, and which closes later. */
 async function connected() {
   const [near, far] = memoryTransportPair();
   const server = new Peer(far);
@@ -34,7 +34,7 @@ async function connected() {
   return { upstream, exchange, result, gone, errors, breakOff: () => void (broken = true) };
 }
 
-test('whoever closes a connection gets no error that a cancellation could not be sent', async () => {
+test('closing a connection causes no error about a cancellation that could not be sent', async () => {
   const { upstream, exchange, result, gone, errors } = await connected();
   const closed = upstream.close();
   exchange.abort();
@@ -45,7 +45,7 @@ test('whoever closes a connection gets no error that a cancellation could not be
   expect(errors).toEqual([]);
 });
 
-test('a connection that breaks reports this', async () => {
+test('a broken connection causes an error about a cancellation that could not be sent', async () => {
   const { exchange, result, errors, breakOff } = await connected();
   breakOff();
   exchange.abort();

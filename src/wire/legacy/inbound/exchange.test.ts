@@ -5,10 +5,10 @@ import { deferred, scripted, settled, unhandled } from '../../../../test/support
 import { opened } from '../../../../test/support/wire.ts';
 import type { Exchange } from '../../../core/exchange.ts';
 
-// No transport takes it: parameters are objects.
+// No transport accepts it, because parameters must be objects.
 const lost = (exchange: Exchange): Promise<void> => exchange.notify('notifications/vendor', [] as never);
 
-test('a lost notification that nobody awaits is reported, and causes no unhandled rejection', async () => {
+test('a notification that is lost and not awaited is reported, and causes no unhandled rejection', async () => {
   const rejections = unhandled();
   const { service } = scripted({
     work: (exchange) => {
@@ -27,7 +27,7 @@ test('a lost notification that nobody awaits is reported, and causes no unhandle
   expect(errors.map(String)).toEqual(Array(2).fill(expect.stringContaining('"params" must be an object')));
 });
 
-test('many lost notifications cause none either', async () => {
+test('many lost notifications cause no unhandled rejection either', async () => {
   const rejections = unhandled();
   const { service } = scripted({
     work: (exchange) => {

@@ -19,7 +19,7 @@ test.each([
   ['2025-03-26', '2025-03-26'],
   ['2025-06-18', '2025-06-18'],
   ['2025-11-25', '2025-11-25'],
-  // One that is unknown, or has no handshake, is answered with the newest that has one.
+  // An unknown revision, or one without a handshake, is answered with the newest one that has a handshake.
   ['2026-07-28', '2025-11-25'],
   ['2099-01-01', '2025-11-25'],
   ['', '2025-11-25'],
@@ -69,13 +69,13 @@ test.each([
   ['capabilities that are a list', hello('2025-11-25', [])],
   ['no client info', { protocolVersion: '2025-11-25', capabilities: {} }],
   ['a client without a name', { ...hello(), clientInfo: { version: '1' } }],
-])('initialize with %s is −32602, and may be tried again', async (_, params) => {
+])('initialize with %s gets −32602, and may be repeated', async (_, params) => {
   const { client } = await served(scripted().service);
   expect(await client.request(1, 'initialize', params)).toEqual(answered(1, -32602, 'initialize needs'));
   expect(await client.request(1, 'initialize', hello())).toMatchObject({ id: 1, result: {} });
 });
 
-test('a request before initialize is refused, a notification is ignored and reported', async () => {
+test('a request before initialize is refused, and a notification is ignored and reported', async () => {
   const { service, seen } = scripted();
   const { client, errors } = await served(service);
   expect(await client.request(1, 'tools/list')).toEqual(answered(1, -32600, 'before initialize'));
@@ -98,7 +98,7 @@ test('ping is answered in every phase', async () => {
   expect(await client.request(4, 'ping')).toEqual({ jsonrpc: '2.0', id: 4, result: {} });
 });
 
-test('messages sent right after initialize are handled in order after its answer', async () => {
+test('messages sent right after initialize are handled in order after its response', async () => {
   const ready = deferred();
   const { service, seen } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
   const { client } = await served(service);
@@ -115,7 +115,7 @@ test('messages sent right after initialize are handled in order after its answer
   expect(seen.map(({ method }) => method)).toEqual(['server/discover', 'subscriptions/listen', 'echo', 'echo']);
 });
 
-test('a second initialize is refused, while the first is answered and after', async () => {
+test('a second initialize is refused, before and after the response to the first', async () => {
   const ready = deferred();
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
   const { client } = await served(service);
@@ -129,7 +129,7 @@ test('a second initialize is refused, while the first is answered and after', as
   expect(await client.request(3, 'initialize', hello())).toEqual(answered(3, -32600, 'already'));
 });
 
-test('after a service fails at initialize, the next initialize asks it again', async () => {
+test('after a service fails at initialize, the next initialize calls it again', async () => {
   let attempts = 0;
   const { service } = scripted({
     'server/discover': () => {
@@ -168,7 +168,7 @@ test('every other request can be cancelled, with any method', async () => {
   expect(client.take()).toEqual([]);
 });
 
-test('exchanges have their caller', async () => {
+test('exchanges have a caller', async () => {
   const { service, seen } = scripted();
   const { client } = await opened(service, { revision: '2025-06-18', capabilities: { roots: {} } });
   await client.request(1, 'echo');
@@ -192,7 +192,7 @@ test('methods of other revisions do not exist', async () => {
   expect(await client.request(2, 'subscriptions/listen')).toEqual(answered(2, -32601, 'subscriptions/listen'));
 });
 
-test('a request with the name of a notification, and a notification with that of a request, reach no service', async () => {
+test('a request with the name of a notification does not reach the service, nor a notification with the name of a request', async () => {
   const { service, seen } = scripted();
   const { client, errors } = await opened(service);
   const before = seen.length;
@@ -203,7 +203,7 @@ test('a request with the name of a notification, and a notification with that of
   expect(errors.map(String)).toContainEqual(expect.stringContaining('"tools/list" was ignored'));
 });
 
-test('unknown methods and notifications pass through', async () => {
+test('unknown methods and notifications are passed on', async () => {
   const { service, seen } = scripted({
     'vendor/odd': ({ params }) => ({ got: params }),
     'notifications/vendor': () => ({}),
@@ -214,7 +214,7 @@ test('unknown methods and notifications pass through', async () => {
   expect(seen.at(-1)).toMatchObject({ method: 'notifications/vendor', params: { b: 2 } });
 });
 
-test('an id in flight is refused without an id, and the first is answered', async () => {
+test('a request with an id in flight is refused without an id, and the first is answered', async () => {
   const answer = deferred();
   const { service } = scripted({ work: () => answer.promise.then(() => ({ first: true })) });
   const { client } = await opened(service);
@@ -228,7 +228,7 @@ test('an id in flight is refused without an id, and the first is answered', asyn
   expect(await client.request(1, 'echo')).toMatchObject({ id: 1 });
 });
 
-test('a response that nothing waits for is reported', async () => {
+test('a response without a pending request is reported', async () => {
   const { client, errors } = await opened(scripted().service);
   await client.send({ id: 99, result: {} });
   expect(errors.map(String)).toContainEqual(expect.stringContaining('A response came for 99'));
@@ -259,7 +259,7 @@ test('a service in plain JavaScript may return a value without a promise, and th
   expect(errors.map(({ message }) => message)).toEqual(['subscriptions/listen thrown', 'notifications/vendor thrown']);
 });
 
-test('a service in plain JavaScript may take a notification without a word', async () => {
+test('a service in plain JavaScript may return nothing for a notification', async () => {
   const { service } = scripted();
   const silent = (exchange: Exchange): unknown =>
     exchange.method.startsWith('notifications/') ? undefined : service(exchange);
@@ -286,7 +286,7 @@ test('messages that wait for initialize keep their sender', async () => {
   expect(seen[1]!.caller.principal).toBe('ann');
 });
 
-test('messages before the answer to initialize are limited', async () => {
+test('messages before the response to initialize are limited', async () => {
   const ready = deferred();
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
   const { client, errors } = await served(service);
@@ -314,7 +314,7 @@ test('unanswered requests are limited', async () => {
   expect(await client.request('again', 'wait')).toHaveProperty('result');
 });
 
-test('the information of a client about itself is limited', async () => {
+test("the size of a client's information about itself is limited", async () => {
   const { client } = await served(scripted().service);
   const large = hello('2025-11-25', { experimental: { filler: 'x'.repeat(70_000) } });
   expect(await client.request(1, 'initialize', large)).toEqual(answered(1, -32602, 'larger than 65536'));
@@ -349,7 +349,7 @@ test('a handler that only awaits its notifications does not block others', async
 test.each([
   ['2025-03-26', [{ jsonrpc: '2.0', id: 2, result: {} }]],
   ['2025-06-18', { jsonrpc: '2.0', error: { code: -32600, message: expect.stringContaining('batch') } }],
-])('the transport learns the revision: a batch in a session of %s', async (revision, answer) => {
+])('the transport gets the revision: a batch in a session of %s', async (revision, answer) => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   await serve(scripted().service, streamTransport(input, output));
   const lines = createInterface({ input: output })[Symbol.asyncIterator]();

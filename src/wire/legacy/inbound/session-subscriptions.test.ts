@@ -30,7 +30,7 @@ test('a session subscribes after initialization, and gets the service’s change
   });
   await heard[0]!.notify('notifications/vendor', { _meta: { 'io.modelcontextprotocol/subscriptionId': 's' } });
   await settled();
-  // The acknowledgement, and the id of the subscription, are not for clients of these revisions.
+  // Clients of these revisions get neither the acknowledgement nor the subscription id.
   expect(client.take()).toEqual([
     { jsonrpc: '2.0', method: 'notifications/tools/list_changed' },
     { jsonrpc: '2.0', method: 'notifications/vendor', params: { a: 1, _meta: { mine: 1 } } },
@@ -38,13 +38,13 @@ test('a session subscribes after initialization, and gets the service’s change
   ]);
 });
 
-test('a service without subscriptions is fine', async () => {
+test('a service may have no subscriptions', async () => {
   const { client, errors } = await opened(scripted().service);
   expect(await client.request(1, 'ping')).toMatchObject({ id: 1 });
   expect(errors).toEqual([]);
 });
 
-test('subscribing opens an exchange for the resource, and is answered once that is acknowledged', async () => {
+test('resources/subscribe opens an exchange for the resource, and is answered when that is acknowledged', async () => {
   const acknowledge = deferred();
   const heard: Exchange[] = [];
   const { service } = scripted(
@@ -69,7 +69,7 @@ test('subscribing opens an exchange for the resource, and is answered once that 
   expect(client.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
 });
 
-test('subscribing twice is subscribing once, unsubscribing ends it, twice as well', async () => {
+test('subscribing twice subscribes once, and one unsubscribe ends it, like a second one', async () => {
   const { service, heard } = listenable();
   const { client } = await opened(service);
   expect(await client.request(1, 'resources/subscribe', { uri })).toMatchObject({ result: {} });
@@ -136,12 +136,12 @@ test('all log messages arrive until a level is set, then those of this level and
   expect(client.take().slice(0, -1)).toEqual(['error', 'critical', 'alert', 'emergency'].map(log));
 });
 
-test.each([undefined, 'loud', 5])('log level %j is −32602', async (level) => {
+test.each([undefined, 'loud', 5])('log level %j gets −32602', async (level) => {
   const { client } = await opened(listenable().service);
   expect(await client.request(1, 'logging/setLevel', { level })).toMatchObject({ error: { code: -32602 } });
 });
 
-test('a new level is seen by the service that is listened to, and nothing is missed or doubled', async () => {
+test('a new level reaches the service by a new subscription, and no message is missed or repeated', async () => {
   const { service, heard } = listenable();
   const { client } = await opened(service);
   const [before] = heard;
@@ -193,7 +193,7 @@ test('a refused level changes nothing, and the previous subscription continues',
   expect(heard.map(({ caller }) => caller.logLevel)).toEqual(['debug']);
 });
 
-test('of two levels that are set at once, the one that the service takes stays', async () => {
+test('if two levels are set at once, the one that the service accepts stays', async () => {
   const answers = [deferred(), deferred()];
   const gates = [...answers];
   let opening = false;
@@ -220,7 +220,7 @@ test('of two levels that are set at once, the one that the service takes stays',
   expect(heard.map(({ caller }) => caller.logLevel)).toEqual(['error']);
 });
 
-test('a service with logging and without subscriptions takes levels', async () => {
+test('a service with logging but without subscriptions accepts levels', async () => {
   const { client, errors } = await opened(scripted({}, capabilities).service);
   await client.send(
     { id: 1, method: 'logging/setLevel', params: { level: 'debug' } },
@@ -261,7 +261,7 @@ test.each(['ends', 'rejects'])(
   },
 );
 
-test('a session whose server was lost listens again with its next request', async () => {
+test('a session whose server was lost subscribes again with its next request', async () => {
   let lost = true;
   const heard: Exchange[] = [];
   const { service } = scripted(
@@ -309,7 +309,7 @@ test('a level is also sent to a service that has ended its subscription', async 
 test.each([
   ['takes', (uris: string[]) => ({ resourceSubscriptions: uris }), { result: {} }],
   ['refuses', () => ({}), { error: { code: -32602 } }],
-])('a second subscription waits for the first, which the service %s', async (_, honour, answer) => {
+])('a second subscription waits for the first one, which the service %s', async (_, honour, answer) => {
   const acknowledge = deferred();
   let opening = 0;
   const { service } = scripted(

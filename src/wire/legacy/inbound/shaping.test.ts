@@ -127,7 +127,7 @@ const toModel = {
   maxTokens: 10,
 };
 
-/** A server that uses everything there is, in the newest vocabulary and in what a server behind a bridge may say. */
+/** A server that uses every feature, in the newest revision and in the form that a server behind a bridge may use. */
 const { service } = scripted({
   'server/discover': () => ({
     ...hints,
@@ -210,7 +210,7 @@ const answers: Record<string, JsonObject> = {
 interface InputRounds {
   readonly sent: JsonObject[];
   readonly received: JsonObject[];
-  /** The response to the request that was sent under an id. */
+  /** The response to the request with the given id. */
   answer(id: string): JsonObject;
   questions(method: string): JsonObject[];
 }
@@ -228,7 +228,7 @@ const CALLS = [
   ...Object.keys(refusals),
 ];
 
-/** Asks a server for all that it has, in some revision, and answers what it asks. */
+/** Requests everything that a server has, in a given revision, and answers its questions. */
 async function conversation(revision: Revision): Promise<InputRounds> {
   const { client } = await served(service);
   const sent: JsonObject[] = [];
@@ -284,7 +284,7 @@ test.skipIf(!schemasPresent).each<[Revision, string, JsonObject, string]>([
   ['2025-03-26', 'resources/list', { resources: [without(resource, 'icons', 'title')] }, 'annotations must NOT'],
   ['2025-06-18', 'tools/call', { content: [link] }, 'additional properties'],
   ['2025-11-25', 'initialize', opened('2025-11-25', [], [], { extensions: {} }), 'capabilities must NOT'],
-])('a strict check for %s finds a wrong shape in the answer to %s', (revision, method, result, wrong) => {
+])('a strict check for %s finds an invalid result of %s', (revision, method, result, wrong) => {
   const schema = new RevisionSchema(revision, { strict: true });
   const message = { jsonrpc: '2.0', id: 1, result };
   expect(schema.check(message, 'server', () => ({ method, params: {} }))).toContain(wrong);
@@ -296,14 +296,14 @@ test.skipIf(!schemasPresent).each<[Revision, string, JsonObject]>([
   ['2025-06-18', 'elicitation/create', { ...form, requestedSchema: plainSchema }],
   ['2025-11-25', 'elicitation/create', visit],
   ['2025-06-18', 'sampling/createMessage', toModel],
-])('a strict check for %s finds a wrong shape in %s', (revision, method, params) => {
+])('a strict check for %s finds an invalid %s', (revision, method, params) => {
   const id = method.startsWith('notifications/') ? {} : { id: 1 };
   const schema = new RevisionSchema(revision, { strict: true });
   expect(schema.check({ jsonrpc: '2.0', ...id, method, params }, 'server', () => undefined)).toBeDefined();
 });
 
 type Table = Record<Legacy, unknown>;
-/** A row for the first two revisions, one for the third, one for the fourth. */
+/** A row with one value for the first two revisions, one for the third, and one for the fourth. */
 const rows = (first: unknown, third: unknown, fourth: unknown): Table => ({
   '2024-11-05': first,
   '2025-03-26': first,
@@ -445,7 +445,7 @@ test.each(LEGACY_REVISIONS)('%s gets extensions, except tasks', async (revision)
 });
 
 describe.each(Object.keys(content) as Legacy[])('in %s', (revision) => {
-  test.each(results)('%s', async (_, id, expected) => {
+  test.each(results)('the form of the revision is used for %s', async (_, id, expected) => {
     expect((await inRevision(revision)).answer(id)).toEqual({ jsonrpc: '2.0', id, result: expected[revision] });
   });
 
@@ -464,7 +464,7 @@ describe.each(Object.keys(content) as Legacy[])('in %s', (revision) => {
     );
   });
 
-  test('codes of later revisions become the nearest codes of this one', async () => {
+  test('error codes of later revisions become the nearest codes of this revision', async () => {
     const { answer } = await inRevision(revision);
     expect(answer('header')['error']).toEqual({ code: -32600, message: 'header' });
     expect(answer('capability')['error']).toMatchObject({ code: -32601, data: { requiredCapabilities: {} } });
@@ -505,7 +505,7 @@ test('the answers to a simplified form are converted to those of the original fo
   });
 });
 
-test.each([...LEGACY_REVISIONS])('a constant list is shaped once for %s, any other each time', (revision) => {
+test.each([...LEGACY_REVISIONS])('a constant list is converted once for %s, and any other each time', (revision) => {
   const profile = REVISIONS[revision];
   const list = constant({ ...hints, tools: [tool] });
   const shaped = toLegacyResult(list, 'tools/list', profile);

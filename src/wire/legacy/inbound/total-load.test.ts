@@ -8,7 +8,7 @@ import { createInbound } from '../../serve.ts';
 
 const MB = 1024 * 1024;
 
-/** A service whose tool waits to be told, and how to open sessions to it. */
+/** A service whose tool waits for the test, and a function that opens sessions. */
 function setUp() {
   const gate = deferred();
   const { service } = scripted({
@@ -34,13 +34,17 @@ function setUp() {
     receive({ jsonrpc: '2.0', id: 'initialize', method: 'initialize', params }, 200);
     receive({ jsonrpc: '2.0', method: 'notifications/initialized' }, 100);
     await settled();
-    /** What a call has been answered with so far. */
+    /** The responses to a call so far. */
     const call = async (id: number, bytes: number, method = 'work'): Promise<JsonObject | undefined> => {
       receive({ jsonrpc: '2.0', id, method }, bytes);
       await settled();
       return sent.find((message) => message['id'] === id && !('method' in message));
     };
-    /** Answers the newest question. @param cancelled the request that is cancelled by what comes right before. */
+    /**
+     * Answers the newest question.
+     *
+     * @param cancelled the request that is cancelled right before
+     */
     const answer = async (bytes: number, cancelled?: number): Promise<void> => {
       const { id } = sent.findLast(({ method }) => method === 'roots/list')!;
       if (cancelled !== undefined) {
@@ -56,12 +60,12 @@ function setUp() {
 
 const refused = { error: { code: -32600, message: expect.stringContaining('of all clients') } };
 
-test('many sessions together hold no more bytes of requests than are taken, until they are answered', async () => {
+test('all sessions together have a limit on the bytes of their requests, until they are answered', async () => {
   const { open, gate } = setUp();
   for (let session = 0; session < 4; session += 1) expect(await (await open()).call(1, 60 * MB)).toBeUndefined();
   const late = await open();
   expect(await late.call(1, 20 * MB)).toMatchObject(refused);
-  // A little is taken from everyone.
+  // Every session sends a little.
   expect(await late.call(2, 1000)).toBeUndefined();
   gate.resolve();
   await settled();
@@ -101,7 +105,7 @@ test('messages that wait for initialize also count, until they are handled or th
   expect((await opening()).call(3)).toBeUndefined();
 });
 
-test('a session that ends gives its room back', async () => {
+test('a session that ends makes room', async () => {
   const { open } = setUp();
   const sessions = await Promise.all([open(), open(), open(), open()]);
   for (const { call } of sessions) await call(1, 60 * MB);
@@ -111,7 +115,7 @@ test('a session that ends gives its room back', async () => {
   expect(await late.call(2, 20 * MB)).toBeUndefined();
 });
 
-test('answers count with the request that asked, and one that is too much fails its question', async () => {
+test('answers count with the request that asked, and an answer above the limit fails its question', async () => {
   const { open, gate } = setUp();
   const { call, answer } = await open();
   await call(1, 1000, 'ask');
@@ -141,7 +145,7 @@ test('an answer to a request that has ended uses no memory', async () => {
   expect(await call(2, 60 * MB)).toBeUndefined();
 });
 
-test('many sessions together are subscribed to no more than is taken, until they unsubscribe or end', async () => {
+test('all sessions together have a limit on subscriptions, until they unsubscribe or end', async () => {
   const { service } = scripted({ 'subscriptions/listen': listening([]) }, { resources: { subscribe: true } });
   const inbound = createInbound(service);
   const open = async (): Promise<Peer> => {
@@ -166,7 +170,7 @@ test('many sessions together are subscribed to no more than is taken, until they
   expect(sessions[0]!.take().filter((answer) => 'error' in answer)).toEqual([]);
   expect(sessions.at(-1)!.take()).toContainEqual(expect.objectContaining({ error: { code: -32600, message } }));
   const late = await open();
-  // A little is taken from everyone.
+  // Every session subscribes to a little.
   for (let id = 1; id <= 5; id += 1) expect(await subscribe(late, id)).toHaveProperty('result');
   expect(await subscribe(late, 6)).toMatchObject({ error: { code: -32600, message } });
   for (let id = 1; id <= 100; id += 1) await sessions[0]!.request(id, 'resources/unsubscribe', params(id));

@@ -27,7 +27,7 @@ interface Wire {
   transport: ReturnType<typeof memoryTransportPair>[0];
 }
 
-/** Begins to connect to a server that is spoken by hand. */
+/** Starts to connect to a server that the test plays. */
 async function connecting(options: Partial<OutboundOptions> = {}): Promise<Wire> {
   const [near, far] = memoryTransportPair();
   const server = new Peer(far);
@@ -50,7 +50,7 @@ async function connected(options: Partial<OutboundOptions> = {}) {
   const { server, upstream, errors, transport } = await connecting(options);
   await server.send({ id: server.next().id, result: welcome() });
   const { service } = await upstream;
-  /** Starts an exchange and lets the request go out. */
+  /** Starts an exchange and waits until its request is sent. */
   const start = async (method: string, params: JsonObject = {}, exchangeOptions: TestExchangeOptions = {}) => {
     const exchange = new TestExchange(method, params, exchangeOptions);
     const result = service(exchange);
@@ -61,7 +61,7 @@ async function connected(options: Partial<OutboundOptions> = {}) {
   return { server, upstream: await upstream, errors, start, service, transport };
 }
 
-/** The same, past notifications/initialized. */
+/** The same, after notifications/initialized. */
 async function ready(options: Partial<OutboundOptions> = {}) {
   const wire = await connected(options);
   await wire.start('notifications/first');
@@ -114,7 +114,7 @@ describe('the handshake', () => {
     expect(server.closed).toBe(true);
   });
 
-  test('fails after a timeout, and is not cancelled', async () => {
+  test('fails after a timeout, without a cancellation', async () => {
     const { server, upstream } = await connecting({ handshakeTimeout: 1000 });
     server.take();
     await vi.advanceTimersByTimeAsync(1000);
@@ -130,7 +130,7 @@ describe('the handshake', () => {
     await expect(upstream).rejects.toMatchObject({ code: -32000, message: 'Connection closed: exit code 3' });
   });
 
-  test('assumes that a server before 2025-03-26, which has no capability for it, supports completion', async () => {
+  test('assumes that a server before 2025-03-26 supports completion, because it has no capability for it', async () => {
     const capabilitiesOf = async (revision: string, capabilities: JsonObject): Promise<JsonObject> => {
       const { server, upstream } = await connecting();
       await server.send({ id: server.next().id, result: welcome(revision, capabilities) });
@@ -179,7 +179,7 @@ describe('calls', () => {
     await expect(two.result).rejects.toMatchObject({ code: -5, message: 'no', data: [1] });
   });
 
-  test('if the caller cancels, the server is notified and the answer is not awaited', async () => {
+  test('are cancelled at the server if the caller cancels, and the response is not awaited', async () => {
     const { server, start, errors } = await ready();
     const { exchange, result } = await start('tools/call', { _meta: { progressToken: 'mine' } });
     const { id, params } = server.next();
@@ -189,14 +189,14 @@ describe('calls', () => {
     expect(server.take()).toEqual([
       { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id, reason: expect.any(String) } },
     ]);
-    // What was on its way when the server heard of it is no fault.
+    // A response that crosses with the cancellation is not an error.
     const { progressToken } = params['_meta'];
     await server.send({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
     await server.send({ id, result: {} });
     expect(errors).toEqual([]);
   });
 
-  test('cancelled before they begin, nothing is sent', async () => {
+  test('are not sent if they are cancelled before they begin', async () => {
     const { server, service } = await ready();
     const exchange = new TestExchange('tools/call');
     exchange.abort();
@@ -204,7 +204,7 @@ describe('calls', () => {
     expect(server.take()).toEqual([]);
   });
 
-  test('without an answer time out, and the server is notified', async () => {
+  test('time out without a response, and are cancelled at the server', async () => {
     const { server, start } = await ready({ timeout: 1000 });
     const { result } = await start('tools/call');
     const { id } = server.next();
@@ -213,7 +213,7 @@ describe('calls', () => {
     expect(server.take()).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: id } }]);
   });
 
-  test('do not contain a 2026-07-28 caller’s information about itself, which the server would misunderstand', async () => {
+  test('do not contain the _meta of a 2026-07-28 caller, which the server would misunderstand', async () => {
     const { server, start } = await ready();
     const sender = {
       'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -230,9 +230,9 @@ describe('calls', () => {
     expect(server.take()).toEqual([]);
   });
 
-  test('hear their progress under the token of their caller, and it extends their time', async () => {
+  test('get their progress with the token of their caller, and progress extends the timeout', async () => {
     const { server, start, errors } = await ready({ timeout: 1000, maxTimeout: 2500 });
-    // Callers do not know of one another, and chose the same token.
+    // Callers do not know each other, and chose the same token.
     const one = await start('tools/call', { _meta: { progressToken: 'mine', other: 1 } });
     const two = await start('tools/call', { _meta: { progressToken: 'mine' } });
     const [first, second] = [server.next(), server.next()];
@@ -256,7 +256,7 @@ describe('calls', () => {
     expect(errors.at(-1)!.message).toContain('no active request');
   });
 
-  test('keep only the newest progress for a slow reader, and send it before their result', async () => {
+  test('keep only the newest progress for a slow reader, and send it before the result', async () => {
     const { server, start } = await ready();
     const order: unknown[] = [];
     const { result } = await start(
@@ -316,7 +316,7 @@ describe('calls', () => {
     expect(upstream.closed).toBe(true);
   });
 
-  test('leave nothing at the signal of their caller', async () => {
+  test('leave no listener on the signal of their caller', async () => {
     const { server, start } = await ready();
     const { exchange, result } = await start('tools/call');
     await server.send({ id: server.next().id, result: {} });
@@ -324,7 +324,7 @@ describe('calls', () => {
     expect(getEventListeners(exchange.signal, 'abort')).toEqual([]);
   });
 
-  test('notifications of the caller are passed on', async () => {
+  test('of a notification method are sent as notifications', async () => {
     const { server, start } = await ready();
     await start('notifications/roots/list_changed', {});
     expect(server.take()).toEqual([{ jsonrpc: '2.0', method: 'notifications/roots/list_changed', params: {} }]);
@@ -369,10 +369,10 @@ describe('questions of the server', () => {
     listener.exchange.abort();
   });
 
-  test('before any call are asked with the first call that can carry them', async () => {
+  test('before any call are sent with the first call that can ask them', async () => {
     const { server, start } = await ready();
     await server.send({ id: 's1', method: 'roots/list' });
-    // Without a session a caller cannot be asked in the middle of a list.
+    // Without a session, a caller cannot be asked during a list request.
     await start('tools/list', {}, answering('list'));
     await start('tools/call', {}, answering('call'));
     expect(server.take().at(-1)).toMatchObject({ id: 's1', result: { name: 'call' } });
@@ -400,7 +400,7 @@ describe('questions of the server', () => {
     ]);
   });
 
-  test('are not asked of a call that has been answered', async () => {
+  test('are not asked through a call that was answered', async () => {
     const { server, start } = await ready();
     const { exchange } = await start('tools/call', {}, answering('call'));
     await server.send({ id: server.next().id, result: {} });
@@ -408,7 +408,7 @@ describe('questions of the server', () => {
     expect(exchange.asked).toEqual([]);
   });
 
-  test('are over for their caller when the connection closes', async () => {
+  test('are cancelled for their caller when the connection closes', async () => {
     const { server, start } = await ready();
     let signal: AbortSignal | undefined;
     const { exchange } = await start('tools/call');
@@ -467,7 +467,7 @@ describe('questions of the server', () => {
     expect(server.take()).toEqual([]);
   });
 
-  test('under an id in flight are refused without one', async () => {
+  test('with an id in flight are refused without an id', async () => {
     const { server, start } = await ready();
     await start('tools/call', {}, { onask: () => new Promise(() => {}) });
     server.take();
@@ -478,10 +478,10 @@ describe('questions of the server', () => {
   });
 });
 
-describe('listening', () => {
+describe('a subscription', () => {
   const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
 
-  /** Answers all requests that have come with an empty result, and says which they were. */
+  /** Answers all pending requests with an empty result, and returns them. */
   async function answerAll(server: Peer): Promise<string[]> {
     const said: string[] = [];
     for (let round = 0; round < 5; round += 1) {
@@ -525,7 +525,7 @@ describe('listening', () => {
     expect(exchange.notified).toHaveLength(2);
   });
 
-  test('to a resource subscribes once, however many listen, and unsubscribes with the last', async () => {
+  test('to a resource subscribes once for all callers, and unsubscribes with the last one', async () => {
     const { server, start } = await ready();
     const params = { notifications: { resourceSubscriptions: ['x://y'] } };
     const one = await start('subscriptions/listen', params);
@@ -550,7 +550,7 @@ describe('listening', () => {
     await expect(result).rejects.toMatchObject({ code: -32002 });
   });
 
-  test('requests the lowest level that any caller wants', async () => {
+  test('requests the lowest log level of all callers', async () => {
     const { server, start } = await ready();
     await start('subscriptions/listen', {}, { caller: { logLevel: 'error' } });
     const first = server.next();
@@ -560,7 +560,7 @@ describe('listening', () => {
     expect(server.next().params).toEqual({ level: 'info' });
   });
 
-  test('a log message belongs to the only call, otherwise to the session', async () => {
+  test('gets a log message unless there is exactly one call, which then gets it', async () => {
     const { server, start } = await ready();
     const listener = await start('subscriptions/listen', {});
     const call = await start('tools/call');
@@ -571,7 +571,7 @@ describe('listening', () => {
     expect(listener.exchange.notified.slice(1).map(({ params }) => params!['data'])).toEqual([2]);
   });
 
-  test('attributing a log message takes no longer with many calls in flight', async () => {
+  test('gets log messages as fast with many calls in flight', async () => {
     const { server, start, transport } = await ready();
     const calls = await Promise.all(
       Array.from({ length: 4000 }, () => start('tools/call', {}, { caller: { logLevel: 'info' } })),
@@ -581,7 +581,7 @@ describe('listening', () => {
     for (let data = 0; data < 12_000; data += 1) {
       transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } }, {});
     }
-    // To look through all calls for each of them took several seconds; this takes less than 100 ms.
+    // Searching all calls for each message took several seconds. This takes less than 100 ms.
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1000).toBeLessThan(1500);
     await settled();
@@ -589,13 +589,13 @@ describe('listening', () => {
     expect(calls.slice(0, -1).every(({ exchange }) => exchange.notified.length === 0)).toBe(true);
   });
 
-  test('an unknown notification belongs to the only call of a caller without a session', async () => {
+  test('is not needed for an unknown notification, which belongs to the only call of a caller without a session', async () => {
     const { server, start } = await ready();
     const listener = await start('subscriptions/listen', {});
     const say = (n: number): Promise<void> => server.send({ method: 'notifications/vendor', params: { n } });
     const call = await start('tools/call');
     await say(1);
-    // Whoever hears of changes hears of no call's.
+    // A subscriber gets no messages of calls.
     await server.send({ method: 'notifications/tools/list_changed' });
     await start('tools/call');
     await say(2);
@@ -603,7 +603,7 @@ describe('listening', () => {
     expect(listener.exchange.notified.slice(1)).toEqual([{ method: 'notifications/vendor', params: { n: 2 } }]);
   });
 
-  test('a message on the stream of a call belongs to the call, even if a session subscribes', async () => {
+  test('does not get the messages on the stream of a call', async () => {
     const { server, start, transport } = await ready();
     const options = { caller: { session: { id: 's', signal: new AbortController().signal } } };
     const listener = await start('subscriptions/listen', {}, options);
@@ -617,7 +617,7 @@ describe('listening', () => {
     expect(listener.exchange.notified.slice(1)).toHaveLength(1);
   });
 
-  test('a log message on another stream, right after the answer, still belongs to its call', async () => {
+  test('is not needed for a log message right after a response, which still belongs to its call', async () => {
     const { server, start } = await ready({ streams: true });
     const { exchange, result } = await start('tools/call', {}, { caller: { logLevel: 'info' } });
     const level = server.next();
@@ -629,7 +629,7 @@ describe('listening', () => {
     expect(await result).toEqual({ done: true });
   });
 
-  test('in a new session, messages that a slow reader has not read are not lost', async () => {
+  test('in a new session does not lose messages that a slow reader has not read', async () => {
     const { server, start } = await ready();
     const session = { id: 's', signal: new AbortController().signal };
     const options = { caller: { session } };

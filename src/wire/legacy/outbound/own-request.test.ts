@@ -12,7 +12,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Connected to a server by hand; requests of callers have no limit. */
+/** Connected to a server that the test plays. Requests of callers have no timeout. */
 async function connected() {
   const [near, far] = memoryTransportPair();
   const server = new Peer(far);
@@ -61,7 +61,7 @@ test('a call cancelled while its log level is pending is not made', async () => 
   expect(server.take()).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: id } }]);
 });
 
-test('a subscription cancelled while it is pending is cancelled, and the session gets its messages', async () => {
+test('a subscription cancelled while it is pending is cancelled at the server, and the session gets its messages', async () => {
   const { server, service, errors } = await connected();
   const session = { id: 's', signal: new AbortController().signal };
   const first = new TestExchange('subscriptions/listen', {}, { caller: { session }, onask: () => ({ roots: [] }) });
@@ -76,7 +76,7 @@ test('a subscription cancelled while it is pending is cancelled, and the session
   const [cancelled, unsubscribe] = server.take() as any[];
   expect(cancelled).toMatchObject({ method: 'notifications/cancelled', params: { requestId: id } });
   expect(unsubscribe).toMatchObject({ method: 'resources/unsubscribe', params: { uri: 'x://y' } });
-  // Late, as the cancellation was on its way.
+  // The message comes late, because it crossed with the cancellation.
   await server.send({ id, result: {} }, { id: unsubscribe.id, result: {} });
   expect(await over).toEqual({});
   await server.send({ id: 'q', method: 'roots/list' });

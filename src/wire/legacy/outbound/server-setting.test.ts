@@ -13,7 +13,7 @@ function setUp() {
     (value) => server.send('logging/setLevel', { level: value }),
     () => wanted.level,
   );
-  /** Somebody wants a level from now on. */
+  /** A caller that wants the given level from now on. */
   const want = (value: LogLevel, signal = forever): Promise<void> => {
     wanted.level = value;
     return level.adjust(signal);
@@ -31,7 +31,7 @@ test('a level is requested once, and not at all if nobody wants one', async () =
   expect(asked()).toEqual(['logging/setLevel info']);
 });
 
-test('one change waits for the other', async () => {
+test('only one change is requested at a time', async () => {
   const { want, asked, answer } = setUp();
   const one = want('error');
   const two = want('debug');
@@ -59,7 +59,7 @@ test('a refusal fails those who want that level, and the others request theirs',
   expect(asked()).toEqual(['logging/setLevel error', 'logging/setLevel debug']);
 });
 
-test('a waiter that leaves delays nobody, and the last one cancels the request', async () => {
+test('a waiter that leaves delays no other, and the last one cancels the request', async () => {
   const lost = unhandled();
   const { want, asked, answer } = setUp();
   const [first, second] = [new AbortController(), new AbortController()];
@@ -70,7 +70,7 @@ test('a waiter that leaves delays nobody, and the last one cancels the request',
   second.abort();
   await waiting[1];
   expect(asked()).toEqual(['cancelled logging/setLevel']);
-  // Nobody knows what the server made of it.
+  // The state of the server is unknown.
   const next = want('info');
   expect(asked()).toEqual(['logging/setLevel info']);
   answer();

@@ -8,7 +8,7 @@ const call = (params: object = { task: {} }, caller: object = { session }) =>
   new TestExchange('tools/call', { _meta: { progressToken: 'p' }, ...params }, { caller });
 const task = (taskId: unknown, status = 'working') => ({ task: { taskId, status } });
 
-test('an answer with a task keeps its token', () => {
+test('a response with a task keeps the progress token of its request', () => {
   const tokens = new TaskOwners();
   tokens.answered(call(), task('a'), 1);
   expect(tokens.ofToken(1)).toEqual({ session, token: 'p' });
@@ -19,13 +19,13 @@ test('an answer with a task keeps its token', () => {
 });
 
 test.each([
-  ['did not ask for a task', call({}), task('a'), 1],
-  ['gave no token', call(), task('a'), undefined],
+  ['does not request a task', call({}), task('a'), 1],
+  ['has no token', call(), task('a'), undefined],
   ['has no session', call({ task: {} }, {}), task('a'), 1],
-  ['was answered with none', call(), { content: [] }, 1],
-  ['was answered with one without an id', call(), task(5), 1],
-  ['was answered with one that has ended', call(), task('a', 'completed'), 1],
-])('a request that %s keeps none', (_, exchange, answer, token) => {
+  ['gets a result without a task', call(), { content: [] }, 1],
+  ['gets a task without an id', call(), task(5), 1],
+  ['gets a task that has ended', call(), task('a', 'completed'), 1],
+])('the token is not kept if a request %s', (_, exchange, answer, token) => {
   const tokens = new TaskOwners();
   tokens.answered(exchange, answer, token);
   expect(tokens.ofToken(1)).toBeUndefined();
@@ -46,7 +46,7 @@ const [mine, other] = ['mine', 'other'].map((id): Session => ({ id, signal: new 
 const begins = (owner?: Session, params: object = { task: {} }) =>
   new TestExchange('tools/call', params, { caller: { session: owner } });
 
-test('a task is that of the session that began it', () => {
+test('a task belongs to the session that created it', () => {
   const tasks = new TaskOwners();
   tasks.answered(begins(mine), task('a'));
   expect([tasks.sessionOf('a', undefined), tasks.sessionOf('a', other)]).toEqual([mine, mine]);
@@ -59,16 +59,16 @@ test('a task of a caller without a session belongs to no session', () => {
 });
 
 test.each([
-  ['did not ask for a task', begins(mine, {}), task('a')],
-  ['was answered with none', begins(mine), { content: [] }],
-  ['was answered with one without an id', begins(mine), task(5)],
+  ['does not request a task', begins(mine, {}), task('a')],
+  ['gets a result without a task', begins(mine), { content: [] }],
+  ['gets a task without an id', begins(mine), task(5)],
 ])('if a request %s, its task belongs to the only session', (_, exchange, answer) => {
   const tasks = new TaskOwners();
   tasks.answered(exchange, answer);
   expect([tasks.sessionOf('a', other), tasks.sessionOf('a', undefined)]).toEqual([other, undefined]);
 });
 
-test('the sessions of more than 1000 tasks are forgotten from the oldest on', () => {
+test('of more than 1000 tasks, the sessions of the oldest are forgotten', () => {
   const tasks = new TaskOwners();
   for (let n = 0; n <= 1000; n += 1) tasks.answered(begins(mine), task(`t${n}`));
   expect([tasks.sessionOf('t0', undefined), tasks.sessionOf('t1', undefined)]).toEqual([undefined, mine]);

@@ -9,7 +9,7 @@ import { UpstreamListeners } from './upstream-listeners.ts';
 const params = { notifications: { resourceSubscriptions: ['x://y'] } };
 const capabilities = { resources: { subscribe: true } };
 
-/** Somebody who listens to a resource; whether the server hears that nobody does any more is in `gone`. */
+/** A subscriber of a resource. `gone` records whether the server is told when nobody subscribes any more. */
 async function listening() {
   const errors: Error[] = [];
   const sent: string[] = [];
@@ -25,7 +25,7 @@ async function listening() {
   return { errors, sent, gone, listeners, exchange, over };
 }
 
-test('a server that refuses to unsubscribe is reported', async () => {
+test('an error of resources/unsubscribe is reported', async () => {
   const { errors, sent, gone, exchange, over } = await listening();
   exchange.abort();
   await settled();
@@ -35,7 +35,7 @@ test('a server that refuses to unsubscribe is reported', async () => {
   expect(errors.map(({ message }) => message)).toEqual(['never heard of it']);
 });
 
-test('a connection that ends meanwhile is not reported', async () => {
+test('a connection that closes in the meantime is not reported', async () => {
   const { errors, gone, listeners, exchange, over } = await listening();
   exchange.abort();
   await settled();
@@ -56,7 +56,7 @@ test('a connection that is about to end gets no unsubscribe', async () => {
 test.each([
   ['resources/subscribe', params, capabilities],
   ['logging/setLevel', { notifications: {} }, { logging: {} }],
-])('a listener that ends while %s is pending swallows nothing', async (method, filter, able) => {
+])('a subscriber that leaves while %s is pending takes no messages from others', async (method, filter, able) => {
   const server = askedServer();
   const listeners = new UpstreamListeners(server.send, () => {});
   const session = { id: 's', signal: new AbortController().signal };

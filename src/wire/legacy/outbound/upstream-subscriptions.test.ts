@@ -13,7 +13,7 @@ function setUp() {
   return { ...server, errors, subscriptions, join };
 }
 
-test('the next subscription waits until the server has let go of the last', async () => {
+test('the next subscription waits until the last one is unsubscribed', async () => {
   const { subscriptions, join, asked, answer } = setUp();
   const one = join();
   answer();
@@ -30,7 +30,7 @@ test('the next subscription waits until the server has let go of the last', asyn
   await two;
 });
 
-test('a subscription that is cancelled while it waits is not made', async () => {
+test('a subscription that is cancelled while it waits is not requested', async () => {
   const { subscriptions, join, asked, answer } = setUp();
   const one = join();
   answer();
@@ -44,7 +44,7 @@ test('a subscription that is cancelled while it waits is not made', async () => 
   expect(asked()).toEqual([]);
 });
 
-test('an unanswered subscription is cancelled with its last waiter, and undone', async () => {
+test('a pending subscription is cancelled with its last waiter, and then unsubscribed', async () => {
   const lost = unhandled();
   const { subscriptions, join, asked, answer, errors } = setUp();
   const [one, two] = [new AbortController(), new AbortController()];
@@ -57,7 +57,7 @@ test('an unanswered subscription is cancelled with its last waiter, and undone',
   await joined[1];
   const left = subscriptions.leave(URI);
   expect(asked()).toEqual(['cancelled resources/subscribe', `resources/unsubscribe ${URI}`]);
-  // It may never have been made.
+  // The server may have ignored the request.
   answer(new Error('not subscribed'));
   await left;
   expect(errors).toEqual([]);

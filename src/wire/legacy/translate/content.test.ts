@@ -13,12 +13,12 @@ test.each([
   ['2025-03-26', [text, audio, linked]],
   ['2025-06-18', [text, audio, link]],
   ['2025-11-25', [text, audio, link]],
-] as const)('%s gets the content blocks that it knows', (revision, content) => {
+] as const)('%s gets only the content blocks that it knows', (revision, content) => {
   const result = { content: [text, audio, link], isError: false };
   expect(shapeContent(result, REVISIONS[revision])).toEqual({ content, isError: false });
 });
 
-test('the messages of a prompt are shaped too', () => {
+test('the messages of a prompt are converted too', () => {
   const result = { description: 'd', messages: [{ role: 'user', content: link }] };
   const messages = [{ role: 'user', content: linked }];
   expect(shapeContent(result, REVISIONS['2024-11-05'])).toEqual({ description: 'd', messages });

@@ -8,7 +8,7 @@ const form = (properties: object, required?: string[]) => ({
   ...(required === undefined ? {} : { required }),
 });
 
-test('a multiple choice becomes a boolean for each option, with names unlike other fields', () => {
+test('a multiple choice becomes a boolean for each option, with names unlike those of other fields', () => {
   const { schema, restore } = plainForm(form({ 'x.a': { type: 'string' }, x: several() }, ['x', 'x.a']));
   expect(Object.keys(schema['properties'])).toEqual(['x.a', 'x.a_', 'x.b']);
   expect(schema['required']).toEqual(['x.a']);
@@ -16,15 +16,15 @@ test('a multiple choice becomes a boolean for each option, with names unlike oth
 });
 
 test.each([
-  ['that is required', several({ minItems: 1 }), ['x'], { 'x.a': false }, { x: [] }],
-  ['that may be empty', several(), undefined, { 'x.a': false, 'x.b': false }, { x: [] }],
-  ['that may not be empty', several({ minItems: 1 }), undefined, { 'x.a': false, 'x.b': false }, {}],
-  ['that was not answered', several(), undefined, {}, {}],
-])('if no option of a choice is selected %s', (_, field, required, content, whole) => {
+  ['if the field is required', several({ minItems: 1 }), ['x'], { 'x.a': false }, { x: [] }],
+  ['if the field may be empty', several(), undefined, { 'x.a': false, 'x.b': false }, { x: [] }],
+  ['if the field may not be empty', several({ minItems: 1 }), undefined, { 'x.a': false, 'x.b': false }, {}],
+  ['if there was no answer', several(), undefined, {}, {}],
+])('a choice without a selected option is converted back, %s', (_, field, required, content, whole) => {
   expect(plainForm(form({ x: field }, required)).restore(content)).toEqual(whole);
 });
 
-test('a form with only such fields has no required ones', () => {
+test('a form with only such fields has no required fields', () => {
   expect(plainForm(form({ x: several() }, ['x'])).schema).not.toHaveProperty('required');
 });
 
@@ -47,7 +47,7 @@ test('a form with very many options takes linear time', () => {
   };
   const before = process.cpuUsage();
   const { schema, restore } = plainForm({ type: 'object', properties, required: ['many', ...values] });
-  // To compare each with each other one took minutes.
+  // Comparing each option with every other took minutes.
   const { user, system } = process.cpuUsage(before);
   expect((user + system) / 1000).toBeLessThan(2000);
   expect(Object.keys(schema['properties'])).toHaveLength(100_001);

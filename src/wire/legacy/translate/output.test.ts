@@ -13,19 +13,19 @@ test.each(LEGACY_REVISIONS)('%s gets no output schema that is not for an object'
   for (const tool of [array, union]) expect(shapeTool(tool, REVISIONS[revision])).toEqual(plain);
 });
 
-test.each(['2025-06-18', '2025-11-25'] as const)('%s gets an output schema that is about an object', (revision) => {
+test.each(['2025-06-18', '2025-11-25'] as const)('%s gets an output schema that describes an object', (revision) => {
   const record = { ...plain, outputSchema: { type: 'object' } };
   expect(shapeTool(record, REVISIONS[revision])).toBe(record);
 });
 
 test.each([[[1, 2]], ['text'], [3], [true], [null]])(
-  'a structured value that is not an object is omitted: %j',
+  'structured content that is not an object is omitted: %j',
   (value) => {
     expect(shapeOutput({ content: said, structuredContent: value }, profile)).toEqual({ content: said });
   },
 );
 
-test.each(['2024-11-05', '2025-03-26'] as const)('%s gets no structured value at all', (revision) => {
+test.each(['2024-11-05', '2025-03-26'] as const)('%s gets no structured content', (revision) => {
   const result = { content: said, structuredContent: { a: 1 }, isError: false };
   expect(shapeOutput(result, REVISIONS[revision])).toEqual({ content: said, isError: false });
 });
@@ -35,7 +35,7 @@ test.each([
   ['no content', undefined, []],
   ['empty content', [], []],
   ['an image alone', [image], [image]],
-])('an omitted value becomes text if there is %s', (_, content, kept) => {
+])('omitted structured content becomes text if there is %s', (_, content, kept) => {
   const text = { type: 'text', text: '{"a":1}' };
   expect(shapeOutput({ content, structuredContent: { a: 1 } }, REVISIONS['2025-03-26'])).toEqual({
     content: [...kept, text],

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Asks the caller for what the request says. */
+/** Asks the caller the question of a request. */
 const { service } = scripted({
   ask: (exchange) => exchange.ask(exchange.params['method'], exchange.params['params'] ?? {}),
 });
@@ -41,14 +41,14 @@ test.each<[string, JsonObject, JsonObject, string]>([
   ['elicitation/create', { mode: 'url' }, { elicitation: {} }, 'elicitation.url'],
   ['elicitation/create', {}, { elicitation: { url: {} } }, 'elicitation.form'],
   ['roots/list', {}, { sampling: {} }, 'roots'],
-])('%s with %j is not asked of a client with %j', async (method, params, capabilities, missing) => {
+])('%s with %j is not sent to a client with %j', async (method, params, capabilities, missing) => {
   const { client } = await opened(service, { capabilities });
   const answer = await client.request(1, 'ask', { method, params });
   expect(answer.error).toEqual({ code: -32601, message: expect.stringContaining(`the ${missing} capability`) });
   expect(client.take()).toEqual([]);
 });
 
-test("the client's error is the error of the question", async () => {
+test("the client's error becomes the error of the question", async () => {
   const { client } = await opened(service, { capabilities: everything });
   await client.send({ id: 1, method: 'ask', params: { method: 'roots/list' } });
   const error = { code: -1, message: 'User rejected', data: { why: 'no' } };
@@ -100,7 +100,7 @@ test('questions of several calls are kept separate', async () => {
   ]);
 });
 
-test('a question after the answer is refused', async () => {
+test('a question after the response is refused', async () => {
   const scripts = scripted();
   const { client } = await opened(scripts.service, { capabilities: everything });
   await client.request(1, 'echo');
@@ -133,7 +133,7 @@ test('the questions of an input_required result are asked, and the request is re
   expect(client.next().result).toEqual({ got: { where: { roots: [] }, who: { action: 'cancel' } }, state: 'sealed' });
 });
 
-test('a session cannot give the answers and the state of a round itself', async () => {
+test('a session cannot send the answers and the state of a round itself', async () => {
   const scripts = scripted({ 'tools/call': ({ params }) => ({ content: [], structuredContent: params }) });
   const { client } = await opened(scripts.service);
   const params = { name: 'x', requestState: 'of another client', inputResponses: { q: { action: 'accept' } } };
@@ -141,7 +141,7 @@ test('a session cannot give the answers and the state of a round itself', async 
   expect(scripts.seen.at(-1)!.params).toEqual({ name: 'x' });
 });
 
-test('of an input_required result, a question that the client cannot answer fails the request and takes the others back', async () => {
+test('if a question of an input_required result cannot be answered, the request fails and its other questions are cancelled', async () => {
   const scripts = scripted({
     work: () => ({
       resultType: 'input_required',
@@ -166,7 +166,7 @@ test('a question that was cancelled before is not asked', async () => {
   expect(client.take()).toEqual([]);
 });
 
-test('a question waits until the client is initialized; one that is cancelled meanwhile is never asked', async () => {
+test('a question waits until the client is initialized, and is not asked if it is cancelled before that', async () => {
   const { client } = await served(service, { askTimeout: 1000 });
   await client.request('init', 'initialize', hello('2025-03-26', everything));
   const ask = (n: number) => ({ id: n, method: 'ask', params: { method: 'q', params: { n } } });
@@ -174,7 +174,7 @@ test('a question waits until the client is initialized; one that is cancelled me
   await vi.advanceTimersByTimeAsync(900);
   await client.send(ask(3));
   await vi.advanceTimersByTimeAsync(100);
-  // The second ran out of time, the first was cancelled: the client never heard of either question.
+  // The second timed out, the first was cancelled: the client got neither question.
   expect(client.take()).toEqual([{ jsonrpc: '2.0', id: 2, error: expect.objectContaining({ code: -32001 }) }]);
   expect(await client.request('p', 'ping')).toMatchObject({ result: {} });
   await client.send({ method: 'notifications/initialized' });

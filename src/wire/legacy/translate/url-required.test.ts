@@ -20,21 +20,24 @@ test('the client’s answers to required URLs are not sent to the server', () =>
   expect(withoutUrlAnswers('tools/call', { name: 't' })).toEqual({ name: 't' });
 });
 
-test('a declined URL does not count as visited', () => {
+test('a URL that was declined does not count as completed', () => {
   const inputResponses = { ...visited, 'visit-2': { action: 'decline' } };
   expect(refused(() => withoutUrlAnswers('tools/call', { inputResponses })).code).toBe(-32600);
 });
 
 test.each<[string, JsonObject]>([
-  ['by itself', {}],
-  ['with answers, which would be taken for visits otherwise', { inputResponses: visited }],
-])('a state that no server with a handshake gives is refused, %s: the call is not made twice', (_, params) => {
-  const error = refused(() => withoutUrlAnswers('tools/call', { name: 't', requestState: 'ew1.changed', ...params }));
-  expect(error.code).toBe(-32602);
-  expect(error.message).toContain('call again without it');
-});
+  ['alone', {}],
+  ['with answers, which would count as completed URLs otherwise', { inputResponses: visited }],
+])(
+  'a requestState that was not made for required URLs is refused, %s, so that the call does not run twice',
+  (_, params) => {
+    const error = refused(() => withoutUrlAnswers('tools/call', { name: 't', requestState: 'ew1.changed', ...params }));
+    expect(error.code).toBe(-32602);
+    expect(error.message).toContain('call again without it');
+  },
+);
 
-test('an error that names addresses is as many questions, and any other stays one', () => {
+test('an error with URLs becomes one question for each URL, and any other error stays an error', () => {
   const data = { elicitations: [{ mode: 'url', elicitationId: '1', url: 'https://a.example/', message: 'Log in' }] };
   const code = McpErrorCode.UrlElicitationRequired;
   expect(urlQuestionsOf(new RpcError(code, 'First', { data }))).toEqual({

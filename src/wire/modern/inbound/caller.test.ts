@@ -15,7 +15,7 @@ const request = (params?: JsonObject, method = 'tools/list'): Request =>
 const read = (message: Request, extra?: MessageExtra, supported = SUPPORTED): Caller =>
   readCaller(message, extra, supported);
 
-/** What a message is refused with. */
+/** The error with which a message is refused. */
 function refusal(message: Request, extra?: MessageExtra, supported?: string[]): JsonObject {
   try {
     read(message, extra, supported);
@@ -26,7 +26,7 @@ function refusal(message: Request, extra?: MessageExtra, supported?: string[]): 
   throw new Error('it was not refused');
 }
 
-/** `_meta` with a field that is another, or missing. */
+/** `_meta` with one field changed or removed. */
 function saying(field: string, value: unknown): Request {
   const said = meta();
   if (value === undefined) delete said[PREFIX + field];
@@ -35,7 +35,7 @@ function saying(field: string, value: unknown): Request {
 }
 
 describe('a caller', () => {
-  test('comes from its request and the transport', () => {
+  test('is described by its request and the transport', () => {
     const auth = { principal: 'ada', scopes: ['a'] };
     const said = meta({ roots: {} }, { [`${PREFIX}logLevel`]: 'warning' });
     const caller = read(request({ _meta: said }), { principal: 'ada', auth });
@@ -50,7 +50,7 @@ describe('a caller', () => {
     expect(caller.session).toBeUndefined();
   });
 
-  test('may keep its name and its wishes to itself', () => {
+  test('does not have to give its name and its log level', () => {
     const said = { [`${PREFIX}protocolVersion`]: MODERN, [`${PREFIX}clientCapabilities`]: {} };
     const { clientInfo, logLevel, principal } = read(request({ _meta: said }));
     expect([clientInfo, logLevel, principal]).toEqual([undefined, undefined, undefined]);
@@ -65,7 +65,7 @@ describe('a caller', () => {
 
 describe('a request is malformed', () => {
   test.each([undefined, {}, { _meta: null }, { _meta: [] }, { _meta: 'x' }, { _meta: {} }])(
-    'with params %j',
+    'if its params are %j',
     (params) => {
       expect(refusal(request(params)).code).toBe(-32602);
     },
@@ -90,14 +90,14 @@ describe('a request is malformed', () => {
     ['logLevel', 'Debug'],
     ['logLevel', 7],
     ['logLevel', '__proto__'],
-  ])('with the %s %j, and gets the reason', (field, value) => {
+  ])('if its %s is %j, and the error says why', (field, value) => {
     const { code, message } = refusal(saying(field, value));
     expect(code).toBe(-32602);
     expect(message).toContain(PREFIX + field);
   });
 });
 
-describe('what a client says of itself', () => {
+describe('the information of a client about itself', () => {
   const LIMIT = 64 * 1024;
   const describing = (capabilities: JsonObject, clientInfo: JsonObject = { name: 'a', version: '1' }): Request =>
     request({ _meta: meta(capabilities, { [`${PREFIX}clientInfo`]: clientInfo }) });
@@ -120,7 +120,7 @@ describe('what a client says of itself', () => {
     expect(() => readCaller(note, undefined, SUPPORTED)).toThrow('larger than 65536');
   });
 
-  test('is taken up to the limit', () => {
+  test('is accepted up to the limit', () => {
     const capabilities = { experimental: { x: 'x'.repeat(LIMIT - 200) } };
     expect(read(describing(capabilities)).capabilities).toEqual(capabilities);
   });
@@ -147,7 +147,7 @@ describe('over HTTP', () => {
   const over = (headers: Record<string, string>): MessageExtra => ({ header: (name) => headers[name] });
   const good = { 'mcp-protocol-version': MODERN, 'mcp-method': 'tools/list' };
 
-  test('headers that say the same are taken', () => {
+  test('headers that match the body are accepted', () => {
     expect(read(request({ _meta: meta() }), over(good)).revision).toBe(MODERN);
   });
 
@@ -157,7 +157,7 @@ describe('over HTTP', () => {
     ['the revision twice', { ...good, 'mcp-protocol-version': `${MODERN}, ${MODERN}` }],
     ['no method', { 'mcp-protocol-version': MODERN }],
     ['another method', { ...good, 'mcp-method': 'tools/call' }],
-  ])('with %s in the headers a request is −32020', (_, headers) => {
+  ])('a request with %s in the headers gets −32020', (_, headers) => {
     expect(refusal(request({ _meta: meta() }), over(headers)).code).toBe(-32020);
   });
 
@@ -167,7 +167,7 @@ describe('over HTTP', () => {
     expect(refusal(message, over({ ...good, 'mcp-protocol-version': '2099-01-01' })).code).toBe(-32022);
   });
 
-  test('a message without a revision is refused by its header’s revision, if that is not served', () => {
+  test('a message without a revision is refused because of the revision in its header, if that is not served', () => {
     for (const message of [request({}), request({ _meta: {} })]) {
       expect(refusal(message, over({ 'mcp-protocol-version': '2025-11-25' }))).toMatchObject({
         code: -32022,
@@ -177,7 +177,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('a notification needs only the header with the revision', () => {
+  test('a notification needs only the revision header', () => {
     const note = { jsonrpc: '2.0', method: 'notifications/odd', params: { _meta: meta() } } as const;
     expect(readCaller(note, over({ 'mcp-protocol-version': MODERN }), SUPPORTED).revision).toBe(MODERN);
     expect(() => readCaller(note, over({}), SUPPORTED)).toThrow(Refusal);

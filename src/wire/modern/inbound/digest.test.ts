@@ -35,7 +35,7 @@ test('values that differ have different digests', () => {
     ['a"', 'b'],
   ];
   const digests = values.map((value) => digest(...value));
-  // Undefined is null to JSON, and null is not among the values.
+  // JSON writes undefined as null, and null is not one of the values.
   expect(new Set(digests).size).toBe(values.length);
 });
 
@@ -44,7 +44,7 @@ test('values that JSON does not distinguish have the same digest', () => {
   expect(digest({ a: undefined })).toBe(digest({}));
 });
 
-test('a value nested too deep for JSON has none', () => {
+test('a value with too many levels for JSON has no digest', () => {
   const deep: unknown = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000));
   expect(() => digest(deep)).toThrow(RangeError);
 });

@@ -44,7 +44,7 @@ describe('on the stream of a request', () => {
     ]);
   });
 
-  test('progress is sent with the token of the request, whatever the service sends, otherwise not', async () => {
+  test('progress is sent with the token of the request, and not without one', async () => {
     const { exchange, first } = opened('tools/call', { progressToken: 'mine' });
     await exchange.notify('notifications/progress', { progressToken: 'yours', progress: 1 });
     await exchange.notify('notifications/progress', { progress: 2 });
@@ -63,7 +63,7 @@ describe('on the stream of a request', () => {
     'prompts/list_changed',
     'resources/list_changed',
     'resources/updated',
-  ])('%s is not sent: it belongs to a subscription', async (kind) => {
+  ])('%s is not sent, because it belongs to a subscription', async (kind) => {
     const { exchange, first } = opened();
     await exchange.notify(`notifications/${kind}`, {});
     expect(heard(first)).toEqual([]);
@@ -87,7 +87,7 @@ describe('on the stream of a subscription', () => {
     exchange.notify('notifications/subscriptions/acknowledged', { notifications });
   const names = (first: TestRound): unknown[] => heard(first).map((each) => (each as unknown[])[0]);
 
-  test('every message has its id, and keeps its other fields', async () => {
+  test('every message has the subscription id, and keeps its other fields', async () => {
     const { exchange, first } = subscribed();
     await acknowledge(exchange);
     await exchange.notify('notifications/tools/list_changed');
@@ -108,7 +108,7 @@ describe('on the stream of a subscription', () => {
     expect(names(first)).toEqual(['subscriptions/acknowledged']);
   });
 
-  test('nothing is sent before the acknowledgement; earlier changes follow it, once', async () => {
+  test('nothing is sent before the acknowledgement, and earlier changes follow it once', async () => {
     const { exchange, first } = subscribed();
     for (let n = 0; n < 3; n += 1) {
       await exchange.notify('notifications/tools/list_changed');
@@ -147,7 +147,7 @@ describe('on the stream of a subscription', () => {
     expect(names(first)).toEqual(['subscriptions/acknowledged', 'prompts/list_changed', 'prompts/list_changed']);
   });
 
-  test('unknown notifications go to subscribers that requested something unknown', async () => {
+  test('unknown notifications are sent to subscribers that requested something unknown', async () => {
     const { exchange, first } = opened('subscriptions/listen', {}, { notifications: { 'vendor/odd': true } });
     await acknowledge(exchange, { 'vendor/odd': true });
     await exchange.notify('notifications/vendor/odd', {});
@@ -155,8 +155,8 @@ describe('on the stream of a subscription', () => {
   });
 });
 
-describe('while the caller is away', () => {
-  test('the newest hundred log messages are kept for the next round, and everything else is dropped', async () => {
+describe('while a request waits for its caller to return', () => {
+  test('the newest 100 log messages are kept for the next round, and everything else is dropped', async () => {
     const { exchange } = opened('tools/call', { [LEVEL]: 'debug', progressToken: 'p1' });
     exchange.suspend();
     for (let n = 0; n < 105; n += 1) await exchange.notify(...log('info', String(n)));
@@ -194,7 +194,7 @@ describe('while the caller is away', () => {
     await expect(exchange.notify('notifications/message', { level: 'info', data: 1n })).rejects.toThrow('BigInt');
   });
 
-  test('the next round decides the level', async () => {
+  test('the next round sets the log level', async () => {
     const { exchange } = opened('tools/call', { [LEVEL]: 'debug' });
     exchange.suspend();
     await exchange.notify(...log('info'));
@@ -205,7 +205,7 @@ describe('while the caller is away', () => {
     expect(heard(next)).toEqual([['message', { level: 'error', data: 'error' }]]);
   });
 
-  test('the caller is still known, and then replaced by the next one', () => {
+  test('the caller is still the previous one, and then the one of the next round', () => {
     const { exchange, first } = opened();
     exchange.suspend();
     expect(exchange.caller).toBe(first.caller);
@@ -215,7 +215,7 @@ describe('while the caller is away', () => {
   });
 });
 
-describe('after its end', () => {
+describe('after the end of a request', () => {
   test('nothing is sent and nothing is asked', async () => {
     const { exchange, first } = opened();
     exchange.answered();
@@ -224,7 +224,7 @@ describe('after its end', () => {
     expect(heard(first)).toEqual([]);
   });
 
-  test('its signal has fired, also when read late, and an answer alone does not fire it', () => {
+  test('its signal has fired, even if it is first read later, and a response alone does not fire it', () => {
     const { exchange } = opened();
     const { signal } = exchange;
     exchange.answered();
@@ -239,7 +239,7 @@ describe('after its end', () => {
   });
 });
 
-test('a question that was cancelled before it is asked is not asked', async () => {
+test('a question that was cancelled before it was asked is not asked', async () => {
   const { exchange } = opened();
   const signal = AbortSignal.abort(new Error('never mind'));
   await expect(exchange.ask('roots/list', {}, { signal })).rejects.toThrow('never mind');

@@ -13,14 +13,14 @@ const retry = (answered: Answered, inputResponses?: JsonObject, params: JsonObje
   inputResponses,
 });
 
-/** A value nested so deep that it can be read from JSON, but not written. */
+/** A value with so many levels that JSON can parse it, but not write it. */
 function deep(levels = 200_000): unknown {
   return JSON.parse('['.repeat(levels) + ']'.repeat(levels));
 }
 
 afterEach(() => void vi.useRealTimers());
 
-describe('a value nested too deep for JSON', () => {
+describe('a value with too many levels for JSON', () => {
   const asking = tool((exchange) => exchange.ask('roots/list', {}));
 
   test('in the parameters of a question is an error of that call', async () => {
@@ -68,7 +68,7 @@ describe('a value nested too deep for JSON', () => {
   });
 });
 
-describe('close', () => {
+describe('close()', () => {
   test('lets requests in progress finish', async () => {
     const go = deferred();
     const client = new ModernClient(tool(() => go.promise.then(() => ({ done: true }))));
@@ -79,7 +79,7 @@ describe('close', () => {
     await closing;
   });
 
-  test('lets a request finish whose caller has returned with answers', async () => {
+  test('lets a request finish after its caller has returned with answers', async () => {
     const go = deferred();
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -107,7 +107,7 @@ describe('close', () => {
     expect(scripts.seen).toEqual([]);
   });
 
-  test('answers the rest after its time, and tells the handlers', async () => {
+  test('answers the remaining requests after its timeout, and aborts the handlers', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const seen: Exchange[] = [];
     const client = new ModernClient(
@@ -129,7 +129,7 @@ describe('close', () => {
     expect(seen[0]!.signal.reason).toMatchObject({ message: expect.stringContaining('shutting down') });
   });
 
-  test('ends subscriptions with their response, and tells the service', async () => {
+  test('ends subscriptions with their response, and notifies the service', async () => {
     const heard: Exchange[] = [];
     const client = new ModernClient(scripted({ 'subscriptions/listen': listening(heard) }).service);
     const reply = client.send('subscriptions/listen', { notifications: {} });
@@ -143,7 +143,7 @@ describe('close', () => {
     expect(heard).toEqual([]);
   });
 
-  test('ends suspended requests, and those that would be suspended', async () => {
+  test('ends suspended requests, and those that would be suspended later', async () => {
     const go = deferred();
     const reasons: string[] = [];
     const client = new ModernClient(
@@ -167,7 +167,7 @@ describe('close', () => {
     expect(reasons).toHaveLength(2);
   });
 
-  test('may be called again while it waits', async () => {
+  test('can be called again while it waits', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const go = deferred();
     const client = new ModernClient(tool(() => go.promise.then(() => ({}))));
@@ -179,7 +179,7 @@ describe('close', () => {
   });
 });
 
-test('initialize that names its revision itself is an unknown method of that revision', async () => {
+test('initialize that names the revision 2026-07-28 is an unknown method', async () => {
   const client = new ModernClient(scripted().service);
   expect(await client.error('initialize', { protocolVersion: '2025-11-25' })).toMatchObject({
     code: -32601,
@@ -187,7 +187,7 @@ test('initialize that names its revision itself is an unknown method of that rev
   });
 });
 
-describe('a request taken up by another process', () => {
+describe('a request that continues in another process', () => {
   const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
   const asking = tool(async (exchange) => ({ roots: (await exchange.ask('roots/list', {}))['roots'] }));
 
@@ -203,7 +203,7 @@ describe('a request taken up by another process', () => {
   });
 });
 
-test('log messages that cannot be sent in the next round do no harm', async () => {
+test('log messages that cannot be sent in the next round cause no error', async () => {
   const failures = unhandled();
   const client = new ModernClient(
     tool(async (exchange) => {
@@ -222,7 +222,7 @@ test('log messages that cannot be sent in the next round do no harm', async () =
 });
 
 test.each([Infinity, 2 ** 32, 0])(
-  'with an askTimeout of %d, a request waits for as long as a timer allows',
+  'with an askTimeout of %d, a request waits as long as a timer can',
   async (askTimeout) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     const asking = tool(async (exchange) => ({ roots: (await exchange.ask('roots/list', {}))['roots'] }));
@@ -234,7 +234,7 @@ test.each([Infinity, 2 ** 32, 0])(
   },
 );
 
-test('subscriptions are limited, also for each principal, and one that ends makes room', async () => {
+test('subscriptions are limited, in total and for each principal, and one that ends makes room', async () => {
   const { service } = scripted({ 'subscriptions/listen': ({ signal }) => aborted(signal).then(() => ({})) });
   const client = new ModernClient(service, { maxSubscriptions: 3, maxSubscriptionsPerPrincipal: 1 });
   const listen = (principal?: string): TestReply =>
@@ -249,18 +249,18 @@ test('subscriptions are limited, also for each principal, and one that ends make
   expect(listen('ada').response).toBeUndefined();
 });
 
-describe('the filter of a subscription is refused before any service sees it', () => {
+describe('the filter of a subscription is refused before it reaches a service', () => {
   const names = (count: number, length = 1): string[] =>
     Array.from({ length: count }, (_, n) => `${n}`.padEnd(length, 'x'));
 
   test.each<[string, JsonObject]>([
-    ['without a filter', {}],
-    ['with too many resources', { notifications: { resourceSubscriptions: names(1001) } }],
-    ['with too many tasks', { notifications: { taskIds: names(1001) } }],
-    ['with a name that is too long', { notifications: { resourceSubscriptions: names(1, 8193) } }],
-    ['with names that are too long together', { notifications: { taskIds: names(100, 8000) } }],
-    ['with other values than names', { notifications: { resourceSubscriptions: [['a']] } }],
-    ['that states an answer', { requestState: 'a', notifications: { taskIds: names(1001) } }],
+    ['if it is missing', {}],
+    ['if it has too many resources', { notifications: { resourceSubscriptions: names(1001) } }],
+    ['if it has too many tasks', { notifications: { taskIds: names(1001) } }],
+    ['if a name in it is too long', { notifications: { resourceSubscriptions: names(1, 8193) } }],
+    ['if its names together are too long', { notifications: { taskIds: names(100, 8000) } }],
+    ['if it has values that are not strings', { notifications: { resourceSubscriptions: [['a']] } }],
+    ['if the caller sends an answer with it', { requestState: 'a', notifications: { taskIds: names(1001) } }],
   ])('%s', async (_, params) => {
     const scripts = scripted({ 'subscriptions/listen': () => ({}) });
     const client = new ModernClient(scripts.service, { sealState: false });
@@ -268,7 +268,7 @@ describe('the filter of a subscription is refused before any service sees it', (
     expect(scripts.seen).toEqual([]);
   });
 
-  test('unless it is within the bounds; what is unknown passes', async () => {
+  test('unless it is within the limits, and then unknown fields are passed on', async () => {
     const heard: Exchange[] = [];
     const client = new ModernClient(scripted({ 'subscriptions/listen': listening(heard) }).service);
     const notifications = { resourceSubscriptions: names(1000), taskIds: names(1000), 'vendor/odd': true };

@@ -13,7 +13,7 @@ function tool(handler: (exchange: Exchange) => Promise<JsonObject>): Service {
   return scripted({ 'tools/call': handler }).service;
 }
 
-/** A handler that asks for a name, then whether that is right. */
+/** A handler that asks for a name, and then whether it is correct. */
 const twoRounds = tool(async (exchange) => {
   const { content } = await exchange.ask('elicitation/create', form('name?'), { key: 'name' });
   const sure = await exchange.ask('elicitation/create', form(`${content.name}?`));
@@ -31,13 +31,13 @@ const retry = (answered: Answered, inputResponses?: JsonObject): JsonObject => (
   inputResponses,
 });
 
-/** Lets what is asked in this turn of the event loop go out. */
+/** Waits until the questions of this turn of the event loop are sent. */
 const turns = (): Promise<void> => new Promise((resolve) => void setImmediate(() => setImmediate(resolve)));
 
 afterEach(() => void vi.useRealTimers());
 
 describe('a handler that asks', () => {
-  test('continues when its caller returns, round after round', async () => {
+  test('continues when its caller returns, for several rounds', async () => {
     const client = new ModernClient(twoRounds);
     const first = await client.request('tools/call', CALL);
     expect(questions(first)).toEqual({ name: { method: 'elicitation/create', params: form('name?') } });
@@ -50,7 +50,7 @@ describe('a handler that asks', () => {
     expect(client.inbound.suspended).toBe(0);
   });
 
-  test('asks all questions of one turn together', async () => {
+  test('sends all questions of one turn of the event loop together', async () => {
     const client = new ModernClient(
       tool(async (exchange) => {
         const [a, b] = await Promise.all([
@@ -89,11 +89,11 @@ describe('a handler that asks', () => {
   });
 
   test.each([
-    ['a response that is no object', { name: 5 }],
-    ['one without an action', { name: { content: {} } }],
-    ['one with an unknown action', { name: { action: 'maybe' } }],
-    ['content that is no object', { name: { action: 'accept', content: [] } }],
-  ])('waits on after %s', async (_, inputResponses) => {
+    ['a response that is not an object', { name: 5 }],
+    ['a response without an action', { name: { content: {} } }],
+    ['a response with an unknown action', { name: { action: 'maybe' } }],
+    ['content that is not an object', { name: { action: 'accept', content: [] } }],
+  ])('continues to wait after %s', async (_, inputResponses) => {
     const client = new ModernClient(twoRounds);
     const first = await client.request('tools/call', CALL);
     const refused = await client.request('tools/call', retry(first, inputResponses));
@@ -103,7 +103,7 @@ describe('a handler that asks', () => {
     expect(Object.keys(questions(second))).toEqual(['elicitation-1']);
   });
 
-  test('can do without an answer', async () => {
+  test('can continue without an answer', async () => {
     const client = new ModernClient(
       tool(async (exchange) => {
         const asked = (key: string): Promise<string> => exchange.ask('roots/list', {}, { key }).then(() => key);
@@ -114,7 +114,7 @@ describe('a handler that asks', () => {
     expect(await client.result('tools/call', retry(first, { b: { roots: [] } }))).toMatchObject({ first: 'b' });
   });
 
-  test('may finish while its caller is away, who then gets the result at once', async () => {
+  test('can finish before its caller returns, who then gets the result at once', async () => {
     const done = deferred();
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -129,7 +129,7 @@ describe('a handler that asks', () => {
     expect(client.inbound.suspended).toBe(0);
   });
 
-  test('takes a question back', async () => {
+  test('can cancel a question', async () => {
     const controller = new AbortController();
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -148,7 +148,7 @@ describe('a handler that asks', () => {
     expect(result['answers']).toEqual(['never mind', { roots: [] }]);
   });
 
-  test('leaves nothing at the signal of a question that was answered', async () => {
+  test('leaves no listener on the signal of an answered question', async () => {
     const { signal } = new AbortController();
     const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', {}, { key: 'a', signal })));
     const first = await client.request('tools/call', CALL);
@@ -156,7 +156,7 @@ describe('a handler that asks', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('may ask more while its caller is away, who gets these questions when it returns', async () => {
+  test('can ask more before its caller returns, who then gets these questions', async () => {
     const away = deferred();
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -175,7 +175,7 @@ describe('a handler that asks', () => {
     expect(result['answers']).toEqual([{ roots: [1] }, { roots: [2] }]);
   });
 
-  test('that has finished waits for no answer any more', async () => {
+  test('that has finished no longer waits for an answer', async () => {
     const away = deferred();
     const failures: string[] = [];
     const client = new ModernClient(
@@ -189,21 +189,18 @@ describe('a handler that asks', () => {
     away.resolve();
     await turns();
     expect(failures).toEqual([expect.stringContaining('has ended')]);
-    // Whatever it answers: nobody reads it.
+    // Whatever the answer is, nobody reads it.
     expect(await client.result('tools/call', retry(first, { 'roots-1': {} }))).toMatchObject({ done: true });
   });
 
-  test.each(['constructor', '__proto__', 'toString'])(
-    'is not answered by a response without an answer for %s',
-    async (key) => {
-      const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', {}, { key })));
-      const first = await client.request('tools/call', CALL);
-      const second = await client.request('tools/call', retry(first, {}));
-      expect(Object.keys(questions(second))).toEqual([key]);
-    },
-  );
+  test.each(['constructor', '__proto__', 'toString'])('asks again if a response has no answer for %s', async (key) => {
+    const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', {}, { key })));
+    const first = await client.request('tools/call', CALL);
+    const second = await client.request('tools/call', retry(first, {}));
+    expect(Object.keys(questions(second))).toEqual([key]);
+  });
 
-  test('that has finished does not consume the question of another call that its caller left open', async () => {
+  test('that has finished does not take the answer to the same question of another call', async () => {
     let finish!: () => void;
     let outlived: Promise<unknown> | undefined;
     const client = new ModernClient(
@@ -234,7 +231,7 @@ describe('a handler that asks', () => {
     });
   });
 
-  test('cannot use the key of an answered question again', async () => {
+  test('cannot reuse the key of an answered question', async () => {
     const client = new ModernClient(
       tool(async (exchange) => {
         await exchange.ask('roots/list', {}, { key: 'a' });
@@ -248,7 +245,7 @@ describe('a handler that asks', () => {
     });
   });
 
-  test('may name a question as another would be called that has no name', async () => {
+  test('can use a key that would be the default key of another question', async () => {
     const client = new ModernClient(
       tool(async (exchange) => {
         await exchange.ask('roots/list', {}, { key: 'roots-1' });
@@ -260,7 +257,7 @@ describe('a handler that asks', () => {
     expect(Object.keys(questions(second))).toEqual(['roots-2']);
   });
 
-  test('gets an error if the question cannot be written as JSON', async () => {
+  test('gets an error if JSON cannot represent the question', async () => {
     const client = new ModernClient(tool((exchange) => exchange.ask('roots/list', { big: 1n })));
     expect(await client.error('tools/call', CALL)).toMatchObject({ message: expect.stringMatching(/BigInt/) });
     expect(client.inbound.suspended).toBe(0);
@@ -278,7 +275,7 @@ describe('a handler that asks', () => {
     expect(status).toBe(400);
   });
 
-  test.each(['tools/list', 'completion/complete', 'unheard/of'])('must not ask if %s is answered', async (method) => {
+  test.each(['tools/list', 'completion/complete', 'unheard/of'])('cannot ask during %s', async (method) => {
     const { service } = scripted({ [method]: (exchange) => exchange.ask('roots/list', {}) });
     const client = new ModernClient(service);
     expect(await client.error(method)).toMatchObject({
@@ -292,7 +289,7 @@ describe('a handler that asks', () => {
     expect(await client.error('tools/call', CALL)).toMatchObject({ code: -32601 });
   });
 
-  test('that nobody returns to is cancelled', async () => {
+  test('is cancelled if nobody returns to it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     const failures: string[] = [];
     const client = new ModernClient(
@@ -312,7 +309,7 @@ describe('a handler that asks', () => {
     expect(await client.error('tools/call', retry(first))).toMatchObject({ code: -32602 });
   });
 
-  test('that is not awaited does no harm when its caller leaves', async () => {
+  test('that is not awaited causes no error when its caller leaves', async () => {
     const rejected = unhandled();
     const client = new ModernClient(
       tool((exchange) => {
@@ -326,8 +323,8 @@ describe('a handler that asks', () => {
   });
 });
 
-describe('a state', () => {
-  test('is good for the newest round only', async () => {
+describe('a requestState', () => {
+  test('is valid only for the newest round', async () => {
     const client = new ModernClient(twoRounds);
     const first = await client.request('tools/call', CALL);
     const second = await client.request('tools/call', retry(first, { name: accept({ name: 'Ada' }) }));
@@ -382,14 +379,14 @@ describe('a state', () => {
     expect(Object.keys(questions(await client.request('tools/call', params)))).toEqual(['name']);
   });
 
-  test('of a handler that must not run twice is useless in another process', async () => {
+  test('of a handler that must not rerun is useless in another process', async () => {
     const stateKey = 'a secret of both of them';
     const first = await new ModernClient(twoRounds, { stateKey }).request('tools/call', CALL);
     const error = await new ModernClient(twoRounds, { stateKey }).error('tools/call', retry(first, {}));
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('call again without it') });
   });
 
-  test('of one that may is taken up by another process, with the answers so far', async () => {
+  test('of a handler that may rerun continues in another process, with the answers so far', async () => {
     const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
     const [one, two, three] = [0, 1, 2].map(() => new ModernClient(twoRounds, options));
     const first = await one!.request('tools/call', CALL);
@@ -424,7 +421,7 @@ describe('a state', () => {
   });
 });
 
-describe('a result that asks', () => {
+describe('an input_required result of a service', () => {
   const asks = tool(({ params }) =>
     Promise.resolve(
       params['inputResponses']
@@ -433,7 +430,7 @@ describe('a result that asks', () => {
     ),
   );
 
-  test('has its state sealed on the way out and opened on the way in', async () => {
+  test('has its state encrypted when it is sent and decrypted when it returns', async () => {
     const client = new ModernClient(asks);
     const first = await client.request('tools/call', CALL);
     expect(questions(first)).toEqual({ r: { method: 'roots/list' } });
@@ -454,13 +451,13 @@ describe('a result that asks', () => {
     expect(await client.result('tools/call', retry(first, { r: { roots: [] } }))).toMatchObject({ noted: 1 });
   });
 
-  test('with a forged state does not call the handler again', async () => {
+  test('is not continued with a forged state', async () => {
     const client = new ModernClient(asks);
     const params = { ...CALL, requestState: 'step 1', inputResponses: {} };
     expect(await client.error('tools/call', params)).toMatchObject({ code: -32602 });
   });
 
-  test('passes unchanged if the service protects its state itself', async () => {
+  test('is passed on unchanged if the service protects its state itself', async () => {
     const client = new ModernClient(asks, { sealState: false });
     const first = await client.request('tools/call', CALL);
     expect(first.response.result.requestState).toBe('step 1');
@@ -472,8 +469,8 @@ describe('a result that asks', () => {
   test.each([
     ['neither questions nor a state', {}, -32603],
     ['a question without a method', { inputRequests: { r: {} } }, -32603],
-    ['a question that is none', { inputRequests: { r: { method: 'tools/list' } } }, -32601],
-  ])('with %s fails', async (_, given, code) => {
+    ['a question that is not an object', { inputRequests: { r: { method: 'tools/list' } } }, -32601],
+  ])('fails with %s', async (_, given, code) => {
     const client = new ModernClient(tool(() => Promise.resolve({ resultType: 'input_required', ...given })));
     expect(await client.error('tools/call', CALL)).toMatchObject({ code });
   });
@@ -491,7 +488,7 @@ describe('a result that asks', () => {
     expect(await new ModernClient(service).error('tools/list')).toMatchObject({ code: -32603 });
   });
 
-  test.each([null, 5, [], 'x'])('is not retried with responses %j', async (inputResponses) => {
+  test.each([null, 5, [], 'x'])('is not retried with the responses %j', async (inputResponses) => {
     const client = new ModernClient(asks);
     expect(await client.error('tools/call', { ...CALL, inputResponses })).toMatchObject({ code: -32602 });
   });
@@ -512,7 +509,7 @@ describe('suspended requests are limited', () => {
     expect(await client.error('tools/call', retry(first))).toMatchObject({ code: -32602 });
   });
 
-  test('for each principal, and others have their share', async () => {
+  test('for each principal, and others still have room', async () => {
     const client = new ModernClient(waiting, { maxSuspendedPerPrincipal: 1 });
     await client.request('tools/call', CALL, { principal: 'eve' });
     expect(await client.error('tools/call', CALL, { principal: 'eve' })).toMatchObject({ code: -32603 });
@@ -520,7 +517,7 @@ describe('suspended requests are limited', () => {
     expect((await client.request('tools/call', CALL)).response.result).toBeDefined();
   });
 
-  test('by address for callers without a principal: one with many requests leaves room for others, and loses the oldest', async () => {
+  test('by address for callers without a principal: one address leaves room for others, and loses its oldest', async () => {
     const client = new ModernClient(waiting, { maxSuspended: 10 });
     const ask = (address: string) => client.request('tools/call', CALL, { address });
     const first = await ask('192.0.2.1');
@@ -532,13 +529,13 @@ describe('suspended requests are limited', () => {
     expect(await client.error('tools/call', retry(first))).toMatchObject({ code: -32602 });
   });
 
-  test('in size', async () => {
+  test('in bytes', async () => {
     const client = new ModernClient(waiting);
     await client.request('tools/call', CALL, { bytes: 60 * 1024 * 1024 });
     expect(await client.error('tools/call', CALL, { bytes: 5 * 1024 * 1024 })).toMatchObject({ code: -32603 });
   });
 
-  test('in size with the questions', async () => {
+  test('in bytes, including their questions', async () => {
     const message = 'x'.repeat(16 * 1024 * 1024);
     const client = new ModernClient(tool((exchange) => exchange.ask('elicitation/create', form(message))));
     for (let n = 0; n < 3; n += 1) await client.request('tools/call', CALL);
@@ -546,7 +543,7 @@ describe('suspended requests are limited', () => {
     expect(client.inbound.suspended).toBe(3);
   });
 
-  test('in size by the open questions, and not by those of earlier rounds', async () => {
+  test('in bytes of the open questions, without those of earlier rounds', async () => {
     const message = 'x'.repeat(5 * 1024 * 1024);
     const client = new ModernClient(
       tool(async (exchange) => {
@@ -566,7 +563,7 @@ describe('suspended requests are limited', () => {
     expect(answered.response.result).toMatchObject({ done: true });
   });
 
-  test('in size by the received answers, which give back their memory', async () => {
+  test('in bytes of the received answers, which are released afterwards', async () => {
     const client = new ModernClient(twoRounds);
     const first = await client.request('tools/call', CALL, { bytes: 1000 });
     const large = { bytes: 60 * 1024 * 1024 };
@@ -579,7 +576,7 @@ describe('suspended requests are limited', () => {
   });
 });
 
-test('a caller that goes away cancels, also in a later round', async () => {
+test('a caller that disconnects cancels its request, also in a later round', async () => {
   const reasons: unknown[] = [];
   const client = new ModernClient(
     tool(async (exchange) => {
@@ -596,7 +593,7 @@ test('a caller that goes away cancels, also in a later round', async () => {
   expect(client.inbound.suspended).toBe(0);
 });
 
-test('a caller that disconnects while it gets messages from its absence cancels', async () => {
+test('a caller that disconnects while it gets earlier messages cancels its request', async () => {
   const cancelled = deferred();
   const client = new ModernClient(
     tool(async (exchange) => {
@@ -618,7 +615,7 @@ test('a caller that disconnects while it gets messages from its absence cancels'
   await cancelled.promise;
 });
 
-test('each round has its own progress token, and log messages wait for the next', async () => {
+test('each round has its own progress token, and log messages wait for the next round', async () => {
   const client = new ModernClient(
     tool(async (exchange) => {
       await exchange.notify('notifications/progress', { progressToken: 'p1', progress: 1 });

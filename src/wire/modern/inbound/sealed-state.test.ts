@@ -16,7 +16,7 @@ test('a sealed state opens to the original', () => {
   expect(seal.open(seal.seal({ service: 'größe\u0000' }, nobody), nobody)).toMatchObject({ service: 'größe\u0000' });
 });
 
-test('a state is unreadable, and different each time', () => {
+test('a sealed state is unreadable, and different each time', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal({ service: 'the secret of ada' }, BINDING);
   expect(text).toMatch(/^ew1\.[\w-]+$/);

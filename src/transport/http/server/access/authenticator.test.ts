@@ -13,7 +13,7 @@ import { listen } from '../listen.ts';
 
 const DOCUMENT = '/.well-known/thing';
 
-/** Takes `Bearer <name> <scope>...` for who calls and what was granted. */
+/** Accepts `Bearer <name> <scope>...` as the caller's name and scopes. */
 function testAuth(changes: Partial<Authenticator> = {}): Authenticator {
   return {
     authenticate(call) {
@@ -28,7 +28,7 @@ function testAuth(changes: Partial<Authenticator> = {}): Authenticator {
   };
 }
 
-/** `need/a/b` needs the scopes a and b. */
+/** The method `need/a/b` requires the scopes a and b. */
 const scopesFor: HttpHandlerOptions['scopesFor'] = ({ method }) => method.split('/').slice(1);
 
 const { service, seen } = scripted({ 'need/a': () => ({}), 'need/a/b': () => ({}), 'need/c': () => ({}) });
@@ -39,7 +39,7 @@ function gated(auth: Partial<Authenticator> = {}, options: Partial<HttpHandlerOp
   return new TestHttp(service, { auth: testAuth(auth), scopesFor, ...options });
 }
 
-/** A session of one caller, for others to knock at. */
+/** A session of one caller, which other callers try to use. */
 async function sessionOf(http: TestHttp, credential: string, revision = '2025-11-25'): Promise<Record<string, string>> {
   const response = await http.post(initialize(revision), as(credential));
   expect(response.status).toBe(200);
@@ -63,7 +63,7 @@ test.each([
   expect(await body(response)).toEqual({ jsonrpc: '2.0', error: { code: -32000, message: 'Who are you?' } });
 });
 
-test('Host and Origin are checked before a credential is', async () => {
+test('Host and Origin are checked before a credential', async () => {
   const asked: string[] = [];
   const http = gated({
     authenticate: ({ path }) => {
@@ -78,13 +78,13 @@ test('Host and Origin are checked before a credential is', async () => {
   expect(asked).toEqual(['/mcp']);
 });
 
-test('at a path that serves nothing, no credential is required', async () => {
+test('at an unknown path, no credential is required', async () => {
   const response = await gated().send('GET', '/.well-known/oauth-authorization-server');
   expect(response.status).toBe(404);
   expect(response.headers.get('www-authenticate')).toBeNull();
 });
 
-test('if any path is served, each requires a credential', async () => {
+test('if any path is the endpoint, each path requires a credential', async () => {
   const http = gated({}, { path: '*' });
   expect((await http.send('GET', '/any/path')).status).toBe(401);
   expect((await http.send('GET', DOCUMENT)).status).toBe(200);
@@ -105,7 +105,7 @@ test('a web page may send a preflight without a credential, and may use any head
   expect(refused.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
 });
 
-test('anyone may read a document, from any page', async () => {
+test('anyone may read the metadata document, from any page', async () => {
   const http = gated();
   const response = await http.send('GET', DOCUMENT, { origin: 'https://anyone.example' });
   expect(response.status).toBe(200);
@@ -125,7 +125,7 @@ test('anyone may read a document, from any page', async () => {
   expect((await http.send('GET', DOCUMENT, { host: 'evil.example' })).status).toBe(403);
 });
 
-test('the service gets the caller, and never the credential', async () => {
+test('the service gets the caller, but never the credential', async () => {
   const http = gated({ credentialHeaders: new Set(['x-key']) });
   const session = await sessionOf(http, 'ada read');
   await http.post(request(1, 'echo'), { ...session, ...as('ada read'), 'x-key': 'secret', 'x-other': 'seen' });
@@ -144,7 +144,7 @@ test('the authenticator overrides an earlier caller', async () => {
   expect(seen.at(-1)?.caller.principal).toBe('ada');
 });
 
-test('the body is read after authentication', async () => {
+test('the body is read only after authentication', async () => {
   const known = deferred<AuthInfo>();
   const http = gated({ authenticate: () => known.promise });
   let read = false;
@@ -175,7 +175,7 @@ test.each([
     },
   ],
   ['rejects', () => Promise.reject(new Error('no database'))],
-])('if the authenticator %s, the call may be repeated and the error is reported', async (_how, authenticate) => {
+])('if the authenticator %s, the call can be repeated and the error is reported', async (_how, authenticate) => {
   const http = gated({ authenticate });
   const response = await http.post(initialize());
   expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
@@ -183,7 +183,7 @@ test.each([
   expect(http.errors.map(({ message }) => message)).toEqual(['no database']);
 });
 
-test('a refusal by a route is the same after a slow authenticator', async () => {
+test('a path gives the same refusal after a slow authenticator', async () => {
   const http = gated({ authenticate: () => Promise.resolve({ principal: 'a', scopes: [] }) });
   const response = await http.send('GET', '/mcp', { accept: 'text/event-stream' });
   expect(response.status).toBe(400);
@@ -191,7 +191,7 @@ test('a refusal by a route is the same after a slow authenticator', async () => 
 });
 
 test.each(['POST', 'GET'])(
-  'a caller who is authenticated after the handler was closed is refused: %s',
+  'a caller is refused if the handler was closed during authentication: %s',
   async (method) => {
     const known = deferred<AuthInfo>();
     const http = gated({ authenticate: () => known.promise });
@@ -202,50 +202,56 @@ test.each(['POST', 'GET'])(
   },
 );
 
-test.each(['GET /sse', 'POST /mcp'])('a client that disconnects meanwhile opens no session: %s', async (target) => {
-  const asked = deferred<HttpCall>();
-  const known = deferred<AuthInfo>();
-  const auth = testAuth({
-    authenticate: (call) => {
-      asked.resolve(call);
-      return known.promise;
-    },
-  });
-  let sessions = 0;
-  const listener = await listen({ port: 0, auth, onsession: () => void (sessions += 1) });
-  onTestFinished(() => listener.close(0));
-  const json = JSON.stringify(initialize());
-  const socket = connectSocket(listener.port, '127.0.0.1');
-  const head = [`${target} HTTP/1.1`, 'Host: localhost', 'Content-Type: application/json'];
-  socket.write(`${[...head, `Content-Length: ${json.length}`].join('\r\n')}\r\n\r\n${json}`);
-  const call = await asked.promise;
-  expect(call.gone).toBe(false);
-  socket.destroy();
-  await vi.waitFor(() => expect(call.gone).toBe(true));
-  known.resolve({ principal: 'a', scopes: [] });
-  await new Promise((resolve) => void setImmediate(resolve));
-  expect([sessions, listener.handler.sessions]).toEqual([0, 0]);
-});
+test.each(['GET /sse', 'POST /mcp'])(
+  'a client that disconnects during authentication opens no session: %s',
+  async (target) => {
+    const asked = deferred<HttpCall>();
+    const known = deferred<AuthInfo>();
+    const auth = testAuth({
+      authenticate: (call) => {
+        asked.resolve(call);
+        return known.promise;
+      },
+    });
+    let sessions = 0;
+    const listener = await listen({ port: 0, auth, onsession: () => void (sessions += 1) });
+    onTestFinished(() => listener.close(0));
+    const json = JSON.stringify(initialize());
+    const socket = connectSocket(listener.port, '127.0.0.1');
+    const head = [`${target} HTTP/1.1`, 'Host: localhost', 'Content-Type: application/json'];
+    socket.write(`${[...head, `Content-Length: ${json.length}`].join('\r\n')}\r\n\r\n${json}`);
+    const call = await asked.promise;
+    expect(call.gone).toBe(false);
+    socket.destroy();
+    await vi.waitFor(() => expect(call.gone).toBe(true));
+    known.resolve({ principal: 'a', scopes: [] });
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect([sessions, listener.handler.sessions]).toEqual([0, 0]);
+  },
+);
 
-test.each(['2025-06-18', '2025-11-25'])('a request without a scope is refused under its id in %s', async (revision) => {
-  const http = gated();
-  const session = await sessionOf(http, 'ada a', revision);
-  const count = seen.length;
-  const response = await http.post(request(7, 'need/a/b'), { ...session, ...as('ada a') });
-  expect(response.status).toBe(403);
-  expect(response.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="a b"');
-  expect(await body(response)).toEqual({
-    jsonrpc: '2.0',
-    id: 7,
-    error: { code: -32000, message: 'This needs more than the credential allows: a b' },
-  });
-  expect(seen.length).toBe(count);
-  // The id is free, and what was granted meanwhile counts at once.
-  const again = await http.post(request(7, 'need/a/b'), { ...session, ...as('ada a b') });
-  expect([again.status, await body(again)]).toEqual([200, { jsonrpc: '2.0', id: 7, result: {} }]);
-});
+test.each(['2025-06-18', '2025-11-25'])(
+  'a request without a required scope is refused with its id in %s',
+  async (revision) => {
+    const http = gated();
+    const session = await sessionOf(http, 'ada a', revision);
+    const count = seen.length;
+    const response = await http.post(request(7, 'need/a/b'), { ...session, ...as('ada a') });
+    expect(response.status).toBe(403);
+    expect(response.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="a b"');
+    expect(await body(response)).toEqual({
+      jsonrpc: '2.0',
+      id: 7,
+      error: { code: -32000, message: 'This needs more than the credential allows: a b' },
+    });
+    expect(seen.length).toBe(count);
+    // The id can be used again, and new scopes count at once.
+    const again = await http.post(request(7, 'need/a/b'), { ...session, ...as('ada a b') });
+    expect([again.status, await body(again)]).toEqual([200, { jsonrpc: '2.0', id: 7, result: {} }]);
+  },
+);
 
-test('a request without a scope is refused in 2026-07-28', async () => {
+test('a request without a required scope is refused in 2026-07-28', async () => {
   const { onrequest } = createInbound(service);
   const http = gated({}, { onrequest });
   const meta = {
@@ -266,7 +272,7 @@ test('a request without a scope is refused in 2026-07-28', async () => {
   expect((await call('ada a')).status).toBe(200);
 });
 
-test('a batch with a request without a scope is refused completely, with all required scopes', async () => {
+test('a batch with a request without a required scope is refused completely, with all required scopes', async () => {
   const http = gated();
   const session = await sessionOf(http, 'ada c', '2025-03-26');
   const count = seen.length;
@@ -284,7 +290,7 @@ test('a batch with a request without a scope is refused completely, with all req
   expect(await body(good)).toHaveLength(2);
 });
 
-test('a message of the HTTP+SSE pair is refused with a status too', async () => {
+test('a message over HTTP+SSE is refused with the same status', async () => {
   const http = gated();
   const events = new Events(await http.send('GET', '/sse', as('ada')));
   const address = (await events.next())!.data!;
@@ -300,7 +306,7 @@ test('a message of the HTTP+SSE pair is refused with a status too', async () => 
   await events.cancel();
 });
 
-test('an invalid message is refused as invalid for any caller', async () => {
+test('an invalid message is refused as invalid, whoever the caller is', async () => {
   const http = gated();
   const session = await sessionOf(http, 'ada');
   for (const malformed of [{ id: 1, method: 'need/a' }, { jsonrpc: '2.0', id: {}, method: 'need/a' }, 7, null]) {
@@ -308,7 +314,7 @@ test('an invalid message is refused as invalid for any caller', async () => {
   }
 });
 
-test('if the scopes of a request cannot be determined, it does not run', async () => {
+test('a request does not run if its required scopes cannot be determined', async () => {
   const scopes = (): never => {
     throw new Error('lost the list');
   };
@@ -318,7 +324,7 @@ test('if the scopes of a request cannot be determined, it does not run', async (
   expect(http.errors.map(({ message }) => message)).toEqual(['lost the list']);
 });
 
-test('without an authenticator, scopes are compared with those of a framework, if any', async () => {
+test('without an authenticator, scopes are compared with those from the framework, if any', async () => {
   const http = new TestHttp(service, { scopesFor });
   const call = (authInfo?: AuthInfo): Promise<Response> => {
     const text = JSON.stringify(request(1, 'need/a'));
@@ -328,12 +334,12 @@ test('without an authenticator, scopes are compared with those of a framework, i
   const refused = await call({ principal: 'ada', scopes: [] });
   expect(refused.status).toBe(403);
   expect(refused.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="a"');
-  // Let through, to where the session is missed.
+  // Accepted here, and refused later because it has no session.
   expect((await call({ principal: 'ada', scopes: ['a'] })).status).toBe(400);
   expect((await call()).status).toBe(400);
 });
 
-test('the session of one caller does not exist for another, for any method', async () => {
+test('the session of one caller does not exist for another, with any HTTP method', async () => {
   const http = gated();
   const session = await sessionOf(http, 'ada');
   const stream = await http.send('GET', '/mcp', { ...session, ...as('ada'), accept: 'text/event-stream' });

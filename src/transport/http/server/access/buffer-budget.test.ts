@@ -12,7 +12,7 @@ import type { HttpHandler, HttpHandlerOptions } from '../handler.ts';
 import { listen } from '../listen.ts';
 
 const MB = 1024 * 1024;
-/** Three quarters of it are for what is not in the event log. */
+/** Three quarters of the limit are for what is not in the event log. */
 const BOUND = 8 * MB;
 
 interface Attacked {
@@ -21,12 +21,12 @@ interface Attacked {
   /** A connection that reads nothing. */
   open(): Promise<Socket>;
   post(socket: Socket, body: string, headers?: Record<string, string>): void;
-  /** The status of a call by somebody else, who reads the answer. */
+  /** The status of a call by another client, which reads the response. */
   call(): Promise<number>;
   session(): Promise<string>;
 }
 
-/** A server with a small bound, whose method `big` answers with four megabytes. */
+/** A server with a small limit, whose method `big` returns four megabytes. */
 async function attacked(options: Partial<HttpHandlerOptions> = {}): Promise<Attacked> {
   const filler = 'x'.repeat(4 * MB);
   const { service, seen } = scripted({
@@ -81,7 +81,7 @@ function get(path: string, headers: Record<string, string> = {}): string {
   return `GET ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
 }
 
-/** Resolves when so many of these have been closed by the other side. */
+/** Resolves when the other side has closed the given number of sockets. */
 async function closed(sockets: readonly Socket[], count: number): Promise<void> {
   await vi.waitFor(() => expect(sockets.filter(({ destroyed }) => destroyed).length).toBeGreaterThanOrEqual(count), {
     timeout: 20_000,
@@ -91,7 +91,7 @@ async function closed(sockets: readonly Socket[], count: number): Promise<void> 
 const big = JSON.stringify(modernRequest(1, 'big'));
 const headers = modernHeaders(modernRequest(1, 'big'));
 
-test('of connections that never read, each runs only as many pipelined calls as the system takes, and the first are cut off', async () => {
+test('connections that never read run only as many pipelined calls as the system buffers, and the first ones are closed', async () => {
   const { handler, seen, open, post, call } = await attacked();
   const sockets: Socket[] = [];
   for (let n = 0; n < 12; n += 1) {
@@ -103,7 +103,7 @@ test('of connections that never read, each runs only as many pipelined calls as 
   expect(await call()).toBe(200);
   expect(handler.bufferedBytes).toBeLessThanOrEqual(BOUND);
   expect(seen.length).toBeLessThan(12 * 10);
-  // A connection that was closed shows it only to those who read.
+  // Only a reader notices that its connection was closed.
   for (const socket of sockets) socket.resume();
   await closed(sockets, 8);
   expect(await call()).toBe(200);
@@ -155,7 +155,7 @@ test('unread streams of sessions share one limit with the stored events', async 
   expect(await call()).toBe(200);
 });
 
-test('unfinished bodies share one limit: the first are refused, and other clients are served', async () => {
+test('unfinished bodies share one limit: the first ones are refused, and other clients are served', async () => {
   const { handler, open, call } = await attacked();
   const sockets: Socket[] = [];
   let refusals = '';
@@ -181,7 +181,7 @@ test('a body in pieces of one byte takes no more memory than one in a single pie
   expect(handler.bufferedBytes).toBeLessThan(300_000);
 });
 
-test('an answer larger than the bound reaches a client that reads it', async () => {
+test('a response larger than the limit reaches a client that reads it', async () => {
   const { call, handler } = await attacked({ maxBufferedBytes: MB });
   expect(await call()).toBe(200);
   await vi.waitFor(() => expect(handler.bufferedBytes).toBe(0));
@@ -233,13 +233,13 @@ test('a request counts until it is answered, and not after', async () => {
   expect(http.handler.bufferedBytes).toBe(0);
 });
 
-/** Somebody who sends requests that are answered at the end of the test. */
+/** A client that sends requests, which are answered at the end of the test. */
 interface Sender {
   readonly from: string;
   readonly key?: string;
 }
 
-/** The first sends requests until the server takes no more, even small ones. Then the second sends a large one. */
+/** The first sends requests until the server refuses even small ones. Then the second sends a large one. */
 async function crowded(first: Sender, second: Sender, auth?: Authenticator): Promise<void> {
   const done = deferred();
   const { service, seen } = scripted({ work: () => done.promise.then(() => ({})) });
@@ -270,15 +270,15 @@ async function crowded(first: Sender, second: Sender, auth?: Authenticator): Pro
   await vi.waitFor(() => expect(listener.handler.bufferedBytes).toBe(0));
 }
 
-test('one address leaves room for the requests of others, however many it sends', () =>
+test('one address cannot use all the room for requests, however many it sends', () =>
   crowded({ from: '127.0.0.1' }, { from: '127.0.0.2' }));
 
-test('one principal leaves room for others at the same address, however many requests it sends', () => {
+test('one principal cannot use all the room for requests at the same address, however many it sends', () => {
   const auth = apiKeyAuth({ keys: { 'the-key-of-ada': 'ada', 'the-key-of-bob': 'bob' } });
   return crowded({ from: '127.0.0.1', key: 'the-key-of-ada' }, { from: '127.0.0.1', key: 'the-key-of-bob' }, auth);
 });
 
-test('one principal has one share at all its addresses', async () => {
+test('one principal has one limit for all its addresses', async () => {
   const auth = apiKeyAuth({ keys: { 'the-key-of-ada': 'ada' } });
   const key = 'the-key-of-ada';
   await expect(crowded({ from: '127.0.0.1', key }, { from: '127.0.0.2', key }, auth)).rejects.toThrow('expected');

@@ -7,13 +7,13 @@ test('a challenge has its parameters in the given order, without empty ones', ()
   });
 });
 
-test('nothing breaks out of a parameter', () => {
+test('a value cannot end its parameter', () => {
   expect(bearerChallenge({ a: 'x", b="y\\\r\nSet-Cookie: ä' })['www-authenticate']).toBe(
     `Bearer a="x', b='y'??Set-Cookie: ?"`,
   );
 });
 
-test('a caller without a scope gets all required scopes', () => {
+test('a caller without a required scope gets the list of all required scopes', () => {
   expect(insufficientScope(['a', 'b'], 'https://x.example/meta')).toEqual({
     status: 403,
     message: 'This needs more than the credential allows: a b',

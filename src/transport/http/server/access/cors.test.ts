@@ -12,7 +12,7 @@ const cors = (response: Response): unknown[] =>
 const readable = [origin, 'Mcp-Session-Id, WWW-Authenticate', 'Origin'];
 const unreadable = [null, null, null];
 
-test.each(['/mcp', '/sse', '/messages'])('a browser learns what a page may send to %s', async (path) => {
+test.each(['/mcp', '/sse', '/messages'])('a preflight tells a browser what a page may send to %s', async (path) => {
   const response = await new TestHttp(service, options).send('OPTIONS', path, asked);
   expect(response.status).toBe(204);
   expect(cors(response)).toEqual(readable);
@@ -29,7 +29,7 @@ test.each(['/mcp', '/sse', '/messages'])('a browser learns what a page may send 
   ]);
 });
 
-test('a page may send parameter headers that it asks for', async () => {
+test('a page may send the Mcp-Param headers that its preflight requests', async () => {
   const headers = {
     ...asked,
     'access-control-request-headers': 'Mcp-Param-Region, mcp-param-x y, x-other,mcp-param-db',
@@ -39,7 +39,7 @@ test('a page may send parameter headers that it asks for', async () => {
   expect(allowed?.slice(-3)).toEqual(['mcp-name', 'mcp-param-region', 'mcp-param-db']);
 });
 
-test('a page may read answers, streams and errors', async () => {
+test('a page may read responses, streams and errors', async () => {
   const http = new TestHttp(service, options);
   const opened = await http.post(initialize(), { origin });
   expect([opened.status, ...cors(opened)]).toEqual([200, ...readable]);
@@ -72,7 +72,7 @@ test.each(['http://localhost:5173', 'https://evil.example'])('a page of %s is re
   }
 });
 
-test('if any origin is allowed, the response names each', async () => {
+test('if any origin is allowed, the response names the origin of the request', async () => {
   const response = await new TestHttp(service, { allowedOrigins: ['*'] }).post(initialize(), { origin });
   expect(cors(response)).toEqual(readable);
 });

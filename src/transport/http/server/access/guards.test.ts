@@ -35,7 +35,7 @@ describe('a Host', () => {
     ['10.10.10.255:8080', { allowIpHosts: true }],
     ['[2001:db8::1]', { allowIpHosts: true }],
     ['[2001:db8::1]:8080', { allowIpHosts: true }],
-  ])('%s is answered by the rules %j', async (host, rules) => {
+  ])('%s is accepted by the rules %j', async (host, rules) => {
     expect(await refusal(rules, { host })).toBeUndefined();
   });
 
@@ -69,7 +69,7 @@ describe('a Host', () => {
     expect(await refusal(rules, { host })).toBe(`Host not allowed: ${host}`);
   });
 
-  test('has the same answer each time', () => {
+  test('is judged the same each time', () => {
     const allowed = hostGuard({});
     expect(['localhost', 'evil.example', 'localhost', 'evil.example'].map(allowed)).toEqual([true, false, true, false]);
   });
@@ -86,7 +86,7 @@ describe('an Origin', () => {
     ['http://localhost', { allowedOrigins: ['https://app.example'] }],
     ['https://anyone.example', { allowedOrigins: ['*'] }],
     ['null', { allowedOrigins: ['*'] }],
-  ])('%s is answered by the rules %j', async (origin, rules) => {
+  ])('%s is accepted by the rules %j', async (origin, rules) => {
     expect(await refusal(rules, { origin })).toBeUndefined();
   });
 
@@ -122,11 +122,11 @@ test.each([
   ['Application/JSON; charset=utf-8', 'application/json'],
   [' text/plain ;x', 'text/plain'],
   [';', ''],
-])('the media type of %j is %j', (contentType, expected) => {
+])('the media type in %j is %j', (contentType, expected) => {
   expect(mediaType(contentType)).toBe(expected);
 });
 
-describe('an Accept', () => {
+describe('an Accept header', () => {
   const both = 'application/json, text/event-stream';
 
   test.each([
@@ -144,7 +144,7 @@ describe('an Accept', () => {
     'application/json;v=1;q=1, text/event-stream; v=1 ; q=0.5',
     `text/html;q=0, ${both}`,
     `${both}, text/html;q=0`,
-  ])('%s takes both kinds of answers', async (accept) => {
+  ])('%s accepts both JSON and event streams', async (accept) => {
     expect((await new TestHttp(service).post(initialize(), { accept })).status).toBe(200);
   });
 
@@ -161,7 +161,7 @@ describe('an Accept', () => {
     'application/*;q=0, text/*, */*',
     '*/*;q=0',
     'x/application/json, text/event-stream',
-  ])('%j cannot be combined', async (accept) => {
+  ])('the options %j cannot be combined', async (accept) => {
     expect((await new TestHttp(service).post(initialize(), { accept })).status).toBe(406);
   });
 });

@@ -6,14 +6,14 @@ import { apiKeyAuth } from '../../../../auth/api-key.ts';
 import type { HttpRefusal } from '../call.ts';
 import type { HttpHandlerOptions } from '../handler.ts';
 
-/** A handler, and what it reports as refused. */
+/** A handler, and the refusals that it reports. */
 function reporting(options: Partial<HttpHandlerOptions> = {}): { http: TestHttp; refusals: HttpRefusal[] } {
   const refusals: HttpRefusal[] = [];
   const onrefusal = (refusal: HttpRefusal): void => void refusals.push(refusal);
   return { http: new TestHttp(scripted().service, { ...options, onrefusal }), refusals };
 }
 
-test('a session too many is reported', async () => {
+test('a session above the limit is reported', async () => {
   const { http, refusals } = reporting({ maxSessions: 1 });
   await http.open();
   expect(refusals).toEqual([]);
@@ -23,7 +23,7 @@ test('a session too many is reported', async () => {
   expect(refusals).toEqual([tooMany, tooMany]);
 });
 
-test('a caller without a credential, and one without a scope, are reported', async () => {
+test('a caller without a credential and a caller without a required scope are reported', async () => {
   const auth = apiKeyAuth({ keys: { 'a-key-of-some-length': 'ada' } });
   const { http, refusals } = reporting({ auth, scopesFor: () => ['admin'] });
   expect((await http.post(initialize())).status).toBe(401);
@@ -42,7 +42,7 @@ test('a credential that cannot be checked is reported', async () => {
   expect(refusals).toEqual([{ reason: 'credential_unchecked', status: 503 }]);
 });
 
-test('a Host and an Origin that are not allowed are reported', async () => {
+test('a forbidden Host and a forbidden Origin are reported', async () => {
   const { http, refusals } = reporting();
   await http.post(initialize(), { host: 'elsewhere.example' });
   await http.post(initialize(), { origin: 'https://elsewhere.example' });
@@ -69,7 +69,7 @@ test('a body that is too large, a shutdown and a malformed request are reported'
   ]);
 });
 
-test('a request refused for lack of memory, and a response cut off, are reported', async () => {
+test('a request refused for lack of memory and a response that is broken off are reported', async () => {
   const refusals: HttpRefusal[] = [];
   const onrefusal = (refusal: HttpRefusal): void => void refusals.push(refusal);
   const big = () => ({ filler: 'x'.repeat(200_000) });
@@ -81,7 +81,7 @@ test('a request refused for lack of memory, and a response cut off, are reported
   expect(refusals.slice(1)).toEqual([{ reason: 'unread', status: undefined }]);
 });
 
-test('a request too many is reported', async () => {
+test('a request above the limit is reported', async () => {
   const refusals: HttpRefusal[] = [];
   const onrefusal = (refusal: HttpRefusal): void => void refusals.push(refusal);
   const done = deferred();
@@ -94,7 +94,7 @@ test('a request too many is reported', async () => {
   await first;
 });
 
-test('an onrefusal that throws is reported, and the client gets its answer', async () => {
+test('an onrefusal callback that throws is reported, and the client still gets its response', async () => {
   const thrown = new Error('the log is full');
   const errors: Error[] = [];
   const onrefusal = (): void => {

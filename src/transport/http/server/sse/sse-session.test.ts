@@ -51,11 +51,11 @@ test('the first event names a separate URL for each session', async () => {
   expect(addresses.size).toBe(3);
 });
 
-test('below a prefix the address is the one that clients use', async () => {
+test('below a path prefix, that URL has the prefix', async () => {
   const http = new TestHttp(scripted().service, { publicPrefix: '/api' });
   const event = await new Events(await http.send('GET', '/sse')).next();
   expect(event?.data).toMatch(/^\/api\/messages\?sessionId=/);
-  // Something in front takes it off again.
+  // A proxy in front removes the prefix.
   const response = await http.send('POST', event!.data!.slice('/api'.length), JSON_TYPE, JSON.stringify(initialize()));
   expect(response.status).toBe(202);
 });
@@ -72,7 +72,7 @@ test('the endpoint event comes before all messages of the server', async () => {
   expect(await events.message()).toMatchObject({ method: 'notifications/hasty' });
 });
 
-test('a message is 202, and its answer is a message event', async () => {
+test('a message gets 202, and its response is a message event', async () => {
   const { events, post } = await connect(scripted().service);
   const response = await post(initialize('2024-11-05'));
   expect(response.status).toBe(202);
@@ -85,7 +85,7 @@ test('a message is 202, and its answer is a message event', async () => {
   expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
 });
 
-test('an unknown session is 404, none at all is 400', async () => {
+test('an unknown session gets 404, and a missing session id gets 400', async () => {
   const { http } = await connect(scripted().service);
   const post = (path: string): Promise<Response> =>
     http.send('POST', path, JSON_TYPE, JSON.stringify(request(1, 'ping')));
@@ -94,8 +94,8 @@ test('an unknown session is 404, none at all is 400', async () => {
 });
 
 test.each([
-  ['no JSON', '{', 400],
-  ['no message', '{}', 400],
+  ['not JSON', '{', 400],
+  ['not a message', '{}', 400],
   ['too large', JSON.stringify({ filler: 'x'.repeat(2000) }), 413],
 ])('a body that is %s is refused, and the session continues', async (_, body, status) => {
   const { events, post } = await open(scripted().service, '2024-11-05', { maxBodyBytes: 1000 });
@@ -104,7 +104,7 @@ test.each([
   expect(await events.message()).toMatchObject({ id: 1 });
 });
 
-test('the wrong content type is 415', async () => {
+test('a wrong content type gets 415', async () => {
   const { http, address } = await connect(scripted().service);
   expect((await http.send('POST', address, { 'content-type': 'text/plain' }, '{}')).status).toBe(415);
 });
@@ -121,7 +121,7 @@ test('the session ends with its stream', async () => {
   expect((await post(request(2, 'ping'))).status).toBe(404);
 });
 
-test('an id in flight is refused, and the first request is answered', async () => {
+test('a request with an id in flight is refused, and the first request is answered', async () => {
   const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const { events, post } = await open(service);
   await post(request(1, 'work'));
@@ -140,7 +140,7 @@ test('a batch is answered by a batch on the stream in 2025-03-26', async () => {
     { jsonrpc: '2.0', id: 1, result: {} },
     { jsonrpc: '2.0', id: 2, result: { params: {} } },
   ]);
-  // What is cancelled does not keep the others waiting.
+  // A cancelled request does not delay the others.
   await post([request(3, 'ping'), request(4, 'work')]);
   await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 4 } });
   expect(await events.message()).toEqual([{ jsonrpc: '2.0', id: 3, result: {} }]);
@@ -148,7 +148,7 @@ test('a batch is answered by a batch on the stream in 2025-03-26', async () => {
   expect(await events.message()).toEqual([{ jsonrpc: '2.0', error: { code: -32600, message: expect.any(String) } }]);
 });
 
-test('in a batch, initialize and an id in flight are refused, and the rest is answered', async () => {
+test('in a batch, initialize and a request with an id in flight are refused, and the rest is answered', async () => {
   const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const { events, post } = await open(service, '2025-03-26');
   await post(request(1, 'work'));
@@ -167,13 +167,13 @@ test.each(['2024-11-05', '2025-06-18', '2025-11-25'])('a batch is refused in %s'
   expect(await response.json()).toMatchObject({ error: { code: -32600, message: expect.stringContaining(revision) } });
 });
 
-test('a result that cannot be written becomes an error', async () => {
+test('a result that JSON cannot represent becomes an error', async () => {
   const { events, post } = await open(scripted({ work: () => ({ n: 1n }) }).service);
   await post(request(1, 'work'));
   expect(await events.message()).toMatchObject({ id: 1, error: { code: -32603 } });
 });
 
-test('a reader that takes nothing is cut off, and with it the session', async () => {
+test('a client that does not read is disconnected, which ends the session', async () => {
   const { service } = scripted({ big: () => ({ filler: 'x'.repeat(200_000) }) });
   const { http, post } = await open(service, '2024-11-05', { stallTimeout: 5000, keepAlive: 0 });
   await post(request(1, 'big'));
@@ -183,18 +183,18 @@ test('a reader that takes nothing is cut off, and with it the session', async ()
   expect(http.handler.sessions).toBe(0);
 });
 
-test('beyond the cap a stream is 503', async () => {
+test('above the limit of sessions, a stream gets 503', async () => {
   const { http } = await connect(scripted().service, { maxSessions: 1 });
   expect((await http.send('GET', '/sse')).status).toBe(503);
 });
 
-test('a session that the application refuses is ended', async () => {
+test('a session that the application refuses is closed', async () => {
   const http = new TestHttp(scripted().service, { onsession: () => Promise.reject(new Error('no')) });
   expect(await new Events(await http.send('GET', '/sse')).next()).toBeUndefined();
   expect(http.handler.sessions).toBe(0);
 });
 
-test('a malformed answer is refused, and fails its question', async () => {
+test('a malformed response is refused, and fails its question', async () => {
   const { service } = scripted({
     ask: (exchange) => exchange.ask('roots/list', {}).catch(({ message }: Error) => ({ message })),
   });

@@ -11,7 +11,7 @@ async function refusal(response: Response): Promise<[status: number, body: any]>
 }
 
 describe('a POST without a session', () => {
-  test('is answered with plain JSON, and is sent no session', async () => {
+  test('is answered with plain JSON, and without a session id', async () => {
     const http = new ModernHttp(scripted().service);
     const response = await http.post(ECHO, { ...HEADERS, 'mcp-session-id': 'made-up', 'last-event-id': '1_1' });
     expect(response.status).toBe(200);
@@ -20,7 +20,7 @@ describe('a POST without a session', () => {
     expect(await response.json()).toMatchObject({ jsonrpc: '2.0', id: 1, result: { params: { n: 1 } } });
   });
 
-  test('of a request without a header is recognised by its body, and the error names what is missing', async () => {
+  test('of a request without a header is recognised by its body, and the error names the missing header', async () => {
     const http = new ModernHttp(scripted().service);
     const [status, body] = await refusal(await http.post(ECHO, { ...HEADERS, 'mcp-protocol-version': undefined }));
     expect([status, body.id, body.error.code]).toEqual([400, 1, -32020]);
@@ -31,7 +31,7 @@ describe('a POST without a session', () => {
     ['application/jsonx', 415],
     [undefined, 415],
     ['Application/JSON; charset=utf-8', 200],
-  ])('of type %s is %i', async (type, status) => {
+  ])('with the content type %s gets %i', async (type, status) => {
     const http = new ModernHttp(scripted().service);
     expect((await http.post(ECHO, { ...HEADERS, 'content-type': type })).status).toBe(status);
   });
@@ -44,14 +44,14 @@ describe('a POST without a session', () => {
     ['*/*', 200],
     ['application/*, text/*', 200],
     [undefined, 200],
-  ])('that accepts %s is %i', async (accept, status) => {
+  ])('with Accept %s gets %i', async (accept, status) => {
     const { service, seen } = scripted();
     const http = new ModernHttp(service);
     expect((await http.post(ECHO, { ...HEADERS, accept })).status).toBe(status);
     expect(seen).toHaveLength(status === 200 ? 1 : 0);
   });
 
-  test('larger than the bound is 413', async () => {
+  test('above the size limit gets 413', async () => {
     const { service, seen } = scripted();
     const http = new ModernHttp(service, {}, { maxBodyBytes: 1000 });
     const response = await http.post(modernRequest(1, 'echo', { filler: 'x'.repeat(1000) }), HEADERS);
@@ -60,23 +60,23 @@ describe('a POST without a session', () => {
   });
 
   test.each([
-    ['no JSON', '{', -32700],
-    ['no UTF-8', '"\ud800"', -32600],
+    ['not JSON', '{', -32700],
+    ['not UTF-8', '"\ud800"', -32600],
     ['a batch', [ECHO], -32600],
     ['an empty batch', [], -32600],
-    ['a response', { jsonrpc: '2.0', id: 1, result: {} }, -32000],
-    ['an error', { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'x' } }, -32000],
+    ['a response with a result', { jsonrpc: '2.0', id: 1, result: {} }, -32000],
+    ['a response with an error', { jsonrpc: '2.0', id: 1, error: { code: 1, message: 'x' } }, -32000],
     ['another version of JSON-RPC', { ...ECHO, jsonrpc: '1.0' }, -32600],
     ['a null id', { ...ECHO, id: null }, -32600],
-    ['no object', 'null', -32600],
-  ])('whose body is %s is 400', async (_, body, code) => {
+    ['not an object', 'null', -32600],
+  ])('whose body is %s gets 400', async (_, body, code) => {
     const { service, seen } = scripted();
     const [status, { error }] = await refusal(await new ModernHttp(service).post(body, HEADERS));
     expect([status, error.code]).toEqual([400, code]);
     expect(seen).toEqual([]);
   });
 
-  test('of an unknown revision is −32022, whatever eras are served', async () => {
+  test('of an unknown revision gets −32022, whatever eras are served', async () => {
     for (const eras of ['both', 'modern'] as const) {
       const http = new ModernHttp(scripted().service, { eras });
       const body = modernRequest(1, 'echo', { _meta: { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } });
@@ -88,7 +88,7 @@ describe('a POST without a session', () => {
     }
   });
 
-  test('is refused with the supported revisions, if only handshake revisions are served', async () => {
+  test('gets an error with the supported revisions if only handshake revisions are served', async () => {
     const { service, seen } = scripted();
     const http = new ModernHttp(service, { eras: 'legacy' });
     const response = await http.post(ECHO, HEADERS);
@@ -100,7 +100,7 @@ describe('a POST without a session', () => {
 describe('a notification', () => {
   const note = { jsonrpc: '2.0', method: 'notifications/odd', params: { _meta: meta() } } as const;
 
-  test('that is accepted is 202 without a body', async () => {
+  test('that is accepted gets 202 without a body', async () => {
     const { service, seen } = scripted({ 'notifications/odd': () => ({}) });
     const response = await new ModernHttp(service).post(note, modernHeaders(note));
     expect([response.status, await response.text()]).toEqual([202, '']);
@@ -108,34 +108,34 @@ describe('a notification', () => {
   });
 
   test.each([
-    ['that says nothing of its sender', undefined],
+    ['without information about its sender', undefined],
     [
       'of a revision that is not served',
       { _meta: meta({}, { 'io.modelcontextprotocol/protocolVersion': '2099-01-01' }) },
     ],
     ['without capabilities', { _meta: { 'io.modelcontextprotocol/protocolVersion': MODERN } }],
-  ])('%s is 400 and reaches no service', async (_, params) => {
+  ])('%s gets 400 and does not reach the service', async (_, params) => {
     const { service, seen } = scripted();
     const [status, body] = await refusal(await new ModernHttp(service).post({ ...note, params }, modernHeaders(note)));
     expect([status, 'id' in body, body.error.code]).toEqual([400, false, -32000]);
     expect(seen).toEqual([]);
   });
 
-  test('that is named like a request is 400', async () => {
+  test('with the name of a request gets 400', async () => {
     const { service, seen } = scripted();
     const call = { ...note, method: 'tools/call' };
     expect((await new ModernHttp(service).post(call, modernHeaders(call))).status).toBe(400);
     expect(seen).toEqual([]);
   });
 
-  test('whose handling fails is still 202, and the failure is reported', async () => {
+  test('that fails in the service still gets 202, and the error is reported', async () => {
     const { service } = scripted({ 'notifications/odd': () => Promise.reject(new Error('as it should')) });
     const http = new ModernHttp(service);
     expect((await http.post(note, modernHeaders(note))).status).toBe(202);
     await expect.poll(() => http.errors.map(({ message }) => message)).toEqual(['as it should']);
   });
 
-  test('to cancel has no effect: closing the stream cancels', async () => {
+  test('of a cancellation has no effect: closing the stream cancels', async () => {
     const done = deferred();
     const { service, seen } = scripted({ work: () => done.promise.then(() => ({ done: true })) });
     const http = new ModernHttp(service);
@@ -154,7 +154,7 @@ describe('a notification', () => {
 
 describe('any other method', () => {
   test.each(['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS', 'HEAD'])(
-    '%s is 405 if there are no sessions',
+    '%s gets 405 if there are no sessions',
     async (method) => {
       const http = new ModernHttp(scripted().service, { eras: 'modern' });
       const headers = { accept: 'text/event-stream', 'mcp-session-id': 'x', 'mcp-protocol-version': MODERN };
@@ -165,8 +165,8 @@ describe('any other method', () => {
   );
 });
 
-describe('the requests in flight are bounded', () => {
-  test('in number, subscriptions among them: more are 503 under their id, until one is over', async () => {
+describe('the requests in flight are limited', () => {
+  test('in number, with subscriptions: further ones get 503 with their id, until one ends', async () => {
     const { service } = scripted({
       'subscriptions/listen': async (exchange) => {
         await exchange.notify('notifications/subscriptions/acknowledged', { notifications: {} });
@@ -188,7 +188,7 @@ describe('the requests in flight are bounded', () => {
     await expect.poll(async () => (await http.call('echo')).status).toBe(200);
   });
 
-  test('in number for one principal, who leaves room for others', async () => {
+  test('in number for one principal, and others still have room', async () => {
     const done = deferred();
     const { service } = scripted({ work: () => done.promise.then(() => ({})) });
     const http = new ModernHttp(service, {}, { maxRequests: 16 });
@@ -202,10 +202,10 @@ describe('the requests in flight are bounded', () => {
     expect((await http.call('echo', {}, mallory)).status).toBe(200);
   });
 
-  test('are limited in size: further ones get 503, until one has ended', async () => {
+  test('in size: further ones get 503, until one ends', async () => {
     const done = deferred();
     const { service } = scripted({ work: () => done.promise.then(() => ({})) });
-    // Requests may take three eighths of it.
+    // Requests may use three eighths of the limit.
     const http = new ModernHttp(service, {}, { maxBufferedBytes: 800_000 });
     const sized = (bytes: number) => ({ filler: 'x'.repeat(bytes) });
     const first = http.call('work', sized(200_000));
@@ -224,13 +224,13 @@ describe('the requests in flight are bounded', () => {
     expect((await http.call('echo', sized(250_000))).status).toBe(200);
   });
 
-  test('in the memory that they take: a list of empty objects counts for more than a text', async () => {
+  test('in their memory: a list of empty objects counts for more than a text of the same length', async () => {
     const http = new ModernHttp(scripted().service, {}, { maxBufferedBytes: 800_000 });
     expect((await http.call('echo', { list: Array.from({ length: 1000 }, () => ({})) })).status).toBe(200);
     expect((await http.call('echo', { list: Array.from({ length: 5000 }, () => ({})) })).status).toBe(503);
   });
 
-  test('and give their place back however they end', async () => {
+  test('and make room however they end', async () => {
     const { service } = scripted({
       fail: () => Promise.reject(new Error('as it should')),
       unwritable: () => ({ big: 1n }),

@@ -17,11 +17,11 @@ const KB = 'x'.repeat(1024);
 /** A service with one method, `work`. */
 const working = (work: (exchange: Exchange) => JsonObject | Promise<JsonObject>) => scripted({ work }).service;
 
-/** Says one thing of so many kilobytes. */
+/** Sends one notification of the given number of kilobytes. */
 const say = (exchange: Exchange, n: number, kilobytes = 1): Promise<void> =>
   exchange.notify('notifications/odd', { n, filler: KB.repeat(kilobytes) });
 
-describe('the answer', () => {
+describe('the response', () => {
   test('is plain JSON if it comes within 100 ms', async () => {
     const go = deferred();
     const http = new ModernHttp(working(() => go.promise.then(() => ({ done: true }))));
@@ -33,7 +33,7 @@ describe('the answer', () => {
     expect(await response.json()).toMatchObject({ result: { done: true } });
   });
 
-  test('is a stream if it comes later, with no event before it', async () => {
+  test('is a stream if it comes later, without an earlier event', async () => {
     const go = deferred();
     const http = new ModernHttp(working(() => go.promise.then(() => ({ done: true }))));
     const call = http.call('work');
@@ -71,7 +71,7 @@ describe('the answer', () => {
         return { big: 1n };
       },
     ],
-  ])('that JSON cannot represent becomes an error, if it is %s', async (_, work) => {
+  ])('becomes an error if JSON cannot represent the result, as %s', async (_, work) => {
     const http = new ModernHttp(working(work));
     const text = await (await http.call('work')).text();
     expect(text).toContain('"code":-32603');
@@ -96,7 +96,7 @@ describe('the answer', () => {
     expect(http.errors).toEqual([]);
   });
 
-  test('of an error is a stream if one has begun, without its own status', async () => {
+  test('is on the stream if it is an error and a stream has begun, without a separate status', async () => {
     const http = new ModernHttp(
       working(async (exchange) => {
         await say(exchange, 1);
@@ -109,7 +109,7 @@ describe('the answer', () => {
   });
 });
 
-describe('a reader that goes away', () => {
+describe('a client that disconnects', () => {
   test.each([0, 1])('cancels the request, after %i notifications', async (said) => {
     let exchange!: Exchange;
     const http = new ModernHttp(
@@ -150,8 +150,8 @@ describe('a reader that goes away', () => {
   });
 });
 
-describe('a reader that is slow', () => {
-  test('holds back a handler that waits, and hears all', async () => {
+describe('a client that reads slowly', () => {
+  test('slows down a handler that awaits its notifications, and gets all of them', async () => {
     let sent = 0;
     const http = new ModernHttp(
       working(async (exchange) => {
@@ -167,7 +167,7 @@ describe('a reader that is slow', () => {
     expect(http.errors).toEqual([]);
   });
 
-  test('makes a handler that does not wait lose excess messages, with one report; the response arrives', async () => {
+  test('loses notifications of a handler that does not await them, with one report, and gets the response', async () => {
     const http = new ModernHttp(
       working(async (exchange) => {
         for (let n = 0; n < 100; n += 1) void say(exchange, n, 50);
@@ -183,7 +183,7 @@ describe('a reader that is slow', () => {
     expect(http.errors.map(({ message }) => message)).toEqual([expect.stringContaining('reads too slowly')]);
   });
 
-  test('that takes nothing is cut off, which cancels the request', async () => {
+  test('or not at all is disconnected, which cancels the request', async () => {
     let exchange!: Exchange;
     const http = new ModernHttp(
       working(async (given) => {

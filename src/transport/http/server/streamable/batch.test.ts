@@ -23,7 +23,7 @@ test.each(['2024-11-05', '2025-06-18', '2025-11-25'])('a batch is refused in %s'
   expect(error.message).toContain(revision);
 });
 
-test('requests of a batch are answered by one batch', async () => {
+test('the requests of a batch are answered with one batch', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const response = await session.post([request('a', 'echo'), note, request(2, 'unheard/of')]);
   expect(response.headers.get('content-type')).toBe('application/json');
@@ -33,12 +33,12 @@ test('requests of a batch are answered by one batch', async () => {
   expect(answers).toContainEqual({ jsonrpc: '2.0', id: 2, error: { code: -32601, message: expect.any(String) } });
 });
 
-test('a batch of one request is answered by a batch of one', async () => {
+test('a batch of one request is answered with a batch of one response', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   expect(await (await session.post([request(1, 'ping')])).json()).toEqual([result(1, {})]);
 });
 
-test('requests of a batch are answered on one stream if a notification comes before the answers', async () => {
+test('the requests of a batch are answered on one stream if a notification comes before the responses', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const events = new Events(await session.post([request(1, 'ping'), request(2, 'log'), request(3, 'ping')]));
   expect(events.response.headers.get('content-type')).toBe('text/event-stream');
@@ -54,14 +54,14 @@ test('requests of a batch are answered on one stream if a notification comes bef
   });
 });
 
-test('a batch without requests is 202', async () => {
+test('a batch without requests gets 202', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const response = await session.post([note, { jsonrpc: '2.0', id: 5, result: {} }]);
   expect(response.status).toBe(202);
   expect(await response.text()).toBe('');
 });
 
-test('invalid elements are answered together with the others', async () => {
+test('invalid messages of a batch are answered together with the others', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const invalid = { code: -32600, message: expect.any(String) };
   const answers = await (
@@ -87,7 +87,7 @@ test('initialize must not be part of a batch', async () => {
   expect(await response.json()).toMatchObject([{ error: { message: expect.stringContaining('initialize') } }]);
 });
 
-test('an id in flight is refused, and the rest of its batch is answered', async () => {
+test('a request with an id in flight is refused, and the rest of its batch is answered', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const pending = session.post([request(1, 'wait'), request(2, 'ping')]);
   await settled();
@@ -97,7 +97,7 @@ test('an id in flight is refused, and the rest of its batch is answered', async 
     result(3, { params: {} }),
   ]);
   await session.notify('notifications/cancelled', { requestId: 1 });
-  // What was cancelled is left out, and the others are not kept waiting.
+  // The cancelled request gets no response, and does not delay the others.
   expect(await (await pending).json()).toEqual([result(2, {})]);
 });
 
@@ -106,7 +106,7 @@ test('a batch of more than 1000 messages is refused', async () => {
   expect((await session.post(Array.from({ length: 1001 }, (_, id) => request(id, 'ping')))).status).toBe(400);
 });
 
-test('a large batch counts once, not once for each of its requests', async () => {
+test('a large batch counts its bytes once, not once for each of its requests', async () => {
   const session = await new TestHttp(service).open('2025-03-26');
   const filler = 'x'.repeat(90_000);
   const batch = Array.from({ length: 40 }, (_, id) => ({ ...request(id, 'echo'), params: { filler } }));

@@ -8,10 +8,10 @@ import { OpenConnections, SseConnection } from '../connection.ts';
 import { EventStream } from './event-stream.ts';
 
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'notifications/n', params: { n } });
-/** All that is ready to happen has happened. */
+/** Waits until all pending work is done. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** A log in memory, some of which does otherwise. */
+/** A log in memory, with some methods replaced. */
 function logWith(changes: (log: EventLog) => Partial<EventLog> = () => ({})): EventLog {
   const log = memoryEventLog();
   const plain: EventLog = {
@@ -29,7 +29,7 @@ function streamOn(log: EventLog) {
   return { errors, stream: new EventStream({ log, session: 's', id: 'a', priming: false, onerror }) };
 }
 
-/** A reader that has room, or not, and what it was given. */
+/** A reader that has room or not, and the events that it got. */
 function reader(stream: EventStream) {
   const given: unknown[] = [];
   const state = { room: true, ended: false, kept: 0 };
@@ -57,7 +57,7 @@ function reader(stream: EventStream) {
   return { given, state, drain, leave };
 }
 
-test('a stream that has ended takes nothing into the log', async () => {
+test('a stream that has ended writes nothing to the log', async () => {
   const appended: unknown[] = [];
   const log = logWith((plain) => ({
     append: (session, stream, message) => {
@@ -83,21 +83,21 @@ test('the log is read no faster than the reader reads', async () => {
   expect(given).toEqual([1, 2, 3, 4, 5].map(note));
 });
 
-test('a reader that a response has filled up gets nothing more until it has room', async () => {
+test('a reader gets nothing more after a response has filled it, until it has room', async () => {
   const { stream } = streamOn(memoryEventLog({ maxEvents: 1 }));
   const { given, state, drain } = reader(stream);
   await settled();
   state.room = false;
   void stream.send(note(1));
   await settled();
-  // The log drops the response for what comes after it; it is kept for its reader.
+  // The log drops the response to make room. The stream keeps it for its reader.
   const response = resultResponse(1, {});
   for (const message of [response, note(2)]) void stream.send(message);
   await settled();
   const drained = drain();
   state.room = false;
   await drained;
-  // Room for one again, which what is left takes.
+  // Room for one again, which the remaining event uses.
   const again = drain();
   state.room = false;
   await again;
@@ -110,7 +110,7 @@ test('a reader that a response has filled up gets nothing more until it has room
   expect(given.slice(length)).toEqual([note(3)]);
 });
 
-test('a response is kept outside the log for as long as its reader is connected', async () => {
+test('a response is kept outside the log while its reader is connected', async () => {
   const { stream } = streamOn(memoryEventLog({ maxEvents: 1 }));
   const first = reader(stream);
   await settled();
@@ -124,7 +124,7 @@ test('a response is kept outside the log for as long as its reader is connected'
   expect(second.given).toEqual([note(2)]);
 });
 
-test('a log that shows an event before its id is known is not polled', async () => {
+test('a log that returns an event before its id is known is not polled', async () => {
   let asked = 0;
   const told = deferred();
   let waits = false;
@@ -158,7 +158,7 @@ test('a log that shows an event before its id is known is not polled', async () 
   expect(asked).toBeLessThan(10);
 });
 
-test('a reader that was replaced by another gets no more events', async () => {
+test('a reader that was replaced gets no more events', async () => {
   const go = deferred();
   const log = logWith((plain) => ({
     after: async function* after(...args) {

@@ -7,7 +7,7 @@ import { memoryEventLog } from '../../../../store/memory.ts';
 
 const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
 
-/** A session and what its service listens with. */
+/** A session and the subscription exchanges of its service. */
 async function listened(
   revision = '2025-11-25',
   methods = {},
@@ -22,7 +22,7 @@ async function listened(
 
 const numbered = (n: number) => ({ jsonrpc: '2.0' as const, method: 'notifications/n', params: { n } });
 
-test('a message that belongs to no request goes to the GET stream', async () => {
+test('a message that belongs to no request is sent on the GET stream', async () => {
   const { session, heard } = await listened();
   const events = await session.events();
   await heard[0]!.notify('notifications/tools/list_changed');
@@ -49,7 +49,7 @@ test('messages between two connections are not lost', async () => {
   expect(await second.message()).toEqual(numbered(2));
 });
 
-test('of several GET streams the newest has each message, and the others none', async () => {
+test('each message is sent only on the newest of several GET streams', async () => {
   const { session, server } = await openRaw();
   const older = await session.events();
   const newer = await session.events();
@@ -60,14 +60,14 @@ test('of several GET streams the newest has each message, and the others none', 
   expect(await older.message()).toEqual(numbered(2));
 });
 
-test('of more than eight GET streams the oldest is closed', async () => {
+test('the oldest of more than eight GET streams is closed', async () => {
   const { session } = await openRaw();
   const streams = [];
   for (let count = 0; count < 9; count += 1) streams.push(await session.events());
   expect((await streams[0]!.rest()).map(({ data }) => data)).toEqual(['']);
 });
 
-test('messages and the response of a request are on its own stream and not on the GET stream', async () => {
+test('the messages and the response of a request are on its own stream, not on the GET stream', async () => {
   const go = deferred();
   const { session, heard } = await listened('2025-11-25', {
     work: async (exchange: Exchange) => {
@@ -86,13 +86,13 @@ test('messages and the response of a request are on its own stream and not on th
   expect(await events.message()).toEqual(changed);
 });
 
-test('messages of a request after its response go to the GET stream', async () => {
+test('messages of a request after its response are sent on the GET stream', async () => {
   const { service, seen } = scripted();
   const session = await new TestHttp(service).open();
   const events = await session.events();
   await session.call(1, 'echo');
   await seen.at(-1)!.notify('notifications/message', { level: 'info', data: 'later' });
-  // Progress must stop with the answer.
+  // Progress must stop with the response.
   await seen.at(-1)!.notify('notifications/progress', { progressToken: 1, progress: 1 });
   await seen.at(-1)!.notify('notifications/message', { level: 'info', data: 'last' });
   expect(await events.message()).toMatchObject({ params: { data: 'later' } });
@@ -111,7 +111,7 @@ test('if too many messages come before the first GET, the stream begins with the
   expect(await events.message()).toEqual(numbered(11));
 });
 
-test('a session that has ended keeps nothing', async () => {
+test('an ended session keeps nothing', async () => {
   const appended: string[] = [];
   const dropped: string[] = [];
   const log: EventLog = memoryEventLog();
@@ -136,7 +136,7 @@ test('a session that has ended keeps nothing', async () => {
   await expect(server.send(numbered(3))).rejects.toThrow('closed');
 });
 
-test('a failing log affects neither the handler nor other sessions', async () => {
+test('a log that fails affects neither the handler nor other sessions', async () => {
   const log = memoryEventLog();
   let broken = true;
   const eventLog: EventLog = {

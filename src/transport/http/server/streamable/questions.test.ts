@@ -5,7 +5,7 @@ import type { Exchange } from '../../../../core/exchange.ts';
 
 const capabilities = { roots: {}, elicitation: {} };
 
-test('a question rides on the stream of its call, and its answer is posted', async () => {
+test('a question is sent on the stream of its call, and its answer is posted', async () => {
   const { service } = scripted({ ask: (exchange) => exchange.ask('roots/list', {}) });
   const session = await new TestHttp(service).open('2025-11-25', capabilities);
   const standalone = await session.events();
@@ -20,7 +20,7 @@ test('a question rides on the stream of its call, and its answer is posted', asy
   expect((await standalone.rest()).filter(({ data }) => data)).toEqual([]);
 });
 
-test('a question that was lost with its connection is sent again on resumption, and answered only then', async () => {
+test('a question that was lost with its connection is sent again on resumption, and can then be answered', async () => {
   const { service } = scripted({ ask: (exchange) => exchange.ask('roots/list', {}) });
   const session = await new TestHttp(service).open('2025-11-25', capabilities);
   const events = new Events(await session.call(1, 'ask'));
@@ -59,20 +59,20 @@ test('a cancelled call cancels its question on its own stream, which then ends',
   expect(await events.next()).toBeUndefined();
 });
 
-test('a question that belongs to no call goes to the stream of the session', async () => {
+test('a question that belongs to no call is sent on the GET stream', async () => {
   const heard: Exchange[] = [];
   const { service } = scripted({ 'subscriptions/listen': listening(heard) });
   const session = await new TestHttp(service).open('2025-11-25', capabilities);
   await settled();
   const asked = heard[0]!.ask('roots/list', {});
-  // Nothing is lost where the client opens its stream later.
+  // Nothing is lost if the client opens its stream later.
   const events = await session.events();
   const question = await events.message();
   await session.post({ jsonrpc: '2.0', id: question.id, result: { roots: [{ uri: 'file:///' }] } });
   expect(await asked).toEqual({ roots: [{ uri: 'file:///' }] });
 });
 
-test('a question of one session cannot be answered from another', async () => {
+test('a question in one session cannot be answered from another', async () => {
   const { service } = scripted({ ask: (exchange) => exchange.ask('roots/list', {}) });
   const http = new TestHttp(service);
   const ours = await http.open('2025-11-25', capabilities);

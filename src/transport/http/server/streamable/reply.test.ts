@@ -11,7 +11,7 @@ afterEach(() => {
 
 const log = (data: string) => ({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } });
 
-test('a prompt result is plain JSON', async () => {
+test('a result that comes soon is plain JSON', async () => {
   const session = await new TestHttp(scripted().service).open();
   const response = await session.call(0, 'echo', { a: 1 });
   expect(response.headers.get('content-type')).toBe('application/json');
@@ -29,7 +29,7 @@ test('an error is plain JSON with status 200', async () => {
   });
 });
 
-test('a notification before the result makes the reply a stream', async () => {
+test('a notification before the result makes the response a stream', async () => {
   const { service } = scripted({
     work: async (exchange) => {
       await exchange.notify('notifications/message', { level: 'info', data: 'one' });
@@ -76,7 +76,7 @@ test('a result after more than 100 ms comes on a stream', async () => {
   expect(await events.next()).toBeUndefined();
 });
 
-test('initialize that takes longer than 100 ms has the session id in the header of its stream', async () => {
+test('if initialize takes longer than 100 ms, its stream has the session id in the header', async () => {
   const ready = deferred();
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
   const http = new TestHttp(service, { grace: 50 });
@@ -101,7 +101,7 @@ test('initialize that fails opens no session', async () => {
   expect(http.handler.sessions).toBe(0);
 });
 
-test('a session that the application refuses is 500', async () => {
+test('a session that the application refuses gets 500', async () => {
   const http = new TestHttp(scripted().service, { onsession: () => Promise.reject(new Error('no')) });
   expect((await http.post(initialize())).status).toBe(500);
   expect(http.handler.sessions).toBe(0);
@@ -113,7 +113,7 @@ cycle['self'] = cycle;
 
 test.each([
   ['a BigInt', () => ({ n: 1n })],
-  ['a cycle', () => cycle],
+  ['a circular object', () => cycle],
 ])('a result with %s becomes an error, as JSON and on a stream', async (_, result) => {
   const { service } = scripted({
     quick: () => result(),
@@ -129,7 +129,7 @@ test.each([
   expect(JSON.parse(events.at(-1)!.data!)).toEqual({ jsonrpc: '2.0', id: 1, error });
 });
 
-test('initialize whose answer cannot be written fails and opens no session', async () => {
+test('initialize fails and opens no session if JSON cannot represent its result', async () => {
   const { service } = scripted({ 'server/discover': () => ({ capabilities: { n: 1n } }) });
   const http = new TestHttp(service);
   const response = await http.post(initialize());
@@ -138,7 +138,7 @@ test('initialize whose answer cannot be written fails and opens no session', asy
   expect(http.handler.sessions).toBe(0);
 });
 
-test('error data that cannot be written is left out', async () => {
+test('error data that JSON cannot represent is omitted', async () => {
   const { service } = scripted({
     fail: () => Promise.reject(Object.assign(new Error('odd'), { code: -32005, data: cycle })),
   });
@@ -150,7 +150,7 @@ test('error data that cannot be written is left out', async () => {
   });
 });
 
-test('a cancelled request is not answered: its reply is an empty stream, and its id is free again', async () => {
+test('a cancelled request gets an empty stream and no response, and its id can be used again', async () => {
   const { service, seen } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const session = await new TestHttp(service).open('2025-06-18');
   const pending = session.call(1, 'work');
@@ -161,7 +161,7 @@ test('a cancelled request is not answered: its reply is an empty stream, and its
   expect((await session.call(1, 'echo')).status).toBe(200);
 });
 
-test('an id in flight is refused, and the first request is answered', async () => {
+test('a request with an id in flight is refused, and the first request is answered', async () => {
   const answer = deferred();
   const { service } = scripted({ work: () => answer.promise.then(() => ({ first: true })) });
   const session = await new TestHttp(service).open();
@@ -170,7 +170,7 @@ test('an id in flight is refused, and the first request is answered', async () =
   const second = await session.call(1, 'echo');
   expect(second.status).toBe(400);
   expect(await second.json()).toMatchObject({ error: { code: -32600 } });
-  // A string is another id than the number.
+  // A string is a different id than the number.
   expect((await session.call('1', 'echo')).status).toBe(200);
   answer.resolve();
   expect(await (await first).json()).toEqual({ jsonrpc: '2.0', id: 1, result: { first: true } });
@@ -198,7 +198,7 @@ test('a closed connection is not a cancellation', async () => {
   expect(await resumed.next()).toBeUndefined();
 });
 
-test('a session that ends answers open requests with 404', async () => {
+test('a session that ends answers its open requests with 404', async () => {
   const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const session = await new TestHttp(service).open();
   const pending = session.call(1, 'work');

@@ -15,7 +15,7 @@ afterEach(() => {
 const numbered = (n: number) => ({ jsonrpc: '2.0' as const, method: 'notifications/n', params: { n } });
 const answer = (id: number) => ({ jsonrpc: '2.0' as const, id, result: { id } });
 
-/** Begins a request whose reply is a stream that says `n`s first. */
+/** Starts a request whose response is a stream that begins with notifications `n`. */
 async function streaming({ session, server }: RawSession, id: number, ns: number[]): Promise<Events> {
   const pending = session.call(id, 'work');
   await settled();
@@ -26,7 +26,7 @@ async function streaming({ session, server }: RawSession, id: number, ns: number
 const messages = (events: { data?: string }[]): Message[] =>
   events.filter(({ data }) => data).map(({ data }) => JSON.parse(data!));
 
-test('Last-Event-ID replays later events of that stream, and of no other', async () => {
+test('Last-Event-ID replays later events of that stream, and no other events', async () => {
   const wire = await openRaw();
   const standalone = await wire.session.events();
   const one = await streaming(wire, 1, [11, 12]);
@@ -63,7 +63,7 @@ test('a resumed stream continues with new events', async () => {
   expect(await resumed.next()).toBeUndefined();
 });
 
-test('the standalone stream is resumed by Last-Event-ID too', async () => {
+test('the standalone stream is also resumed by Last-Event-ID', async () => {
   const { session, server } = await openRaw();
   const events = await session.events();
   await server.send(numbered(1));
@@ -79,7 +79,7 @@ test('the standalone stream is resumed by Last-Event-ID too', async () => {
   expect(await resumed.message()).toEqual(numbered(4));
 });
 
-test('a stream that has ended and was read completely is 204, so that clients do not return for ever', async () => {
+test('a stream that has ended and was read completely gets 204, so that clients do not return for ever', async () => {
   const wire = await openRaw();
   const events = await streaming(wire, 1, [1]);
   await wire.server.send(answer(1));
@@ -87,18 +87,18 @@ test('a stream that has ended and was read completely is 204, so that clients do
   expect((await wire.session.get(last.id)).status).toBe(204);
 });
 
-test('an event id of another session replays nothing of it', async () => {
+test('an event id of another session replays no event of that session', async () => {
   const ours = await openRaw();
   const theirs = await openRaw();
   const events = await streaming(theirs, 1, [1, 2]);
   const { id } = (await events.next())!;
   expect((await ours.session.get(id)).status).toBe(410);
-  // Where it names an event of our own, it is ours that we get.
+  // If it names an event of this session, that event's stream is resumed.
   await streaming(ours, 1, [8, 9]);
   expect(await (await ours.session.events(id)).message()).toEqual(numbered(8));
 });
 
-test.each(['nonsense', '1-999', '0-0', '-', '9-1'])('an event id that was never given out (%s) is 410', async (id) => {
+test.each(['nonsense', '1-999', '0-0', '-', '9-1'])('an unknown event id (%s) gets 410', async (id) => {
   const { session } = await openRaw();
   await session.events();
   const response = await session.get(id);
@@ -106,7 +106,7 @@ test.each(['nonsense', '1-999', '0-0', '-', '9-1'])('an event id that was never 
   expect(await response.json()).toEqual({ jsonrpc: '2.0', error: { code: -32000, message: expect.any(String) } });
 });
 
-test('an event after which some were dropped is 410', async () => {
+test('an event id gets 410 if a later event was dropped', async () => {
   const wire = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }) });
   const events = await streaming(wire, 1, [1]);
   const { id } = (await events.next())!;
@@ -115,7 +115,7 @@ test('an event after which some were dropped is 410', async () => {
   expect((await wire.session.get(id)).status).toBe(410);
 });
 
-test('a stream closed by the server sends a retry time, and continues where it was', async () => {
+test('a stream closed by the server sends a retry time, and continues where it stopped', async () => {
   const wire = await openRaw({ retry: 250 });
   const events = await streaming(wire, 1, [1]);
   wire.extras.get(1)!.closeSSEStream!();
@@ -128,7 +128,7 @@ test('a stream closed by the server sends a retry time, and continues where it w
   expect(messages(await (await wire.session.events(first!.id)).rest())).toEqual([answer(1)]);
 });
 
-test('a stream may be closed before anything was said on it', async () => {
+test('a stream can be closed before it has any message', async () => {
   const wire = await openRaw();
   const pending = wire.session.call(1, 'work');
   await settled();
@@ -140,7 +140,7 @@ test('a stream may be closed before anything was said on it', async () => {
   expect(messages(await (await wire.session.events(priming!.id)).rest())).toEqual([answer(1)]);
 });
 
-test('the standalone stream may be closed at will', async () => {
+test('the service can close the standalone stream', async () => {
   const wire = await openRaw();
   const events = await wire.session.events();
   wire.extras.get('init')!.closeStandaloneSSEStream!();
@@ -149,7 +149,7 @@ test('the standalone stream may be closed at will', async () => {
   expect(await (await wire.session.events()).message()).toEqual(numbered(1));
 });
 
-test('before 2025-11-25 no stream is closed at will', async () => {
+test('before 2025-11-25 the service cannot close streams', async () => {
   const wire = await openRaw({}, '2025-06-18');
   const pending = wire.session.call(1, 'work');
   await settled();
@@ -159,7 +159,7 @@ test('before 2025-11-25 no stream is closed at will', async () => {
   await (await pending).text();
 });
 
-test('with streamDuration, a connection is closed so that the client returns', async () => {
+test('with streamDuration, a connection is closed after that time so that the client reconnects', async () => {
   const wire = await openRaw({ streamDuration: 5000, keepAlive: 0 });
   const events = await streaming(wire, 1, [1]);
   await vi.advanceTimersByTimeAsync(5000);
@@ -170,7 +170,7 @@ test('with streamDuration, a connection is closed so that the client returns', a
   expect(await resumed.message()).toEqual(answer(1));
 });
 
-test('a streamDuration counts for each connection by itself', async () => {
+test('streamDuration counts for each connection separately', async () => {
   const { session } = await openRaw({ streamDuration: 5000, keepAlive: 0 });
   const first = await session.events();
   await vi.advanceTimersByTimeAsync(4000);
@@ -188,7 +188,7 @@ test('a streamDuration counts for each connection by itself', async () => {
   expect((await rest).at(-1)).toEqual({ retry: '1000' });
 });
 
-test('of many streams that have ended, the oldest are forgotten', async () => {
+test('of many ended streams, the oldest are forgotten', async () => {
   const wire = await openRaw();
   const first = (await (await streaming(wire, 1000, [1])).next())!;
   await wire.server.send(answer(1000));
@@ -213,7 +213,7 @@ test('among many ended streams, one that is still being read is not forgotten', 
   expect((await wire.session.get(id)).status).toBe(200);
 });
 
-test('a slow log loses nothing, doubles nothing and keeps the order', async () => {
+test('a slow log loses nothing, repeats nothing and keeps the order', async () => {
   const log: EventLog = memoryEventLog();
   const eventLog: EventLog = {
     append: async (...event) => {
@@ -236,7 +236,7 @@ test('a slow log loses nothing, doubles nothing and keeps the order', async () =
   const got: unknown[] = [];
   let lastId: string | undefined;
   while (got.length < 50) {
-    // Comes back again and again, in the middle of what is being sent.
+    // Reconnects again and again in the middle of events.
     const events = await session.events(lastId);
     for (let count = 0; count < 7 && got.length < 50;) {
       const event = await events.next();

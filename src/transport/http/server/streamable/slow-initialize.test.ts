@@ -4,7 +4,7 @@ import type { Transport } from '../../../transport.ts';
 import { fetchListener } from '../fetch.ts';
 import { createHttpHandler } from '../handler.ts';
 
-test('an answer to initialize on a stream has the session id in its header', async () => {
+test('a response to initialize on a stream has the session id in its header', async () => {
   let answer!: () => void;
   const handler = createHttpHandler({
     grace: 1,

@@ -17,7 +17,7 @@ const kilobytes = (n: number, count: number) => ({
   params: { n, filler: KB.repeat(count) },
 });
 
-/** Whether a promise is settled by now. */
+/** Whether a promise has settled. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let done = false;
   promise.then(
@@ -47,7 +47,7 @@ test('unread events stay in the log, and arrive in order', async () => {
   await Promise.all(sent);
 });
 
-test('a reader that takes nothing is cut off, and its stream stays resumable', async () => {
+test('a client that does not read is disconnected, and its stream can be resumed', async () => {
   const { session, server } = await openRaw({ stallTimeout: 5000, keepAlive: 0 });
   const first = await session.events();
   const { id } = (await first.next())!;
@@ -63,7 +63,7 @@ test('a reader that takes nothing is cut off, and its stream stays resumable', a
   expect((await second.message()).params.n).toBe(2);
 });
 
-test('a slow reader whose position was dropped from the log continues after the gap; resuming there is refused', async () => {
+test('a slow reader continues after the gap if the log dropped its position, but cannot resume there', async () => {
   const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }), keepAlive: 0 });
   const errors: Error[] = [];
   server.onerror = (error: Error) => errors.push(error);
@@ -84,14 +84,14 @@ test('the response reaches a slow reader, even if the log dropped events', async
   for (let n = 1; n < 10; n += 1) void server.send(kilobytes(n, 100), { relatedRequestId: 7 });
   void server.send(answer);
   await settled();
-  // Others push even the response out of the log.
+  // The events of others even remove the response from the log.
   for (let n = 1; n < 10; n += 1) void server.send(kilobytes(n, 1));
   await settled();
   const messages = (await new Events(await pending).rest()).flatMap(({ data }) => (data ? [JSON.parse(data)] : []));
   expect(messages.at(-1)).toEqual(answer);
 });
 
-test('a slow reader gets no comments to keep it alive', async () => {
+test('a slow reader gets no keep-alive comments', async () => {
   const { session, server } = await openRaw({ keepAlive: 1000, stallTimeout: 10_000 });
   const events = await session.events();
   void server.send(kilobytes(1, 100));

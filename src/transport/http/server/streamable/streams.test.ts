@@ -7,7 +7,7 @@ import type { Transport } from '../../../transport.ts';
 
 const note = (n: number) => ({ jsonrpc: '2.0' as const, method: 'notifications/n', params: { n } });
 
-test('as many GET streams as there may be are all open', async () => {
+test('the maximum number of GET streams can be open', async () => {
   const { session } = await openRaw();
   const streams: Events[] = [];
   for (let count = 0; count < 8; count += 1) streams.push(await session.events());
@@ -26,7 +26,7 @@ test('a resumed stream begins with the missed events', async () => {
   await again.cancel();
 });
 
-test('a client that has gone before its stream begins takes nothing from the one that is there', async () => {
+test('a client that disconnects before its stream begins takes no events from the existing stream', async () => {
   let go = deferred();
   go.resolve();
   const log = memoryEventLog();
@@ -72,7 +72,7 @@ test('initialize cannot be cancelled', async () => {
   expect(await opened.message()).toEqual({ jsonrpc: '2.0', id: 'init', result });
 });
 
-test('a client learns of its session when the session is served, and not before', async () => {
+test('a client gets its session id only when the session is served', async () => {
   const served: unknown[] = [];
   let server!: Transport;
   const http = new TestHttp(scripted().service, { grace: 0, onsession: (transport) => void (server = transport) });
@@ -87,7 +87,7 @@ test('a client learns of its session when the session is served, and not before'
   await (await opened).body!.cancel();
 });
 
-test('a connection that has ended leaves no timer behind', async () => {
+test('a closed connection leaves no timer behind', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   onTestFinished(() => void vi.useRealTimers());
   const { session } = await openRaw({ streamDuration: 60_000, keepAlive: 0 });
