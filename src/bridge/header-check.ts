@@ -6,8 +6,7 @@ import { Method } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { waitFor } from '../base/wait.ts';
 import { backgroundListExchange } from '../wire/background-list.ts';
-import { callsTool, headerCatalog, type ToolHeaders } from '../wire/modern/outbound/tool-headers.ts';
-import type { ToolCatalog } from '../wire/tool-catalog.ts';
+import { callsTool, headerCatalog } from '../wire/modern/outbound/tool-headers.ts';
 
 /** Milliseconds that reading the list of tools may take; calls that wait for it go on without it then. */
 const LIST_TIMEOUT = 10_000;
@@ -23,50 +22,36 @@ const SETTLED = 10_000;
  * @param service the server; all who call it must see the same tools.
  */
 export function checkHeaders(service: Service): Service {
-  return new HeaderCheck(service).service;
-}
-
-class HeaderCheck {
-  readonly #next: Service;
-  readonly #tools: ToolCatalog<ToolHeaders, Caller>;
   /** When the list was last read, as `performance.now` has it. */
-  #readAt = -Infinity;
+  let readAt = -Infinity;
+  // Definitions that are invalid are for the caller to judge, and a list that cannot be read shows when it is asked for.
+  const tools = headerCatalog({
+    list: (params, { signal }, caller: Caller) => service(backgroundListExchange(params, caller, signal)),
+    timeout: LIST_TIMEOUT,
+  });
 
-  constructor(next: Service) {
-    this.#next = next;
-    // Definitions that are invalid are for the caller to judge, and a list that cannot be read shows when it is asked for.
-    this.#tools = headerCatalog({
-      list: (params, { signal }, caller) => next(backgroundListExchange(params, caller, signal)),
-      timeout: LIST_TIMEOUT,
+  /** Others may wait for the same list: that a caller is gone ends its own wait alone. @throws RpcError then. */
+  const read = async ({ params, caller, signal }: Exchange): Promise<void> => {
+    const reading = tools.read(params['name'], caller).then(() => {
+      readAt = performance.now();
     });
-  }
-
-  readonly service: Service = (exchange) => {
-    const { method, params, header, caller } = exchange;
-    if (header === undefined || REVISIONS[caller.revision].era !== 'modern') return this.#next(exchange);
-    if (method === Method.ListTools) return this.#learn(exchange);
-    if (!callsTool(method, params)) return this.#next(exchange);
-    const known = this.#tools.known(params['name']);
-    return known && !this.#complaint(exchange) ? this.#next(exchange) : this.#checked(exchange);
+    try {
+      await waitFor(reading, { signal });
+    } catch (error) {
+      throw RpcError.from(error);
+    }
   };
 
-  async #learn(exchange: Exchange): Promise<JsonObject> {
-    const result = await this.#next(exchange);
-    this.#tools.learn(result);
+  const learn = async (exchange: Exchange): Promise<JsonObject> => {
+    const result = await service(exchange);
+    tools.learn(result);
     return result;
-  }
-
-  async #checked(exchange: Exchange): Promise<JsonObject> {
-    if (performance.now() - this.#readAt > SETTLED) await this.#read(exchange);
-    const complaint = this.#complaint(exchange);
-    if (complaint) throw complaint;
-    return this.#next(exchange);
-  }
+  };
 
   /** What is wrong with the headers of a call, as far as the tool is known. */
-  #complaint(exchange: Exchange): RpcError | undefined {
+  const complaint = (exchange: Exchange): RpcError | undefined => {
     const { name, arguments: args } = exchange.params;
-    const headers = this.#tools.known(name);
+    const headers = tools.known(name);
     if (headers === undefined || headers instanceof Error) return undefined;
     try {
       checkParamHeaders(headers, isObject(args) ? args : {}, exchange);
@@ -74,17 +59,21 @@ class HeaderCheck {
     } catch (error) {
       return RpcError.from(error);
     }
-  }
+  };
 
-  /** Others may wait for the same list: that a caller is gone ends its own wait alone. @throws RpcError then. */
-  async #read({ params, caller, signal }: Exchange): Promise<void> {
-    const reading = this.#tools.read(params['name'], caller).then(() => {
-      this.#readAt = performance.now();
-    });
-    try {
-      await waitFor(reading, { signal });
-    } catch (error) {
-      throw RpcError.from(error);
-    }
-  }
+  const checked = async (exchange: Exchange): Promise<JsonObject> => {
+    if (performance.now() - readAt > SETTLED) await read(exchange);
+    const wrong = complaint(exchange);
+    if (wrong) throw wrong;
+    return service(exchange);
+  };
+
+  return (exchange) => {
+    const { method, params, header, caller } = exchange;
+    if (header === undefined || REVISIONS[caller.revision].era !== 'modern') return service(exchange);
+    if (method === Method.ListTools) return learn(exchange);
+    if (!callsTool(method, params)) return service(exchange);
+    const known = tools.known(params['name']);
+    return known && !complaint(exchange) ? service(exchange) : checked(exchange);
+  };
 }
