@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { evictable } from '../base/eviction.ts';
 import { ShareCounts, shareOf } from '../base/share.ts';
 import { waitFor } from '../base/wait.ts';
@@ -149,7 +150,7 @@ class ServerBridge implements Bridge {
   }
 
   get upstreams(): number {
-    return this.#all().filter(({ upstream }) => upstream.connected).length;
+    return this.#all().filter(({ connected }) => connected).length;
   }
 
   get waiting(): number {
@@ -179,7 +180,7 @@ class ServerBridge implements Bridge {
   }
 
   async #check(): Promise<void> {
-    if (this.#checked?.upstream.connected) return;
+    if (this.#checked?.connected) return;
     const connection = (this.#checked ??= this.#open());
     try {
       await connection.connect();
@@ -188,7 +189,7 @@ class ServerBridge implements Bridge {
       throw error;
     }
     // Without sessions there is no state to keep, and another process can be started at any time.
-    if (this.#remote && connection.upstream.era === 'legacy') return;
+    if (this.#remote && connection.era === 'legacy') return;
     this.#release(connection);
     await Promise.all(this.#closing);
   }
@@ -203,7 +204,7 @@ class ServerBridge implements Bridge {
     const key = session && this.#options.anonymous !== 'one-client' ? session.signal : keyOf(caller);
     try {
       let connection = this.#connection(key, caller);
-      if (connection.upstream.era === undefined) connection = await this.#connect(key, connection);
+      if (connection.era === undefined) connection = await this.#connect(key, connection);
       return await connection.service(exchange);
     } catch (error) {
       // No session is created. The next attempt starts from the beginning.
@@ -215,7 +216,7 @@ class ServerBridge implements Bridge {
   /** Each client always uses the same shared connection. A new session gets the one with the fewest sessions. */
   #placeOf(caller: Caller, count: number): number {
     const { session } = caller;
-    if (!session) return count === 1 ? 0 : hash(keyOf(caller)) % count;
+    if (!session) return count === 1 ? 0 : numberFor(keyOf(caller)) % count;
     let place = this.#places.get(session);
     if (place !== undefined) return place;
     place = this.#sessions.indexOf(Math.min(...this.#sessions));
@@ -246,7 +247,7 @@ class ServerBridge implements Bridge {
   /** If a server refuses a second connection, uses the one of `check`. @throws the error if there is none. */
   #takeChecked(key: AbortSignal | string, refused: Connection, error: unknown): Connection {
     const checked = this.#checked;
-    if (!checked?.upstream.connected || this.#connections.get(key) !== refused) throw error;
+    if (!checked?.connected || this.#connections.get(key) !== refused) throw error;
     this.#checked = undefined;
     checked.share = refused.share;
     this.#connections.set(key, checked);
@@ -319,10 +320,10 @@ class ServerBridge implements Bridge {
     for (const [key, connection] of this.#connections) {
       if (connection.requests > 0 || connection.lastUsed > since) continue;
       if (typeof key === 'string' && connection.subscriptions === 0) this.#forget(key);
-      else connection.upstream.rest().catch(this.#onerror);
+      else connection.rest().catch(this.#onerror);
     }
     const checked = this.#checked;
-    if (checked?.requests === 0 && checked.lastUsed <= since) checked.upstream.rest().catch(this.#onerror);
+    if (checked?.requests === 0 && checked.lastUsed <= since) checked.rest().catch(this.#onerror);
   }
 
   #forget(key: ClientKey): void {
@@ -335,7 +336,7 @@ class ServerBridge implements Bridge {
   /** Closes a connection and stops handing it out. */
   #release(connection: Connection): void {
     if (this.#checked === connection) this.#checked = undefined;
-    const closing: Promise<void> = connection.upstream
+    const closing: Promise<void> = connection
       .close()
       .catch(this.#onerror)
       .finally(() => this.#closing.delete(closing));
@@ -343,11 +344,9 @@ class ServerBridge implements Bridge {
   }
 }
 
-/** A hash of a text, from 0 to 2³² − 1. */
-function hash(text: string): number {
-  let value = 0;
-  for (let at = 0; at < text.length; at += 1) value = (Math.imul(value, 31) + text.charCodeAt(at)) >>> 0;
-  return value;
+/** Always the same number for a client, from 0 to 2³² − 1. */
+function numberFor(client: string): number {
+  return createHash('sha256').update(client).digest().readUInt32BE();
 }
 
 function isClosed(): RpcError {

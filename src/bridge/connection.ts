@@ -1,14 +1,23 @@
 import type { Holding } from '../base/eviction.ts';
 import { shareOf } from '../base/share.ts';
+import { ConnectionError, mayRepeat, TimeoutError } from '../client/errors.ts';
+import { keepListening } from '../client/keep-listening.ts';
+import { Link } from '../client/link.ts';
+import type { Opener } from '../client/requester.ts';
 import { derive } from '../core/derive.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { Method, NotificationMethod } from '../protocol/methods.ts';
+import { REVISIONS } from '../protocol/revisions.ts';
 import { checkHeaders } from './header-check.ts';
+import type { BridgeIdentity } from './identity.ts';
 import { QuestionAttribution, type ClientOf } from './question-attribution.ts';
-import { ReopenedUpstream, type ReopenedUpstreamOptions } from './upstream.ts';
 
-export interface ConnectionOptions extends Omit<ReopenedUpstreamOptions, 'attribution'> {
+export interface ConnectionOptions {
+  readonly opener: Opener;
+  readonly identity: BridgeIdentity;
   /**
    * Distinguishes the clients that share the connection. Without it, there is only one client, and it gets every
    * question.
@@ -16,11 +25,17 @@ export interface ConnectionOptions extends Omit<ReopenedUpstreamOptions, 'attrib
   readonly clientOf?: ClientOf | undefined;
   /** Whose connection it is, if it is one principal's. */
   readonly principal?: string | undefined;
+  readonly onerror: (error: Error) => void;
+  /** Called each time that a lost connection was made again. */
+  readonly onreopen: () => void;
 }
 
-/** One connection of a bridge to its server, with its current use. */
+/**
+ * One connection of a bridge to its server, with its current use. It is made with the first request, and again with the
+ * first request after a loss. Requests in flight fail at a loss, unless they certainly did not run. Subscriptions
+ * continue on the next connection.
+ */
 export class Connection {
-  readonly upstream: ReopenedUpstream;
   readonly attribution: QuestionAttribution | undefined;
   /** Whose it is (`shareOf`). It changes when the connection is handed over. */
   share: string;
@@ -30,11 +45,40 @@ export class Connection {
   subscriptions = 0;
   /** When it was last used, in milliseconds since the epoch. */
   lastUsed = Date.now();
+  readonly #link: Link;
+  readonly #onerror: (error: Error) => void;
 
-  constructor({ clientOf, principal, ...options }: ConnectionOptions) {
+  constructor({ opener, identity, clientOf, principal, onerror, onreopen }: ConnectionOptions) {
+    const attribution = clientOf && new QuestionAttribution(clientOf);
+    this.attribution = attribution;
     this.share = shareOf({ principal, address: undefined });
-    this.attribution = clientOf && new QuestionAttribution(clientOf);
-    this.upstream = new ReopenedUpstream({ ...options, attribution: this.attribution });
+    this.#onerror = onerror;
+    let opened = false;
+    this.#link = new Link({
+      open: (signal) => opener.open({ ...identity, attribution, onerror }, signal),
+      reopens: opener.reopens,
+      remote: opener.remote,
+      onopen: (_, rested) => {
+        if (opened && !rested) onreopen();
+        opened = true;
+      },
+      onlost: (reason) => {
+        const why = reason ? `: ${reason.message}` : '';
+        const how = opener.remote ? 'connected to' : 'started';
+        onerror(new Error(`The server was lost${why}; it is ${how} again for the next request`));
+      },
+      onerror,
+    });
+  }
+
+  get connected(): boolean {
+    return this.#link.current?.closed === false;
+  }
+
+  /** The server's era. Undefined before the first connection. */
+  get era(): 'legacy' | 'modern' | undefined {
+    const { upstream } = this.#link;
+    return upstream && REVISIONS[upstream.revision].era;
   }
 
   get holding(): Holding {
@@ -43,12 +87,21 @@ export class Connection {
 
   /** Whether it is connected, or a request waits for the connection. */
   get inUse(): boolean {
-    return this.upstream.connected || this.requests + this.subscriptions > 0;
+    return this.connected || this.requests + this.subscriptions > 0;
   }
 
   /** @throws RpcError if the server cannot be reached. */
   async connect(): Promise<void> {
-    await this.#use('requests', () => this.upstream.connect());
+    await this.#use('requests', () => this.#link.connect());
+  }
+
+  /** Closes the current connection. The next request makes another one, and subscriptions continue on it. */
+  rest(): Promise<void> {
+    return this.#link.rest();
+  }
+
+  close(): Promise<void> {
+    return this.#link.close(new RpcError(CONNECTION_CLOSED, 'The bridge has closed the connection to the server'));
   }
 
   readonly service: Service = checkHeaders((exchange) =>
@@ -58,15 +111,20 @@ export class Connection {
   );
 
   async #answer(exchange: Exchange): Promise<JsonObject> {
-    const { upstream } = this;
-    if (!this.attribution) return upstream.service(exchange);
-    if (!upstream.connected) await upstream.connect();
+    if (!this.attribution) return this.#call(exchange);
+    if (!this.connected) await this.#link.connect();
     // In 2026-07-28, a server's question is the result of the request that it belongs to.
-    if (upstream.era === 'modern') return upstream.service(exchange);
+    if (this.era === 'modern') return this.#call(exchange);
     // A server has one set of roots per connection, and one client's roots do not apply to all clients.
     if (exchange.method === NotificationMethod.RootsListChanged) return {};
-    return this.attribution.answer(upstream.service, exchange);
+    return this.attribution.answer(this.#call, exchange);
   }
+
+  readonly #call: Service = (exchange) =>
+    this.#link.service(exchange).catch((error: unknown) => {
+      if (!mayRepeat(error, false)) throw error;
+      return this.#link.service(exchange);
+    });
 
   /** A subscription counts as a request until the server has acknowledged it. */
   async #listen(exchange: Exchange): Promise<JsonObject> {
@@ -78,18 +136,28 @@ export class Connection {
       if (method === NotificationMethod.Acknowledged) agree();
       return exchange.notify(method, params);
     };
-    const over = this.upstream.service(derive(exchange, { notify }));
+    const { service } = this.#link;
+    const over = keepListening(derive(exchange, { notify }), { link: this.#link, service, onerror: this.#onerror });
     await this.#use('requests', () => Promise.race([agreed, over]));
     return over;
   }
 
+  /** @throws RpcError for the bridge's caller. */
   async #use<T>(count: 'requests' | 'subscriptions', work: () => Promise<T>): Promise<T> {
     this[count] += 1;
     try {
       return await work();
+    } catch (error) {
+      throw asRpcError(error);
     } finally {
       this[count] -= 1;
       this.lastUsed = Date.now();
     }
   }
+}
+
+function asRpcError(error: unknown): RpcError {
+  if (error instanceof ConnectionError) return new RpcError(CONNECTION_CLOSED, error.message, { cause: error });
+  if (error instanceof TimeoutError) return new RpcError(REQUEST_TIMEOUT, error.message, { cause: error });
+  return RpcError.from(error);
 }
