@@ -86,7 +86,7 @@ export class ConfigFile {
   server(name: string): ServerConfig | undefined {
     if (!this.#entries || !Object.hasOwn(this.#entries, name)) return undefined;
     const problems: string[] = [];
-    const server = this.#read(name, new Place(this.#json, problems));
+    const server = this.#read(name, new Place(this.#json, problems, this.#fill));
     if (!server || problems.length > 0) throw new ConfigError(this.file, problems);
     return server;
   }
@@ -94,7 +94,7 @@ export class ConfigFile {
   /** @throws ConfigError with all problems of the file. */
   fleet(): FleetConfig {
     const problems: string[] = [];
-    const top = new Place(this.#json, problems);
+    const top = new Place(this.#json, problems, this.#fill);
     const servers: ServerConfig[] = [];
     const all = this.names;
     if (!all) top.wrong('has no object "mcpServers"');
@@ -115,7 +115,7 @@ export class ConfigFile {
 
   #read(name: string, top: Place): ServerConfig | undefined {
     const entry = this.#entries![name];
-    const server = readServer(name, entry, this.file, top.at(...this.#section, name), this.#fill);
+    const server = readServer(name, entry, this.file, top.at(...this.#section, name));
     if (server?.kind !== 'command') return server;
     // Variables that only other entries name may be secrets of those servers.
     const own = variablesOf(entry);

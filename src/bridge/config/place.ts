@@ -1,5 +1,6 @@
 import { suggestion } from '../../base/nearest.ts';
 import type { ConfigJson } from './json.ts';
+import type { Fill } from './variables.ts';
 
 /** At most this many problems of one file are reported at once. */
 const MAX_PROBLEMS = 10;
@@ -23,18 +24,20 @@ export class ConfigError extends Error {
 /** A place in a configuration file, and what is wrong there. */
 export class Place {
   readonly #path: (string | number)[];
+  readonly #fill: Fill;
   readonly #json: ConfigJson;
   readonly #problems: string[];
 
   /** @param problems gets why the file cannot be used, each problem with its place. */
-  constructor(json: ConfigJson, problems: string[], path: (string | number)[] = []) {
+  constructor(json: ConfigJson, problems: string[], fill: Fill, path: (string | number)[] = []) {
     this.#json = json;
+    this.#fill = fill;
     this.#problems = problems;
     this.#path = path;
   }
 
   at(...keys: readonly (string | number)[]): Place {
-    return new Place(this.#json, this.#problems, [...this.#path, ...keys]);
+    return new Place(this.#json, this.#problems, this.#fill, [...this.#path, ...keys]);
   }
 
   /** Reports a problem: `must be a string`. */
@@ -52,8 +55,19 @@ export class Place {
     }
   }
 
+  /** A text with its variables filled in. Undefined if one has no value. */
+  filled(text: string): string | undefined {
+    let complete = true;
+    const filled = this.#fill(text, (problem) => {
+      complete = false;
+      this.wrong(problem);
+    });
+    return complete ? filled : undefined;
+  }
+
+  /** A non-empty string with its variables filled in. */
   string(value: unknown): string | undefined {
-    return typeof value === 'string' && value !== '' ? value : this.wrong('must be a non-empty string');
+    return typeof value === 'string' && value !== '' ? this.filled(value) : this.wrong('must be a non-empty string');
   }
 
   strings(value: unknown): string[] | undefined {

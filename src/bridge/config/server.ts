@@ -5,7 +5,6 @@ import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
 import type { Place } from './place.ts';
 import { readRegularFile } from './regular-file.ts';
-import type { Fill } from './variables.ts';
 
 /** A server that is started by a command. */
 export interface CommandServer {
@@ -63,13 +62,7 @@ export function isDisabled(entry: unknown): boolean {
  *
  * @param file relative paths are resolved against its folder.
  */
-export function readServer(
-  name: string,
-  entry: unknown,
-  file: string,
-  place: Place,
-  fill: Fill,
-): ServerConfig | undefined {
+export function readServer(name: string, entry: unknown, file: string, place: Place): ServerConfig | undefined {
   if (!isObject(entry)) return place.wrong('must be an object');
   const tools = readTools(entry['tools'], place.at('tools'));
   const type = readType(entry['type'], place.at('type'));
@@ -80,11 +73,11 @@ export function readServer(
   if (type !== undefined && (type === 'stdio') !== isCommand)
     return place.at('type').wrong(`is ${JSON.stringify(entry['type'])}, but there is a ${urlKey ?? 'command'}`);
   if (urlKey === undefined) {
-    const server = readCommand(entry, file, place, fill);
+    const server = readCommand(entry, file, place);
     return server && { ...server, name, tools };
   }
-  const url = readUrl(entry[urlKey], place.at(urlKey), fill);
-  const headers = readHeaders(entry['headers'], place.at('headers'), fill);
+  const url = readUrl(entry[urlKey], place.at(urlKey));
+  const headers = readHeaders(entry['headers'], place.at('headers'));
   // Some hosts write `httpUrl` for Streamable HTTP and `url` for HTTP+SSE.
   const transport = type ?? (urlKey === 'httpUrl' ? 'http' : undefined);
   const only = transport === 'http' || transport === 'sse' ? { transport } : {};
@@ -98,37 +91,24 @@ function readType(type: unknown, place: Place): (typeof TYPES)[string] | undefin
   return undefined;
 }
 
-function readCommand(entry: JsonObject, file: string, place: Place, fill: Fill): CommandServer | undefined {
-  const filled = (value: string, at: Place): string => fill(value, (problem) => at.wrong(problem));
+function readCommand(entry: JsonObject, file: string, place: Place): CommandServer | undefined {
   const fromFolder = (value: string): string => path.resolve(path.dirname(file), value);
   const command = place.at('command').string(entry['command']);
   const args = entry['args'] === undefined ? [] : place.at('args').strings(entry['args']);
+  const filledArgs = args?.map((arg, index) => place.at('args', index).filled(arg) ?? '');
   const { envFile } = entry;
   const env = {
-    ...(envFile !== undefined && readEnvFile(envFile, fromFolder, place.at('envFile'), fill)),
-    ...readStrings(entry['env'], place.at('env'), fill),
+    ...(envFile !== undefined && readEnvFile(envFile, fromFolder, place.at('envFile'))),
+    ...readStrings(entry['env'], place.at('env')),
   };
   const cwd = entry['cwd'] === undefined ? undefined : place.at('cwd').string(entry['cwd']);
-  if (command === undefined || args === undefined) return undefined;
-  return {
-    kind: 'command',
-    command: filled(command, place.at('command')),
-    args: args.map((arg, index) => filled(arg, place.at('args', index))),
-    env,
-    ...(cwd !== undefined && { cwd: fromFolder(filled(cwd, place.at('cwd'))) }),
-  };
+  if (command === undefined || filledArgs === undefined) return undefined;
+  return { kind: 'command', command, args: filledArgs, env, ...(cwd !== undefined && { cwd: fromFolder(cwd) }) };
 }
 
-function readUrl(value: unknown, place: Place, fill: Fill): string | undefined {
-  const text = place.string(value);
-  if (text === undefined) return undefined;
-  let complete = true;
-  const url = fill(text, (problem) => {
-    complete = false;
-    place.wrong(problem);
-  });
-  if (!complete) return undefined;
-  const problem = urlProblem(url);
+function readUrl(value: unknown, place: Place): string | undefined {
+  const url = place.string(value);
+  const problem = url === undefined ? undefined : urlProblem(url);
   return problem === undefined ? url : place.wrong(problem);
 }
 
@@ -139,8 +119,8 @@ export function urlProblem(url: string): string | undefined {
   return username || password ? 'must not contain credentials; send them in a header' : undefined;
 }
 
-function readHeaders(value: unknown, place: Place, fill: Fill): Record<string, string> {
-  const headers = readStrings(value, place, fill);
+function readHeaders(value: unknown, place: Place): Record<string, string> {
+  const headers = readStrings(value, place);
   for (const [name, text] of Object.entries(headers)) {
     const problem = headerProblem(name, text);
     if (problem !== undefined) place.at(name).wrong(problem);
@@ -155,7 +135,7 @@ export function headerProblem(name: string, value: string): string | undefined {
 }
 
 /** An object of strings. Numbers and booleans are converted to strings, as in hosts. */
-function readStrings(value: unknown, place: Place, fill: Fill): Record<string, string> {
+function readStrings(value: unknown, place: Place): Record<string, string> {
   const strings: Record<string, string> = {};
   if (value === undefined || value === null) return strings;
   if (!isObject(value)) {
@@ -165,23 +145,17 @@ function readStrings(value: unknown, place: Place, fill: Fill): Record<string, s
   for (const [key, each] of Object.entries<unknown>(value)) {
     const at = place.at(key);
     if (!['string', 'number', 'boolean'].includes(typeof each)) at.wrong('must be a string');
-    else strings[key] = fill(String(each), (problem) => at.wrong(problem));
+    else strings[key] = at.filled(String(each)) ?? '';
   }
   return strings;
 }
 
 /** The variables of an env file (VS Code). */
-function readEnvFile(
-  value: unknown,
-  fromFolder: (file: string) => string,
-  place: Place,
-  fill: Fill,
-): Record<string, string> {
-  const text = place.string(value);
-  if (text === undefined) return {};
+function readEnvFile(value: unknown, fromFolder: (file: string) => string, place: Place): Record<string, string> {
+  const file = place.string(value);
+  if (file === undefined) return {};
   try {
-    const file = fromFolder(fill(text, (problem) => place.wrong(problem)));
-    return parseEnv(readRegularFile(file).toString('utf8')) as Record<string, string>;
+    return parseEnv(readRegularFile(fromFolder(file)).toString('utf8')) as Record<string, string>;
   } catch (error) {
     place.wrong(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`);
     return {};
