@@ -3,19 +3,19 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../protocol/revisions.ts';
 import type { Implementation } from '../../protocol/types.ts';
+import { FleetMeta } from './ids.ts';
 import { hintsIn, hintsOf } from './page.ts';
-import { FleetMeta } from './meta.ts';
 
 /** Below this depth, a capability is taken from the first server that has it. */
 const MAX_DEPTH = 8;
-/** The assumed capabilities of a server that does not respond. */
-const UNKNOWN: JsonObject = {
+/** The capabilities that have lists, each in full. */
+export const LIST_CAPABILITIES: JsonObject = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
   resources: { listChanged: true, subscribe: true },
-  logging: {},
-  completions: {},
 };
+/** The assumed capabilities of a server that does not respond. */
+const UNKNOWN: JsonObject = { ...LIST_CAPABILITIES, logging: {}, completions: {} };
 
 /** The description of one server. Undefined if it does not respond. */
 export interface Told {
@@ -35,7 +35,7 @@ export function describeTogether(told: readonly Told[], own: JsonObject, serverI
     capabilities = unite(capabilities, description ? (isObject(theirs) ? theirs : {}) : UNKNOWN);
   }
   // The fleet itself announces list changes, for example when a server is reachable again.
-  for (const capability of ['tools', 'prompts', 'resources'])
+  for (const capability of Object.keys(LIST_CAPABILITIES))
     if (isObject(capabilities[capability]))
       capabilities = { ...capabilities, [capability]: { ...capabilities[capability], listChanged: true } };
   const missing = told.filter(({ description }) => !description).map(({ name }) => name);

@@ -14,19 +14,14 @@ export interface ListKind {
 export const TOOLS: ListKind = { method: Method.ListTools, key: 'tools', id: 'name', capability: 'tools' };
 export const PROMPTS: ListKind = { method: Method.ListPrompts, key: 'prompts', id: 'name', capability: 'prompts' };
 
+const KINDS: readonly ListKind[] = [
+  TOOLS,
+  PROMPTS,
+  { method: Method.ListResources, key: 'resources', id: 'uri', capability: 'resources' },
+  { method: Method.ListResourceTemplates, key: 'resourceTemplates', id: 'uriTemplate', capability: 'resources' },
+  // 2025-11-25, basic/utilities/tasks: Listing Tasks.
+  { method: 'tasks/list', key: 'tasks', id: 'taskId', capability: 'tasks' },
+];
+
 /** The lists that are merged, by their methods. */
-export const LISTS: ReadonlyMap<string, ListKind> = new Map<string, ListKind>(
-  [
-    TOOLS,
-    PROMPTS,
-    { method: Method.ListResources, key: 'resources', id: 'uri', capability: 'resources' } as const,
-    {
-      method: Method.ListResourceTemplates,
-      key: 'resourceTemplates',
-      id: 'uriTemplate',
-      capability: 'resources',
-    } as const,
-    // 2025-11-25, basic/utilities/tasks: Listing Tasks.
-    { method: 'tasks/list', key: 'tasks', id: 'taskId', capability: 'tasks' } as const,
-  ].map((kind) => [kind.method, kind]),
-);
+export const LISTS: ReadonlyMap<string, ListKind> = new Map(KINDS.map((kind) => [kind.method, kind]));

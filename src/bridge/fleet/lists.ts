@@ -2,10 +2,9 @@ import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { NotificationMethod } from '../../protocol/methods.ts';
-import { taskIdOf } from './ids.ts';
+import { FleetMeta, taskIdOf } from './ids.ts';
 import type { ListKind } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
-import { FleetMeta } from './meta.ts';
 import { hintsOf, readPage, type Page } from './page.ts';
 
 /** The cursor of the next page, by the server's label, for each server that has more. */

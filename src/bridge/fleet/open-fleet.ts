@@ -9,6 +9,7 @@ import {
   type ConfigVariables,
 } from '../config/config.ts';
 import { watchConfig } from '../config/watch.ts';
+import { LIST_CAPABILITIES } from './description.ts';
 import { createFleet, type Fleet } from './fleet.ts';
 import { Naming } from './names.ts';
 
@@ -64,13 +65,6 @@ export interface OpenFleet {
   close(): Promise<void>;
 }
 
-/** Declared from the start for servers that are added later: a session cannot get new capabilities. */
-const CAPABILITIES = {
-  tools: { listChanged: true },
-  prompts: { listChanged: true },
-  resources: { listChanged: true, subscribe: true },
-};
-
 /**
  * Opens the servers of a configuration. Resolves when all are opened. It does not wait for a response of any server.
  */
@@ -102,7 +96,8 @@ class ConfiguredFleet implements OpenFleet {
   constructor({ separator }: FleetConfig, options: OpenFleetOptions) {
     const { serverInfo, timeout, onwarning } = options;
     this.#options = options;
-    const capabilities = CAPABILITIES;
+    // Declared from the start for servers that are added later: a session cannot get new capabilities.
+    const capabilities = LIST_CAPABILITIES;
     this.#fleet = createFleet({ members: [], capabilities, separator, serverInfo, timeout, onwarning });
   }
 

@@ -1,7 +1,8 @@
 import { derive } from '../../core/derive.ts';
-import type { Exchange, Middleware, Service } from '../../core/exchange.ts';
+import type { Middleware } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { put } from '../../jsonrpc/shape.ts';
 import { Method } from '../../protocol/methods.ts';
 
 /** Which tools of a server are shown, and how. All names are the server's own. A `*` matches any characters. */
@@ -22,85 +23,59 @@ export interface ToolSelection {
 /**
  * Shows the selected tools of a server. Calls of other tools fail as if the server did not have them.
  *
- * @param onhidden called once for each tool that is hidden because another one is renamed to its name.
+ * @param onhidden called once for each tool that is hidden because another one is renamed to its name. Both names are
+ * the server's own.
  */
-export function selectTools(selection: ToolSelection, onhidden?: OnHidden): Middleware {
+export function selectTools(
+  selection: ToolSelection,
+  onhidden: (hidden: string, renamed: string) => void = () => {},
+): Middleware {
   if (Object.keys(selection).length === 0) return (service) => service;
-  const selected = new SelectedTools(selection, onhidden);
-  return (service: Service): Service =>
-    (exchange) => {
-      if (exchange.method === Method.CallTool) return selected.call(service, exchange);
-      if (exchange.method === Method.ListTools) return service(exchange).then((result) => selected.list(result));
-      return service(exchange);
-    };
-}
-
-/** Both names are the server's own. */
-type OnHidden = (hidden: string, renamed: string) => void;
-
-class SelectedTools {
-  readonly #selection: ToolSelection;
-  readonly #newNames: ReadonlyMap<string, string>;
-  readonly #ownNames: ReadonlyMap<string, string>;
-  readonly #descriptions: ReadonlyMap<string, string>;
-
-  readonly #onhidden: OnHidden | undefined;
+  const { hide = [], only = ['*'], rename = {}, describe = {} } = selection;
+  const newNames = new Map(Object.entries(rename));
+  const ownNames = new Map(Object.entries(rename).map(([own, name]) => [name, own]));
+  const descriptions = new Map(Object.entries(describe));
   /** The hidden tools that were reported. */
-  readonly #reported = new Set<string>();
+  const reported = new Set<string>();
 
-  constructor(selection: ToolSelection, onhidden: OnHidden | undefined) {
-    this.#onhidden = onhidden;
-    const renamed = Object.entries(selection.rename ?? {});
-    this.#selection = selection;
-    this.#newNames = new Map(renamed);
-    this.#ownNames = new Map(renamed.map(([own, name]) => [name, own]));
-    this.#descriptions = new Map(Object.entries(selection.describe ?? {}));
-  }
-
-  call(service: Service, exchange: Exchange): Promise<JsonObject> {
-    const { params } = exchange;
-    const { name } = params;
-    if (typeof name !== 'string') return service(exchange);
-    const own = this.#ownNames.get(name) ?? name;
-    if (this.#shownAs(own) !== name)
-      return Promise.reject(new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name}`));
-    return service(own === name ? exchange : derive(exchange, { params: { ...params, name: own } }));
-  }
-
-  list(result: JsonObject): JsonObject {
-    const tools: unknown = result['tools'];
-    if (!Array.isArray(tools)) return result;
-    return { ...result, tools: tools.flatMap((tool: unknown) => this.#shown(tool)) };
-  }
-
-  #shown(tool: unknown): JsonObject[] {
-    if (!isObject(tool) || typeof tool['name'] !== 'string') return [];
-    const name = this.#shownAs(tool['name']);
-    if (name === undefined) {
-      this.#report(tool['name']);
-      return [];
-    }
-    const description = this.#descriptions.get(tool['name']);
-    return [{ ...tool, name, ...(description === undefined ? {} : { description }) }];
-  }
+  const isSelected = (own: string): boolean =>
+    !hide.some((pattern) => fits(own, pattern)) && only.some((pattern) => fits(own, pattern));
 
   /** The name of a tool for clients. Undefined if the tool is hidden. */
-  #shownAs(own: string): string | undefined {
-    if (!this.#isSelected(own)) return undefined;
-    return this.#newNames.get(own) ?? (this.#ownNames.has(own) ? undefined : own);
-  }
+  const shownAs = (own: string): string | undefined => {
+    if (!isSelected(own)) return undefined;
+    return newNames.get(own) ?? (ownNames.has(own) ? undefined : own);
+  };
 
-  #isSelected(own: string): boolean {
-    const { hide = [], only = ['*'] } = this.#selection;
-    return !hide.some((pattern) => fits(own, pattern)) && only.some((pattern) => fits(own, pattern));
-  }
+  const report = (hidden: string): void => {
+    const renamed = ownNames.get(hidden);
+    if (renamed === undefined || reported.has(hidden) || !isSelected(hidden)) return;
+    reported.add(hidden);
+    onhidden(hidden, renamed);
+  };
 
-  #report(hidden: string): void {
-    const renamed = this.#ownNames.get(hidden);
-    if (renamed === undefined || this.#reported.has(hidden) || !this.#isSelected(hidden)) return;
-    this.#reported.add(hidden);
-    this.#onhidden?.(hidden, renamed);
-  }
+  const shown = (tool: unknown): JsonObject[] => {
+    if (!isObject(tool) || typeof tool['name'] !== 'string') return [];
+    const name = shownAs(tool['name']);
+    if (name === undefined) {
+      report(tool['name']);
+      return [];
+    }
+    return [put({ ...tool, name }, 'description', descriptions.get(tool['name']))];
+  };
+
+  return (service) => async (exchange) => {
+    const { method, params } = exchange;
+    if (method === Method.ListTools) {
+      const result = await service(exchange);
+      return Array.isArray(result['tools']) ? { ...result, tools: result['tools'].flatMap(shown) } : result;
+    }
+    const { name } = params;
+    if (method !== Method.CallTool || typeof name !== 'string') return service(exchange);
+    const own = ownNames.get(name) ?? name;
+    if (shownAs(own) !== name) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name}`);
+    return service(own === name ? exchange : derive(exchange, { params: { ...params, name: own } }));
+  };
 }
 
 /** Whether a name matches a pattern. Each `*` matches as little as possible, so there is no backtracking. */
