@@ -38,13 +38,13 @@ export const listFeatures: readonly Feature[] = [
     name: 'titles and annotations',
     arrives: (down, up) => {
       if (up.revision < '2025-03-26') return undefined;
-      if (down.revision < '2025-03-26') return 'neither';
+      if (down.revision < '2025-03-26') return 'nothing';
       return down.revision < '2025-06-18' && up.revision >= '2025-06-18' ? 'the title in the annotations' : SAME;
     },
     run: async (cell, arrives) => {
       const { title, annotations } = await toolNamed(cell, 'echo');
       const titled = cell.up.revision >= '2025-06-18';
-      if (arrives === 'neither') expect([title, annotations]).toEqual([undefined, undefined]);
+      if (arrives === 'nothing') expect([title, annotations]).toEqual([undefined, undefined]);
       else if (arrives === SAME) {
         expect(title).toBe(titled ? 'Echo' : undefined);
         expect(annotations).toEqual({ readOnlyHint: true });
