@@ -14,7 +14,8 @@ import type { AuthInfo, ElicitResult, Root } from '../protocol/types.ts';
 import { formOf } from './form.ts';
 import type { Arguments } from './infer.ts';
 import { once } from './once.ts';
-import { complaint, type AnySchema } from './schema.ts';
+import { complaint } from '../schema/complaint.ts';
+import type { AnySchema } from './schema.ts';
 import type { StartTaskOptions } from './task-rules.ts';
 
 /**

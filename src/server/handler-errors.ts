@@ -4,42 +4,30 @@ import { errorChain } from '../jsonrpc/error-chain.ts';
 import { ErrorCode, isRpcError, RpcError } from '../jsonrpc/errors.ts';
 import { isUserError } from './user-error.ts';
 
-export interface HandlerErrorsOptions {
-  /** Whether callers see every error unchanged. */
-  readonly expose: boolean;
-  readonly onerror: (error: Error) => void;
-}
+/**
+ * Returns the error for the caller of a handler that threw.
+ *
+ * @param what the name of what failed, such as a tool or a method.
+ */
+export type ErrorsForCallers = (thrown: unknown, what: string, exchange: Exchange) => Error;
 
 /**
  * Decides which errors of handlers and middleware a caller sees. A `UserError` or `RpcError` reaches the caller
  * unchanged. Any other error may contain paths, addresses or queries: it goes to `onerror`, and the caller gets an
  * internal error.
+ *
+ * @param expose whether callers see every error unchanged.
  */
-export class HandlerErrors {
-  readonly #options: HandlerErrorsOptions;
-
-  constructor(options: HandlerErrorsOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Returns the error for the caller. Reports an error that the caller must not see.
-   *
-   * @param what the name of what failed, such as a tool or a method.
-   */
-  forCaller(thrown: unknown, what: string, exchange: Exchange): Error {
-    if (isForCaller(thrown)) return thrown;
+export function errorsForCallers(expose: boolean, onerror: (error: Error) => void): ErrorsForCallers {
+  return (thrown, what, exchange) => {
+    if (isUserError(thrown) || isRpcError(thrown)) return thrown;
     const error = thrown instanceof Error ? thrown : new Error(RpcError.from(thrown).message, { cause: thrown });
     if (!causedByAbort(thrown, exchange)) {
-      this.#options.onerror(new Error(`${what} failed: ${error.message || error.name}`, { cause: thrown }));
+      onerror(new Error(`${what} failed: ${error.message || error.name}`, { cause: thrown }));
     }
-    if (this.#options.expose) return error;
+    if (expose) return error;
     return new RpcError(ErrorCode.InternalError, `${what} failed with an internal error`, { cause: thrown });
-  }
-}
-
-function isForCaller(thrown: unknown): thrown is Error {
-  return isUserError(thrown) || isRpcError(thrown);
+  };
 }
 
 /** Whether a handler threw because its signal fired. This is not an error, and no caller waits. */

@@ -1,5 +1,3 @@
-import type { DetailedTask } from '../protocol/tasks.ts';
-import type { TasksOptions } from './task-rules.ts';
 import type { Tasks } from './tasks.ts';
 
 /**
@@ -7,25 +5,18 @@ import type { Tasks } from './tasks.ts';
  * none.
  */
 export class LazyTasks {
-  /** Called after each change of a task, with its principal and the task. */
-  onchange: ((principal: string | undefined, task: DetailedTask) => void) | undefined;
   /** Whether any tool works as a task, or did before. */
   used = false;
-  readonly #options: TasksOptions;
-  readonly #onerror: (error: Error) => void;
+  readonly #make: (constructor: typeof Tasks) => Tasks;
   #tasks: Promise<Tasks> | undefined;
 
-  constructor(options: TasksOptions, onerror: (error: Error) => void) {
-    this.#options = options;
-    this.#onerror = onerror;
+  /** @param make creates the tasks when they are first used. */
+  constructor(make: (constructor: typeof Tasks) => Tasks) {
+    this.#make = make;
   }
 
   load(): Promise<Tasks> {
-    return (this.#tasks ??= import('./tasks.ts').then(({ Tasks }) => {
-      const tasks = new Tasks(this.#options, this.#onerror);
-      tasks.onchange = (principal, task) => this.onchange?.(principal, task);
-      return tasks;
-    }));
+    return (this.#tasks ??= import('./tasks.ts').then((module) => this.#make(module.Tasks)));
   }
 
   /** See `Tasks.close`. */

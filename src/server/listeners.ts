@@ -58,35 +58,33 @@ class Listener {
   }
 }
 
-/** Listeners by list, URI or task. */
+/** Listeners by the keys of their filters. */
 class Index {
   readonly #listeners = new Map<string, Set<Listener>>();
 
-  add(name: string, listener: Listener): void {
-    const known = this.#listeners.get(name);
+  add(key: string, listener: Listener): void {
+    const known = this.#listeners.get(key);
     if (known) known.add(listener);
-    else this.#listeners.set(name, new Set([listener]));
+    else this.#listeners.set(key, new Set([listener]));
   }
 
-  delete(name: string, listener: Listener): void {
-    const known = this.#listeners.get(name);
-    if (known?.delete(listener) && known.size === 0) this.#listeners.delete(name);
+  delete(key: string, listener: Listener): void {
+    const known = this.#listeners.get(key);
+    if (known?.delete(listener) && known.size === 0) this.#listeners.delete(key);
   }
 
-  has(name: string): boolean {
-    return this.#listeners.has(name);
+  has(key: string): boolean {
+    return this.#listeners.has(key);
   }
 
-  of(name: string): Iterable<Listener> {
-    return this.#listeners.get(name) ?? [];
+  of(key: string): Iterable<Listener> {
+    return this.#listeners.get(key) ?? [];
   }
 }
 
 /** The open `subscriptions/listen` exchanges of a server (2026-07-28, basic/patterns/subscriptions). */
 export class Listeners {
-  readonly #byKind = new Index();
-  readonly #byUri = new Index();
-  readonly #byTask = new Index();
+  readonly #index = new Index();
   readonly #changed = new Set<ListKind>();
 
   /**
@@ -108,7 +106,7 @@ export class Listeners {
         return;
       }
       const listener = new Listener(exchange, filter, this.#leave, resolve);
-      this.#enter(listener);
+      for (const key of keysOf(filter)) this.#index.add(key, listener);
       const acknowledged = filter.taskIds
         ? this.#acknowledgeTasks(listener, filter.taskIds, tasks!)
         : exchange.notify(NotificationMethod.Acknowledged, { notifications: filter });
@@ -121,37 +119,29 @@ export class Listeners {
 
   /** Announces that a list has changed. All changes of one turn of the event loop make one notification. */
   changed(kind: ListKind): void {
-    if (this.#changed.has(kind) || !this.#byKind.has(kind)) return;
+    if (this.#changed.has(kind) || !this.#index.has(kind)) return;
     if (this.#changed.size === 0) queueMicrotask(() => this.#flush());
     this.#changed.add(kind);
   }
 
   /** Announces that a resource has changed. */
   updated(uri: string): void {
-    for (const listener of this.#byUri.of(uri))
-      this.#deliver(listener, `uri ${uri}`, NotificationMethod.ResourceUpdated, { uri });
+    const key = uriKey(uri);
+    for (const listener of this.#index.of(key))
+      this.#deliver(listener, key, NotificationMethod.ResourceUpdated, { uri });
   }
 
   /** Announces that a task of this principal has changed. */
-  taskChanged(principal: string | undefined, task: DetailedTask): void {
-    for (const listener of this.#byTask.of(task.taskId)) {
+  readonly taskChanged = (principal: string | undefined, task: DetailedTask): void => {
+    const key = taskKey(task.taskId);
+    for (const listener of this.#index.of(key)) {
       if (listener.exchange.caller.principal !== principal) continue;
-      this.#deliver(listener, taskKey(task), NotificationMethod.Task, { ...task });
+      this.#deliver(listener, key, NotificationMethod.Task, { ...task });
     }
-  }
-
-  #enter(listener: Listener): void {
-    const { filter } = listener;
-    for (const kind of KINDS) if (filter[`${kind}ListChanged`]) this.#byKind.add(kind, listener);
-    for (const uri of filter.resourceSubscriptions ?? []) this.#byUri.add(uri, listener);
-    for (const id of filter.taskIds ?? []) this.#byTask.add(id, listener);
-  }
+  };
 
   readonly #leave = (listener: Listener): void => {
-    const { filter } = listener;
-    for (const kind of KINDS) if (filter[`${kind}ListChanged`]) this.#byKind.delete(kind, listener);
-    for (const uri of filter.resourceSubscriptions ?? []) this.#byUri.delete(uri, listener);
-    for (const id of filter.taskIds ?? []) this.#byTask.delete(id, listener);
+    for (const key of keysOf(listener.filter)) this.#index.delete(key, listener);
   };
 
   /** Looks up the tasks first. Changes in the meantime are sent after the acknowledgement. */
@@ -160,12 +150,12 @@ export class Listeners {
     listener.due = new Map();
     const visible = await (await tasks.load()).visible(ids, exchange.caller);
     if (!listener.open) return;
-    for (const id of ids) if (!visible.has(id)) this.#byTask.delete(id, listener);
+    for (const id of ids) if (!visible.has(id)) this.#index.delete(taskKey(id), listener);
     filter.taskIds = [...visible.keys()];
     if (visible.size === 0) delete filter.taskIds;
     // If a task has already ended or asks a question, there may be no further change: send its state now.
     for (const task of visible.values()) {
-      const key = taskKey(task);
+      const key = taskKey(task.taskId);
       if (task.status !== 'working' && !listener.due.has(key))
         listener.due.set(key, [NotificationMethod.Task, { ...task }]);
     }
@@ -177,7 +167,7 @@ export class Listeners {
     const kinds = [...this.#changed];
     this.#changed.clear();
     for (const kind of kinds) {
-      for (const listener of this.#byKind.of(kind)) this.#deliver(listener, kind, CHANGED[kind], undefined);
+      for (const listener of this.#index.of(kind)) this.#deliver(listener, kind, CHANGED[kind], undefined);
     }
   }
 
@@ -203,8 +193,19 @@ export class Listeners {
   }
 }
 
-function taskKey({ taskId }: DetailedTask): string {
-  return `task ${taskId}`;
+/** What a filter names: each list, each resource and each task. */
+function* keysOf({ resourceSubscriptions = [], taskIds = [], ...lists }: SubscriptionFilter): Iterable<string> {
+  for (const kind of KINDS) if (lists[`${kind}ListChanged`]) yield kind;
+  for (const uri of resourceSubscriptions) yield uriKey(uri);
+  for (const id of taskIds) yield taskKey(id);
+}
+
+function uriKey(uri: string): string {
+  return `uri ${uri}`;
+}
+
+function taskKey(id: string): string {
+  return `task ${id}`;
 }
 
 function take(due: Map<string, Due> | undefined): Due | undefined {

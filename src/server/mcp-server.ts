@@ -17,7 +17,7 @@ import type { InboundOptions } from '../wire/serve.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { checkEntry, checkServerOptions, checkUri } from './checks.ts';
 import { complete, type Completers } from './completion.ts';
-import { HandlerErrors } from './handler-errors.ts';
+import { errorsForCallers, type ErrorsForCallers } from './handler-errors.ts';
 import { MAX_NAMES } from '../protocol/subscriptions.ts';
 import { Listeners, type ListKind } from './listeners.ts';
 import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
@@ -90,14 +90,14 @@ export class McpServer {
   readonly service: Service = (exchange) =>
     invoke(this.#entrance, exchange).catch((thrown: unknown) => {
       // A notification has no response. The side that serves it reports the error.
-      throw isNotificationMethod(exchange.method) ? thrown : this.#errors.forCaller(thrown, exchange.method, exchange);
+      throw isNotificationMethod(exchange.method) ? thrown : this.#errorFor(thrown, exchange.method, exchange);
     });
 
   readonly #info: Implementation;
   readonly #instructions: string | undefined;
   readonly #capabilities: JsonObject;
   readonly #discoverHints: JsonObject;
-  readonly #errors: HandlerErrors;
+  readonly #errorFor: ErrorsForCallers;
   readonly #listeners: Listeners;
   readonly #tasks: LazyTasks;
   readonly #tools: Tools;
@@ -129,16 +129,15 @@ export class McpServer {
     this.#instructions = instructions;
     this.#capabilities = capabilities;
     this.#discoverHints = cacheHints(cache.discover ?? {}, 'server/discover');
-    this.#errors = new HandlerErrors({ expose: exposeErrors, onerror });
+    this.#errorFor = errorsForCallers(exposeErrors, onerror);
     this.#listeners = new Listeners();
-    this.#tasks = new LazyTasks(tasks, onerror);
-    this.#tasks.onchange = (principal, task) => this.#listeners.taskChanged(principal, task);
+    this.#tasks = new LazyTasks((Tasks) => new Tasks(tasks, this.#listeners.taskChanged, onerror));
     const registry = (kind: ListKind) => ({
       pageSize,
       cache: cache[kind],
       changed: () => this.#listeners.changed(kind),
     });
-    this.#tools = new Tools(registry('tools'), onerror, this.#errors, this.#tasks);
+    this.#tools = new Tools(registry('tools'), onerror, this.#errorFor, this.#tasks);
     this.#resources = new Resources(registry('resources'));
     this.#prompts = new Prompts(registry('prompts'));
     const bounds = { maxSuspended, maxSuspendedPerPrincipal, maxSubscriptions, maxSubscriptionsPerPrincipal };
@@ -354,9 +353,9 @@ export class McpServer {
   #scopesFor({ method, params = {} }: RpcRequest): readonly string[] {
     switch (method) {
       case Method.CallTool:
-        return this.#tools.scopesOf(params['name']);
+        return this.#tools.registry.scopesOf(params['name']);
       case Method.GetPrompt:
-        return this.#prompts.scopesOf(params['name']);
+        return this.#prompts.registry.scopesOf(params['name']);
       case Method.ReadResource:
       case Method.Subscribe:
         return this.#resources.scopesOf(params['uri']);
@@ -364,8 +363,8 @@ export class McpServer {
         return urisIn(params).flatMap((uri) => this.#resources.scopesOf(uri));
       case Method.Complete: {
         const ref: JsonObject = isObject(params['ref']) ? params['ref'] : {};
-        const isPrompt = ref['type'] === 'ref/prompt';
-        return isPrompt ? this.#prompts.scopesOf(ref['name']) : this.#resources.templates.scopesOf(ref['uri']);
+        if (ref['type'] === 'ref/prompt') return this.#prompts.registry.scopesOf(ref['name']);
+        return this.#resources.templates.scopesOf(ref['uri']);
       }
       default:
         return [];

@@ -2,7 +2,7 @@ import type { Exchange } from '../core/exchange.ts';
 import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import type { GetPromptResult, Icon, PromptMessage } from '../protocol/types.ts';
+import type { GetPromptResult, PromptMessage } from '../protocol/types.ts';
 import type { Completer, Completers } from './completion.ts';
 import { promptResult } from './content.ts';
 import { Context } from './context.ts';
@@ -24,12 +24,8 @@ export type PromptArguments = Readonly<Record<string, PromptArgumentConfig>>;
 
 /** A prompt as lists show it, and the scopes that it needs. */
 export interface PromptConfig<A extends PromptArguments = PromptArguments> extends EntryConfig {
-  title?: string | undefined;
-  description?: string | undefined;
   /** Default: none. */
   arguments?: A | undefined;
-  icons?: Icon[] | undefined;
-  _meta?: JsonObject | undefined;
 }
 
 /** A string becomes one user message. `inputRequired` asks the caller a question first. */
@@ -77,11 +73,6 @@ export class Prompts {
         handler,
       };
     });
-  }
-
-  /** The scopes that a caller of `prompts/get` needs. None if the prompt does not exist. */
-  scopesOf(name: string): readonly string[] {
-    return this.registry.scopesOf(name);
   }
 
   /**

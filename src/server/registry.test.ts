@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { AuthInfo } from '../protocol/types.ts';
+import { errorsForCallers } from './handler-errors.ts';
+import { LazyTasks } from './lazy-tasks.ts';
 import { Prompts } from './prompts.ts';
 import type { EntryConfig, Registered, RegistryOptions } from './registry.ts';
 import { Resources } from './resources.ts';
@@ -10,12 +12,19 @@ import { Tools } from './tools.ts';
 /** For each kind of entry: how to register one named `a`, list the names, and use it. */
 const kinds = {
   tool(options: Partial<RegistryOptions> = {}) {
-    const tools = new Tools({ pageSize: 2, changed: () => {}, ...options }, () => {});
+    const onerror = () => {};
+    const tasks = new LazyTasks((Tasks) => new Tasks({}, onerror, onerror));
+    const tools = new Tools(
+      { pageSize: 2, changed: () => {}, ...options },
+      onerror,
+      errorsForCallers(false, onerror),
+      tasks,
+    );
     return {
       add: (config: EntryConfig, name = 'a') => tools.add(name, config, () => 'x'),
       page: (cursor?: string) => Promise.resolve(tools.registry.page(cursor)),
       use: (auth?: AuthInfo) => tools.call(new TestExchange('tools/call', { name: 'a' }, { caller: { auth } })),
-      scopes: () => tools.scopesOf('a'),
+      scopes: () => tools.registry.scopesOf('a'),
     };
   },
   prompt(options: Partial<RegistryOptions> = {}) {
@@ -24,7 +33,7 @@ const kinds = {
       add: (config: EntryConfig, name = 'a') => prompts.add(name, config, () => 'x'),
       page: (cursor?: string) => Promise.resolve(prompts.registry.page(cursor)),
       use: (auth?: AuthInfo) => prompts.get(new TestExchange('prompts/get', { name: 'a' }, { caller: { auth } })),
-      scopes: () => prompts.scopesOf('a'),
+      scopes: () => prompts.registry.scopesOf('a'),
     };
   },
   resource(options: Partial<RegistryOptions> = {}) {

@@ -1,12 +1,18 @@
 import type { Caller } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import type { Icon } from '../protocol/types.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { page } from './pages.ts';
 import { constant } from '../jsonrpc/stringify.ts';
 
 /** Options that every tool, resource, resource template and prompt has. */
 export interface EntryConfig {
+  /** For people. Default: the name. */
+  title?: string | undefined;
+  description?: string | undefined;
+  icons?: Icon[] | undefined;
+  _meta?: JsonObject | undefined;
   /** Default true. A disabled entry is in no list, and requests for it fail as if it did not exist. */
   enabled?: boolean | undefined;
   /**

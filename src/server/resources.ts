@@ -3,7 +3,7 @@ import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
-import type { Annotations, Icon, ReadResourceResult, Resource, ResourceContents } from '../protocol/types.ts';
+import type { Annotations, ReadResourceResult, Resource, ResourceContents } from '../protocol/types.ts';
 import type { Completer, Completers } from './completion.ts';
 import { resourceResult } from './content.ts';
 import { Context } from './context.ts';
@@ -16,15 +16,11 @@ import { UriTemplate, type TemplateVariables } from './uri-template.ts';
 /** A resource. `ttlMs` and `cacheScope` apply to its contents (2026-07-28, server/utilities/caching). */
 export interface ResourceConfig extends EntryConfig, CacheHints {
   name: string;
-  title?: string | undefined;
-  description?: string | undefined;
   /** Also the MIME type of contents that a handler returns as a plain string or bytes. */
   mimeType?: string | undefined;
   /** In bytes. */
   size?: number | undefined;
   annotations?: Annotations | undefined;
-  icons?: Icon[] | undefined;
-  _meta?: JsonObject | undefined;
 }
 
 /** The resources of one URI template. `ttlMs` and `cacheScope` apply to their contents. */

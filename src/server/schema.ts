@@ -4,8 +4,6 @@ import { paramHeaders, type ParamHeader } from '../protocol/param-headers.ts';
 import { JsonSchema } from '../schema/json-schema.ts';
 import { refuseExternalReferences, subschemasOf } from '../schema/subschemas.ts';
 
-export { complaint } from '../schema/complaint.ts';
-
 /** A Standard Schema that can be converted to JSON Schema (Zod from 4.2, ArkType, Valibot through its adapter). */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>;
@@ -56,13 +54,9 @@ export function inputSchema(given: AnySchema, owner: string): InputSchema {
   return { json, headers: paramHeaders(subschemas, owner), validate: schema.validate };
 }
 
-/** The schema of a tool's structured result. Throws as `inputSchema` does, but accepts schemas of any type. */
-export function outputSchema(given: AnySchema, owner: string): Schema {
-  return anySchema(given, 'output', owner);
-}
-
 /**
- * Converts a Standard Schema or a JSON Schema, either its input side or its output side. Throws as `outputSchema` does.
+ * Converts a Standard Schema or a JSON Schema, either its input side or its output side. Throws as `inputSchema` does, but
+ * accepts schemas of any type.
  */
 export function anySchema(given: AnySchema, side: 'input' | 'output', owner: string): Schema {
   const { json, validate } = checkedSchema(given, side, owner);

@@ -63,10 +63,9 @@ export class Serving {
     }
     const { onclose } = transport;
     transport.onclose = () => {
-      this.#ways.delete(close);
       onclose?.();
       // This connection is gone, so requests that wait for an answer on it would wait forever.
-      inbound.close(0).catch(this.#options.inbound.onerror);
+      close(0).catch(this.#options.inbound.onerror);
     };
   }
 
@@ -88,10 +87,7 @@ export class Serving {
     const { listen } = await import('../transport/http/server/listen.ts');
     const inbound = await this.#inbound();
     const listener = await listenFor(inbound, listen, this.#httpOptions(inbound, options));
-    const close = this.#keep(async (timeout) => {
-      this.#ways.delete(close);
-      await listener.close(timeout);
-    });
+    const close = this.#keep((timeout) => listener.close(timeout));
     // It may have been closed while this one was being opened.
     if (this.#closed) await close(0);
     this.#demandOpen();
@@ -135,7 +131,6 @@ export class Serving {
     const { path = '*', ssePath = false } = this.#options.http;
     const handler: HttpHandler = createHttpHandler(this.#httpOptions(inbound, { path, ssePath }));
     const close = this.#keep(async (timeout) => {
-      this.#ways.delete(close);
       handler.drain();
       await inbound.close(timeout);
       await handler.close();
@@ -163,7 +158,12 @@ export class Serving {
     return createInbound(this.#service, { ...this.#options.inbound, stateKey });
   }
 
-  #keep(close: (timeout: number) => Promise<void>): (timeout: number) => Promise<void> {
+  /** @returns the function that closes this way. */
+  #keep(end: (timeout: number) => Promise<void>): (timeout: number) => Promise<void> {
+    const close = (timeout: number): Promise<void> => {
+      this.#ways.delete(close);
+      return end(timeout);
+    };
     this.#ways.add(close);
     return close;
   }

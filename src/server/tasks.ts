@@ -29,15 +29,17 @@ const MAX_SIZE = 256 * 1024 * 1024;
 const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
 const STOPPED = 'The server was shut down before the task was done';
 
+/** Called after each change of a task. */
+type TaskListener = (principal: string | undefined, task: DetailedTask) => void;
+
 /**
  * The tasks of a server: tool calls that run while their callers poll (the tasks extension,
  * `io.modelcontextprotocol/tasks`).
  */
 export class Tasks {
-  /** Called after each change of a task, with its principal and the task. */
-  onchange: ((principal: string | undefined, task: DetailedTask) => void) | undefined;
   readonly #store: TaskStore;
   readonly #runner: string;
+  readonly #onchange: TaskListener;
   readonly #onerror: (error: Error) => void;
   readonly #running = new Map<string, RunningTask>();
   /**
@@ -48,11 +50,16 @@ export class Tasks {
   #closed = false;
   readonly #idle = new IdleWaiters();
 
-  constructor({ store = memoryTaskStore(), runner }: TasksOptions, onerror: (error: Error) => void) {
+  constructor(
+    { store = memoryTaskStore(), runner }: TasksOptions,
+    onchange: TaskListener,
+    onerror: (error: Error) => void,
+  ) {
     this.#store = store;
     this.#runner = runner ?? randomUUID();
     // A random name is new, so no tasks were left behind under it.
     if (runner === undefined) this.#recovered = Promise.resolve();
+    this.#onchange = onchange;
     this.#onerror = onerror;
   }
 
@@ -194,7 +201,7 @@ export class Tasks {
         store: this.#store,
         controller,
         caller,
-        onchange: (changed) => this.onchange?.(changed.principal, detailed(changed)),
+        onchange: (changed) => this.#onchange(changed.principal, detailed(changed)),
         onover: () => this.#forget(task),
         onerror: this.#onerror,
       });

@@ -6,6 +6,8 @@ import { McpErrorCode } from '../protocol/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from './mcp-server.ts';
 import type { StandardSchema } from './schema.ts';
+import { errorsForCallers } from './handler-errors.ts';
+import { LazyTasks } from './lazy-tasks.ts';
 import { Tools, type ToolConfig } from './tools.ts';
 import { UserError } from './user-error.ts';
 
@@ -322,7 +324,13 @@ describe('schemas', () => {
 });
 
 test('a call may be rerun if the tool or its annotations say so', () => {
-  const tools = new Tools({ pageSize: 9, changed: () => {} }, () => {});
+  const onerror = () => {};
+  const tools = new Tools(
+    { pageSize: 9, changed: () => {} },
+    onerror,
+    errorsForCallers(false, onerror),
+    new LazyTasks((Tasks) => new Tasks({}, onerror, onerror)),
+  );
   const safeToRerun = (config: ToolConfig) => {
     const registered = tools.add('t', config, () => 1);
     const answer = tools.safeToRerun('t');

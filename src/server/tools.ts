@@ -3,24 +3,17 @@ import { checkParamHeaders } from '../core/param-headers.ts';
 import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import type { CallToolResult, Icon, ToolAnnotations } from '../protocol/types.ts';
+import type { CallToolResult, ToolAnnotations } from '../protocol/types.ts';
 import { text, toolError, toolResult } from './content.ts';
 import { Context } from './context.ts';
 import type { Arguments, Structured } from './infer.ts';
 import type { InputRequiredResult } from './input-required.ts';
-import { HandlerErrors } from './handler-errors.ts';
+import type { ErrorsForCallers } from './handler-errors.ts';
 import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
-import {
-  complaint,
-  inputSchema,
-  NO_INPUT,
-  outputSchema,
-  type AnySchema,
-  type InputSchema,
-  type Schema,
-} from './schema.ts';
+import { complaint } from '../schema/complaint.ts';
+import { anySchema, inputSchema, NO_INPUT, type AnySchema, type InputSchema, type Schema } from './schema.ts';
 import { taskSettings, type TaskConfig, type TaskSettings } from './task-config.ts';
-import { LazyTasks } from './lazy-tasks.ts';
+import type { LazyTasks } from './lazy-tasks.ts';
 import type { StartTask } from './task-rules.ts';
 
 /** A tool as lists show it, the schemas of its arguments and result, and the scopes that it needs. */
@@ -28,8 +21,6 @@ export interface ToolConfig<
   I extends AnySchema | undefined = AnySchema | undefined,
   O extends AnySchema | undefined = AnySchema | undefined,
 > extends EntryConfig {
-  title?: string | undefined;
-  description?: string | undefined;
   /**
    * The schema of the arguments. Without it, the tool takes none. HTTP callers repeat a property with `x-mcp-header` in
    * a header, which is checked (2026-07-28, server/tools: x-mcp-header).
@@ -52,8 +43,6 @@ export interface ToolConfig<
    * defaults of `TaskConfig`. Default: no tasks.
    */
   task?: true | TaskConfig | undefined;
-  icons?: Icon[] | undefined;
-  _meta?: JsonObject | undefined;
 }
 
 /**
@@ -101,19 +90,19 @@ const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 export class Tools {
   readonly registry: Registry<ToolConfig, ToolEntry>;
   readonly #onerror: (error: Error) => void;
-  readonly #errors: HandlerErrors;
+  readonly #errorFor: ErrorsForCallers;
   readonly #tasks: LazyTasks;
 
   constructor(
     options: Pick<RegistryOptions, 'pageSize' | 'cache' | 'changed'>,
     onerror: (error: Error) => void,
-    errors = new HandlerErrors({ expose: false, onerror }),
-    tasks = new LazyTasks({}, onerror),
+    errorFor: ErrorsForCallers,
+    tasks: LazyTasks,
   ) {
     this.#tasks = tasks;
     this.registry = new Registry({ ...options, kind: 'Tool', list: 'tools' });
     this.#onerror = onerror;
-    this.#errors = errors;
+    this.#errorFor = errorFor;
   }
 
   add(name: string, config: ToolConfig, handler: ToolEntry['handler']): Registered<ToolConfig> {
@@ -122,7 +111,7 @@ export class Tools {
       const entry = {
         name,
         input: input === undefined ? NO_INPUT : inputSchema(input, `Tool ${name}`),
-        output: output === undefined ? undefined : outputSchema(output, `Tool ${name}`),
+        output: output === undefined ? undefined : anySchema(output, 'output', `Tool ${name}`),
         safeToRerun: safeToRerun ?? (readOnlyHint === true || idempotentHint === true),
         task: task === undefined ? undefined : taskSettings(task, `Tool ${name}`),
         handler,
@@ -137,11 +126,6 @@ export class Tools {
       );
     }
     return registered;
-  }
-
-  /** The scopes that a caller of `tools/call` needs. None if the tool does not exist. */
-  scopesOf(name: string): readonly string[] {
-    return this.registry.scopesOf(name);
   }
 
   /** Whether another process may run a call again from the start, without knowing how far it came. */
@@ -179,7 +163,7 @@ export class Tools {
       return tool.output === undefined ? toolResult(reply) : await this.#structured(tool, tool.output, reply);
     } catch (error) {
       if (error instanceof RpcError) throw error;
-      const { message, name } = this.#errors.forCaller(error, `Tool ${tool.name}`, exchange);
+      const { message, name } = this.#errorFor(error, `Tool ${tool.name}`, exchange);
       return toolError(message || name);
     }
   }
