@@ -69,12 +69,9 @@ export interface SampleParams {
 }
 
 /** The response of the caller's model. */
-export interface SampleResult {
-  role: 'user' | 'assistant';
-  content: SamplingContent | SamplingContent[];
+export interface SampleResult extends SamplingMessage {
   /** The name of the model. */
   model: string;
   /** `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or one of the provider's. */
   stopReason?: string;
-  _meta?: JsonObject;
 }

@@ -36,47 +36,32 @@ export interface Annotations {
   lastModified?: string;
 }
 
-/** Text for or from a model (server/tools: Text Content). */
-export interface TextContent {
-  type: 'text';
-  text: string;
+/** What all kinds of content have. */
+interface Annotated {
   annotations?: Annotations;
   _meta?: JsonObject;
 }
 
+/** Text for or from a model (server/tools: Text Content). */
+export interface TextContent extends Annotated {
+  type: 'text';
+  text: string;
+}
+
 /** An image for or from a model (server/tools: Image Content). */
-export interface ImageContent {
+export interface ImageContent extends Annotated {
   type: 'image';
   /** Base64. */
   data: string;
   mimeType: string;
-  annotations?: Annotations;
-  _meta?: JsonObject;
 }
 
 /** Sound for or from a model; from 2025-03-26 (server/tools: Audio Content). */
-export interface AudioContent {
+export interface AudioContent extends Annotated {
   type: 'audio';
   /** Base64. */
   data: string;
   mimeType: string;
-  annotations?: Annotations;
-  _meta?: JsonObject;
-}
-
-/** A resource that can be read or subscribed to; from 2025-06-18 (server/tools: Resource Links). */
-export interface ResourceLink {
-  type: 'resource_link';
-  uri: string;
-  name: string;
-  title?: string;
-  description?: string;
-  mimeType?: string;
-  /** Of the contents, in bytes. */
-  size?: number;
-  icons?: Icon[];
-  annotations?: Annotations;
-  _meta?: JsonObject;
 }
 
 /** The contents of a resource that is text (server/resources: Resource Contents). */
@@ -100,11 +85,9 @@ export interface BlobResourceContents {
 export type ResourceContents = TextResourceContents | BlobResourceContents;
 
 /** A resource with its contents, as part of other content (server/tools: Embedded Resources). */
-export interface EmbeddedResource {
+export interface EmbeddedResource extends Annotated {
   type: 'resource';
   resource: ResourceContents;
-  annotations?: Annotations;
-  _meta?: JsonObject;
 }
 
 /** One part of a tool result or of a prompt message. */
@@ -159,46 +142,46 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
-/** A tool as `tools/list` shows it (server/tools: Tool). */
-export interface Tool {
+/** What everything has that a server lists. */
+interface ListEntry {
+  /** For programs. Clients show the title, or else the name. */
   name: string;
   title?: string;
   description?: string;
-  inputSchema: JsonObject;
-  outputSchema?: JsonObject;
-  annotations?: ToolAnnotations;
   icons?: Icon[];
   _meta?: JsonObject;
 }
 
+/** A tool as `tools/list` shows it (server/tools: Tool). */
+export interface Tool extends ListEntry {
+  inputSchema: JsonObject;
+  outputSchema?: JsonObject;
+  annotations?: ToolAnnotations;
+}
+
 /** A resource as `resources/list` shows it (server/resources: Resource). */
-export interface Resource {
+export interface Resource extends ListEntry {
   uri: string;
-  name: string;
-  title?: string;
-  description?: string;
   mimeType?: string;
   /** Of the contents, in bytes. */
   size?: number;
   annotations?: Annotations;
-  icons?: Icon[];
-  _meta?: JsonObject;
+}
+
+/** A resource that can be read or subscribed to; from 2025-06-18 (server/tools: Resource Links). */
+export interface ResourceLink extends Resource {
+  type: 'resource_link';
 }
 
 /**
  * A group of resources whose URIs match a template, as `resources/templates/list` shows them (server/resources:
  * Resource Templates).
  */
-export interface ResourceTemplate {
+export interface ResourceTemplate extends ListEntry {
   /** RFC 6570. */
   uriTemplate: string;
-  name: string;
-  title?: string;
-  description?: string;
   mimeType?: string;
   annotations?: Annotations;
-  icons?: Icon[];
-  _meta?: JsonObject;
 }
 
 /** An argument of a prompt. */
@@ -211,13 +194,8 @@ export interface PromptArgument {
 }
 
 /** A prompt as `prompts/list` shows it (server/prompts: Prompt). */
-export interface Prompt {
-  name: string;
-  title?: string;
-  description?: string;
+export interface Prompt extends ListEntry {
   arguments?: PromptArgument[];
-  icons?: Icon[];
-  _meta?: JsonObject;
 }
 
 /** A directory or file that a client lets servers use (client/roots). */
