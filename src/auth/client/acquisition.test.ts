@@ -143,12 +143,46 @@ describe('the requested scopes', () => {
     expect(world.tokenRequests[0]!['scope']).toBe('a b');
   });
 
+  test('do not grow with refreshes', async () => {
+    const world = new OAuthWorld();
+    world.ontoken = ({ body }) => (body['refresh_token'] ? world.issue({ scope: 'a more' }) : undefined);
+    const store = await holding({ scopes: ['a'] });
+    await send(world.authorizer({ store }), fresh());
+    expect((await store.get(KEY))!.tokens!.scopes).toEqual(['a']);
+  });
+
+  test('have a limit', async () => {
+    const world = new OAuthWorld();
+    const scopes_supported = Array.from({ length: 5000 }, (_, index) => `scope-${index}`);
+    world.resource({ scopes_supported });
+    await expect(send(world.authorizer({}))).rejects.toMatchObject({ code: 'insufficient_scope' });
+    expect(world.registrations).toEqual([]);
+  });
+
   test('are stored with the granted scopes', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => world.issue({ scope: 'b c' });
     const store = new MemoryTokenStore();
     await send(world.authorizer({ store, scopes: ['a', 'b'] }));
     expect((await store.get(KEY))!.tokens!.scopes).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('a response of the token endpoint is refused, and does not appear in the error, if', () => {
+  test.each([
+    ['the access token is too long', { access_token: 'x'.repeat(16_385) }],
+    ['the access token has a line break', { access_token: 'xx\nxx' }],
+    ['the refresh token is too long', { refresh_token: 'x'.repeat(16_385) }],
+    ['the refresh token is not ASCII', { refresh_token: 'xxé' }],
+    ['the scope is too long', { scope: 'xx '.repeat(6000) }],
+  ])('%s', async (_, members) => {
+    const world = new OAuthWorld();
+    world.ontoken = () => world.issue(members);
+    const store = new MemoryTokenStore();
+    const error = await send(world.authorizer({ store })).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: 'token', message: expect.stringContaining('invalid response: ') });
+    expect((error as Error).message).not.toContain('xx');
+    expect((await store.get(KEY))?.tokens).toBeUndefined();
   });
 });
 

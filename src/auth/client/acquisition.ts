@@ -82,7 +82,8 @@ export class Acquisition {
         stored,
         client.clientId,
         tokens.scopes,
-        { ...issued, refreshToken: issued.refreshToken ?? tokens.refreshToken },
+        // A refresh grants no further scopes (RFC 6749, section 6).
+        { ...issued, refreshToken: issued.refreshToken ?? tokens.refreshToken, scopes: undefined },
         dpop,
       );
     } catch (error) {

@@ -1,3 +1,8 @@
+import { OAuthError } from './oauth-error.ts';
+
+/** The most characters in the scopes of a request. More do not fit into a URL. */
+const MAX_SCOPES = 16_384;
+
 /** The inputs for choosing the scopes of an authorization request. */
 export interface ScopeSources {
   /** Scopes that the application always requests. */
@@ -19,6 +24,8 @@ export interface ScopeSources {
  * authorization server decides. Earlier scopes are always included (2026-07-28, basic/authorization: Scope Selection
  * Strategy and Step-Up Authorization Flow). `offline_access` is added if the authorization server supports it (Refresh
  * Tokens).
+ *
+ * @throws OAuthError `insufficient_scope` if they have more than 16,384 characters.
  */
 export function selectScopes({
   wanted,
@@ -31,7 +38,11 @@ export function selectScopes({
   const needed = challenged ?? (wanted.length > 0 || former.length > 0 ? [] : (supported ?? []));
   const scopes = new Set([...wanted, ...former, ...needed]);
   if (offline && offered?.includes('offline_access') === true) scopes.add('offline_access');
-  return [...scopes];
+  const chosen = [...scopes];
+  if (chosen.join(' ').length > MAX_SCOPES) {
+    throw new OAuthError('insufficient_scope', `The server requires scopes of more than ${MAX_SCOPES} characters`);
+  }
+  return chosen;
 }
 
 /** The scopes of a challenge; undefined if it has none. */
@@ -41,5 +52,6 @@ export function scopesIn(parameter: string | undefined): readonly string[] | und
 }
 
 export function covers(scopes: readonly string[], needed: readonly string[] | undefined): boolean {
-  return needed === undefined || needed.every((scope) => scopes.includes(scope));
+  const given = new Set(scopes);
+  return needed === undefined || needed.every((scope) => given.has(scope));
 }

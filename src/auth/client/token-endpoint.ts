@@ -8,6 +8,11 @@ import { OAuthError, oneLine, refused } from './oauth-error.ts';
 /** Refresh a token this many milliseconds before it expires. */
 const EARLY = 30_000;
 
+/** The longest token, and the longest list of scopes. Longer ones do not fit into a request. In characters. */
+const MAX_TOKEN = 16_384;
+/** RFC 6749, appendix A.12 and A.17. */
+const TOKEN = /^[\x20-\x7e]+$/;
+
 export interface TokenRequestContext {
   readonly server: AuthorizationServer;
   readonly client: Identity;
@@ -70,7 +75,9 @@ export async function tokenResponse(
   const request = async (): Promise<TokenEndpointResponse> => {
     const sent = { ...parameters };
     const response = await oauth.genericTokenEndpointRequest(server, client, authentication, grant, sent, options);
-    return oauth.processGenericTokenEndpointResponse(server, client, response, types);
+    const issued = await oauth.processGenericTokenEndpointResponse(server, client, response, types);
+    checkIssued(issued);
+    return issued;
   };
   try {
     return await request().catch((error: unknown) => {
@@ -97,6 +104,19 @@ async function withoutIdToken(response: Response): Promise<Response> {
   const headers = new Headers(response.headers);
   headers.delete('content-length');
   return new Response(body, { status: 200, headers });
+}
+
+/** @throws TypeError that contains no token. */
+function checkIssued({
+  access_token: access,
+  refresh_token: refresh = access,
+  scope = '',
+}: TokenEndpointResponse): void {
+  for (const token of [access, refresh]) {
+    if (!TOKEN.test(token)) throw new TypeError('a token has characters that are not allowed');
+    if (token.length > MAX_TOKEN) throw new TypeError(`a token is longer than ${MAX_TOKEN} characters`);
+  }
+  if (scope.length > MAX_TOKEN) throw new TypeError(`the scope is longer than ${MAX_TOKEN} characters`);
 }
 
 function issuedFrom(body: TokenEndpointResponse, before: number): Issued {
