@@ -18,7 +18,7 @@ const unexpected = (error: Error): void => {
   throw error;
 };
 
-/** A library; each of them has the same, and one thing of its own. */
+/** A library server. All have the same entries, and one of their own. */
 function library(name: string): McpServer {
   const server = new McpServer({
     name,
@@ -62,7 +62,7 @@ function library(name: string): McpServer {
   return server;
 }
 
-/** A server over a connection of its own, in one era. */
+/** A server of one era over its own connection. */
 async function over(server: McpServer, eras: Era): Promise<Upstream> {
   const [ours, theirs] = memoryTransportPair();
   await server.connect(theirs);
@@ -84,7 +84,7 @@ interface World {
   readonly warnings: string[];
 }
 
-/** Three servers: of either era behind a connection, and in this process. */
+/** Three servers: one of each era behind a connection, and one in this process. */
 async function world(): Promise<World> {
   const servers = { old: library('old'), new: library('new'), here: library('here') };
   const warnings: string[] = [];
@@ -114,8 +114,8 @@ async function reader(service: Service, eras: Era, options: ClientOptions = {}):
 const NAMES = ['old', 'new', 'here'];
 const text = ({ content }: { content: { text?: string }[] }): string => content.map((block) => block.text).join();
 
-describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with a client of the %s one', (era) => {
-  test('describes itself', async () => {
+describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with a client of the %s era', (era) => {
+  test('has the instructions and capabilities of all servers', async () => {
     const { fleet } = await world();
     const client = await reader(fleet.service, era);
     expect(client.serverCapabilities).toMatchObject({
@@ -128,7 +128,7 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
     expect(client.instructions).toBe('# old\n\nRead in old.\n\n# new\n\nRead in new.\n\n# here\n\nRead in here.');
   });
 
-  test('lists all that they have, and leads each call to its server', async () => {
+  test('lists all entries of its servers, and sends each call to its server', async () => {
     const { fleet, warnings } = await world();
     const client = await reader(fleet.service, era);
     const tools = (await client.listTools()).map(({ name }) => name);
@@ -170,7 +170,7 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
     }
   });
 
-  test('asks what they ask, in as many rounds as they take', async () => {
+  test('asks the questions of its servers, in as many rounds as they need', async () => {
     const { fleet } = await world();
     const client = await reader(fleet.service, era, {
       onelicit: ({ message }) => ({ action: 'accept', content: { who: message.startsWith('Who') ? 'Ada' : 'Bob' } }),
@@ -182,7 +182,7 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
     }
   });
 
-  test('reads, completes and links resources where they are', async () => {
+  test('reads, completes and links resources at the correct server', async () => {
     const { fleet } = await world();
     const client = await reader(fleet.service, era);
     const uris = (await client.listResources()).map(({ uri }) => uri);
@@ -204,7 +204,7 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
     }
   });
 
-  test('tells of what changes, by the names that it gave', async () => {
+  test('sends notifications of changes with the names that it gave', async () => {
     const { fleet, servers } = await world();
     const changes: Change[] = [];
     const client = await reader(fleet.service, era, { onchange: (change) => void changes.push(change) });
@@ -227,7 +227,7 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
     expect(tools.filter((tool) => tool.endsWith('more'))).toEqual(['old__more', 'new__more', 'here__more']);
   });
 
-  test('goes on when a server is lost, and is told when the next one is there', async () => {
+  test('continues without a lost server, and notifies the client when it is back', async () => {
     const { fleet, servers, warnings } = await world();
     const changes: Change[] = [];
     const client = await reader(fleet.service, era, { onchange: (change) => void changes.push(change) });
@@ -253,7 +253,7 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
   });
 });
 
-test('a task leads back to its server', async () => {
+test('a request for a task goes to the server of the task', async () => {
   const slow = new McpServer({ name: 'slow', version: '1', onerror: unexpected });
   onTestFinished(() => slow.close(0));
   slow.tool('bake', { task: true }, async (_, context) => {

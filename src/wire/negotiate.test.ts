@@ -38,7 +38,7 @@ function connecting(target: Transport | HttpTarget, options: Options = {}) {
   return { upstream, errors };
 }
 
-/** Begins to connect to a server that is spoken by hand. */
+/** Starts to connect to a server that the test plays. */
 async function byHand(options?: Options) {
   const [near, far] = memoryTransportPair();
   const server = new Peer(far);
@@ -51,24 +51,24 @@ async function byHand(options?: Options) {
 const echoes = async ({ service, revision }: NegotiatedUpstream): Promise<unknown> =>
   (await service(new TestExchange('echo', { x: 1 }, { caller: { revision } })))['params'].x;
 
-describe('on its own connection', () => {
+describe('over a connection of its own', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
   test.each<[string, string, InboundOptions['eras'], Options, Partial<NegotiatedUpstream>]>([
-    ['of both eras', 'in the newest', 'both', {}, { era: 'modern', revision: MODERN }],
-    ['of one era', 'in that', 'modern', {}, { era: 'modern', revision: MODERN }],
-    ['of handshakes', 'after one', 'legacy', {}, { era: 'legacy', revision: '2025-11-25' }],
+    ['with both eras', 'in the newest revision', 'both', {}, { era: 'modern', revision: MODERN }],
+    ['with one era', 'in that era', 'modern', {}, { era: 'modern', revision: MODERN }],
+    ['with handshakes', 'after a handshake', 'legacy', {}, { era: 'legacy', revision: '2025-11-25' }],
+    ['with both eras', 'in the pinned era', 'both', { eras: 'legacy' }, { era: 'legacy', revision: '2025-11-25' }],
+    ['with both eras', 'in an older revision', 'both', { revision: '2025-03-26' }, { revision: '2025-03-26' }],
     [
-      'of both eras',
-      'in the one that is pinned',
+      'with both eras',
+      'in the newest revision, pinned',
       'both',
-      { eras: 'legacy' },
-      { era: 'legacy', revision: '2025-11-25' },
+      { revision: MODERN },
+      { era: 'modern', revision: MODERN },
     ],
-    ['of both eras', 'in an older revision', 'both', { revision: '2025-03-26' }, { revision: '2025-03-26' }],
-    ['of both eras', 'in the newest, pinned', 'both', { revision: MODERN }, { era: 'modern', revision: MODERN }],
-  ])('one of our servers %s is spoken to %s', async (_, __, eras, options, expected) => {
+  ])('a server of this package %s is connected to %s', async (_, __, eras, options, expected) => {
     vi.useRealTimers();
     const { service } = scripted();
     for (const [near, far] of [memoryTransportPair(), streamPair()]) {
@@ -88,10 +88,10 @@ describe('on its own connection', () => {
   });
 
   test.each<[string, JsonObject]>([
-    ['does not know it', { error: { code: -32601, message: 'Method not found' } }],
-    ['finds its parameters invalid', { error: { code: -32602, message: 'Invalid request parameters' } }],
-    ['wants to be initialized first', { error: { code: -32000, message: 'Server not initialized' } }],
-    ['answers with something else', { result: {} }],
+    ['does not know the method', { error: { code: -32601, message: 'Method not found' } }],
+    ['refuses the parameters', { error: { code: -32602, message: 'Invalid request parameters' } }],
+    ['requires initialize first', { error: { code: -32000, message: 'Server not initialized' } }],
+    ['sends an invalid result', { result: {} }],
   ])('a server that %s gets a handshake on the same connection', async (_, answer) => {
     const { server, upstream } = await byHand();
     const probe = server.next();
@@ -105,7 +105,7 @@ describe('on its own connection', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('a silent server gets a handshake, and its late answer is not mistaken for another', async () => {
+  test('a silent server gets a handshake, and its late response is not mistaken for another', async () => {
     const { server, upstream, errors } = await byHand({ probeTimeout: 3000 });
     const probe = server.next();
     await vi.advanceTimersByTimeAsync(2999);
@@ -136,7 +136,7 @@ describe('on its own connection', () => {
     expect(await upstream).toMatchObject({ era: 'modern' });
   });
 
-  test('a recognised error does not lead to a handshake', async () => {
+  test('an error that is recognised does not lead to a handshake', async () => {
     for (const error of [
       { code: -32020, message: 'headers' },
       { code: -32021, message: 'capabilities' },
@@ -170,7 +170,7 @@ describe('on its own connection', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('a lost connection ends the attempt, with a hint at the possible cause', async () => {
+  test('a lost connection ends the attempt, with a hint about the likely cause', async () => {
     const { server, upstream } = await byHand();
     await server.transport.close();
     await expect(upstream).rejects.toMatchObject({
@@ -189,13 +189,13 @@ describe('on its own connection', () => {
     await expect((await byHand({ signal: controller.signal })).upstream).rejects.toThrow('enough');
   });
 
-  test('pins that contradict each other are refused', async () => {
+  test('contradictory pins are refused', async () => {
     const { upstream } = await byHand({ revision: MODERN, eras: 'legacy' });
     await expect(upstream).rejects.toBeInstanceOf(TypeError);
   });
 });
 
-describe('in the name of a caller', () => {
+describe('on behalf of a caller', () => {
   const theirs = { name: 'they', version: '2' };
 
   test.each<[Options['onBehalfOf'], InboundOptions['eras'], Partial<NegotiatedUpstream>]>([
@@ -203,30 +203,33 @@ describe('in the name of a caller', () => {
     ['2025-06-18', 'modern', { era: 'modern', revision: MODERN }],
     [MODERN, 'both', { era: 'modern', revision: MODERN }],
     [MODERN, 'legacy', { era: 'legacy', revision: '2025-11-25' }],
-  ])('of %s a server of the eras %s is spoken to in the nearest', async (onBehalfOf, eras, expected) => {
-    const { service, seen } = scripted();
-    const [near, far] = memoryTransportPair();
-    const inbound = createInbound(service, { eras: eras! });
-    await inbound.connect(far);
-    onTestFinished(() => inbound.close(0));
-    const eraCache = memoryEraCache();
-    const { upstream } = connecting(near, { onBehalfOf, capabilities: { roots: {} }, key: 'it', eraCache });
-    const found = await upstream;
-    expect(found).toMatchObject(expected);
-    const caller = { clientInfo: theirs, capabilities: { sampling: {} } };
-    await found.service(new TestExchange('echo', {}, { caller }));
-    const told = found.era === 'modern' ? caller : { clientInfo, capabilities: { roots: {} } };
-    expect(seen.at(-1)!.caller).toMatchObject(told);
-    const kept = await eraCache.get(onBehalfOf === MODERN ? 'it' : 'it (legacy first)');
-    expect(kept).toMatchObject({ era: found.era });
-  });
+  ])(
+    'with revision %s, a server with the eras %s is connected to in the nearest revision',
+    async (onBehalfOf, eras, expected) => {
+      const { service, seen } = scripted();
+      const [near, far] = memoryTransportPair();
+      const inbound = createInbound(service, { eras: eras! });
+      await inbound.connect(far);
+      onTestFinished(() => inbound.close(0));
+      const eraCache = memoryEraCache();
+      const { upstream } = connecting(near, { onBehalfOf, capabilities: { roots: {} }, key: 'it', eraCache });
+      const found = await upstream;
+      expect(found).toMatchObject(expected);
+      const caller = { clientInfo: theirs, capabilities: { sampling: {} } };
+      await found.service(new TestExchange('echo', {}, { caller }));
+      const told = found.era === 'modern' ? caller : { clientInfo, capabilities: { roots: {} } };
+      expect(seen.at(-1)!.caller).toMatchObject(told);
+      const kept = await eraCache.get(onBehalfOf === MODERN ? 'it' : 'it (legacy first)');
+      expect(kept).toMatchObject({ era: found.era });
+    },
+  );
 });
 
 describe('a cached era', () => {
   const legacy: CachedEra = { era: 'legacy', route: 'connection' };
   const modern: CachedEra = { era: 'modern', route: 'connection' };
 
-  test('is remembered: the next connection begins with the handshake', async () => {
+  test('is used: the next connection starts with the handshake', async () => {
     const eraCache = memoryEraCache();
     const first = await byHand({ eraCache, key: 'it' });
     await first.server.send({ id: first.server.next().id, error: { code: -32601, message: 'what?' } });
@@ -239,7 +242,7 @@ describe('a cached era', () => {
     expect(other.server.next().method).toBe('server/discover');
   });
 
-  test('that is wrong is detected and replaced', async () => {
+  test('that is wrong is noticed and replaced', async () => {
     const eraCache = memoryEraCache();
     await eraCache.set('it', legacy);
     const { server, upstream } = await byHand({ eraCache, key: 'it' });
@@ -262,7 +265,7 @@ describe('a cached era', () => {
     expect(await eraCache.get('it')).toBeUndefined();
   });
 
-  test('that cannot be had or kept is done without, and that is reported', async () => {
+  test('is ignored if the cache fails, and the error is reported', async () => {
     const fail = (): never => {
       throw new Error('disk');
     };
@@ -273,14 +276,14 @@ describe('a cached era', () => {
     expect(errors).toEqual(['disk', 'disk']);
   });
 
-  test('is forgotten for the oldest of a thousand', async () => {
+  test('is removed for the oldest of 1,000 servers', async () => {
     const eraCache = memoryEraCache();
     for (let n = 0; n <= 1000; n += 1) await eraCache.set(`${n}`, modern);
     expect([await eraCache.get('0'), await eraCache.get('1')]).toEqual([undefined, modern]);
   });
 });
 
-/** An error that an HTTP transport gives for a status. */
+/** The error of an HTTP transport for a status. */
 class StatusError extends Error {
   readonly status: number;
   readonly response: unknown;
@@ -294,7 +297,7 @@ class StatusError extends Error {
 
 type Answer = JsonObject | Error;
 
-/** A server over HTTP: what it answers on each way, in order; all that was tried can be read from `tried`. */
+/** A server over HTTP, with its responses to each attempt, in order. `tried` has the attempts. */
 function httpServer(answers: { modern?: Answer; streamable?: Answer; sse?: Answer }) {
   const tried: string[] = [];
   const open = new Set<unknown>();
@@ -347,19 +350,19 @@ describe('over HTTP', () => {
   test.each<[string, Parameters<typeof httpServer>[0], string[], Partial<NegotiatedUpstream>]>([
     ['of 2026-07-28', { modern: { result: described } }, ['modern'], { era: 'modern', route: 'streamable-http' }],
     [
-      'that has another status for it',
+      'with an unexpected status',
       { modern: new StatusError(400), streamable: greeted },
       ['modern', 'streamable-http'],
       { era: 'legacy', route: 'streamable-http' },
     ],
     [
-      'that has another answer for it',
+      'with an unexpected error',
       { modern: notFound, streamable: greeted },
       ['modern', 'streamable-http'],
       { era: 'legacy', route: 'streamable-http' },
     ],
     [
-      'that names a revision with a handshake',
+      'that names a handshake revision',
       { modern: unsupported('2025-06-18'), streamable: greeted },
       ['modern', 'streamable-http'],
       { era: 'legacy' },
@@ -382,12 +385,12 @@ describe('over HTTP', () => {
     ['401', { modern: new StatusError(401) }, ['modern'], { message: 'HTTP 401' }],
     ['403', { modern: new StatusError(403) }, ['modern'], { message: 'HTTP 403' }],
     ['429', { modern: new StatusError(429) }, ['modern'], { message: 'HTTP 429' }],
-    ['a status of the server’s own trouble', { modern: new StatusError(503) }, ['modern'], { message: 'HTTP 503' }],
-    ['a network that fails', { modern: new Error('ECONNREFUSED') }, ['modern'], { message: 'ECONNREFUSED' }],
+    ['a status of 500', { modern: new StatusError(503) }, ['modern'], { message: 'HTTP 503' }],
+    ['a network error', { modern: new Error('ECONNREFUSED') }, ['modern'], { message: 'ECONNREFUSED' }],
     ['silence', {}, ['modern'], { code: -32001 }],
     ['a recognised error', { modern: unsupported('2030-01-01') }, ['modern'], { code: -32022 }],
     [
-      '401 in the second step',
+      '401 in the second attempt',
       { modern: new StatusError(404), streamable: new StatusError(401) },
       ['modern', 'streamable-http'],
       { message: 'HTTP 401' },
@@ -399,7 +402,7 @@ describe('over HTTP', () => {
       { message: 'broken' },
     ],
     [
-      'no way at all',
+      'failure of all attempts',
       { modern: new StatusError(404) },
       ['modern', 'streamable-http', 'http+sse'],
       {
@@ -407,7 +410,7 @@ describe('over HTTP', () => {
           'The server cannot be reached. 2026-07-28: HTTP 404; Streamable HTTP with a handshake: HTTP 404; HTTP+SSE: HTTP 404',
       },
     ],
-  ])('%s ends the attempt, and leaves nothing open', async (_, answers, expected, error) => {
+  ])('%s ends the search, and leaves nothing open', async (_, answers, expected, error) => {
     const { target, tried, open } = httpServer(answers);
     const { upstream } = connecting(target, { handshakeTimeout: 5 });
     await expect(upstream).rejects.toMatchObject(error);

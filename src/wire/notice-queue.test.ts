@@ -10,7 +10,7 @@ const UPDATED = 'notifications/resources/updated';
 const CHANGED = 'notifications/tools/list_changed';
 const VENDOR = 'notifications/vendor';
 
-/** A queue whose reader reads nothing until it is let. */
+/** A queue whose reader reads only when the test says so. */
 function stalled() {
   const gate = deferred();
   const exchange = new TestExchange('tools/call', {}, { onnotify: () => gate.promise });
@@ -19,10 +19,10 @@ function stalled() {
   const push = (method: string, params: JsonObject, times = 1): void => {
     for (let n = 0; n < times; n += 1) queue.push(method, { n, ...params });
   };
-  /** What has gone out since the last time. */
+  /** The messages sent since the last call. */
   const sent = (method?: string): unknown[] =>
     exchange.notified.splice(0).filter((notice) => method === undefined || notice.method === method);
-  // From here on whatever is pushed has to wait.
+  // From here on, new messages have to wait.
   push(VENDOR, {}, 32);
   sent();
   const read = async (): Promise<void> => {
@@ -32,7 +32,7 @@ function stalled() {
   return { queue, errors, push, sent, read, gate };
 }
 
-test('if the reader keeps up, everything is sent at once', async () => {
+test('everything is sent at once if the reader keeps up', async () => {
   const exchange = new TestExchange('tools/call');
   const queue = new NoticeQueue(exchange, () => {});
   for (let round = 0; round < 10; round += 1) {
@@ -42,7 +42,7 @@ test('if the reader keeps up, everything is sent at once', async () => {
   expect(exchange.notified).toHaveLength(200);
 });
 
-test('of progress that waits only the newest is sent', async () => {
+test('only the newest waiting progress is sent', async () => {
   const { push, sent, read } = stalled();
   push(PROGRESS, { progressToken: 't' }, 5000);
   expect(sent()).toEqual([]);
@@ -50,7 +50,7 @@ test('of progress that waits only the newest is sent', async () => {
   expect(sent()).toEqual([{ method: PROGRESS, params: { progressToken: 't', n: 4999 } }]);
 });
 
-test('one change of each kind waits, and none is dropped before log messages', async () => {
+test('one change of each kind waits, and log messages are dropped first', async () => {
   const { push, sent, read, errors } = stalled();
   for (const uri of ['x://a', 'x://b']) push(UPDATED, { uri }, 3);
   push(CHANGED, {}, 3);
@@ -92,14 +92,14 @@ test('the queue is also limited in size', async () => {
   expect(sent(LOG)).toMatchObject([{ params: { data: '' } }]);
 });
 
-test('of large messages, the newest is kept', async () => {
+test('only the newest of several large messages is kept', async () => {
   const { push, sent, read } = stalled();
   push(LOG, { data: 'x'.repeat(1024 * 1024) }, 40);
   await read();
   expect(sent().map((notice: any) => notice.params.n)).toEqual(Array.from({ length: 9 }, (_, n) => 31 + n));
 });
 
-test('queued messages are sent in order, and later ones do not overtake them', async () => {
+test('queued messages are sent in order, before later ones', async () => {
   const { push, sent, read } = stalled();
   push(LOG, { n: 1 });
   push(VENDOR, { n: 2 });
@@ -110,7 +110,7 @@ test('queued messages are sent in order, and later ones do not overtake them', a
   expect(sent()).toMatchObject([1, 2, 3, 4].map((n) => ({ params: { n } })));
 });
 
-test('a lost message does not block the others', async () => {
+test('a message that cannot be sent does not block the others', async () => {
   const { push, sent, gate } = stalled();
   push(LOG, { n: 1 });
   gate.reject(new Error('lost'));
@@ -130,7 +130,7 @@ test('flush sends queued messages at once', () => {
   ]);
 });
 
-test('updates of more resources than may wait are dropped too, the oldest first, and no change of a list is', async () => {
+test('too many updates of resources are dropped, the oldest first, but not changes of lists', async () => {
   const { push, sent, read, errors } = stalled();
   push(CHANGED, {});
   for (let n = 0; n < 20_000; n += 1) push(UPDATED, { uri: `x://${n}` });

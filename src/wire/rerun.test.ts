@@ -19,7 +19,7 @@ const PAGES: Record<string, JsonObject> = {
   second: { tools: [tool('again', { idempotentHint: true }), tool('writes', { readOnlyHint: false })] },
 };
 
-/** A server whose tools all ask for a name, and say how often they ran. */
+/** A server whose tools all ask for a name, and return how often they ran. */
 function asking(): { service: Service; runs: Map<unknown, number>; lists: Exchange[] } {
   const runs = new Map<unknown, number>();
   const lists: Exchange[] = [];
@@ -42,12 +42,12 @@ function asking(): { service: Service; runs: Map<unknown, number>; lists: Exchan
 
 const STATE_KEY = 'a key that outlives it';
 
-/** A process in front of a server: what it remembers goes with it. */
+/** A process in front of a server. What it remembers ends with it. */
 function started(service: Service, options: InboundOptions = { stateKey: STATE_KEY }): ModernClient {
   return new ModernClient(service, { ...options, safeToRerun: 'by-annotations', sealState: false });
 }
 
-test('a question survives a restart if its tool may run again, even if no list was requested', async () => {
+test('a question survives a restart if its tool may rerun, even if no list was requested', async () => {
   const { service, runs, lists } = asking();
   const before = started(service);
   const after = started(service);
@@ -59,7 +59,7 @@ test('a question survives a restart if its tool may run again, even if no list w
     expect(await after.result('tools/call', retry)).toMatchObject({ content: [{ text: 'hello Ada' }] });
     expect(runs.get(name)).toBe(2);
   }
-  // Two pages, by each process once.
+  // Two pages, once by each process.
   expect(lists).toHaveLength(4);
   for (const name of ['plain', 'writes', 'unlisted']) {
     const { requestState } = await before.result('tools/call', { name });
@@ -96,7 +96,7 @@ test('a missing list delays a question by five seconds', async () => {
   expect(front.safeToRerun(exchange)).toBe(false);
 });
 
-test('in a session no list is read, and requests that are not calls may run again', async () => {
+test('in a session no list is read, and requests that are not calls may rerun', async () => {
   const { service, lists } = asking();
   const front = new RerunByAnnotations(service);
   const exchange = new TestExchange('tools/call', { name: 'reads' }, { onask: () => ({ content: {} }) });
@@ -105,7 +105,7 @@ test('in a session no list is read, and requests that are not calls may run agai
   expect(front.safeToRerun({ method: 'prompts/get', params: { name: 'reads' } })).toBe(true);
 });
 
-test('a changed list is read again before one of its tools counts as safe', async () => {
+test('a changed list is read again before one of its tools counts as safe to rerun', async () => {
   const { service, lists } = asking();
   const front = new RerunByAnnotations((exchange) =>
     exchange.method === 'subscriptions/listen'

@@ -3,7 +3,7 @@ import { scripted } from '../../test/support/service.ts';
 import type { Transport } from '../transport/transport.ts';
 import { createInbound } from './serve.ts';
 
-test('a connection that could not be opened is forgotten', async () => {
+test('a connection that failed to open is forgotten', async () => {
   const inbound = createInbound(scripted().service);
   let closes = 0;
   const broken: Transport = {

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 type List = NonNullable<ToolCatalogOptions<JsonObject, string>['list']>;
 
-/** Remembers the annotations of tools. */
+/** Adds a list of tools with the given annotations. */
 function catalog(list: List = () => Promise.resolve({}), absent?: JsonObject) {
   const onerror = vi.fn<(error: Error) => void>();
   const keep = (tool: JsonObject): JsonObject | undefined => tool['annotations'];
@@ -16,7 +16,7 @@ function catalog(list: List = () => Promise.resolve({}), absent?: JsonObject) {
 
 const tool = (name: string, title: string): JsonObject => ({ name, annotations: { title } });
 
-test('the newest list counts, and other tools are forgotten', () => {
+test('the newest list is used, and other tools are forgotten', () => {
   const { tools } = catalog();
   tools.learn({ tools: [tool('a', 'first'), tool('b', 'other'), 7, {}] });
   tools.learn({ tools: [tool('a', 'second'), { name: 'b' }] });
@@ -26,7 +26,7 @@ test('the newest list counts, and other tools are forgotten', () => {
   expect(tools.known('a')).toBeUndefined();
 });
 
-test('above the limits, the oldest tools are forgotten, also if lists are too large', () => {
+test('above the limits, the oldest tools are forgotten, even within one list', () => {
   const { tools } = catalog();
   tools.learn({ tools: Array.from({ length: 10_001 }, (_, index) => tool(`t${index}`, '')) });
   expect([tools.known('t0'), tools.known('t1')]).toEqual([undefined, { title: '' }]);
@@ -39,7 +39,7 @@ test('above the limits, the oldest tools are forgotten, also if lists are too la
   expect([tools.known('b'), tools.known('c')]).toEqual([{ title: large }, undefined]);
 });
 
-test('a list of many more tools than are remembered is learned quickly', () => {
+test('a list with many more tools than are remembered is processed quickly', () => {
   const { tools } = catalog();
   const many = { tools: Array.from({ length: 100_000 }, (_, index) => tool(`t${index}`, '')) };
   const before = process.cpuUsage();
@@ -49,7 +49,7 @@ test('a list of many more tools than are remembered is learned quickly', () => {
   expect([tools.known('t89999'), tools.known('t90000')]).toEqual([undefined, { title: '' }]);
 });
 
-test('all pages are read once for all waiters, with the first one’s identity', async () => {
+test('all pages are read once for all waiters, with the identity of the first one', async () => {
   const first = deferred<JsonObject>();
   const list = vi.fn<List>((params) =>
     params['cursor'] === undefined ? first.promise : Promise.resolve({ tools: [tool('b', 'there')] }),
@@ -64,7 +64,7 @@ test('all pages are read once for all waiters, with the first one’s identity',
   ]);
 });
 
-test('a tool missing in the list is remembered as absent if that matters', async () => {
+test('a tool missing in the list is remembered as absent if the caller needs that', async () => {
   const absent = { title: 'absent' };
   const { tools } = catalog(undefined, absent);
   expect(await tools.read('a', 'me')).toBe(absent);
@@ -73,7 +73,7 @@ test('a tool missing in the list is remembered as absent if that matters', async
   expect(await unset.tools.read('a', 'me')).toBeUndefined();
 });
 
-test('a list that takes too long is reported; the tools read so far are known', async () => {
+test('a list that takes too long is reported, and the tools read so far are known', async () => {
   vi.useFakeTimers();
   let given: AbortSignal | undefined;
   const { tools, onerror } = catalog((params, { signal }) => {

@@ -50,8 +50,8 @@ async function toolsOf(caller: Client): Promise<string[]> {
 
 const sum = { structuredContent: { result: 3 } };
 
-describe.each(['legacy', 'modern'] as const)('many servers, for a client of a %s revision', (eras) => {
-  test('are served as one and separately, even if one is unreachable', async () => {
+describe.each(['legacy', 'modern'] as const)('several servers, for a client of a %s revision', (eras) => {
+  test('are served together and separately, even if one is unreachable', async () => {
     configure({ features, demo, 'not there': { command: 'no-such-command-anywhere' } });
     const server = await start('--metrics');
     const all = await client(server.url, eras);
@@ -84,7 +84,7 @@ test('a change of the file is applied, and unchanged servers continue', async ()
   expect(await figures()).toContain('\neverwire_sessions 2\n');
   await going.callTool('grow', { name: 'grown' });
   configure({ features, another: demo });
-  // The server no longer has this name.
+  // No server has this name any more.
   await eventually(async () => (await figures()).includes('\neverwire_sessions 1\n'), 'the end of a server');
   expect((await fetch(new URL('/servers/demo/mcp', server.url), { method: 'POST' })).status).toBe(404);
   expect((await going.callTool('grown')).content).toEqual([{ type: 'text', text: 'grown' }]);
@@ -95,7 +95,7 @@ test('a change of the file is applied, and unchanged servers continue', async ()
   expect(await added.callTool('add', { a: 1, b: 2 })).toMatchObject(sum);
 });
 
-test('over stdio they are one too', async () => {
+test('several servers are also served together over stdio', async () => {
   configure({ features, demo });
   const command = { command: node, args: [...programs.everwire, 'bridge', '--stdio', '--config', file] };
   const caller = await connect({ ...command, stderr: 'ignore' });
@@ -103,7 +103,7 @@ test('over stdio they are one too', async () => {
   expect(await caller.callTool('demo__add', { a: 1, b: 2 })).toMatchObject(sum);
 });
 
-test('a server is spoken to over the transport that the file names, by the bridge and by a command', async () => {
+test('the bridge and the client commands use the transport that the file names', async () => {
   const { asked, sseUrl } = await recordedHttp();
   configure({ old: { url: sseUrl, type: 'sse' }, wrong: { url: sseUrl, type: 'streamable-http' } });
   const command = startNode([...programs.everwire, 'call', '--config', file, 'old', 'there']);
@@ -119,7 +119,7 @@ test('a server is spoken to over the transport that the file names, by the bridg
   );
 });
 
-test('secrets of the file are in no line of the log', async () => {
+test('secrets in the file are not in the log', async () => {
   const script = 'console.error("key " + process.env.API_KEY); process.exit(1)';
   configure({ features, leaky: { command: node, args: ['-e', script], env: { API_KEY: 's3cret-of-the-file' } } });
   const server = await start('--log-format', 'json', '--log-level', 'debug');
@@ -131,7 +131,7 @@ test('secrets of the file are in no line of the log', async () => {
   expect(server.stderr.join('\n')).not.toContain('s3cret');
 });
 
-test('a PEM key is in no line of the log, and secrets of the bridge are not given to the servers', async () => {
+test('a PEM key is not in the log, and servers do not get secrets of the bridge', async () => {
   const pem = ['-----BEGIN PRIVATE KEY-----', 's3cretMIIEvQIBADANBg', '-----END PRIVATE KEY-----'].join('\n');
   const script = `
     console.error(process.env.SIGNER_PEM);
@@ -153,10 +153,15 @@ test('a PEM key is in no line of the log, and secrets of the bridge are not give
 });
 
 test.each([
-  ['is not there', undefined, [], /^everwire: --config: .*mcp\.json.*no such file/],
+  ['does not exist', undefined, [], /^everwire: --config: .*mcp\.json.*no such file/],
   ['is not JSON', '{', [], /^everwire: --config: .*mcp\.json: line 1, column 1: this is not valid JSON/],
-  ['stands beside a server', '{"mcpServers":{}}', ['--', node], /^everwire: --config already names the servers/],
-])('a file that %s is reported, with code 2', async (_, text, words, message) => {
+  [
+    'is used together with a server',
+    '{"mcpServers":{}}',
+    ['--', node],
+    /^everwire: --config already names the servers/,
+  ],
+])('a file that %s causes an error, with exit code 2', async (_, text, words, message) => {
   if (text !== undefined) writeFileSync(file, text);
   const child = startNode([...programs.everwire, 'bridge', '--config', file, ...words]);
   running.push(child);

@@ -75,7 +75,7 @@ async function samples(response: Response): Promise<Record<string, number>> {
 }
 
 describe('health', () => {
-  test('is at /healthz and /readyz, and says no more than it must', async () => {
+  test('is served at /healthz and /readyz, with few details', async () => {
     const server = await bridge(FEATURES);
     expect(await (await server.get('/healthz')).json()).toEqual({ status: 'ok' });
     expect(await (await server.get('/readyz')).json()).toEqual({ status: 'ready' });
@@ -89,7 +89,7 @@ describe('health', () => {
     expect((await server.get('/healthz')).status).toBe(404);
   });
 
-  test('is not ready while the server cannot be reached, and ready again afterwards', async () => {
+  test('is not ready while the server is unreachable, and ready again afterwards', async () => {
     const upstream = new McpServer({ name: 'upstream', version: '1' });
     upstream.tool('add', {}, () => 'done');
     const first = await upstream.listen({ port: 0 });
@@ -110,7 +110,7 @@ describe('health', () => {
 });
 
 describe('metrics', () => {
-  test('can be scraped, and count calls of clients of either era', async () => {
+  test('can be scraped, and count calls of clients of both eras', async () => {
     const server = await bridge(['--metrics', ...FEATURES]);
     const modern = await client(server.url, { eras: 'modern' });
     const legacy = await client(server.url, { eras: 'legacy' });
@@ -134,7 +134,7 @@ describe('metrics', () => {
     expect(Object.keys(found).join()).not.toContain('no-such-tool');
   });
 
-  test('see questions that wait for their caller, and children that were started again', async () => {
+  test('include questions that wait for their caller, and restarts of the child', async () => {
     // A server of a handshake revision, so its questions wait in the bridge.
     const server = await bridge(['--metrics', '--shared', '--', process.execPath, ...programs.everything]);
     const metrics = async (): Promise<Record<string, number>> => samples(await server.get('/metrics'));
@@ -160,7 +160,7 @@ describe('metrics', () => {
     });
   });
 
-  test('require authentication if so configured; health does not', async () => {
+  test('require authentication if so configured, but health does not', async () => {
     const token = 's3cret-0123456789';
     const server = await bridge(['--metrics-auth', '--bearer', token, ...FEATURES]);
     expect((await server.get('/metrics')).status).toBe(401);
@@ -170,7 +170,7 @@ describe('metrics', () => {
 });
 
 describe('a caller', () => {
-  test('shows a token or a key that was given, in a file or in the environment', async () => {
+  test('authenticates with a token or a key from the command line, a file or the environment', async () => {
     const directory = mkdtempSync(path.join(tmpdir(), 'everwire-bridge-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));
     const file = path.join(directory, 'tokens');
@@ -190,7 +190,7 @@ describe('a caller', () => {
     await expect(connect(server.url, { headers: { 'x-api-key': 'token-in-file-1' } })).rejects.toThrow(/401/);
   });
 
-  test('with a token of the authorization server is accepted, and others learn where to get one', async () => {
+  test('is accepted with a token of the authorization server, and others learn where to get one', async () => {
     const issuer = await TestIssuer.start();
     onTestFinished(() => issuer.close());
     const audience = 'http://127.0.0.1/mcp';
@@ -213,7 +213,7 @@ describe('a caller', () => {
     });
   });
 
-  test('is not accepted beyond loopback, unless anyone may call', async () => {
+  test('is not accepted beyond loopback, unless the bridge allows anyone', async () => {
     const refused = startNode([...programs.everwire, 'bridge', '--host', '0.0.0.0', '--port', '0', ...FEATURES]);
     running.push(refused);
     expect(await refused.exited).toEqual({ code: 2, signal: null });
@@ -222,7 +222,7 @@ describe('a caller', () => {
     expect((await open.get('/readyz')).status).toBe(200);
   });
 
-  test('may be a page of an origin that is named, and of no other', async () => {
+  test('can be a web page of an allowed origin, and of no other', async () => {
     const server = await bridge(['--allow-origin', 'https://app.example', '--api-key', 'key-of-the-page', ...FEATURES]);
     const preflight = (origin: string): Promise<Response> =>
       fetch(server.url, {
@@ -267,7 +267,7 @@ describe('a caller', () => {
 });
 
 describe.skipIf(!canCertify)('with a certificate', () => {
-  test('it serves HTTPS to a client that trusts it', async () => {
+  test('a bridge serves HTTPS to a client that trusts it', async () => {
     const directory = mkdtempSync(path.join(tmpdir(), 'everwire-bridge-'));
     onTestFinished(() => rmSync(directory, { recursive: true }));
     const { cert, key } = certificate('bridge');
@@ -286,7 +286,7 @@ describe.skipIf(!canCertify)('with a certificate', () => {
     expect(call({}).status).toBe(3);
   });
 
-  test('a missing file is named', async () => {
+  test('a bridge without the file ends with an error that names it', async () => {
     const child = startNode([
       ...programs.everwire,
       'bridge',
@@ -303,7 +303,7 @@ describe.skipIf(!canCertify)('with a certificate', () => {
 });
 
 describe('SIGTERM', () => {
-  test('lets a request end, and takes no more; then nothing is left', async () => {
+  test('lets a request finish, refuses new ones, and leaves no process behind', async () => {
     const server = await bridge(FEATURES);
     const caller = await client(server.url, { eras: 'legacy' });
     let begun: (() => void) | undefined;
@@ -325,7 +325,7 @@ describe('SIGTERM', () => {
     expect(children.filter(isAlive)).toEqual([]);
   });
 
-  test('ends subscriptions, with a last word to each', async () => {
+  test('ends each subscription with a response', async () => {
     const server = await bridge(FEATURES);
     const caller = await client(server.url, { eras: 'modern', restart: false });
     const subscription = await caller.subscribe({ toolsListChanged: true }, () => {});
@@ -335,7 +335,7 @@ describe('SIGTERM', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('waits no longer than its timeout, and not at all after a second signal', async () => {
+  test('waits no longer than the drain timeout, and ends at once after a second signal', async () => {
     for (const [options, signals, code] of [
       [['--drain-timeout', '1'], 1, 0],
       [['--drain-timeout', '600'], 2, 1],
@@ -382,20 +382,17 @@ async function upstreamServer(): Promise<{ url: string; metas: unknown[]; header
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const traced = { traceparent: `00-${TRACE}-00f067aa0ba902b7-01`, tracestate: 'rojo=1', baggage: 'userId=alice' };
 
-describe('on the way up', () => {
-  test.each(['legacy', 'modern'] as const)(
-    'a trace is carried untouched from a client of a %s revision',
-    async (eras) => {
-      const { url, metas, headers } = await upstreamServer();
-      const server = await bridge(['--header', 'X-Upstream: for ${env:WHOM}', url], { WHOM: 'ada' });
-      const caller = await client(server.url, { eras });
-      await caller.callTool('echo', { text: 'hello' }, { meta: traced });
-      expect(metas).toEqual([expect.objectContaining(traced)]);
-      expect(headers).toEqual(['for ada']);
-    },
-  );
+describe('calls to the server', () => {
+  test.each(['legacy', 'modern'] as const)('carry the trace of a client of a %s revision unchanged', async (eras) => {
+    const { url, metas, headers } = await upstreamServer();
+    const server = await bridge(['--header', 'X-Upstream: for ${env:WHOM}', url], { WHOM: 'ada' });
+    const caller = await client(server.url, { eras });
+    await caller.callTool('echo', { text: 'hello' }, { meta: traced });
+    expect(metas).toEqual([expect.objectContaining(traced)]);
+    expect(headers).toEqual(['for ada']);
+  });
 
-  test('with OpenTelemetry set up in the bridge, its spans continue the trace', async () => {
+  test('continue the trace with the spans of the bridge if it has OpenTelemetry', async () => {
     const { url, metas } = await upstreamServer();
     const setUp = pathToFileURL(`${root}test/fixtures/print-spans.mjs`).href;
     const server = await bridge([url], { NODE_OPTIONS: `--import ${setUp}` });
@@ -416,7 +413,7 @@ describe('on the way up', () => {
 });
 
 describe('the log', () => {
-  /** Everything that a bridge writes if it has secrets in all possible places. */
+  /** Everything that a bridge logs if it has secrets in every possible place. */
   async function logOf(format: string): Promise<string[]> {
     const { url } = await upstreamServer();
     const server = await bridge([
@@ -441,7 +438,7 @@ describe('the log', () => {
     expect(log).toMatch(/^everwire: request request=\S+ server=127\.0\.0\.1 method=tools\/call name=echo outcome=ok/m);
   });
 
-  test('in JSON tells of each request, and holds no secret', async () => {
+  test('in JSON has an object for each request, without secrets', async () => {
     const log = await logOf('json');
     expect(log.join('\n')).not.toContain('s3cret');
     const calls = log
@@ -459,7 +456,7 @@ describe('the log', () => {
     expect(new Set(calls.map(({ request }) => request)).size).toBe(calls.length);
   });
 
-  test('in JSON is JSON from the first line to the last, also if the bridge fails to start', async () => {
+  test('in JSON contains only JSON, even if the bridge fails to start', async () => {
     const child = startNode([...programs.everwire, 'bridge', '--log-format', 'json', '--', 'no-such-command-anywhere']);
     running.push(child);
     expect(await child.exited).toEqual({ code: 1, signal: null });
@@ -468,7 +465,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('tells of requests that are refused, and they are counted', async () => {
+  test('contains refused requests, which are also counted', async () => {
     const server = await bridge([
       '--max-sessions',
       '1',
@@ -506,7 +503,7 @@ describe('the log', () => {
   });
 });
 
-describe('without the packages that are optional', () => {
+describe('without the optional packages', () => {
   const absent = { NODE_OPTIONS: `--import ${pathToFileURL(`${root}test/fixtures/without-optional.mjs`).href}` };
 
   test('a bridge works', async () => {

@@ -5,7 +5,10 @@ import { connect, type Client } from 'everwire/client';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { programs, root, startNode, type RunningProcess } from '../support/process.ts';
 
-/** To a server at a URL or on a shared connection, all clients of a bridge are one caller. The bridge keeps them apart. */
+/**
+ * For a server at a URL or on a shared connection, all clients of a bridge are one caller. The bridge keeps them
+ * separate.
+ */
 
 type Json = Record<string, any>;
 
@@ -97,8 +100,8 @@ const [ann, bob] = ['token-of-ann', 'token-of-bob'];
 const tokens = ['--bearer', ann, '--bearer', bob];
 const DONE = { result: { content: [{ text: 'done' }] } };
 
-describe('of a bridge with credentials', () => {
-  test('another one cannot use the state of a request', async () => {
+describe('for the principals of a bridge with credentials', () => {
+  test('the state of a request works only for its own principal', async () => {
     const url = await bridge(...tokens);
     const retry = retryOf(await send(url, ann, 'tools/call', ASK));
     expect(await send(url, bob, 'tools/call', retry)).toMatchObject({
@@ -110,7 +113,7 @@ describe('of a bridge with credentials', () => {
     expect(await send(url, ann, 'tools/call', retry)).toMatchObject(DONE);
   });
 
-  test('another one cannot use a task', async () => {
+  test('a task works only for its own principal', async () => {
     const url = await bridge(...tokens);
     const { result } = await send(url, ann, 'tools/call', { name: 'begin', arguments: {} });
     const { taskId } = result;
@@ -119,7 +122,7 @@ describe('of a bridge with credentials', () => {
     expect(await send(url, ann, 'tasks/get', { taskId })).toMatchObject({ result: { taskId, status: 'working' } });
   });
 
-  test('each continues after a restart, with the same key', async () => {
+  test('tasks and states work after a restart with the same key', async () => {
     const first = await bridge(...tokens, '--state-key', 'key-of-many-characters');
     const retry = retryOf(await send(first, ann, 'tools/call', ASK));
     const { result } = await send(first, ann, 'tools/call', { name: 'begin', arguments: {} });
@@ -131,10 +134,10 @@ describe('of a bridge with credentials', () => {
   });
 });
 
-describe('of a bridge with credentials to a command with tasks of 2025-11-25', () => {
+describe('for the principals of a bridge to a command with tasks of 2025-11-25', () => {
   interface User {
     readonly client: Client;
-    /** The ids in notifications about tasks, and in questions of tasks. */
+    /** The task ids in notifications, and in questions of tasks. */
     readonly heard: unknown[];
   }
 
@@ -162,22 +165,25 @@ describe('of a bridge with credentials to a command with tasks of 2025-11-25', (
     return (task as Json)['taskId'];
   }
 
-  test.each([[['--shared']], [['--pool', '1']]])('another one cannot use or hear of a task, with %j', async (words) => {
-    const [mine, other] = await users(...words);
-    const tasks = [await begin(mine), await begin(other)];
-    expect(tasks).toEqual([expect.stringMatching(/^task-1\.[\w-]{22}$/), expect.stringMatching(/^task-2\./)]);
-    for (const params of [{ taskId: tasks[0] }, { taskId: 'task-1' }, { taskId: tasks[1], TaskId: 'task-1' }])
-      await expect(other.client.request('tasks/get', params)).rejects.toMatchObject({ code: -32602 });
-    await expect(other.client.request('tasks/list')).rejects.toMatchObject({ code: -32601 });
-    await other.client.callTool('announce');
-    await other.client.callTool('ask');
-    await expect.poll(() => [mine.heard, other.heard]).toEqual([[tasks[0]], [tasks[1]]]);
-    await mine.client.request('tasks/result', { taskId: tasks[0] });
-    expect(mine.heard).toEqual([tasks[0], 'for task-1']);
-    expect(other.heard).toEqual([tasks[1]]);
-  });
+  test.each([[['--shared']], [['--pool', '1']]])(
+    'a task and its notifications reach only its own principal, with %j',
+    async (words) => {
+      const [mine, other] = await users(...words);
+      const tasks = [await begin(mine), await begin(other)];
+      expect(tasks).toEqual([expect.stringMatching(/^task-1\.[\w-]{22}$/), expect.stringMatching(/^task-2\./)]);
+      for (const params of [{ taskId: tasks[0] }, { taskId: 'task-1' }, { taskId: tasks[1], TaskId: 'task-1' }])
+        await expect(other.client.request('tasks/get', params)).rejects.toMatchObject({ code: -32602 });
+      await expect(other.client.request('tasks/list')).rejects.toMatchObject({ code: -32601 });
+      await other.client.callTool('announce');
+      await other.client.callTool('ask');
+      await expect.poll(() => [mine.heard, other.heard]).toEqual([[tasks[0]], [tasks[1]]]);
+      await mine.client.request('tasks/result', { taskId: tasks[0] });
+      expect(mine.heard).toEqual([tasks[0], 'for task-1']);
+      expect(other.heard).toEqual([tasks[1]]);
+    },
+  );
 
-  test('each lists its own, with a process for each client', async () => {
+  test('each principal lists its own tasks, with a process for each client', async () => {
     const [mine, other] = await users();
     await begin(mine);
     const { tasks } = await mine.client.request('tasks/list');
@@ -186,7 +192,7 @@ describe('of a bridge with credentials to a command with tasks of 2025-11-25', (
   });
 });
 
-test('without credentials, a task and the state of a request outlive the bridge without a key', async () => {
+test('without credentials, tasks and states survive a restart of the bridge, even without a key', async () => {
   const retry = retryOf(await send(await bridge(), undefined, 'tools/call', ASK));
   const second = await bridge();
   expect(await send(second, undefined, 'tools/call', retry)).toMatchObject(DONE);

@@ -86,7 +86,7 @@ describe('list', () => {
 });
 
 describe('call', () => {
-  test('gives arguments the types that the tool wants', async () => {
+  test("converts arguments to the types of the tool's schema", async () => {
     expect(await run(['call', 'add', 'a=40', 'b=2', ...demo])).toEqual({ code: 0, stdout: '42', stderr: '' });
   });
 
@@ -97,10 +97,10 @@ describe('call', () => {
   });
 
   test.each([
-    ['in JSON', '{"a":1,"b":2}', ''],
+    ['as JSON', '{"a":1,"b":2}', ''],
     ['from stdin', '-', '{"a":1,"b":2}'],
     ['from a file', '@arguments.json', ''],
-  ])('takes arguments %s, with words on top', async (_, source, stdin) => {
+  ])('takes arguments %s, and words override them', async (_, source, stdin) => {
     const file = path.join(directory, 'arguments.json');
     writeFileSync(file, '{"a":1,"b":2}');
     const from = source === '@arguments.json' ? `@${file}` : source;
@@ -111,20 +111,20 @@ describe('call', () => {
   });
 
   test.each<[string, string[], RegExp]>([
-    ['an argument that the tool has not', ['add', 'aa=1', 'b=2'], /add has no argument "aa" \(did you mean "a"\?\)/],
+    ['an unknown argument', ['add', 'aa=1', 'b=2'], /add has no argument "aa" \(did you mean "a"\?\)/],
     ['an argument of another type', ['add', 'a=one', 'b=2'], /the argument a of add must be an integer, not "one"$/],
-    ['an argument that is missing', ['add', 'a=1'], /add needs the argument b \(integer\)\. add takes a \(integer, re/],
+    ['a missing argument', ['add', 'a=1'], /add needs the argument b \(integer\)\. add takes a \(integer, re/],
     ['arguments that are not JSON', ['add', '--args-json', '{'], /the arguments from --args-json are not JSON/],
-    ['a file that is not there', ['add', '--args-json', '@/nowhere'], /cannot read the arguments from \/nowhere/],
-    ['a tool that is not there', ['ad'], /the server has no tool "ad" \(did you mean "add"\?\)$/],
-    ['no tool', [], /the name of a tool is missing/],
+    ['a missing file', ['add', '--args-json', '@/nowhere'], /cannot read the arguments from \/nowhere/],
+    ['an unknown tool', ['ad'], /the server has no tool "ad" \(did you mean "add"\?\)$/],
+    ['a missing tool name', [], /the name of a tool is missing/],
   ])('refuses %s before anything is sent', async (_, args, said) => {
     const { code, stdout, stderr } = await run(['call', ...args, ...demo]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(said);
   });
 
-  test('a tool error goes to stderr, or into the JSON', async () => {
+  test('prints a tool error on stderr, or in the JSON', async () => {
     expect(await run(['call', 'fail', ...features])).toEqual({
       code: 1,
       stdout: '',
@@ -135,7 +135,7 @@ describe('call', () => {
     expect(JSON.parse(stdout)).toMatchObject({ isError: true });
   });
 
-  test('a warning that a server causes over and over is shown 20 times', async () => {
+  test('shows a warning that a server causes again and again at most 20 times', async () => {
     const file = path.join(directory, 'floods.mjs');
     writeFileSync(
       file,
@@ -164,7 +164,7 @@ describe('call', () => {
     expect(warnings[0]).toBe('everwire: Progress was ignored: "none" belongs to no active request');
   });
 
-  test('content of every kind is shown, and binary content goes to a file', async () => {
+  test('shows content of every kind, and writes binary content to a file', async () => {
     const plain = await run(['call', 'content', ...features]);
     expect(plain).toMatchObject({ code: 0, stderr: '' });
     expect(plain.stdout.split('\n')).toEqual([
@@ -181,7 +181,7 @@ describe('call', () => {
     expect(readFileSync(path.join(directory, 'content-2.bin')).subarray(0, 4).toString()).toBe('RIFF');
   });
 
-  test('progress stays out of pipes, and the log of the server goes to stderr', async () => {
+  test("shows no progress in a pipe, and the server's log on stderr", async () => {
     expect(await run(['call', 'count', 'to=3', ...features])).toEqual({ code: 0, stdout: 'counted to 3', stderr: '' });
     expect(await run(['call', 'log', 'level=warning', 'data=careful', ...features])).toEqual({
       code: 0,
@@ -192,13 +192,13 @@ describe('call', () => {
     expect(quiet.stderr).toBe('');
   });
 
-  test('without a terminal, the server learns that nobody can be asked', async () => {
+  test('declares no elicitation without a terminal', async () => {
     const { code, stdout, stderr } = await run(['call', 'ask', ...features]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/elicitation/);
   });
 
-  test('a timeout is reported, and the server’s process ends', async () => {
+  test('reports a timeout, and ends the server’s process', async () => {
     const begun = Date.now();
     const { code, stderr } = await run(['call', 'sleep', 'ms=60000', '--timeout', '1', ...features]);
     expect(code).toBe(5);
@@ -206,23 +206,26 @@ describe('call', () => {
     expect(Date.now() - begun).toBeLessThan(20_000);
   });
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s cancels the call, and leaves no server behind', async (signal) => {
-    const logs = mkdtempSync(path.join(directory, 'tee-'));
-    const child = start('call', 'wait', '--', node, ...programs.tee, logs, node, ...programs.features, '--stdio');
-    const seen = (): string =>
-      readdirSync(logs)
-        .map((file) => readFileSync(path.join(logs, file), 'utf8'))
-        .join('');
-    await expect.poll(seen, { timeout: 15_000 }).toContain('notifications/progress');
-    const started = descendants(child.pid);
-    expect(started).toHaveLength(2);
-    child.child.kill(signal);
-    expect(await child.exited).toEqual({ code: 130, signal: null });
-    expect(child.stdout).toEqual([]);
-    expect(child.stderr).toEqual([]);
-    expect(seen()).toContain('notifications/cancelled');
-    expect(started.filter(isAlive)).toEqual([]);
-  });
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'is cancelled by %s, and leaves no server process behind',
+    async (signal) => {
+      const logs = mkdtempSync(path.join(directory, 'tee-'));
+      const child = start('call', 'wait', '--', node, ...programs.tee, logs, node, ...programs.features, '--stdio');
+      const seen = (): string =>
+        readdirSync(logs)
+          .map((file) => readFileSync(path.join(logs, file), 'utf8'))
+          .join('');
+      await expect.poll(seen, { timeout: 15_000 }).toContain('notifications/progress');
+      const started = descendants(child.pid);
+      expect(started).toHaveLength(2);
+      child.child.kill(signal);
+      expect(await child.exited).toEqual({ code: 130, signal: null });
+      expect(child.stdout).toEqual([]);
+      expect(child.stderr).toEqual([]);
+      expect(seen()).toContain('notifications/cancelled');
+      expect(started.filter(isAlive)).toEqual([]);
+    },
+  );
 });
 
 describe('read', () => {
@@ -237,7 +240,7 @@ describe('read', () => {
     expect(readFileSync(file)).toHaveLength(70);
   });
 
-  test('an error of the server is one of the command', async () => {
+  test('fails with the error of the server', async () => {
     const { code, stdout, stderr } = await run(['read', 'nothing://here', ...demo]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^everwire: the server answered with an error: .*nothing:\/\/here.* \(-3\d+\)$/);
@@ -291,7 +294,7 @@ describe('listen', () => {
     expect(child.stdout).toEqual([]);
   });
 
-  test('a server without notifications is refused', async () => {
+  test('refuses a server without notifications', async () => {
     const server = `
       const answers = { initialize: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'x', version: '1' } } };
       require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
@@ -307,18 +310,18 @@ describe('listen', () => {
   });
 });
 
-describe('a server that cannot be reached', () => {
+describe('an unreachable server causes an error', () => {
   test.each<[string, string[], RegExp]>([
-    ['is not there', ['no-such-command-anywhere'], /command not found/],
-    ['dies at once', [node, '-e', 'console.error("cannot work"); process.exit(3)'], /cannot work/],
-    ['says something else', [node, '-e', 'console.log("Welcome!")'], /Welcome!|exited/],
-  ])('because it %s', async (_, command, said) => {
+    ['does not exist', ['no-such-command-anywhere'], /command not found/],
+    ['exits at once', [node, '-e', 'console.error("cannot work"); process.exit(3)'], /cannot work/],
+    ['prints something else', [node, '-e', 'console.log("Welcome!")'], /Welcome!|exited/],
+  ])('because its command %s', async (_, command, said) => {
     const { code, stdout, stderr } = await run(['ping', '--', ...command]);
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
     expect(stderr).toMatch(said);
   });
 
-  test('because somebody stopped waiting for it, and it is closed', async () => {
+  test('and is closed when the user interrupts the command', async () => {
     const child = start('ping', '--', node, '-e', 'console.error("up"); setInterval(() => {}, 1000)');
     await child.line(/^up$/);
     const started = descendants(child.pid);
@@ -335,7 +338,7 @@ describe('a server that cannot be reached', () => {
 });
 
 describe('a server at a URL', () => {
-  test('is talked to as a command is', async () => {
+  test('is used like a command', async () => {
     const { url } = await serve(...programs.everwire, 'demo', '--port', '0');
     expect(await run(['call', url, 'add', 'a=1', 'b=2'])).toEqual({ code: 0, stdout: '3', stderr: '' });
     const listed = await run(['list', url, 'tools', '--json']);
@@ -343,7 +346,7 @@ describe('a server at a URL', () => {
     expect(await run(['read', url, 'greeting://Ada'])).toMatchObject({ code: 0, stdout: 'Hello, Ada!' });
   });
 
-  test('is spoken to in every revision, over HTTP+SSE too', async () => {
+  test('is reached in every revision, also over HTTP+SSE', async () => {
     const { url, sseUrl } = await serve(...programs.everwire, 'demo', '--port', '0');
     for (const revision of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']) {
       const { code, stdout } = await run(['ping', url, '--revision', revision, '--json']);
@@ -353,7 +356,7 @@ describe('a server at a URL', () => {
     expect(await run(['call', sseUrl, 'add', 'a=1', 'b=2'])).toEqual({ code: 0, stdout: '3', stderr: '' });
   });
 
-  test('prints changes that another client makes', async () => {
+  test('notifies of changes that another client makes', async () => {
     const { url } = await serve(...programs.features, '--port', '0');
     const child = start('listen', url, 'feature://fixed', '--tools', '--json', '--count', '2');
     await child.line(/^listening to tools, feature:\/\/fixed$/);
@@ -366,7 +369,7 @@ describe('a server at a URL', () => {
     ]);
   });
 
-  test('gets the headers of the command line, and has its own exit code if they are wrong', async () => {
+  test('gets the headers of the command line, and causes its own exit code if they are wrong', async () => {
     const seen: IncomingHttpHeaders[] = [];
     const server = createServer((request, response) => {
       seen.push(request.headers);
@@ -385,7 +388,7 @@ describe('a server at a URL', () => {
     expect(child.stderr.join('\n')).not.toContain('hunter2');
   });
 
-  test('that nobody listens at cannot be reached', async () => {
+  test('is unreachable if nothing listens there', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -399,7 +402,7 @@ describe('a server at a URL', () => {
   });
 });
 
-test('the reference server of many features is listed, called, read and prompted', async () => {
+test('the official reference server is listed, called, read and prompted', async () => {
   const everything = ['--', node, ...programs.everything];
   const { stdout } = await run(['list', '--json', ...everything]);
   expect(JSON.parse(stdout)).toMatchObject({
@@ -417,7 +420,7 @@ test('the reference server of many features is listed, called, read and prompted
   });
 });
 
-test('a name from mcp.json is a target', async () => {
+test("a server's name in mcp.json can be the target", async () => {
   const config = path.join(directory, 'mcp.json');
   const [, command, ...args] = demo;
   writeFileSync(config, JSON.stringify({ mcpServers: { mine: { command, args } } }));
@@ -425,20 +428,20 @@ test('a name from mcp.json is a target', async () => {
 });
 
 test.each<[string, string[], RegExp]>([
-  ['no target', ['list'], /a target is missing/],
-  ['a list that there is not', ['list', 'tols', ...demo], /no list of "tols" \(did you mean "tools"\?\)/],
-  ['a revision that there is not', ['ping', '--revision', '2020-01-01', ...demo], /--revision/],
-  ['a time that is none', ['ping', '--timeout', 'soon', ...demo], /--timeout/],
-  ['an option that there is not', ['ping', '--frobnicate', ...demo], /--frobnicate/],
-  ['JSON and a file', ['read', 'a:b', '--json', '--output', 'x', ...demo], /--output.*--json/],
+  ['a missing target', ['list'], /a target is missing/],
+  ['an unknown list', ['list', 'tols', ...demo], /no list of "tols" \(did you mean "tools"\?\)/],
+  ['an unknown revision', ['ping', '--revision', '2020-01-01', ...demo], /--revision/],
+  ['an invalid time', ['ping', '--timeout', 'soon', ...demo], /--timeout/],
+  ['an unknown option', ['ping', '--frobnicate', ...demo], /--frobnicate/],
+  ['JSON together with a file', ['read', 'a:b', '--json', '--output', 'x', ...demo], /--output.*--json/],
   ['a header for a command', ['ping', '--header', 'a: b', ...demo], /--header is for servers with a URL/],
-])('%s is a wrong usage', async (_, args, said) => {
+])('%s is a usage error', async (_, args, said) => {
   const { code, stdout, stderr } = await run(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(said);
 });
 
-test('--help shows how each is used', async () => {
+test('--help shows the usage of each command', async () => {
   const { code, stdout } = await run(['--help']);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^ {2}call <target> <tool> \[key=value\.\.\.\]\n +call a tool/m);
@@ -464,7 +467,7 @@ test.each(['list', 'call', 'read', 'prompt', 'complete', 'listen', 'ping', 'disc
   },
 );
 
-test('a reader that leaves early ends it quietly', async () => {
+test('a command ends without an error if its reader leaves early', async () => {
   const { status, stderr } = spawnSync(
     'sh',
     ['-c', `"$0" "$@" | head -n 1`, node, ...programs.everwire, 'list', ...features],

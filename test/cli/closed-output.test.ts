@@ -24,7 +24,7 @@ const COMMANDS = [
 ];
 
 test.each(COMMANDS.map((words) => [words.join(' ').replaceAll(root, ''), words] as const))(
-  'if nobody reads its output, %s ends without an error',
+  '%s ends without an error if nobody reads its output',
   async (_, words) => {
     running = startNode([...programs.everwire, ...words]);
     running.child.stdout!.destroy();
@@ -38,17 +38,17 @@ test.each(COMMANDS.map((words) => [words.join(' ').replaceAll(root, ''), words] 
   },
 );
 
-test('if nobody reads stderr, the result is the same', async () => {
+test('a command has the same exit code if nobody reads stderr', async () => {
   running = startNode([...programs.everwire, 'call', 'none', ...features]);
   running.child.stderr!.destroy();
   expect(await running.exited).toEqual({ code: 2, signal: null });
 });
 
-// A device on which each write fails, as if the disk were full.
+// A device on which every write fails, as if the disk were full.
 test.skipIf(!existsSync('/dev/full')).each([
   ['--version', ['--version']],
   ['list', ['list', ...features]],
-])('output that cannot be written is an error: %s', (_, words) => {
+])('output that cannot be written causes an error: %s', (_, words) => {
   const script = 'exec "$0" "$@" > /dev/full';
   const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, ...programs.everwire, ...words], {
     encoding: 'utf8',

@@ -8,7 +8,7 @@ import { programs, root } from '../support/process.ts';
 const page = readFileSync(`${root}docs/cli.md`, 'utf8');
 const readme = readFileSync(`${root}README.md`, 'utf8');
 
-/** The commands that a page shows, each with its output. */
+/** The commands on a page, each with its output. */
 function examplesIn(text: string): { line: string; output: string }[] {
   return Array.from(text.matchAll(/^```console\n([\s\S]*?)^```/gm), ([, block]) => block!)
     .flatMap((block) => block.split(/^\$ /m).slice(1))

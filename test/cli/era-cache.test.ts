@@ -32,7 +32,7 @@ const handshakeServer = (): Promise<ScriptedServer> =>
   });
 
 describe('the era of a server', () => {
-  test('is found out by the first run, and remembered by the next', async () => {
+  test('is detected by the first run, and remembered for the next one', async () => {
     const server = await handshakeServer();
     const methods = (): unknown[] => server.asked.splice(0).flatMap(({ body }) => body?.method ?? []);
     expect(await run('ping', server.url.href)).toMatchObject({ code: 0, stderr: '' });
@@ -49,7 +49,7 @@ describe('the era of a server', () => {
 describe('--root', () => {
   const features = ['--', process.execPath, ...programs.features, '--stdio'];
 
-  test.each(['2025-11-25', '2026-07-28'])('the roots are sent to a server of %s', async (revision) => {
+  test.each(['2025-11-25', '2026-07-28'])('roots are sent to a server of %s', async (revision) => {
     const roots = ['--root', directory, '--root', '.'];
     const { code, stdout, stderr } = await run('call', 'roots', '--revision', revision, ...roots, ...features);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -58,7 +58,7 @@ describe('--root', () => {
     expect(second!.uri).toMatch(/^file:\/\/\//);
   });
 
-  test('a root that is not a directory is an error before anything is started', async () => {
+  test('a root that is not a directory causes an error before anything is started', async () => {
     const { code, stderr } = await run('call', 'roots', '--root', '/nowhere', ...features);
     expect({ code, stderr }).toEqual({ code: 2, stderr: 'everwire: --root "/nowhere" is not a directory' });
   });

@@ -62,7 +62,7 @@ function onTerminal(args: readonly string[]): OnTerminal {
 const features = ['--', process.execPath, ...programs.features, '--stdio'];
 
 describe.runIf(able)('on a terminal', () => {
-  test('a form is filled in field by field', async () => {
+  test('a form is filled in one field after another', async () => {
     const terminal = onTerminal(['call', 'ask', ...features]);
     await terminal.shows(/feature-server asks: Who are you\?/);
     await terminal.shows(/Name \(text\): /);
@@ -81,7 +81,7 @@ describe.runIf(able)('on a terminal', () => {
     expect(await terminal.exited).toBe(0);
   });
 
-  test('Ctrl-C in the middle of a question ends the command', async () => {
+  test('Ctrl-C during a question ends the command', async () => {
     const terminal = onTerminal(['call', 'ask', ...features]);
     await terminal.shows(/Name \(text\): /);
     terminal.type('\u0003');
@@ -97,7 +97,7 @@ describe.runIf(able)('on a terminal', () => {
     expect(await terminal.exited).toBe(0);
   });
 
-  test('a message to a model is answered by hand', async () => {
+  test('the user answers a sampling request', async () => {
     const terminal = onTerminal(['call', 'sample', 'prompt=What is it?', ...features]);
     await terminal.shows(/user: What is it\?/);
     terminal.type('y\r');
@@ -107,7 +107,7 @@ describe.runIf(able)('on a terminal', () => {
     expect(await terminal.exited).toBe(0);
   });
 
-  test('a call that becomes a task is awaited, and asks during it', async () => {
+  test('a call that becomes a task is awaited, and its questions are asked', async () => {
     const code = `import(${JSON.stringify(`${root}dist/examples/tasks.js`)}).then(({ server }) => server.stdio())`;
     const terminal = onTerminal(['call', 'print', 'title=Momo', 'pages=2', '--', process.execPath, '-e', code]);
     await terminal.shows(/Which colour is the cover\?/);
@@ -117,7 +117,7 @@ describe.runIf(able)('on a terminal', () => {
     expect(await terminal.exited).toBe(0);
   });
 
-  test('progress is a bar, which is gone at the end', async () => {
+  test('progress is shown as a bar, which disappears at the end', async () => {
     const terminal = onTerminal(['call', 'count', 'to=5', ...features]);
     await terminal.shows(/\[█+░*\] +\d+ % {2}\d\/5 {2}step \d/);
     await terminal.shows(/\[2Kcounted to 5\r?\n/);
@@ -125,7 +125,7 @@ describe.runIf(able)('on a terminal', () => {
   });
 });
 
-describe('a server that wants a login', () => {
+describe('a server that requires a login', () => {
   let server: LoginServer;
 
   beforeAll(async () => {
@@ -140,7 +140,7 @@ describe('a server that wants a login', () => {
     return { code, stdout: child.stdout.join('\n'), stderr: child.stderr.join('\n') };
   }
 
-  test('is not logged in to if nobody can log in', async () => {
+  test('gets no login if there is no user', async () => {
     const { code, stdout, stderr } = await withoutTerminal('call', server.url, 'add', 'a=1', 'b=2');
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
     expect(stderr).toMatch(
@@ -151,7 +151,7 @@ describe('a server that wants a login', () => {
     expect(server.issued()).toBe(0);
   });
 
-  test.runIf(able)('is logged in to by the browser, once', async () => {
+  test.runIf(able)('gets one login through the browser', async () => {
     const terminal = onTerminal(['call', server.url, 'add', 'a=1', 'b=2']);
     const [, address] = await terminal.shows(/asks you to log in:\s+(http:\S+)/);
     await terminal.shows(/Open the URL yourself/);

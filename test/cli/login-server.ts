@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { server as demo } from '../../examples/demo.ts';
 
-/** The demo server behind a login, and its authorization server, at the same origin. */
+/** The demo server with a login, and its authorization server, at the same origin. */
 export interface LoginServer {
   readonly url: string;
-  /** How many tokens were issued. */
+  /** The number of tokens issued. */
   readonly issued: () => number;
   close(): void;
 }

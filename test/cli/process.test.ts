@@ -62,7 +62,7 @@ describe('over HTTP', () => {
   });
 
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    '%s ends it soon, though a client is connected',
+    '%s ends it quickly, even with a connected client',
     async (signal) => {
       const server = await startServer([...programs.everwire, 'demo', '--port', '0']);
       running.push(server);
@@ -77,9 +77,9 @@ describe('over HTTP', () => {
   );
 
   test.each([
-    ['one each', []],
-    ['one for all', ['--shared']],
-  ])('SIGTERM ends a bridge with its children, %s', async (_, options) => {
+    ['with a child for each client', []],
+    ['with one child for all', ['--shared']],
+  ])('SIGTERM ends a bridge and its children, %s', async (_, options) => {
     const server = await startServer([
       ...programs.everwire,
       ...bridge([...programs.features, '--stdio'], '--port', '0', '--drain-timeout', '1', ...options),
@@ -102,7 +102,7 @@ describe('over HTTP', () => {
   });
 });
 
-test('SIGINT before a bridge listens leaves nothing of the server that it tries', async () => {
+test('SIGINT during the start of a bridge leaves no process of its server behind', async () => {
   const server = [
     '-e',
     "require('child_process').spawn('sleep', ['60']); console.error('up'); setInterval(() => {}, 1000)",
@@ -116,7 +116,7 @@ test('SIGINT before a bridge listens leaves nothing of the server that it tries'
   expect(tree.filter(isAlive)).toEqual([]);
 });
 
-test('a line of a server that looks like one of this program has the name of the server', async () => {
+test("a server's stderr line that looks like one of this program gets the name of the server", async () => {
   const code = "console.error('everwire: all is well'); console.error('mine')";
   const child = start('ping', '--', process.execPath, '-e', code);
   await child.exited;
@@ -124,7 +124,7 @@ test('a line of a server that looks like one of this program has the name of the
   expect(child.stderr[1]).toBe('mine');
 });
 
-test.skipIf(process.platform === 'win32')('a server does not outlive a command that was killed', async () => {
+test.skipIf(process.platform === 'win32')('a server ends with its command, even after SIGKILL', async () => {
   const code = "process.on('SIGTERM', () => {}); console.error('up'); setInterval(() => {}, 1000)";
   const child = start('ping', '--', process.execPath, '-e', code);
   await child.line(/^up$/);
@@ -134,7 +134,7 @@ test.skipIf(process.platform === 'win32')('a server does not outlive a command t
   await eventually(() => !tree.some(isAlive), 'the end of the server', 10_000);
 });
 
-test('if npm started it, it ends together with the shell between them', async () => {
+test('a command that npm started ends when the shell between them is killed', async () => {
   const command = [process.execPath, ...programs.everwire, 'demo', '--port', '0'].map((part) => JSON.stringify(part));
   const code = `require('child_process').spawn('sh', ['-c', ${JSON.stringify(`${command.join(' ')}; true`)}], { stdio: 'inherit' })`;
   const child = startNode(['-e', code], { npm_lifecycle_event: 'start' });
@@ -148,7 +148,7 @@ test('if npm started it, it ends together with the shell between them', async ()
 test.each([
   [['npx', '-y', '@scope/server-thing@1.2', 'stdio'], 'server-thing'],
   [['node', 'build/weather.js'], 'weather'],
-])('a client configuration names the server of %j', (command, name) => {
+])('the printed client configuration names the server of %j', (command, name) => {
   expect(nameOf(commandTarget(command, {}))).toBe(name);
 });
 
@@ -166,7 +166,7 @@ describe('over stdio', () => {
     expect(child.stderr).toEqual([]);
   });
 
-  test('a bridge answers requests in progress when stdin ends, and leaves no child', async () => {
+  test('a bridge answers requests in flight when stdin ends, and leaves no child behind', async () => {
     const child = start(...bridge([...programs.features, '--stdio'], '--stdio'));
     const sleep = { name: 'sleep', arguments: { ms: 300 }, _meta: { progressToken: 'begun' } };
     child.child.stdin!.write(
@@ -181,7 +181,7 @@ describe('over stdio', () => {
     expect(children.filter(isAlive)).toEqual([]);
   });
 
-  test('SIGTERM ends a bridge with its child', async () => {
+  test('SIGTERM ends a bridge and its child', async () => {
     const child = start(...bridge([...programs.features, '--stdio'], '--stdio'));
     child.child.stdin!.write(lines(initialize, initialized));
     await expect.poll(() => child.stdout.length, { timeout: 10_000 }).toBe(1);

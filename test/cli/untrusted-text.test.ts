@@ -24,7 +24,7 @@ const FOOLING = String.fromCharCode(
 const HOSTILE = `odd${FOOLING}\u001b]0;title\u0007\u001b[31m ${SECRET} Bearer ${SECRET}`;
 const fooling = new Set(FOOLING);
 
-/** The dangerous characters that were shown, each once. */
+/** The dangerous characters in the output, each once. */
 function unsafe(shown: string): string[] {
   const found = Array.from(shown.replaceAll('\r\n', '\n')).filter((character) => fooling.has(character));
   return [...new Set(found)].map((character) => JSON.stringify(character));
@@ -117,23 +117,23 @@ describe.runIf(able).each([
   });
 });
 
-describe('an HTTP response cannot control the terminal in:', () => {
+describe('an HTTP response cannot control the terminal with', () => {
   // A header can contain neither C0 nor DEL, nor anything above Latin-1.
   const inHeader = `odd${String.fromCharCode(...range(0x80, 0x9f))} ${SECRET}`;
   const answers: Record<string, (response: ServerResponse) => void> = {
     'the body of an error': (response) => void response.writeHead(500).end(HOSTILE),
-    'an error as JSON-RPC': (response) =>
+    'a JSON-RPC error': (response) =>
       void response
         .writeHead(400, { 'content-type': 'application/json' })
         .end(JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message: HOSTILE } })),
-    'a type': (response) => void response.writeHead(200, { 'content-type': inHeader }).end(HOSTILE),
-    'a body that is no message': (response) =>
+    'a content type': (response) => void response.writeHead(200, { 'content-type': inHeader }).end(HOSTILE),
+    'a body that is not a message': (response) =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(HOSTILE),
     'a challenge': (response) => {
       const challenge = `Bearer error="invalid_token", error_description="${inHeader}"`;
       response.writeHead(401, { 'www-authenticate': challenge }).end(HOSTILE);
     },
-    'a lack of scopes': (response) => {
+    'required scopes': (response) => {
       const challenge = `Bearer error="insufficient_scope", scope="${inHeader}", error_description="${inHeader}"`;
       response.writeHead(403, { 'www-authenticate': challenge }).end(HOSTILE);
     },
@@ -150,18 +150,18 @@ describe('an HTTP response cannot control the terminal in:', () => {
   });
 });
 
-describe.each(['plain', 'json'])('a log (%s) of', (format) => {
+describe.each(['plain', 'json'])('with a log in %s format', (format) => {
   test.each([
     ['a bridge over stdio', 'modern', ['--stdio']],
     ['a bridge over HTTP', 'modern', ['--port', '0']],
     ['a bridge over HTTP to a handshake server', 'legacy', ['--port', '0', '--shared']],
-  ])('%s cannot carry control sequences', async (_, era, options) => {
+  ])('%s cannot log control sequences', async (_, era, options) => {
     const words = ['bridge', '--config', configured(era, HOSTILE), '--log-format', format, '--log-level', 'debug'];
     const bridge = startNode([...programs.everwire, ...words, ...options]);
     running.push(bridge);
     const answers = await asked(bridge, options.includes('--stdio'));
     expect(answers).toHaveLength(CALLS.length);
-    // Results are passed on as they are. Errors contain no secrets of the bridge.
+    // Results are passed on unchanged. Errors contain no secrets of the bridge.
     const failed = answers.filter((answer) => 'error' in answer || JSON.stringify(answer).includes('"isError":true'));
     expect(failed).toHaveLength(3);
     expect(failed.filter((answer) => JSON.stringify(answer).includes(SECRET))).toEqual([]);

@@ -15,7 +15,7 @@ async function everwire(...args: string[]): Promise<Exit & { stderr: string[]; s
 
 const node = process.execPath;
 
-test('a taken port', async () => {
+test('a port that is in use is an error', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
@@ -29,13 +29,13 @@ test.each([
   ['an unknown option', ['--frobnicate'], /--frobnicate/],
   ['an unknown option of a command', ['bridge', '--frobnicate', '--', node], /--frobnicate/],
   ['an unknown command', ['frobnicate'], /frobnicate/],
-  ['a port that is none', ['--port', 'many'], /--port.*many/],
+  ['an invalid port', ['--port', 'many'], /--port.*many/],
   ['a port out of range', ['--port', '65536'], /--port.*65536/],
   ['a path without a slash', ['--path', 'mcp'], /--path.*mcp/],
-  ['a limit that is none', ['--max-sessions', '0'], /--max-sessions/],
-  ['a time that is none', ['bridge', '--handshake-timeout', 'soon', '--', node], /--handshake-timeout.*soon/],
-  ['a bridge to nothing', ['bridge'], /command/],
-])('%s', async (_, args, expected) => {
+  ['an invalid limit', ['--max-sessions', '0'], /--max-sessions/],
+  ['an invalid time', ['bridge', '--handshake-timeout', 'soon', '--', node], /--handshake-timeout.*soon/],
+  ['a bridge without a server', ['bridge'], /command/],
+])('%s is a usage error', async (_, args, expected) => {
   const { code, stderr, stdout } = await everwire(...args);
   expect(code).toBe(2);
   expect(stderr).toEqual([expect.stringMatching(/^everwire: /)]);
@@ -43,19 +43,19 @@ test.each([
   expect(stdout).toEqual([]);
 });
 
-test('an option that is almost one', async () => {
+test('an option that is similar to a known one is corrected in the error', async () => {
   const { code, stderr } = await everwire('demo', '--portt', '1');
   expect(code).toBe(2);
   expect(stderr).toEqual(["everwire: unknown option '--portt'", '  (Did you mean --port?)']);
 });
 
-test('a host that is not on this machine', async () => {
+test('a host that is not on this machine is an error', async () => {
   const { code, stderr } = await everwire('demo', '--port', '0', '--host', '192.0.2.1');
   expect(code).toBe(1);
   expect(stderr).toEqual([expect.stringMatching(/^everwire: 192\.0\.2\.1 is not an address of this machine/)]);
 });
 
-test('a bridge to a missing command', async () => {
+test('a bridge to a missing command is an error', async () => {
   const { code, stderr, stdout } = await everwire('bridge', '--port', '0', '--', 'no-such-command-anywhere');
   expect(code).toBe(1);
   expect(stderr).toEqual([expect.stringMatching(/^everwire: no-such-command-anywhere .*command not found$/)]);
@@ -64,7 +64,7 @@ test('a bridge to a missing command', async () => {
 
 const dying = [node, '-e', 'console.error("cannot work"); process.exit(3)'];
 
-test('a bridge to a command that dies at once', async () => {
+test('a bridge to a command that exits at once is an error', async () => {
   const { code, stderr, stdout } = await everwire('bridge', '--port', '0', '--', ...dying);
   expect(code).toBe(1);
   // The stderr of the command, from both starts, and then our own message.
@@ -74,8 +74,8 @@ test('a bridge to a command that dies at once', async () => {
 
 test.each([
   ['does not exist', ['no-such-command-anywhere'], /command not found/],
-  ['dies at once', dying, /exited with code 3/],
-])('a bridge over stdio to a command that %s: client and user get the error', async (_, command, why) => {
+  ['exits at once', dying, /exited with code 3/],
+])('a bridge over stdio to a command that %s sends the error to the client and to stderr', async (_, command, why) => {
   running = startNode([...programs.everwire, 'bridge', '--stdio', '--', ...command]);
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
   running.child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
@@ -86,7 +86,7 @@ test.each([
   expect(ours).toEqual([expect.stringMatching(why)]);
 });
 
-test('a bridge to a command that prints garbage and ends', async () => {
+test('a bridge to a command that prints invalid lines and exits is an error', async () => {
   const { code, stderr, stdout } = await everwire('bridge', '--port', '0', '--', node, '-e', 'console.log("Welcome!")');
   expect(code).toBe(1);
   expect(stderr.join('\n')).toContain('Welcome!');
@@ -94,7 +94,7 @@ test('a bridge to a command that prints garbage and ends', async () => {
   expect(stdout).toEqual([]);
 });
 
-test('a bridge to a command that prints garbage and stays', async () => {
+test('a bridge to a command that prints invalid lines and continues is an error', async () => {
   const script = 'setInterval(() => console.log("Welcome!"), 50)';
   const { code, stderr } = await everwire(
     'bridge',

@@ -5,39 +5,39 @@ import { listen } from 'everwire/http';
 import { root, startNode } from '../support/process.ts';
 import { runServerSuite, type SuiteRun } from './suite.ts';
 
-/** Milliseconds for the fixture to listen, where many processes start at once. */
+/** Milliseconds until the fixture must listen. Many processes start at once. */
 const START_TIMEOUT = 30_000;
 /**
- * Milliseconds: less than the second that the tool takes that tries what happens when a stream ends before its answer, and
- * more than half of it, for the suite comes again just once.
+ * Milliseconds. Less than the second of the tool that ends its stream before its response, but more than half of it,
+ * because the suite reconnects only once.
  */
 const STREAM_DURATION = 700;
 const FIXTURE = `${root}dist/test/conformance/fixture-server.js`;
 
-/** A bridge, the fixture behind it, and what is asked of them. */
+/** A bridge, the fixture behind it, and the scenarios to run. */
 export interface Setup {
   /** The revision whose requirements are run. */
   readonly requirements: '2025-11-25' | '2026-07-28';
   /** The only era that the fixture serves. */
   readonly eras: 'legacy' | 'modern';
-  /** What the bridge reaches it over. */
+  /** The transport between the bridge and the fixture. */
   readonly transport: 'stdio' | 'HTTP';
 }
 
 /** A run of the official suite through a bridge. */
 export interface BridgeRun {
   readonly run: SuiteRun;
-  /** What the bridge could tell no caller. */
+  /** Errors of the bridge that no caller could get. */
   readonly errors: readonly string[];
 }
 
-/** Puts a bridge in front of a fixture of its own, and has the official suite try the bridge. */
+/** Starts a bridge in front of its own fixture, and runs the official suite against the bridge. */
 export async function runThroughBridge({ requirements, eras, transport }: Setup): Promise<BridgeRun> {
   const errors: string[] = [];
   const onerror = (error: Error): void => void errors.push(error.message);
   const fixture = transport === 'stdio' ? overStdio(eras) : await overHttp(eras);
   const bridge = createBridge({ target: fixture.target, onerror });
-  // As `everwire bridge` does it: the state of a server is its own to protect.
+  // Like `everwire bridge`: a server protects its state itself.
   const inbound = createInbound(bridge.service, { sealState: false, onerror });
   const { onsession, onrequest } = inbound;
   const listener = await listen({ port: 0, onsession, onrequest, onerror, streamDuration: STREAM_DURATION });
@@ -53,8 +53,8 @@ export async function runThroughBridge({ requirements, eras, transport }: Setup)
 }
 
 /**
- * Has the bridge connect for a caller as the suite will be one: it gives a call 600 ms, and on a busy machine that is not
- * enough for a process to start.
+ * Makes the bridge connect before the suite's first call: the suite gives a call 600 ms, and on a busy machine a
+ * process needs longer to start.
  */
 async function greet(url: string): Promise<void> {
   const revision = '2026-07-28';
@@ -82,7 +82,7 @@ interface Fixture {
   stop(): Promise<unknown>;
 }
 
-/** The bridge starts it, for each of its connections. */
+/** The bridge starts it, once for each of its connections. */
 function overStdio(eras: Setup['eras']): Fixture {
   const args = [FIXTURE, '--stdio', '--eras', eras];
   return { target: { command: process.execPath, args }, stop: () => Promise.resolve() };

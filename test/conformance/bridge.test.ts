@@ -24,9 +24,9 @@ const [newerOnLegacy, newerOnModern, olderOnLegacy, olderOnModern] = [
   cells('2025-11-25', 'legacy'),
   cells('2025-11-25', 'modern'),
 ];
-// The longest first: they wait most of their time.
+// The longest first, because they wait most of the time.
 const CELLS = [newerOnLegacy, newerOnModern, olderOnLegacy, olderOnModern].flat();
-/** Runs at a time: each has a bridge, a server and a suite of its own. */
+/** The number of simultaneous runs. Each has its own bridge, server and suite. */
 const AT_ONCE = 4;
 
 const runs = new Map<Cell, BridgeRun>();
@@ -47,7 +47,7 @@ describe.each(played)('the official suite through a bridge: scenarios %s', (_, {
     expect(complaints(scenario, excused)).toEqual([]);
   });
 
-  test('nothing is skipped that could be run', () => {
+  test('no scenario is skipped that could run', () => {
     expect(
       skipped(run)
         .map(({ id }) => id)
@@ -55,7 +55,7 @@ describe.each(played)('the official suite through a bridge: scenarios %s', (_, {
     ).toEqual([]);
   });
 
-  test('nothing that is expected to fail passes', () => {
+  test('no scenario passes that is expected to fail', () => {
     const failing = new Set(run.scenarios.flatMap(failures));
     expect([...excused].filter((entry) => !failing.has(entry))).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe.each(played)('the official suite through a bridge: scenarios %s', (_, {
   });
 });
 
-test('docs/testing.md has the number of scenarios that pass', () => {
+test('docs/testing.md has the number of passing scenarios', () => {
   expect(shownScores('a bridge to a server of the same era')).toEqual([score(olderOnLegacy), score(newerOnModern), '']);
   expect(shownScores('a bridge to a server of the other era')).toEqual([
     score(olderOnModern),

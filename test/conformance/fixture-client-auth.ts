@@ -1,12 +1,12 @@
 import { idJag, oauth, customRedirect, type Authorizer, type OAuthOptions } from 'everwire/auth';
 import type { JsonObject } from 'everwire/client';
 
-/** The document that the suite knows this client by; nobody has to fetch it. */
+/** The URL of this client's metadata, by which the suite knows it. Nothing fetches it. */
 const METADATA_URL = 'https://conformance-test.local/client-metadata.json';
-/** Nobody listens there: the authorization server of the suite is asked for its redirect, which is not followed. */
+/** Nothing listens there: the authorization server of the suite returns a redirect, which is not followed. */
 const REDIRECT_URI = 'http://127.0.0.1:3000/callback';
 
-/** How a scenario wants tokens to be had. */
+/** The way in which a scenario gets tokens. */
 export function authorizerFor(scenario: string, context: JsonObject): Authorizer {
   return oauth(optionsFor(scenario, context));
 }
@@ -38,7 +38,7 @@ function optionsFor(scenario: string, context: Readonly<Record<string, string>>)
   }
 }
 
-/** Somebody who is logged in already and agrees to everything. */
+/** A user who is already logged in and accepts everything. */
 const redirect = customRedirect(REDIRECT_URI, async ({ url, signal }) => {
   const response = await fetch(url, { redirect: 'manual', signal });
   const location = response.headers.get('location');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Client, JsonObject } from 'everwire/client';
 
-/** A skill as a server lists it (SEP-2640: the extension `io.modelcontextprotocol/skills`). */
+/** A skill in a server's list (SEP-2640: the extension `io.modelcontextprotocol/skills`). */
 interface SkillEntry {
   readonly uri: string;
   readonly frontmatter: JsonObject;
@@ -10,9 +10,10 @@ interface SkillEntry {
 }
 
 /**
- * Loads all skills of a server as a host does: its manifest first, then its files, each of which is what the entry says.
+ * Loads all skills of a server as a host does: first the manifest, then the files, and checks each file against its
+ * entry.
  *
- * @throws Error where one is not.
+ * @throws Error if a file does not match
  */
 export async function loadSkills(client: Client): Promise<void> {
   const { skills } = await client.request('skills/list');
@@ -39,7 +40,7 @@ async function readVerified(client: Client, { uri, digest, size }: SkillEntry['r
   return content.text;
 }
 
-/** The frontmatter of the suite's skills: nothing but a line of text a field. */
+/** The frontmatter of the suite's skills: one line of text for each field. */
 function frontmatterOf(text: string): Record<string, string> {
   const [, block = ''] = /^---\n([\s\S]*?)\n---\n/.exec(text) ?? [];
   return Object.fromEntries(

@@ -4,16 +4,16 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-// Starts the fixture client as it is built, and builds it first where a source is newer. The suite starts dozens at once:
-// one of them builds, and the others wait for it.
+// Starts the compiled fixture client, and compiles it first if a source is newer. The suite starts dozens at once: one
+// of them compiles, and the others wait for it.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const built = path.join(root, 'dist/test/conformance/fixture-client.js');
 const lock = path.join(root, 'dist/.fixture-client-lock');
-/** Milliseconds after which whoever builds is taken for dead. */
+/** Milliseconds after which a compiling process counts as dead. */
 const MAX_BUILD = 60_000;
 
-/** Milliseconds since 1970; 0 for what is not there. */
+/** The time of the last change in milliseconds since 1970. 0 if the file does not exist. */
 function changedAt(file) {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
@@ -27,7 +27,7 @@ function isFresh() {
   );
 }
 
-/** Whether it is ours to build. */
+/** Whether this process is the one that compiles. */
 function takeLock() {
   mkdirSync(path.dirname(lock), { recursive: true });
   try {
@@ -52,7 +52,7 @@ while (!isFresh()) {
       stdio: ['ignore', 2, 2],
     });
     if (status !== 0) throw new Error('The client cannot be built');
-    // What has not changed is not written again.
+    // An unchanged file is not written again.
     const now = new Date();
     utimesSync(built, now, now);
   } finally {

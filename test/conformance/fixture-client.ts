@@ -3,8 +3,8 @@ import { authorizerFor } from './fixture-client-auth.ts';
 import { loadSkills } from './fixture-client-skills.ts';
 
 /**
- * The client that the official conformance suite asks for. Run it with `npm run -s fixture:client -- <url>`; the scenario
- * is in `MCP_CONFORMANCE_SCENARIO`, what it has to know beforehand as JSON in `MCP_CONFORMANCE_CONTEXT`.
+ * The client that the official conformance suite requires. Run it with `npm run -s fixture:client -- <url>`.
+ * `MCP_CONFORMANCE_SCENARIO` names the scenario, and `MCP_CONFORMANCE_CONTEXT` has its data as JSON.
  */
 
 type Play = (client: Client, context: JsonObject) => Promise<unknown>;
@@ -24,11 +24,11 @@ const PLAYS: Readonly<Record<string, Play>> = {
   'sep-2640-client-verify-frontmatter': loadSkills,
 };
 
-/** What people answer. What a form has defaults for they leave as it is. */
+/** The answers of the user, who keeps all defaults of a form. */
 const HANDLERS: Readonly<Record<string, ClientOptions>> = {
   'elicitation-sep1034-client-defaults': { onelicit: () => ({ action: 'accept', content: {} }) },
   'sep-2322-client-request-state': { onelicit: () => ({ action: 'accept', content: { confirmed: true } }) },
-  // Nobody asks; what can be asked has to be declared all the same.
+  // Nothing asks, but the client must declare what it supports.
   'request-metadata': {
     onelicit: () => ({ action: 'decline' }),
     onsample: () => ({ role: 'assistant', content: { type: 'text', text: '' }, model: 'none' }),
@@ -46,21 +46,21 @@ async function callOneOfEach(client: Client): Promise<void> {
   for (const { name } of await client.listPrompts()) await client.getPrompt(name);
 }
 
-/** Makes the calls that the scenario names. */
+/** Makes the calls that the scenario requires. */
 async function callAsTold(client: Client, context: JsonObject): Promise<void> {
   await client.listTools();
   const calls = context['toolCalls'] as { name: string; arguments: JsonObject }[];
   for (const call of calls) await client.callTool(call.name, call.arguments);
 }
 
-/** Sends a schema back as it came. */
+/** Returns a schema as it was sent. */
 async function echoSchema(client: Client): Promise<void> {
   const tools = await client.listTools();
   const schema = tools.find(({ name }) => name === 'json_schema_2020_12_tool')?.inputSchema;
   await client.callTool('json_schema_echo', { schema });
 }
 
-/** Has itself asked in the middle of calls, with another call between question and answer. */
+/** Gets questions during calls, and makes another call between question and answer. */
 async function confirm(client: Client): Promise<void> {
   await client.listTools();
   await Promise.all([client.callTool('test_mrtr_echo_state'), client.callTool('test_mrtr_unrelated')]);
@@ -68,7 +68,7 @@ async function confirm(client: Client): Promise<void> {
   await client.callTool('test_mrtr_no_result_type');
 }
 
-/** The least that a tool takes: something of each type that is required. */
+/** The minimal arguments of a tool: a value of each required type. */
 function argumentsFor({ inputSchema }: Tool): JsonObject {
   const { properties = {}, required = [] } = inputSchema as {
     properties?: Record<string, { type?: string }>;

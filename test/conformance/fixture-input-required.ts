@@ -1,8 +1,8 @@
 import { inputRequired, type InputRequest, type McpServer } from 'everwire/server';
 
 /**
- * What asks its caller in several rounds (2026-07-28, basic/patterns/mrtr): some by a result with questions, and some by
- * asking in the middle of their work. Callers see no difference.
+ * Tools that ask their caller in several rounds (2026-07-28, basic/patterns/mrtr): some return a result with questions,
+ * and some ask while they run. Callers see no difference.
  */
 
 const NAME = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } as const;
@@ -14,7 +14,7 @@ const confirmation = {
 } as const;
 
 export function registerInputRequired(server: McpServer): void {
-  // By a result: the handler is over, and runs anew with the answers.
+  // With a result: the handler ends, and runs again with the answers.
 
   const elicitation = { description: 'Asks for a name' };
   server.tool('test_input_required_result_elicitation', elicitation, (_, ctx) => {
@@ -46,7 +46,7 @@ export function registerInputRequired(server: McpServer): void {
     return inputRequired({ inputRequests });
   });
 
-  // By asking: the handler waits, and goes on with the answer.
+  // With a question: the handler waits, and continues with the answer.
 
   server.tool('test_input_required_result_sampling', { description: 'Asks a model' }, async (_, ctx) => {
     const content = { type: 'text' as const, text: 'What is the capital of France?' };

@@ -7,13 +7,13 @@ import { registerStateless } from './fixture-stateless.ts';
 import { registerGreeting, registerTasks } from './fixture-tasks.ts';
 
 /**
- * The server that the official conformance suite asks for: its scenarios call these tools, resources and prompts by
- * name and expect these texts. Run it with `npm run fixture:server -- --port 0`. With `--stdio` it serves one client over
- * stdin and stdout; `--eras legacy` or `--eras modern` has it serve the revisions of one era alone. `--stream-duration` is
- * in milliseconds; 0 leaves streams open.
+ * The server that the official conformance suite requires: its scenarios call these tools, resources and prompts by
+ * name and expect these texts. Run it with `npm run fixture:server -- --port 0`. With `--stdio` it serves one client
+ * over stdin and stdout. `--eras legacy` or `--eras modern` limits it to the revisions of one era. `--stream-duration`
+ * is in milliseconds, and 0 leaves streams open.
  */
 
-/** Milliseconds. Long enough for every tool but the one that tries what happens when a stream ends before its answer. */
+/** Milliseconds. Long enough for every tool except the one that ends its stream before its response. */
 const STREAM_DURATION = 500;
 
 const { values } = parseArgs({
@@ -27,14 +27,14 @@ const { values } = parseArgs({
 
 /** One red pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
-/** No samples at all: a header of 44 bytes. */
+/** No samples: only a header of 44 bytes. */
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
 
 const server = new McpServer({
   name: 'everwire-conformance-fixture',
   version: '1.0.0',
   instructions: 'Answers the scenarios of the official conformance suite.',
-  // What is none of the three is refused.
+  // Any other value is refused.
   eras: values.eras as 'both' | 'legacy' | 'modern',
 });
 
@@ -96,7 +96,7 @@ const jsonSchema = {
 } as const;
 server.tool('json_schema_2020_12_tool', jsonSchema, (contact) => `Accepted: ${JSON.stringify(contact)}`);
 
-// Tools that say something while they work.
+// Tools that send notifications while they run.
 
 server.tool('test_tool_with_logging', { description: 'Logs three times' }, async (_, ctx) => {
   await ctx.log('info', 'Tool execution started');
@@ -121,7 +121,7 @@ server.tool('test_reconnection', { description: 'Works for longer than its strea
   return 'Answered on a stream that was closed and resumed.';
 });
 
-// Tools that ask the client for something.
+// Tools that ask the client.
 
 const sampling = {
   description: "Asks the client's model",
@@ -236,7 +236,7 @@ registerInputRequired(server);
 registerStateless(server);
 registerSkills(server);
 registerGreeting(server);
-// Clients of before have no tasks, and would wait for as long as these tools work.
+// Legacy clients have no tasks, and would wait as long as these tools run.
 if (values.eras !== 'legacy') registerTasks(server);
 
 if (values.stdio) await server.stdio();

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { ErrorCode, RpcError, type JsonObject, type McpServer } from 'everwire/server';
 
 /**
- * Two skills, served by the extension `io.modelcontextprotocol/skills` (SEP-2640): their files are resources, and
+ * Two skills, served with the extension `io.modelcontextprotocol/skills` (SEP-2640): their files are resources, and
  * middleware answers the methods that list them.
  */
 
 const EXTENSION = 'io.modelcontextprotocol/skills';
 const DIRECTORY = 'inode/directory';
-/** How long a listing is good for: the files of this process never change. */
+/** The cache hints of a list: the files of this process never change. */
 const FRESH = { ttlMs: 300_000, cacheScope: 'public' } as const;
 
 interface Skill {
@@ -38,7 +38,7 @@ const SKILLS: readonly Skill[] = [
   },
 ];
 
-/** Lists no more than this at once, so that callers have to turn pages. */
+/** The page size, so that callers must read several pages. */
 const PAGE = 1;
 
 export function registerSkills(server: McpServer): void {
@@ -84,7 +84,7 @@ function manifest(frontmatter: Skill['frontmatter'], body: string): string {
   return `---\n${lines.join('')}---\n\n${body}`;
 }
 
-/** Puts a file into its directory, and that into the one above it, up to the root of the skill. */
+/** Adds a file to its folder, that folder to its parent, and so on up to the root of the skill. */
 function place(directories: Map<string, JsonObject[]>, root: string, uri: string, about: JsonObject): void {
   const parent = uri.slice(0, uri.lastIndexOf('/'));
   const children = directories.get(parent);
@@ -104,14 +104,14 @@ function declared(description: JsonObject): JsonObject {
   return { ...description, capabilities: { ...capabilities, extensions } };
 }
 
-/** @throws RpcError −32602 where nothing is known by this URI. */
+/** @throws RpcError −32602 if the URI is unknown */
 function known<T>(all: ReadonlyMap<string, T>, uri: unknown, otherwise: string): T {
   const found = typeof uri === 'string' ? all.get(uri) : undefined;
   if (found === undefined) throw new RpcError(ErrorCode.InvalidParams, `${String(uri)} ${otherwise}`);
   return found;
 }
 
-/** One page of a list; the cursor is where it begins. */
+/** One page of a list. The cursor is the index of its first entry. */
 function page(name: string, all: readonly JsonObject[], cursor: unknown): JsonObject {
   const start = cursor === undefined ? 0 : Number(cursor);
   if (!Number.isInteger(start) || start < 0 || start > all.length)

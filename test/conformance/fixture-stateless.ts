@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { McpServer } from 'everwire/server';
 
-/** What shows whether requests of 2026-07-28 are served by its rules: streams, log levels, list changes and headers. */
+/** Features that show whether a server follows 2026-07-28: streams, log levels, list changes and headers. */
 export function registerStateless(server: McpServer): void {
   const name = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } as const;
 
@@ -12,7 +12,7 @@ export function registerStateless(server: McpServer): void {
   });
 
   server.tool('test_streaming_elicitation', { description: 'Asks on a stream' }, async (_, ctx) => {
-    // Longer than a plain JSON answer is waited for.
+    // Longer than the server waits before it opens a stream.
     await delay(150, undefined, { signal: ctx.signal });
     const { action } = await ctx.elicit({ message: 'What is your name?', schema: name }, { key: 'user_name' });
     return `The answer: ${action}`;
@@ -23,7 +23,7 @@ export function registerStateless(server: McpServer): void {
     return 'Logged one message.';
   });
 
-  // Changes that leave the lists as long as they are, for others count their entries.
+  // These changes keep the length of the lists, because other scenarios count the entries.
 
   let changes = 0;
   const changingTool = server.tool('test_changing_tool', { description: 'Never changed' }, () => 'Unchanged.');

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ErrorCode, RpcError, UserError, type McpServer } from 'everwire/server';
 
-/** Registers the tool by which the suite's scenarios of tasks see what is none. */
+/** Registers the tool that shows the suite's task scenarios what is not a task. */
 export function registerGreeting(server: McpServer): void {
   const greeting = {
     description: 'Greets, and is never a task',
@@ -10,7 +10,7 @@ export function registerGreeting(server: McpServer): void {
   server.tool('greet', greeting, ({ name }) => `Hello, ${name}!`);
 }
 
-/** Registers what the suite's scenarios of the tasks extension, `io.modelcontextprotocol/tasks`, ask for. */
+/** Registers what the suite's scenarios for the extension `io.modelcontextprotocol/tasks` require. */
 export function registerTasks(server: McpServer): void {
   const slow = {
     description: 'Works for so many seconds',

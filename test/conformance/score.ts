@@ -5,20 +5,20 @@ import type { Check, Scenario, SuiteRun } from './suite.ts';
 /** The scenarios and checks that are expected to fail. */
 export const BASELINE = fileURLToPath(new URL('expected-failures.yml', import.meta.url));
 
-// What a revision requires has no excuse: what is expected to fail can only be a scenario beyond that.
+// A required scenario must pass: only others may be expected to fail.
 export const SETS = [
   { title: 'required of 2025-11-25', selection: ['--requirements', '2025-11-25'] },
   { title: 'required of 2026-07-28', selection: ['--requirements', '2026-07-28'] },
   { title: 'in all, extensions included', selection: ['--suite', 'all', '--expected-failures', BASELINE] },
 ] as const;
 
-/** What is expected of one side, as a file has it: names of scenarios, or `scenario:check-id`. */
+/** The expected failures of one side, as in its file: names of scenarios, or `scenario:check-id`. */
 export function excusedOf(side: 'server' | 'client', file = BASELINE): ReadonlySet<string> {
   const section = new RegExp(`^${side}:(?:.*\\n(?:[ \\t#-].*\\n?)*)`, 'm').exec(readFileSync(file, 'utf8'))?.[0] ?? '';
   return new Set([...section.matchAll(/^\s*- ([^\s#]+)/gm)].map((match) => match[1]!));
 }
 
-/** The checks that failed, or brought a warning, and are not excused. */
+/** The checks that failed or warned, and are not excused. */
 export function complaints({ name, checks }: Scenario, excused: ReadonlySet<string>): string[] {
   return checks
     .filter(({ status }) => status === 'FAILURE' || status === 'WARNING')

@@ -4,11 +4,11 @@ import { runServerSuite, startFixture, type SuiteRun } from './suite.ts';
 
 const excused = excusedOf('server');
 
-/** What the suite has a name for and does not run: it says itself that it would look for it in the wrong place. */
+/** Scenarios that the suite names but does not run, because it would look in the wrong place, as it says itself. */
 const unrun = new Set(['tasks-status-notifications']);
 
-// The suite runs before the tests are known: each of its scenarios becomes one. Most of its time it waits, and so the sets
-// run at once.
+// The suite runs before the tests are registered, because each scenario becomes a test. It waits most of the time, so
+// the sets run at once.
 let runs: SuiteRun[];
 const fixture = await startFixture();
 try {
@@ -24,7 +24,7 @@ describe.each(played)('the official suite: scenarios $title', ({ run }) => {
     expect(complaints(scenario, excused)).toEqual([]);
   });
 
-  test('nothing is skipped that could be run', () => {
+  test('no scenario is skipped that could run', () => {
     expect(
       skipped(run)
         .map(({ id }) => id)
@@ -32,11 +32,11 @@ describe.each(played)('the official suite: scenarios $title', ({ run }) => {
     ).toEqual([]);
   });
 
-  test('nothing that is scored fails, and nothing that is expected to fail passes', () => {
+  test('no scored scenario fails, and no scenario passes that is expected to fail', () => {
     expect(run.exitCode, run.output).toBe(0);
   });
 });
 
-test('docs/testing.md has the number of scenarios that pass', () => {
+test('docs/testing.md has the number of passing scenarios', () => {
   expect(shownScores('a server')).toEqual(runs.map(tally));
 });

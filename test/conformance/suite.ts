@@ -5,18 +5,21 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
-/** Milliseconds for a whole run, the download included. */
+/** Milliseconds for a complete run, including the download. */
 const SUITE_TIMEOUT = 240_000;
-/** Milliseconds for one client, dozens of which are started at once. The suite's default of 30 seconds is for faster machines. */
+/**
+ * Milliseconds for one client. Dozens are started at once, and the suite's default of 30 seconds is for faster
+ * machines.
+ */
 const CLIENT_TIMEOUT = 120_000;
-/** Milliseconds for the fixture to be built and to listen. */
+/** Milliseconds until the fixture is compiled and listens. */
 const START_TIMEOUT = 60_000;
 const WINDOWS = process.platform === 'win32';
 
-/** One check of a scenario, as far as it matters here. */
+/** One check of a scenario, with the fields that are needed here. */
 export interface Check {
   readonly id: string;
-  /** Tells apart what has one id. */
+  /** Distinguishes checks with the same id. */
   readonly name: string;
   readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
   readonly errorMessage?: string;
@@ -24,13 +27,13 @@ export interface Check {
 
 export interface Scenario {
   readonly name: string;
-  /** Whether the set of scenarios that was run counts it; others run along. */
+  /** Whether the set of scenarios counts it for the score. */
   readonly scored: boolean;
   readonly checks: readonly Check[];
 }
 
 export interface SuiteRun {
-  /** 0 where nothing that is scored failed, apart from what is expected to. */
+  /** 0 if no scored scenario failed, apart from expected failures. */
   readonly exitCode: number | null;
   readonly output: string;
   /** In the order in which they ran. */
@@ -40,8 +43,8 @@ export interface SuiteRun {
 /**
  * Runs scenarios of the official suite against a server.
  *
- * @param selection the options of `conformance server` that say which.
- * @throws Error where the suite could not be run at all: most often because npm cannot reach its registry.
+ * @param selection the options of `conformance server` that select them
+ * @throws Error if the suite could not run at all, usually because npm cannot reach its registry
  */
 export function runServerSuite(url: string, selection: readonly string[]): Promise<SuiteRun> {
   return runSuite(['server', '--url', url, ...selection]);
@@ -50,9 +53,9 @@ export function runServerSuite(url: string, selection: readonly string[]): Promi
 /**
  * Runs scenarios of the official suite against a client, which is started for each of them.
  *
- * @param command words without spaces in them; the URL of a server is added.
- * @param selection the options of `conformance client` that say which.
- * @throws Error as `runServerSuite` does.
+ * @param command words without spaces. The URL of a server is added.
+ * @param selection the options of `conformance client` that select them
+ * @throws Error like `runServerSuite`
  */
 export function runClientSuite(command: string, selection: readonly string[]): Promise<SuiteRun> {
   return runSuite(['client', '--command', command, '--timeout', `${CLIENT_TIMEOUT}`, ...selection]);
@@ -61,7 +64,7 @@ export function runClientSuite(command: string, selection: readonly string[]): P
 async function runSuite(options: readonly string[]): Promise<SuiteRun> {
   const results = mkdtempSync(path.join(tmpdir(), 'everwire-conformance-'));
   try {
-    // The suite needs Node 22. npm has Node itself as a package, whose `node` goes before the one in use.
+    // The suite needs Node 22. npm has Node itself as a package, whose `node` is found before the one in use.
     const node = Number.parseInt(process.versions.node, 10) < 22 ? ['-p', 'node@24'] : [];
     const command = ['-y', '--prefer-offline', ...node, '-p', SUITE, 'conformance', ...options, '-o', results];
     const { exitCode, output } = await run('npx', command, SUITE_TIMEOUT);
@@ -77,7 +80,7 @@ async function runSuite(options: readonly string[]): Promise<SuiteRun> {
   }
 }
 
-/** Starts the fixture server on a free port, as anyone would: by its npm script. */
+/** Starts the fixture server on a free port, with its npm script. */
 export async function startFixture(): Promise<{ url: string; stop(): Promise<void> }> {
   const child = start('npm', ['run', '-s', 'fixture:server', '--', '--port', '0']);
   const lines: string[] = [];
@@ -88,7 +91,7 @@ export async function startFixture(): Promise<{ url: string; stop(): Promise<voi
       clearTimeout(timer);
       resolve(undefined);
     });
-    // The compiler complains on stdout.
+    // The compiler prints errors on stdout.
     createInterface(child.stdout!).on('line', (line) => lines.push(line));
     createInterface(child.stderr!).on('line', (line) => {
       lines.push(line);
@@ -105,7 +108,7 @@ export async function startFixture(): Promise<{ url: string; stop(): Promise<voi
   return { url, stop: () => stop(child) };
 }
 
-/** The scenarios that the suite names, each with a reason, behind the scores of a set of requirements. */
+/** The scenarios that the suite names, each with a reason, after the scores of a set of requirements. */
 function unscored(output: string): Set<string> {
   const [, list = ''] = output.split(/^Not scored for .*$/m);
   return new Set([...list.matchAll(/^ {2}[✓✗] (\S+) \([^)]+\)$/gm)].map((match) => match[1]!));
@@ -115,7 +118,7 @@ function readScenarios(results: string, outside: ReadonlySet<string>): Scenario[
   return readdirSync(results, { recursive: true, encoding: 'utf8' })
     .filter((file) => path.basename(file) === 'checks.json')
     .map((file) => {
-      // Names have slashes in them.
+      // Names contain slashes.
       const folder = path.dirname(file).replaceAll(path.sep, '/');
       const [, name, time] = /^(?:server-)?(.+)-(\d{4}-\d\d-\d\dT[\d-]+Z)$/.exec(folder) ?? [];
       if (name === undefined || time === undefined)
@@ -151,11 +154,11 @@ async function run(
 }
 
 function start(command: string, args: readonly string[]): ChildProcess {
-  // npm and npx start others: on POSIX they share a process group of their own, which can be ended as one.
+  // npm and npx start other processes. On POSIX they share a process group, which can be ended as one.
   return spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: !WINDOWS, shell: WINDOWS });
 }
 
-/** Ends a process and all that it started; resolves when the last of them has let go of its output. */
+/** Ends a process and all its descendants. Resolves when the last of them has closed its output. */
 function stop(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (child.pid === undefined || child.stderr!.closed) return resolve();
@@ -174,7 +177,7 @@ function end(child: ChildProcess, signal: NodeJS.Signals): void {
     try {
       process.kill(-child.pid!, signal);
     } catch (error) {
-      // All of them are gone already.
+      // All of them have already exited.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   }

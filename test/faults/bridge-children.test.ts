@@ -182,13 +182,13 @@ async function chatter(era: 'session' | 'modern', url: string, signal: AbortSign
   return fetch(url, { method: 'POST', headers, body: JSON.stringify(message), signal });
 }
 
-describe.skipIf(!linux)('a child that floods', () => {
+describe.skipIf(!linux)('a child', () => {
   // MiB. The bridge itself grows a little with the data that passes through it.
   const GROWTH = 160;
   // Milliseconds, generous because the machine may be busy.
   const PATIENCE = 2000;
 
-  test('its stdout with one endless line is killed, and others are not affected', async () => {
+  test('that writes one endless line to stdout is killed, and others are not affected', async () => {
     const bridge = await started();
     const [ill, well] = [await session(bridge), await session(bridge)];
     await Promise.all([said(ill, 'pid'), said(well, 'pid')]);
@@ -201,7 +201,7 @@ describe.skipIf(!linux)('a child that floods', () => {
   });
 
   test.each(['session', 'modern'] as const)(
-    'its stdout with messages does not block others, nor fill the bridge’s memory (%s)',
+    'that floods stdout with messages does not block others, nor fill the bridge’s memory (%s)',
     async (era) => {
       const bridge = await started();
       const well = await session(bridge);
@@ -218,7 +218,7 @@ describe.skipIf(!linux)('a child that floods', () => {
   );
 
   test.each(['session', 'modern'] as const)(
-    'a client that does not read does not fill the bridge’s memory, nor block others (%s)',
+    'that floods a client which does not read does not fill the bridge’s memory, nor block others (%s)',
     async (era) => {
       const folder = await mkdtemp(join(tmpdir(), 'everwire-'));
       onTestFinished(() => rm(folder, { recursive: true }));
@@ -238,7 +238,7 @@ describe.skipIf(!linux)('a child that floods', () => {
     },
   );
 
-  test('its stderr is passed on within limits, and others are not affected', async () => {
+  test('that floods stderr has its output limited, and others are not affected', async () => {
     const bridge = await started();
     const [ill, well] = [await session(bridge), await session(bridge)];
     await Promise.all([said(ill, 'pid'), said(well, 'pid')]);
@@ -253,18 +253,18 @@ describe.skipIf(!linux)('a child that floods', () => {
   });
 });
 
-describe.skipIf(process.platform === 'win32')('no child is left', () => {
+describe.skipIf(process.platform === 'win32')('no child process is left', () => {
   const everything = ['npm', 'exec', '--no', '--', 'mcp-server-everything', 'stdio'];
   const stubborn = ['sh', '-c', `trap '' TERM HUP INT; "$0" "$1" & "$0" "$1" <&0; while :; do sleep 1; done`];
 
   test.each([
-    ['SIGTERM', 'of npm exec', everything],
-    ['SIGINT', 'of npm exec', everything],
-    ['SIGHUP', 'of npm exec', everything],
-    ['SIGKILL', 'of npm exec', everything],
-    ['SIGTERM', 'that neither hears signals nor sees its stdin end', [...stubborn, process.execPath, CHILD]],
-    ['SIGKILL', 'that neither hears signals nor sees its stdin end', [...stubborn, process.execPath, CHILD]],
-  ] as const)('after %s to the bridge, %s', async (signal, _, command) => {
+    ['SIGTERM', 'that runs npm exec', everything],
+    ['SIGINT', 'that runs npm exec', everything],
+    ['SIGHUP', 'that runs npm exec', everything],
+    ['SIGKILL', 'that runs npm exec', everything],
+    ['SIGTERM', 'whose child ignores signals and the end of stdin', [...stubborn, process.execPath, CHILD]],
+    ['SIGKILL', 'whose child ignores signals and the end of stdin', [...stubborn, process.execPath, CHILD]],
+  ] as const)('after %s to a bridge %s', async (signal, _, command) => {
     server = await startServer([...programs.everwire, 'bridge', '--port', '0', '--', ...command]);
     const client = await session(server);
     await client.methods.listTools();

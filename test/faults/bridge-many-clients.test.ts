@@ -33,7 +33,7 @@ async function send(method: string, params: Json, name = 'clients', capabilities
   return JSON.parse(events.at(-1)?.slice(6) ?? text) as Json;
 }
 
-test('200 simultaneous calls with questions on one process each get the answer of their own caller', async () => {
+test('200 simultaneous calls with questions to one process each get the answer of their own caller', async () => {
   server = await startServer(bridged([`${root}test/fixtures/asking-child.mjs`], '--shared').http);
   const { url, sseUrl } = server;
   const sessions = await Promise.all(
@@ -72,7 +72,7 @@ interface Held {
   readonly resources: readonly string[];
 }
 
-/** What the bridge keeps after all children have ended and the last connection is closed. */
+/** The memory of the bridge after all children have exited and the last connection is closed. */
 async function atRest(bridge: RunningServer): Promise<Held> {
   await eventually(() => descendants(bridge.pid).length === 0, 'the children have ended', 20_000);
   const alone = async (): Promise<Held | undefined> => {
@@ -82,7 +82,7 @@ async function atRest(bridge: RunningServer): Promise<Held> {
   return eventually(alone, 'the connections of clients have ended', 20_000);
 }
 
-/** What the bridge keeps after it has released everything that it can release. */
+/** The memory of the bridge after it has released everything that it can release. */
 async function held({ pid, stderr }: RunningServer): Promise<Held> {
   const from = stderr.length;
   process.kill(pid, 'SIGUSR2');
@@ -102,7 +102,7 @@ async function often(count: number, one: (index: number) => Promise<void>): Prom
   await Promise.all(Array.from({ length: 20 }, worker));
 }
 
-/** Opens a session, does something in it, and never comes back. */
+/** Opens a session, uses it, and never comes back. */
 async function abandonSession(index: number): Promise<void> {
   const initialize = {
     protocolVersion: '2025-11-25',
@@ -125,12 +125,12 @@ async function abandonCaller(index: number): Promise<void> {
   expect(result.content[0].text).toBe('done');
 }
 
-describe.skipIf(process.platform === 'win32')('of a thousand', () => {
+describe.skipIf(process.platform === 'win32')('after a thousand', () => {
   test.each([
     ['abandoned sessions', abandonSession],
     ['different callers without sessions that do not come back', abandonCaller],
   ])(
-    '%s nothing is left after the idle time',
+    '%s, nothing is left in memory after the idle time',
     async (_, abandon) => {
       const [program, ...rest] = [
         ...programs.everwire,
@@ -140,11 +140,11 @@ describe.skipIf(process.platform === 'win32')('of a thousand', () => {
       ];
       server = await startServer(['--expose-gc', '--import', `${root}test/fixtures/measured.mjs`, program, ...rest]);
       const nothing = await atRest(server);
-      // A first run: creates everything that is created only once, and compiles the code.
+      // A first run creates everything that is created only once, and compiles the code.
       await often(600, abandon);
       const before = await atRest(server);
-      // A leak for each of them shows in every measurement. Memory that is in use by chance (about 1 MB) shows in some, and
-      // matters less the more of them there were.
+      // A leak shows in every measurement. Memory that is used by chance (about 1 MB) shows in some, and counts less
+      // with more clients.
       const kept: number[] = [];
       for (let batch = 1; batch <= 4; batch += 1) {
         await often(800, abandon);
@@ -152,7 +152,7 @@ describe.skipIf(process.platform === 'win32')('of a thousand', () => {
         expect(resources).toEqual(nothing.resources);
         kept.push((heap - before.heap) / (800 * batch));
       }
-      // Bytes for each of them.
+      // Bytes for each client.
       expect(Math.min(...kept)).toBeLessThan(500);
     },
     240_000,

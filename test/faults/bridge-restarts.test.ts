@@ -74,8 +74,8 @@ async function asked(server: { url: string }, name: string): Promise<{ requestSt
 
 const counted = async (): Promise<string[]> => (await readFile(calls, 'utf8')).trim().split('\n');
 
-describe('a client of 2026-07-28 that was asked something', () => {
-  test('gets an error when the process that asked is killed, and its next call works', async () => {
+describe('the retry of a client of 2026-07-28 that was asked a question', () => {
+  test('fails if the process that asked was killed, and the next call works', async () => {
     const server = await bridge(child);
     const waiting = await asked(server, 'greet');
     for (const pid of descendants(server.pid)) process.kill(pid, 'SIGKILL');
@@ -87,7 +87,7 @@ describe('a client of 2026-07-28 that was asked something', () => {
     expect(await counted()).toEqual(['greet', 'greet']);
   });
 
-  test('by a server with sessions gets an error that says to call again after the bridge restarted, and nothing runs twice', async () => {
+  test('to a server with sessions fails with an error that says to call again after the bridge restarted, and nothing runs twice', async () => {
     const former = await bridge(child);
     const waiting = await asked(former, 'greet');
     const server = await successor(former, child);
@@ -98,7 +98,7 @@ describe('a client of 2026-07-28 that was asked something', () => {
     expect(await counted()).toEqual(['greet', 'greet']);
   });
 
-  test('continues with the same state key if its tool only reads, even if nobody listed the tools', async () => {
+  test('continues with the same state key if the tool only reads, even if nobody listed the tools', async () => {
     const words = ['--state-key', STATE_KEY, ...child];
     const former = await bridge(words);
     const waiting = await asked(former, 'greet-harmlessly');
@@ -111,7 +111,7 @@ describe('a client of 2026-07-28 that was asked something', () => {
     expect((await counted()).toSorted()).toEqual(['greet', 'greet-harmlessly', 'greet-harmlessly']);
   });
 
-  test('by a server without sessions loses nothing with the bridge', async () => {
+  test('to a server without sessions loses nothing when the bridge restarts', async () => {
     const upstream = await startServer([...programs.features, '--port', '0']);
     servers.push(upstream);
     const former = await bridge([upstream.url]);
@@ -121,7 +121,7 @@ describe('a client of 2026-07-28 that was asked something', () => {
     expect(JSON.parse(result.content[0].text)).toEqual({ action: 'accept', content: { name: 'Ada' } });
   });
 
-  test('leaves no child behind if the bridge is killed', async () => {
+  test('leaves no child behind if the bridge was killed', async () => {
     const former = await bridge(child);
     await asked(former, 'greet');
     const family = descendants(former.pid);
@@ -198,8 +198,8 @@ describe('a server that speaks another era after a restart', () => {
     expect(await viaSession(await session(server))).toBe(second);
   });
 
-  test('over stdio, both ways, serves open sessions and new ones', async () => {
-    // Each process speaks the other era than the one before it.
+  test('over stdio, in both directions, serves open sessions and new ones', async () => {
+    // Each process speaks a different era than the one before it.
     const script = `
       import { existsSync, rmSync, writeFileSync } from 'node:fs';
       const mark = ${JSON.stringify(join(folder, 'mark'))};
@@ -210,7 +210,7 @@ describe('a server that speaks another era after a restart', () => {
       mcp.tool('era', {}, () => eras);
       mcp.tool('die', {}, () => process.exit(0));
       await mcp.stdio();`;
-    // The first of them is the check that the bridge itself makes.
+    // The first process is the check of the bridge at its start.
     const server = await bridge(['--shared', '--', process.execPath, '--input-type=module', '-e', script]);
     const open = await session(server);
     const era = async (client = open): Promise<string> =>

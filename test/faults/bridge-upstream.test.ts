@@ -115,7 +115,7 @@ const cells = (['session', 'modern'] as const).flatMap((client) =>
 );
 
 describe.each(cells)('a bridge of a %s client to a %s server over HTTP', (client, era) => {
-  test('repeats what the server did not run, and nothing that it may have run', async () => {
+  test('repeats calls that the server did not run, and none that may have run', async () => {
     const server = await upstream(era);
     const call = await through(client, server);
     expect(await call()).toBe('run 1');
@@ -137,7 +137,7 @@ describe.each(cells)('a bridge of a %s client to a %s server over HTTP', (client
     expect(server.ran).toHaveLength(6);
   });
 
-  test('whose connections break in various ways continues with the next call, and counts no call twice', async () => {
+  test('continues with the next call after various broken connections, and runs no call twice', async () => {
     const server = await upstream(era);
     const call = await through(client, server);
     let failed = 0;
@@ -160,7 +160,7 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
     ['legacy', 'modern'],
     ['modern', 'legacy'],
   ] as const)(
-    '%s and then %s, fails one call, which says so and does not run, and answers the next',
+    '%s and then %s, fails one call that says so and does not run, and answers the next call',
     async (...eras) => {
       const [before, after] = eras;
       const server = await upstream(before);
@@ -181,7 +181,7 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
     },
   );
 
-  test('only apparently: if a proxy refuses a request, no other call fails', async () => {
+  test('fails no other call if only a proxy refuses a request', async () => {
     const server = await upstream('modern');
     const call = await through(client, server);
     expect(await call()).toBe('run 1');
@@ -198,8 +198,8 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
   });
 });
 
-describe.each(['session', 'modern'] as const)('a session upstream that is gone, for a %s client', (client) => {
-  test('is opened again, and the call that found it missing succeeds, once', async () => {
+describe.each(['session', 'modern'] as const)('a lost session of a server, for a %s client', (client) => {
+  test('is opened again, and the call that found it lost runs once', async () => {
     const server = await upstream('legacy');
     const call = await through(client, server);
     expect(await call()).toBe('run 1');
@@ -212,7 +212,7 @@ describe.each(['session', 'modern'] as const)('a session upstream that is gone, 
     expect(server.ran).toHaveLength(5);
   });
 
-  test('under many simultaneous calls is opened again once', async () => {
+  test('is opened again once for many simultaneous calls', async () => {
     const server = await upstream('legacy');
     const call = await through(client, server);
     await call();
@@ -226,7 +226,7 @@ describe.each(['session', 'modern'] as const)('a session upstream that is gone, 
   });
 });
 
-test('a server of a fleet whose list is nested deeper than the stack is left out of the list, with a warning', async () => {
+test('a server of a fleet is omitted from a list that has more levels than the stack can hold, with a warning', async () => {
   const sound = await upstream('modern');
   const deep = await scripted((asked, response) => {
     const { id, method } = asked.body as JsonObject;

@@ -23,7 +23,7 @@ async function pidOf(client: RawClient): Promise<number> {
   return JSON.parse((await client.callTool({ name: 'health' }))['content'][0].text).pid;
 }
 
-/** Begins a call that never ends; resolves when it runs. */
+/** Starts a call that never ends. Resolves when it runs. */
 async function begin(client: RawClient): Promise<{ answer: Promise<JsonObject> }> {
   return new Promise((resolve) => {
     const answer = client.callTool({ name: 'wait' }, { onprogress: () => resolve({ answer }) });
@@ -32,13 +32,13 @@ async function begin(client: RawClient): Promise<{ answer: Promise<JsonObject> }
 }
 
 describe.each([
-  ['a child each', []],
-  ['a child for all', ['--shared']],
+  ['a child for each client', []],
+  ['one child for all clients', ['--shared']],
 ])('a bridge with %s', (_, options) => {
   const { http } = bridged([...programs.features, '--stdio'], ...options);
 
   test.each(['http', 'sse'] as const)(
-    'fails the call at once when the child is killed, and continues (%s)',
+    'fails a call at once if the child is killed, and continues (%s)',
     async (kind) => {
       server = await startServer(http);
       const client = await connect(kind, server);
@@ -75,7 +75,7 @@ describe.each([
     },
   );
 
-  test('has a child that dies again and again, and serves between', async () => {
+  test('continues to serve if its child exits again and again', async () => {
     server = await startServer(http);
     const client = await connect('http', server);
     for (let round = 0; round < 4; round += 1) {
@@ -90,7 +90,7 @@ describe.each([
     expect(descendants(server.pid)).toHaveLength(1);
   });
 
-  test('ends the child with the session that has it', async () => {
+  test('ends the child with its session', async () => {
     server = await startServer(http);
     const [first, second] = [await connect('http', server), await connect('sse', server)];
     await Promise.all([pidOf(first), pidOf(second)]);
@@ -110,7 +110,7 @@ test('a killed child does not affect another session', async () => {
   expect(await sleeping).toMatchObject({ content: [{ text: 'slept 300 ms' }] });
 });
 
-test('a question that waits for its answer is taken back when the child dies', async () => {
+test('a question that waits for its answer is cancelled if the child exits', async () => {
   server = await startServer(bridged([...programs.features, '--stdio']).http);
   const client = await connect('http', server);
   const pid = await pidOf(client);

@@ -23,7 +23,7 @@ const outcome = (client: Client, name: string): Promise<any> =>
 const isPost = (way: Way): boolean => POSTS.includes(way);
 
 describe.each(WAYS)('over %s', (way) => {
-  test('a second answer to the same request is ignored or reported', async () => {
+  test('a second response to the same request is ignored or reported', async () => {
     const { client, calls } = await oddWorld(way, {
       twice: ({ id, say, end }) => {
         say(answer(id, 'first'));
@@ -37,10 +37,10 @@ describe.each(WAYS)('over %s', (way) => {
   });
 
   test.each([
-    ['of another number', 4711],
-    ['of another kind', 'x'],
-    ['of none', null],
-  ])('an answer to an unknown request, %s, is reported, and the right one counts', async (_, id) => {
+    ['with another number', 4711],
+    ['with another type of id', 'x'],
+    ['without an id', null],
+  ])('a response %s to an unknown request is reported, and the correct one counts', async (_, id) => {
     const { client, errors } = await oddWorld(way, {
       strange: (turn) => {
         turn.say(answer(id, 'strange'));
@@ -56,11 +56,11 @@ describe.each(WAYS)('over %s', (way) => {
   test.each<[string, (turn: Turn) => object]>([
     ['neither a result nor an error', ({ id }) => ({ jsonrpc: '2.0', id })],
     ['a result that is not an object', ({ id }) => ({ jsonrpc: '2.0', id, result: 5 })],
-    ['an error that is a text', ({ id }) => ({ jsonrpc: '2.0', id, error: 'no' })],
+    ['an error that is a string', ({ id }) => ({ jsonrpc: '2.0', id, error: 'no' })],
     ['an error without a code', ({ id }) => ({ jsonrpc: '2.0', id, error: { message: 'no' } })],
     ['both', ({ id }) => ({ jsonrpc: '2.0', id, result: {}, error: { code: -1, message: 'no' } })],
-    ['no version of JSON-RPC', ({ id }) => ({ id, result: 5 })],
-  ])('an answer with %s fails the call, which is not sent again', async (_, odd) => {
+    ['no JSON-RPC version', ({ id }) => ({ id, result: 5 })],
+  ])('a response with %s fails the call, which is not sent again', async (_, odd) => {
     const { client, calls } = await oddWorld(way, { odd: (turn) => (turn.say(odd(turn)), isPost(way) && turn.end()) });
     const error = await outcome(client, 'odd');
     expect(error).toBeInstanceOf(Error);
@@ -69,7 +69,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(await outcome(client, 'other')).toBe('good');
   });
 
-  test('an invalid message is reported, and the answer after it counts', async () => {
+  test('an invalid message is reported, and the response after it counts', async () => {
     const { client, errors } = await oddWorld(way, {
       noisy: ({ id, say, end }) => {
         say('Server listening, have fun!');
@@ -88,7 +88,7 @@ describe.each(WAYS)('over %s', (way) => {
   test.each([
     ['well', false],
     ['badly', true],
-  ])('a stream that ends %s without the answer fails a call at once, and a read is repeated', async (_, badly) => {
+  ])('if a stream ends %s before the response, a call fails at once, and a read is repeated', async (_, badly) => {
     const { client, calls } = await oddWorld(way, {
       lost: ({ say, end }) => {
         say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'working' } });
@@ -109,7 +109,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(calls.get('read')).toBe(2);
   });
 
-  test('an answer above the size limit fails the call or ends the connection, with the reason', async () => {
+  test('a response above the size limit fails the call or ends the connection, with the reason', async () => {
     const { client, calls, errors } = await oddWorld(
       way,
       { huge: ({ id, say }) => say(answer(id, 'x'.repeat(200_000))) },
@@ -122,7 +122,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(errors.length).toBeLessThan(3);
   });
 
-  test('a server that stops in the middle of an answer fails the call after its timeout', async () => {
+  test('a call times out if the server stops in the middle of a response', async () => {
     const { client, calls } = await oddWorld(way, {
       silent: ({ say }) =>
         say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: '' } }),
@@ -136,14 +136,14 @@ describe.each(WAYS)('over %s', (way) => {
 
 describe.each(POSTS)('over %s', (way) => {
   test.each<[string, number, string, string]>([
-    ['an empty body', 200, 'application/json', ''],
-    ['half of one', 200, 'application/json', '{"jsonrpc":"2.0","id":'],
-    ['a page', 200, 'text/html', '<h1>It works!</h1>'],
-    ['a page of a proxy', 502, 'text/html', '<h1>Bad Gateway</h1>'],
-    ['an answer to another', 200, 'application/json', '{"jsonrpc":"2.0","id":4711,"result":{}}'],
+    ['empty', 200, 'application/json', ''],
+    ['half of a response', 200, 'application/json', '{"jsonrpc":"2.0","id":'],
+    ['an HTML page', 200, 'text/html', '<h1>It works!</h1>'],
+    ['an HTML page of a proxy', 502, 'text/html', '<h1>Bad Gateway</h1>'],
+    ['a response to another request', 200, 'application/json', '{"jsonrpc":"2.0","id":4711,"result":{}}'],
     ['a request', 200, 'application/json', '{"jsonrpc":"2.0","id":1,"method":"ping"}'],
-    ['nothing to say', 202, 'text/plain', ''],
-    ['more than may be', 200, 'application/json', JSON.stringify(answer(1, 'x'.repeat(200_000)))],
+    ['empty with status 202', 202, 'text/plain', ''],
+    ['above the size limit', 200, 'application/json', JSON.stringify(answer(1, 'x'.repeat(200_000)))],
   ])('a body that is %s fails the call at once, which is not sent again', async (_, status, type, body) => {
     const { client, calls } = await oddWorld(
       way,
@@ -174,7 +174,7 @@ describe.each(POSTS)('over %s', (way) => {
   });
 });
 
-test('a stream that breaks off again and again is followed over as many connections as it takes', async () => {
+test('a stream that breaks off again and again is resumed over as many connections as needed', async () => {
   const { streamed } = await import('../support/resuming-server.ts');
   const { client, gets, calls } = await streamed(4);
   expect(await outcome(client, 'long')).toBe('at last');

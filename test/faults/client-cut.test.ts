@@ -14,9 +14,9 @@ import { streamTransport } from 'everwire/stdio';
 import { Tamper, type Direction, type End } from '../support/tamper.ts';
 
 /**
- * Cuts the connection after each byte of an exchange. The call then gets its answer or fails with a lost connection. A
- * call that writes runs at most once, and not at all if the error says so. A call that only reads gets its answer with
- * the second try. The next call works.
+ * Cuts the connection after each byte of an exchange. The call then gets its response or fails because of the lost
+ * connection. A call that writes runs at most once, and not at all if the error says so. A call that only reads gets
+ * its response with the second attempt. The next call works.
  */
 
 // Each test makes some thousand calls, and the machine may be busy.
@@ -55,7 +55,7 @@ const written = (client: Client, key: string): Promise<Error | undefined> =>
 /** The allowed outcomes of a call over a connection that was cut. */
 function isAllowed(outcome: Error | undefined, times: number): boolean {
   if (outcome === undefined) return times === 1;
-  // A server that reads half a line at the end of its input answers that it cannot parse it.
+  // A server that reads half a line at the end of its input answers with a parse error.
   if (outcome instanceof RpcError) return outcome.code === ErrorCode.ParseError && times === 0;
   return outcome instanceof ConnectionError && times <= (outcome.notExecuted ? 0 : 1);
 }
@@ -91,7 +91,7 @@ describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection
     onTestFinished(() => listener.close(0));
     const tamper = await Tamper.before(listener.url);
     const client = await clientOf(`${tamper.origin}/mcp`, { eras });
-    // The first call also reads the list of tools, which says what goes into headers.
+    // The first call also reads the list of tools, which says which arguments go into headers.
     await written(client, 'first');
     return { ...made, client, tamper };
   }
@@ -113,7 +113,7 @@ describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection
     return length;
   }
 
-  test.each(CUTS)('that ends after each byte on its way %s and %s: a call', async (direction, end) => {
+  test.each(CUTS)('that (%s) %s after each byte runs a call at most once', async (direction, end) => {
     const there = await world();
     const { client, runs } = there;
     const outcomes = new Map<string, Error | undefined>();
@@ -135,7 +135,7 @@ describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection
     expect(failed.length).toBeGreaterThan(100);
   });
 
-  test.each(CUTS)('that ends after each byte on its way %s and %s: a read', async (direction, end) => {
+  test.each(CUTS)('that (%s) %s after each byte repeats a read', async (direction, end) => {
     const there = await world();
     const { client, runs } = there;
     const length = await eachByte(
@@ -151,14 +151,14 @@ describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection
 });
 
 describe('over HTTP+SSE, a connection', () => {
-  test.each(CUTS)('that ends after each byte on its way %s and %s', async (direction, end) => {
+  test.each(CUTS)('that (%s) %s after each byte runs a call at most once', async (direction, end) => {
     const { server, runs } = counting();
     const listener = await server.listen({ port: 0 });
     onTestFinished(() => listener.close(0));
     const tamper = await Tamper.before(listener.url);
     let length = 0;
     for (let at = -1; at <= length; at += 1) {
-      // With the stream, the session is lost. The client waits longer each time before it opens another.
+      // The session is lost with the stream. The client waits longer each time before it opens another.
       const client = await connect(new URL('/sse', tamper.origin), {
         eras: 'legacy',
         cache: false,
@@ -181,7 +181,7 @@ describe('over HTTP+SSE, a connection', () => {
 });
 
 describe.each(['modern', 'legacy'] as const)('over pipes, a connection (%s)', (eras) => {
-  /** A pipe that can be made to end after a number of bytes. */
+  /** A pipe that can be ended after a number of bytes. */
   function cuttable(): { pipe: PassThrough; passed: () => number; cut: (after: number) => void } {
     let passed = 0;
     let left = Infinity;
@@ -202,7 +202,7 @@ describe.each(['modern', 'legacy'] as const)('over pipes, a connection (%s)', (e
     return { pipe, passed: () => passed, cut: (after) => (left = after) };
   }
 
-  test.each(['up', 'down'] as const)('that ends after each byte on its way %s', async (direction) => {
+  test.each(['up', 'down'] as const)('that (%s) ends after each byte runs a call at most once', async (direction) => {
     const { server, runs } = counting();
     let newest!: Record<Direction, ReturnType<typeof cuttable>>;
     const open = (): ClientTransport => {

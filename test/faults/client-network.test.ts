@@ -50,7 +50,7 @@ const echo = async (client: Client, text: string, options = {}): Promise<unknown
   (await client.callTool('echo', { text }, options)).content[0];
 
 describe.each(WAYS)('over %s', (way) => {
-  test('a server that disappears is detected in time, and found again', async () => {
+  test('a server that disappears is noticed in time, and found again', async () => {
     // Over HTTP+SSE, answers come on a stream. Only its silence shows that it is lost.
     const { client, tamper } = await world(way, { httpLimits: { idleTimeout: 400 } });
     tamper.freeze();
@@ -64,7 +64,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(await echo(client, 'again')).toEqual({ type: 'text', text: 'again' });
   });
 
-  test('an answer that arrives byte by byte is read', async () => {
+  test('a response that arrives byte by byte is read', async () => {
     const { client, tamper } = await world(way);
     tamper.slow = true;
     const text = 'ä😀\n\r\u2028'.repeat(20);
@@ -73,7 +73,7 @@ describe.each(WAYS)('over %s', (way) => {
     expect(await echo(client, 'fast')).toEqual({ type: 'text', text: 'fast' });
   });
 
-  test('an unreachable server is named, and after its connections are gone, calls say that they did not run', async () => {
+  test('the error for an unreachable server names it, and says that later calls did not run', async () => {
     const { client, tamper, calls } = await world(way);
     const { port } = new URL(tamper.origin);
     await tamper.stop();
@@ -90,7 +90,7 @@ describe.each(WAYS)('over %s', (way) => {
 });
 
 describe('a server that does not read', () => {
-  test.each(['modern', 'legacy'] as const)('over HTTP keeps a call no longer than its time (%s)', async (eras) => {
+  test.each(['modern', 'legacy'] as const)('delays a call over HTTP no longer than its timeout (%s)', async (eras) => {
     let reads = true;
     const server = new McpServer({ name: 's', version: '1' });
     server.tool('take', {}, () => 'taken');
@@ -108,7 +108,7 @@ describe('a server that does not read', () => {
     expect(await client.callTool('take')).toMatchObject({ content: [{ text: 'taken' }] });
   });
 
-  test('gets a limited amount: a call above it fails at once, with the reason', async () => {
+  test('gets a limited amount of data: a call above the limit fails at once, with the reason', async () => {
     const { client } = await oddWorld(
       'session HTTP',
       { slow: () => {} },
@@ -119,7 +119,7 @@ describe('a server that does not read', () => {
     expect(await failed(client.callTool('good'))).toBeUndefined();
   });
 
-  test.each(['modern', 'legacy'] as const)('over pipes the same (%s)', async (eras) => {
+  test.each(['modern', 'legacy'] as const)('delays a call over pipes no longer than its timeout (%s)', async (eras) => {
     const up = new PassThrough({ highWaterMark: 1 });
     const down = new PassThrough();
     const server = new McpServer({ name: 's', version: '1' });
@@ -138,7 +138,7 @@ describe('a server that does not read', () => {
     expect(await client.callTool('take')).toMatchObject({ content: [{ text: 'taken' }] });
   });
 
-  test('and does not accept connections fails after a timeout', async () => {
+  test('and does not accept connections fails the connection after a timeout', async () => {
     const server = createServer({ pauseOnConnect: true });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
@@ -156,7 +156,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
     [503, 'in seconds', () => '20'],
     [429, 'as a date', () => later(20)],
     [503, 'as a date', () => later(20)],
-  ])('with %i and says %s when to come back is called again then', async (status, _, when) => {
+  ])('with %i and a retry time %s gets the call again at that time', async (status, _, when) => {
     const { client, calls } = await oddWorld(
       way,
       {
@@ -178,7 +178,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
   });
 
   test.each(['31536000', '99999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
-    'a pause until %s is refused',
+    'and asks for a pause until %s gets no other call',
     async (when) => {
       const { client, calls } = await oddWorld(way, {
         busy: ({ response }) => response.writeHead(429, { 'retry-after': when }).end(),
@@ -194,7 +194,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
     },
   );
 
-  test('a pause is limited by the timeout of the call and the limit of the client', async () => {
+  test('is awaited only within the timeout of the call and the limit of the client', async () => {
     const busy = { busy: ({ response }: any) => response.writeHead(503, { 'retry-after': '2' }).end() };
     const { client, calls } = await oddWorld(way, busy);
     expect(await failed(client.callTool('busy', {}, { timeout: 100 }))).toBeInstanceOf(TimeoutError);
@@ -204,7 +204,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
     expect(impatient.calls.get('busy')).toBe(1);
   });
 
-  test.each([429, 500, 503])('a %i without a time is not retried', async (status) => {
+  test.each([429, 500, 503])('with %i and without a retry time does not get the call again', async (status) => {
     const { client, calls } = await oddWorld(way, { busy: ({ response }) => response.writeHead(status).end() });
     const error = await failed(client.callTool('busy'));
     expect(error).toMatchObject({ name: 'ConnectionError', notExecuted: status === 429 });
@@ -213,7 +213,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
     expect(await failed(client.callTool('other'))).toBeUndefined();
   });
 
-  test('a 503 for shutdown says that the call did not run', async () => {
+  test('with 503 for a shutdown did not run the call, as the error says', async () => {
     const started = deferred();
     const release = deferred();
     const server = new McpServer({ name: 'closing', version: '1.0.0', onerror: () => {} });
@@ -244,7 +244,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
     expect(ran).not.toHaveBeenCalled();
   });
 
-  test('with 503 and a JSON-RPC error that says no more may have run the call', async () => {
+  test('with 503 and a JSON-RPC error without details may have run the call', async () => {
     const error = { code: -32000, message: 'Try later' };
     const { client } = await oddWorld(way, {
       busy: ({ id, response }) => json(response, { jsonrpc: '2.0', id, error }, 503),
@@ -252,7 +252,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
     expect(await failed(client.callTool('busy'))).toMatchObject({ name: 'ConnectionError', notExecuted: false });
   });
 
-  test('a redirect on the same origin is followed; to another origin or in circles it is an error', async () => {
+  test('a redirect on the same origin is followed, and one to another origin or in a circle is an error', async () => {
     const stranger = await scripted((_, response) => void response.writeHead(200).end());
     const { client, calls } = await oddWorld(way, {
       moved: ({ count, id, response }) => {

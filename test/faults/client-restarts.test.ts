@@ -11,11 +11,11 @@ import { OAuthWorld, SERVER } from '../support/oauth-world.ts';
 import { root } from '../support/process.ts';
 import { deferred } from '../support/service.ts';
 
-/** Servers that are replaced by the same or another server, and many calls that meet the same event at once. */
+/** Servers that are replaced by the same or another server, and many calls that get the same event at once. */
 
 type Eras = 'legacy' | 'modern' | 'both';
 
-/** An address at which one server replaces another. */
+/** A URL at which one server replaces another. */
 async function address() {
   const runs = vi.fn<(text: string) => void>();
   let current: McpServer;
@@ -50,7 +50,7 @@ const textOf = async (client: Client, tool: string): Promise<unknown> => {
 };
 
 describe('a session lost during a call', () => {
-  test('is replaced by another, for any call, and each call runs once', async () => {
+  test('is replaced by another, and each call runs once', async () => {
     const { url, start, runs } = await address();
     start('legacy');
     const client = await clientOf(url);
@@ -67,7 +67,7 @@ describe('a session lost during a call', () => {
   });
 });
 
-/** How a call fails if the server now speaks another era. */
+/** The error of a call if the server now speaks another era. */
 const CHANGED = {
   name: 'ConnectionError',
   notExecuted: true,
@@ -92,7 +92,7 @@ describe('a server that speaks another era after a restart', () => {
     expect(runs.mock.calls).toEqual([[before], [after]]);
   });
 
-  test('over HTTP, legacy and then both, only lost the session: no call fails', async () => {
+  test('over HTTP, legacy and then both, fails no call: only the session is lost', async () => {
     const { url, start, runs } = await address();
     start('legacy');
     const client = await clientOf(url);
@@ -114,7 +114,7 @@ describe('a server that speaks another era after a restart', () => {
   test.each<[Eras, Eras]>([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
-  ])('over HTTP, %s and then %s, fails all calls that were made at once, and none of them runs', async (...eras) => {
+  ])('over HTTP, %s and then %s, fails all simultaneous calls, and none of them runs', async (...eras) => {
     const [before, after] = eras;
     const { url, start, runs } = await address();
     start(before);
@@ -133,7 +133,7 @@ describe('a server that speaks another era after a restart', () => {
   test.each<[Eras, Eras]>([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
-  ])('over HTTP, %s and then %s, is heard again without a call', async (before, after) => {
+  ])('over HTTP, %s and then %s, sends notifications again without a call', async (before, after) => {
     const { url, start, server } = await address();
     start(before);
     const heard = vi.fn<() => void>();
@@ -141,7 +141,7 @@ describe('a server that speaks another era after a restart', () => {
     await client.subscribe('era:now', heard);
     await server().close();
     start(after);
-    // The client reports what may have been missed.
+    // The client reports that it may have missed changes.
     await vi.waitUntil(() => heard.mock.calls.length === 1, 10_000);
     server().resourceUpdated('era:now');
     await vi.waitUntil(() => heard.mock.calls.length === 2);
@@ -150,7 +150,7 @@ describe('a server that speaks another era after a restart', () => {
   test.each<[Eras, Eras]>([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
-  ])('over stdio, %s and then %s, is called in that, and started once each time', async (before, after) => {
+  ])('over stdio, %s and then %s, is called in the new era, and started once each time', async (before, after) => {
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-changing-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const [file, log] = [path.join(folder, 'era'), path.join(folder, 'log')];
@@ -206,7 +206,7 @@ test.each(['modern', 'legacy'] as const)(
   },
 );
 
-test('messages of a server arrive in its session if the former one had none', async () => {
+test('messages of a server arrive in its new session even if the former one had none', async () => {
   const { open, servers } = place();
   const heard = vi.fn<(method: string) => void>();
   const connecting = clientOf(open, { onnotification: heard });
@@ -228,7 +228,7 @@ test('messages of a server arrive in its session if the former one had none', as
   expect(heard).toHaveBeenCalledExactlyOnceWith('notifications/said', {});
 });
 
-test('a command that is slow to say its era is started once', async () => {
+test('a command that is slow to answer the probe is started only once', async () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'everwire-once-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [file, log] = [path.join(folder, 'era'), path.join(folder, 'log')];

@@ -72,7 +72,7 @@ class Session {
   }
 }
 
-/** The number of log messages before the answer to the call with id 1. */
+/** The number of log messages before the response to the call with id 1. */
 function noticesBeforeAnswer(stdout: Readable): Promise<number> {
   let notices = 0;
   return new Promise((resolve) => {
@@ -130,8 +130,8 @@ describe.each([
 
   test.each([
     ['before the first message', 1],
-    ['in the middle', 8],
-  ])('in a call, %s: the rest arrives after reconnecting, once and in order', async (_, count) => {
+    ['in the middle of messages', 8],
+  ])('during a call, %s: the rest arrives after reconnecting, once and in order', async (_, count) => {
     session = await Session.open(server.url);
     const before = await readUntil(
       (signal) => session.post(call(1, 'count', { to: 20 }), signal),
@@ -171,10 +171,10 @@ describe.each([
     ]);
   });
 
-  test('in a call: a disconnect does not cancel, but the end of the session does', async () => {
+  test('during a call: the call is not cancelled, except by the end of the session', async () => {
     session = await Session.open(server.url);
     const other = await Session.open(server.url);
-    // Behind a bridge, each session has its own child. It can only be asked while the session lives.
+    // Behind a bridge, each session has its own child. It can only be asked while the session is open.
     const asked = name === 'a bridge' ? session : other;
     const cancelled = async (id: number): Promise<number> =>
       (await asked.result(id, 'cancellations'))['structuredContent'].result;
@@ -191,14 +191,14 @@ describe.each([
     await other.end();
   });
 
-  test('of HTTP+SSE: the session is over', async () => {
+  test('of HTTP+SSE: the session ends', async () => {
     const client = await RawClient.connect('2024-11-05', 'sse', { stdio: [], url: '', sseUrl: server.sseUrl });
     session = await Session.open(server.url);
     const begun = new Promise<void>((resolve) => {
       client.callTool({ name: 'wait' }, { onprogress: () => resolve() }).catch(() => {});
     });
     await begun;
-    // Behind a bridge each session has a child of its own.
+    // Behind a bridge, each session has its own child.
     const sessions = async (id: number): Promise<number> =>
       name === 'a bridge'
         ? descendants(server.pid).length
@@ -220,7 +220,7 @@ describe('a client that never reads', () => {
     server = undefined;
   });
 
-  /** Asks for 200 MB and reads none of it. */
+  /** Requests 200 MB and reads nothing. */
   function flood(url: string, headers: Record<string, string>): void {
     const { hostname, port, pathname, search } = new URL(url);
     const body = JSON.stringify(call(1, 'flood', { count: 2000, bytes: 100_000 }));
@@ -241,7 +241,7 @@ describe('a client that never reads', () => {
   test.each([
     ['a server', [...programs.features, '--port', '0', '--stall-timeout', '1000']],
     ['a bridge', bridged([...programs.features, '--stdio']).http],
-  ])('of a call: the memory of %s is bounded, and others are served', async (_, args) => {
+  ])('during a call does not fill the memory of %s, and others are served', async (_, args) => {
     server = await startServer(args);
     const [silent, other] = [await Session.open(server.url), await Session.open(server.url)];
     await other.result(1, 'add', { a: 1, b: 2 });
@@ -255,11 +255,11 @@ describe('a client that never reads', () => {
     }
     // Of 200 MB. Most of this is garbage that is not collected yet.
     expect((most - before) / MB).toBeLessThan(160);
-    // The session still lives.
+    // The session is still open.
     expect((await silent.result(2, 'add', { a: 1, b: 2 }))['structuredContent']).toEqual({ result: 3 });
   });
 
-  test('of HTTP+SSE: its session ends, and others are served', async () => {
+  test('over HTTP+SSE loses its session, and others are served', async () => {
     server = await startServer([...programs.features, '--port', '0', '--stall-timeout', '1000']);
     const other = await Session.open(server.url);
     const health = async (id: number): Promise<JsonObject> =>
@@ -299,15 +299,15 @@ describe('a client that never reads', () => {
 
   test.each([
     ['a server', [...programs.features, '--stdio'], 1000],
-    // It cannot slow its child down, so it drops messages above its limits. Some are in transit, and some wait.
+    // A bridge cannot slow its child down, so it drops messages above its limits. Some are in transit, and some wait.
     ['a bridge', bridged([...programs.features, '--stdio']).stdio, 132],
-  ])('of stdio: the memory of %s is limited, and it continues when read', async (_, args, least) => {
+  ])('over stdio does not fill the memory of %s, which continues when the client reads', async (_, args, least) => {
     const child = startNode(args);
     const { stdin, stdout } = child.child;
     // `startNode` would read the lines.
     stdout!.removeAllListeners('data');
     stdin!.write(`${JSON.stringify(initialize)}\n`);
-    // When the process answers, it has allocated what it needs for itself.
+    // When the process responds, it has allocated the memory that it always needs.
     await once(stdout!, 'data');
     stdout!.pause();
     const before = rss(child.pid);
@@ -325,7 +325,7 @@ describe('a client that never reads', () => {
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('of stdio, the other way round: a bridge passes all on to a client that reads', async () => {
+  test('over stdio gets everything through a bridge when it reads', async () => {
     const child = startNode(bridged([...programs.features, '--stdio']).stdio);
     const { stdin, stdout } = child.child;
     const answered = noticesBeforeAnswer(stdout!);

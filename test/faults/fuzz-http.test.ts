@@ -84,7 +84,7 @@ function expectRefusal({ status, body }: Reply, code?: number): void {
   if (code !== undefined) expect(answer.error.code).toBe(code);
 }
 
-/** Each request and each invalid element has one answer, and nothing else has one. */
+/** Each request and each invalid message has one response, and nothing else has one. */
 function expectBatchAnswer(reply: Reply, elements: readonly Classified[]): void {
   if (elements.length === 0) return expectRefusal(reply, -32600);
   const requests = elements.filter((each) => each.kind === 'request');

@@ -7,7 +7,7 @@ import { expectAnswer, classify, classifyValue, seed, texts } from './malformed.
 
 type JsonObject = Record<string, any>;
 
-test('10,000 values in memory are answered correctly, or rejected', async () => {
+test('10,000 random values over memory are answered correctly, or rejected', async () => {
   console.info(`Random inputs have seed ${seed}.`);
   const [ours, theirs] = memoryTransportPair();
   const errors: Error[] = [];
@@ -66,7 +66,7 @@ test('10,000 values in memory are answered correctly, or rejected', async () => 
   expect(received).toEqual([
     expect.objectContaining({ id: 'good', result: expect.objectContaining({ structuredContent: { result: 3 } }) }),
   ]);
-  // Only mistakes of the client are reported, none of ours.
+  // Only errors of the client are reported, none of this package.
   expect(errors.filter((error) => error instanceof TypeError || error instanceof RangeError)).toEqual([]);
   await theirs.close();
 });

@@ -93,7 +93,7 @@ async function fuzzed(options: InboundOptions = {}) {
   return { url, inbound, errors, good };
 }
 
-/** The messages of a reply, whether it is JSON or a stream. */
+/** The messages of a response, whether it is JSON or a stream. */
 function messagesOf({ type, body }: Reply): JsonObject[] {
   if (type !== 'text/event-stream') return [JSON.parse(body)];
   return body.split('\n').flatMap((line) => (/^data: ./.test(line) ? [JSON.parse(line.slice(6))] : []));

@@ -48,7 +48,7 @@ class Peer {
     });
   }
 
-  /** Opens the session and removes the answer from the output. */
+  /** Opens the session and removes the response from the output. */
   async open(protocolVersion: string): Promise<void> {
     const clientInfo = { name: 'fuzz', version: '1' };
     this.say({ id: 'open', method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo } });
@@ -63,7 +63,7 @@ class Peer {
   }
 }
 
-/** How many answers a line gets: 1 or 0. */
+/** The number of responses to a line: 1 or 0. */
 function answersTo(line: Uint8Array): number {
   if (line.length === 0) return 0;
   const classified = classify(line);
@@ -77,7 +77,7 @@ const add = (id: string): JsonObject => ({
   params: { name: 'add', arguments: { a: 1, b: 2 } },
 });
 
-test('10,000 lines are answered correctly', async () => {
+test('10,000 random lines are answered correctly', async () => {
   console.info(`Random inputs have seed ${seed}.`);
   child = startNode([...programs.features, '--stdio']);
   const peer = new Peer(child);
@@ -85,7 +85,7 @@ test('10,000 lines are answered correctly', async () => {
   const property = fc.asyncProperty(fc.array(texts, { minLength: 50, maxLength: 50 }), fc.nat(), async (lines, cut) => {
     peer.received.length = 0;
     const bytes = Buffer.concat(lines.flatMap((line) => [line, Buffer.from('\n')]));
-    // In two pieces, cut at a random place.
+    // In two chunks, split at a random place.
     const at = cut % bytes.length;
     peer.write(bytes.subarray(0, at));
     peer.write(bytes.subarray(at));
@@ -103,7 +103,7 @@ test('10,000 lines are answered correctly', async () => {
   expect(await child.exited).toEqual({ code: 0, signal: null });
 });
 
-test('a line beyond the bound is answered and skipped', async () => {
+test('a line above the size limit is answered and skipped', async () => {
   child = startNode([...programs.features, '--stdio']);
   const peer = new Peer(child);
   await peer.open('2025-11-25');
@@ -150,7 +150,7 @@ test('a bridge handles messages that it cannot pass on', async () => {
   expectAnswer(await peer.answer('deep'));
   peer.say(add('good'));
   expect(await peer.answer('good')).toMatchObject({ result: { structuredContent: { result: 3 } } });
-  // It is still the same child. The second process ends the child if the bridge is killed.
+  // It is still the same child. The second process is the watchdog, which ends the child if the bridge is killed.
   expect(descendants(child.pid)).toContain(first);
   child.child.stdin!.end();
   expect(await child.exited).toEqual({ code: 0, signal: null });

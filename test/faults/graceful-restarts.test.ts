@@ -12,7 +12,7 @@ import {
   type RunningServer,
 } from '../support/process.ts';
 
-/** Servers that end each subscription with a final message, and restart at the same address. */
+/** Servers that end each subscription with a response, and restart at the same address. */
 
 type Eras = 'modern' | 'legacy';
 
@@ -63,22 +63,22 @@ async function hears(server: RunningServer, heard: () => number): Promise<void> 
   await eventually(() => heard() === 2, 'the next change is heard');
 }
 
-describe('a subscriber of a server that is shut down and started again', () => {
-  test.each<Eras>(['modern', 'legacy'])('hears of its changes again (%s)', async (eras) => {
+describe('a subscriber of a server that restarts', () => {
+  test.each<Eras>(['modern', 'legacy'])('gets its changes again (%s)', async (eras) => {
     const server = await serverOf(eras);
     const heard = await listening(server.url);
     await server.stop();
     await hears(await serverOf(eras, portOf(server)), heard);
   });
 
-  test.each<Eras>(['modern', 'legacy'])('hears of its changes again through a bridge (%s)', async (eras) => {
+  test.each<Eras>(['modern', 'legacy'])('gets its changes again through a bridge (%s)', async (eras) => {
     const server = await serverOf(eras);
     const heard = await listening((await bridgeTo(server)).url);
     await server.stop();
     await hears(await serverOf(eras, portOf(server)), heard);
   });
 
-  test.each<Eras>(['modern', 'legacy'])('hears of its changes again in a session of a bridge (%s)', async (eras) => {
+  test.each<Eras>(['modern', 'legacy'])('gets its changes again in a session of a bridge (%s)', async (eras) => {
     const server = await serverOf(eras);
     const heard = await session(await bridgeTo(server));
     await server.stop();
@@ -88,7 +88,7 @@ describe('a subscriber of a server that is shut down and started again', () => {
   test.each<[Eras, Eras]>([
     ['modern', 'legacy'],
     ['legacy', 'modern'],
-  ])('hears of its changes again where it was %s and is %s', async (before, after) => {
+  ])('gets its changes again if the server was %s and is now %s', async (before, after) => {
     const server = await serverOf(before);
     const bridge = await bridgeTo(server);
     const heard = [await listening(server.url), await listening(bridge.url), await session(bridge)];
@@ -142,7 +142,7 @@ describe('everwire listen', () => {
     ]);
   });
 
-  test('ends with an error if its server was a command: it is not started again', async () => {
+  test('ends with an error if the server is a command, which is not started again', async () => {
     const mortal = `${root}test/fixtures/mortal.mjs`;
     const command = startNode([...programs.everwire, 'listen', 'mortal://a', '--', process.execPath, mortal]);
     onTestFinished(() => void command.stop());

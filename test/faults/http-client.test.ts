@@ -11,7 +11,7 @@ import { StreamableClient } from '../../src/transport/http/client/streamable-cli
 import { rawServer } from '../support/http-server.ts';
 import { Lifetime } from '../../src/base/lifetime.ts';
 
-/** Every request settles, wherever its answer breaks off. */
+/** Every request settles, wherever its response breaks off. */
 
 const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: 'ä😀' } });
 const chunked = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
@@ -28,7 +28,7 @@ const ENDS: Record<string, (socket: Socket) => void> = {
   'is closed': (socket) => socket.end(),
 };
 
-/** A server that answers each connection with one more byte than the last, and then ends it. */
+/** A server that sends each connection one byte more than the last, and then ends it. */
 function breaking(response: Buffer, end: (socket: Socket) => void): Promise<URL> {
   return rawServer((socket, count) => {
     socket.once('data', () => {
@@ -92,7 +92,7 @@ describe.each(cases)('over %s, if %s %s after each byte', (client, kind, end) =>
 test('a connection that the server closed while it was idle is not used again', async () => {
   let closed: () => void;
   const url = await rawServer((socket) => {
-    // Does not say how long it keeps connections.
+    // The server does not say how long it keeps connections open.
     socket.once('data', () => socket.end(RESPONSES['JSON']!));
     socket.on('close', () => closed());
   });
@@ -105,7 +105,7 @@ test('a connection that the server closed while it was idle is not used again', 
   }
 });
 
-test('headers, then silence, end with the limit on silence', async () => {
+test('a response that stops after its headers times out', async () => {
   const url = await rawServer((socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n'));
   });

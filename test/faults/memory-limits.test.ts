@@ -38,7 +38,7 @@ async function memory(): Promise<number> {
   return Number(await (await fetch(new URL('/memory', server.url))).text());
 }
 
-/** Makes twenty calls with another client. Returns how much the server's memory grew at most meanwhile. */
+/** Makes twenty calls with another client. Returns the largest growth of the server's memory in the meantime. */
 async function served(before: number): Promise<number> {
   let most = 0;
   for (let n = 0; n < 20; n += 1) {
@@ -71,7 +71,7 @@ async function session(): Promise<Record<string, string>> {
   return headers;
 }
 
-test('twelve connections that pipeline 99 calls of a megabyte and read nothing', async () => {
+test('memory stays limited with twelve connections that pipeline 99 calls of a megabyte and read nothing', async () => {
   server = await startServer(ARGS);
   const before = await memory();
   const message = modernRequest(1, 'tools/call', { name: 'large', arguments: {} });
@@ -80,7 +80,7 @@ test('twelve connections that pipeline 99 calls of a megabyte and read nothing',
   expect(await served(before)).toBeLessThan(400);
 });
 
-test('sixty HTTP+SSE sessions that have fourteen answers of a megabyte each and read nothing', async () => {
+test('memory stays limited with sixty HTTP+SSE sessions of fourteen responses of a megabyte that nobody reads', async () => {
   server = await startServer(ARGS);
   const before = await memory();
   for (let n = 0; n < 60; n += 1) {
@@ -101,7 +101,7 @@ test('sixty HTTP+SSE sessions that have fourteen answers of a megabyte each and 
   expect(await served(before)).toBeLessThan(800);
 });
 
-test('sixty sessions whose calls write twenty megabytes each to unread streams', async () => {
+test('memory stays limited with sixty sessions whose calls write twenty megabytes to streams that nobody reads', async () => {
   server = await startServer(ARGS);
   const before = await memory();
   for (let n = 0; n < 60; n += 1) {
@@ -114,7 +114,7 @@ test('sixty sessions whose calls write twenty megabytes each to unread streams',
   expect(await served(before)).toBeLessThan(800);
 });
 
-test('three hundred unfinished bodies', async () => {
+test('memory stays limited with three hundred unfinished bodies', async () => {
   server = await startServer(ARGS);
   const before = await memory();
   const body = 'x'.repeat(4 * MB);

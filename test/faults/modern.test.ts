@@ -122,7 +122,7 @@ async function expectRefused({ post }: Target, params: JsonObject, sending?: Sen
 }
 
 describe('a requestState', () => {
-  test('is refused with any of its characters changed, and good as it was', async () => {
+  test('is refused if any of its characters is changed, and valid if not', async () => {
     const victim = await target();
     const state = await asked(victim, { user: 'ada' });
     const flipped = (at: number): string => state.slice(0, at) + (state[at] === 'A' ? 'B' : 'A') + state.slice(at + 1);
@@ -136,7 +136,7 @@ describe('a requestState', () => {
     expect(victim.errors).toEqual([]);
   });
 
-  test('is refused cut, lengthened, written otherwise, or of another kind', async () => {
+  test('is refused if it is cut, extended, encoded differently, or of another kind', async () => {
     const victim = await target();
     const state = await asked(victim);
     const others = [
@@ -163,7 +163,7 @@ describe('a requestState', () => {
     expect((await victim.send('tools/call', answered(state))).result.content).toBeDefined();
   });
 
-  test('is valid once, also for two simultaneous retries', async () => {
+  test('is valid once, even with two simultaneous retries', async () => {
     const victim = await target();
     const state = await asked(victim);
     const all = await Promise.all(Array.from({ length: 20 }, () => victim.send('tools/call', answered(state))));
@@ -195,7 +195,7 @@ describe('a requestState', () => {
     expect((await victim.send('tools/call', answered(state))).result.content[0].text).toBe('1 roots of undefined');
   });
 
-  test('with answers that are none leaves the request waiting, however often', async () => {
+  test('with invalid answers leaves the request waiting, however often', async () => {
     const victim = await target();
     const state = await asked(victim);
     for (const wrong of [null, [], 'x', { 'roots-1': 5 }, { 'roots-1': {} }, { 'roots-1': { roots: 'all' } }]) {
@@ -206,7 +206,7 @@ describe('a requestState', () => {
 });
 
 describe('a flood of requests that wait for answers', () => {
-  test('of one principal ends at its share, and others are served', async () => {
+  test('from one principal is limited, and others are served', async () => {
     const victim = await target({ maxSuspended: 50, maxSuspendedPerPrincipal: 20 });
     const flood = await Promise.all(Array.from({ length: 200 }, () => victim.send('tools/call', ASK, { user: 'eve' })));
     expect(flood.filter(({ result }) => result?.resultType === 'input_required')).toHaveLength(20);
@@ -227,7 +227,7 @@ describe('a flood of requests that wait for answers', () => {
     expect((await victim.send('tools/call', ECHO)).result.content).toBeDefined();
   });
 
-  test('ends at its size, however few', async () => {
+  test('is limited in bytes, even with few requests', async () => {
     const victim = await target();
     const large = { ...ASK, arguments: { filler: 'x'.repeat(3 * 2 ** 20) } };
     let suspended = 0;
@@ -239,7 +239,7 @@ describe('a flood of requests that wait for answers', () => {
     expect(victim.inbound.suspended).toBe(21);
   });
 
-  test('ends if nobody returns', async () => {
+  test('ends if no caller returns', async () => {
     const victim = await target({ askTimeout: 100 });
     const flood = Array.from({ length: 50 }, () => victim.send('tools/call', ASK));
     const [{ result }] = await Promise.all(flood);
@@ -248,7 +248,7 @@ describe('a flood of requests that wait for answers', () => {
   });
 });
 
-test('parameters nested too deep for JSON affect only their sender', async () => {
+test('parameters with too many levels for JSON affect only their sender', async () => {
   const failures = unhandled();
   const victim = await target();
   const message = modernRequest(1, 'tools/call', { ...ASK, arguments: { deep: 0 } }, ABLE);
@@ -264,7 +264,7 @@ test('parameters nested too deep for JSON affect only their sender', async () =>
 describe('a flood of subscriptions', () => {
   const LISTEN: JsonObject = { notifications: { resourceSubscriptions: ['a://1'] } };
 
-  test('is refused above the limit; other requests are served, and there is room again after some end', async () => {
+  test('is refused above the limit, other requests are served, and there is room again after some end', async () => {
     const victim = await target({ maxSubscriptions: 50 });
     const controller = new AbortController();
     const flood = await Promise.all(
@@ -280,7 +280,7 @@ describe('a flood of subscriptions', () => {
     await events.cancel();
   });
 
-  test('leaves nothing behind after a thousand are opened and closed', async () => {
+  test('leaves nothing in memory after a thousand are opened and closed', async () => {
     const victim = await target();
     for (let round = 0; round < 10; round += 1) {
       const controller = new AbortController();
@@ -296,7 +296,7 @@ describe('a flood of subscriptions', () => {
     expect(victim.errors).toEqual([]);
   });
 
-  test('leaves nothing behind if clients disconnect before the answer', async () => {
+  test('leaves nothing in memory if clients disconnect before the response', async () => {
     const victim = await target();
     for (let round = 0; round < 5; round += 1) {
       const gone = Array.from({ length: 50 }, (_, n) => {
@@ -315,7 +315,7 @@ describe('a flood of subscriptions', () => {
 describe('a handler that does not return', () => {
   const HANG: JsonObject = { name: 'hang', _meta: { progressToken: 1 } };
 
-  test('hears that its caller has gone', async () => {
+  test('is aborted when its caller disconnects', async () => {
     const victim = await target();
     const controllers = Array.from({ length: 20 }, () => new AbortController());
     await Promise.all(controllers.map(({ signal }) => victim.post('tools/call', HANG, { signal })));
@@ -326,7 +326,7 @@ describe('a handler that does not return', () => {
     await expect.poll(() => victim.running.size).toBe(0);
   });
 
-  test('a caller that disconnected earlier is noticed when the reply becomes a stream', async () => {
+  test('is aborted when its stream begins if the caller disconnected before that', async () => {
     const victim = await target({}, { grace: 20 });
     const controller = new AbortController();
     const quiet = { name: 'hang' };
@@ -348,10 +348,10 @@ describe('a handler that does not return', () => {
   });
 });
 
-describe('a reader that takes nothing', () => {
+describe('a client that does not read', () => {
   const uris = Array.from({ length: 500 }, (_, n) => `a://${n}${'x'.repeat(400)}`);
 
-  /** Sends a request and never reads the answer. */
+  /** Sends a request and never reads the response. */
   function deafReader({ url }: Target, method: string, params: JsonObject): Promise<Socket> {
     const message = modernRequest('deaf', method, params, ABLE);
     const body = JSON.stringify(message);
@@ -369,7 +369,7 @@ describe('a reader that takes nothing', () => {
     });
   }
 
-  test('of a subscription is cut off, and others hear all the while', async () => {
+  test('with a subscription is disconnected, and others get all changes', async () => {
     const victim = await target({}, { stallTimeout: 300, keepAlive: 0 });
     const listen = { notifications: { resourceSubscriptions: uris } };
     for (let n = 0; n < 5; n += 1) await deafReader(victim, 'subscriptions/listen', listen);
@@ -392,7 +392,7 @@ describe('a reader that takes nothing', () => {
     await expect.poll(() => victim.listening.size).toBe(0);
   });
 
-  test('of a call slows down its handler, and cancels it after the stall timeout', async () => {
+  test('with a call slows down the handler, and the call is cancelled after the stall timeout', async () => {
     const victim = await target({}, { stallTimeout: 300, keepAlive: 0 });
     let said = 0;
     victim.server.tool('talk', {}, async (_, ctx) => {

@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ConnectionError, connect, type Client, type ClientOptions } from '../../src/client/index.ts';
 
-/** A child with an answer above the client's size limit: the official server, and ours in 2026-07-28. */
+/** A child with a response above the client's size limit: the official server, and ours in 2026-07-28. */
 const SERVERS: readonly (readonly [string, string])[] = [
   ['an official server, which writes the id after the result', 'oversized-answer.mjs'],
-  ['a server of 2026-07-28, which writes it before the result', 'oversized-answer-modern.mjs'],
+  ['a server of 2026-07-28, which writes the id before the result', 'oversized-answer-modern.mjs'],
 ];
 
 describe.each(SERVERS)('%s', (_, file) => {
-  test('loses only one call to an answer of 17 MiB', async () => {
+  test('loses only one call to a response of 17 MiB', async () => {
     const errors: Error[] = [];
     const client = await connected(file, { onerror: (error) => errors.push(error) });
     const count = async (): Promise<string[]> => textOf(await client.callTool('count')).split(' ');

@@ -1,7 +1,8 @@
 /**
- * The cost of the worst schemas and values for a client, a server and a bridge. The limit is a number of steps, so it is the
- * same on every machine. This test measures that a step stays cheap. Processor time does not depend on other work of the
- * machine. The margin allows for slower processors. Without a limit, these schemas take from seconds to forever.
+ * The cost of the worst schemas and values for a client, a server and a bridge. The limit is a number of steps, so it
+ * is the same on every machine. This test measures that a step stays cheap. Processor time does not depend on other
+ * work of the machine. The margin allows for slower processors. Without a limit, these schemas take from seconds to
+ * forever.
  */
 import { expect, test } from 'vitest';
 import { checkHeaders } from '../../src/bridge/header-check.ts';
@@ -46,7 +47,7 @@ test.each(cases)('%s: a client validates a result, or reports why not', async (_
   expect(outcome).toContain(valid === false ? refused : 'taken');
 });
 
-test('a mistake that is not reported costs little, whichever keyword finds it', () => {
+test('an error that is not reported costs little, whichever keyword finds it', () => {
   const cost = (keyword: string): number => {
     const branches = Array.from({ length: 9900 }, (_, id) => ({ [keyword]: 1.000000000000123 + id * 9.7 }));
     const schema = new JsonSchema({ items: { anyOf: [...branches, true] } }, 'It');

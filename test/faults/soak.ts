@@ -29,7 +29,7 @@ const REPORT = 15_000;
 const duration = Number(values.minutes) * MINUTE;
 if (!(duration >= MINUTE)) throw new RangeError('--minutes must be 1 or more');
 
-// All processes that it started are killed when it exits.
+// All child processes are killed when it exits.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 // Keeps the space for young objects small. Under load, V8 grows it by up to 32 MiB and keeps it although it is empty.

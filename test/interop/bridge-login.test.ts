@@ -75,8 +75,8 @@ async function who(client: Client): Promise<string> {
   return ((await client.callTool({ name: 'who', arguments: {} })).content as { text: string }[])[0]!.text;
 }
 
-describe.skipIf(process.platform === 'win32')('a bridge to a server that wants a login', () => {
-  test('started several times at once, opens the browser once, and later not at all', async () => {
+describe.skipIf(process.platform === 'win32')('a bridge to a server that requires a login', () => {
+  test('opens the browser once if it is started several times at once, and not at all later', async () => {
     const applications = [desktop(), desktop(), desktop()];
     const [address] = await eventually(async () => {
       const seen = await visited();
@@ -98,7 +98,7 @@ describe.skipIf(process.platform === 'win32')('a bridge to a server that wants a
     expect(await readdir(path.join(folder, 'everwire', 'tokens'))).toHaveLength(1);
   });
 
-  test('says what to do if nobody can log in, and opens no browser', async () => {
+  test('prints what to do if there is no user, and opens no browser', async () => {
     const bridge = startNode([...programs.everwire, 'bridge', '--port', '0', url], environment);
     expect((await bridge.exited).code).toBe(1);
     expect(bridge.stderr.join('\n')).toMatch(/127\.0\.0\.1:\d+ requires a login: run the command on a terminal/);

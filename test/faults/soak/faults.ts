@@ -10,7 +10,7 @@ import type { RawHttp, RawSession } from './raw.ts';
 const FIXED = 'feature://fixed';
 const ECHO = { name: 'echo', arguments: { text: 'here' } };
 
-/** Operations that only broken or hostile clients do to the feature server. */
+/** Operations of broken or hostile clients against the feature server. */
 export function faults(http: RawHttp): Operation[] {
   let hostile = 0;
   return [
@@ -243,7 +243,7 @@ export async function readSlowly(http: RawHttp, name: string, args: object): Pro
   assert.match((await stream.result())['content'][0].text, /^(sent|said) \d+$/);
 }
 
-/** Reads nothing of a long answer for longer than the server waits. The answer is then complete, or cut off. */
+/** Reads nothing of a long response for longer than the server waits. The response is then complete, or broken off. */
 async function readNothing(http: RawHttp): Promise<void> {
   const meta = { 'io.modelcontextprotocol/logLevel': 'info' };
   const params = { name: 'flood', arguments: { count: 200, bytes: 100_000 }, _meta: meta };

@@ -38,7 +38,7 @@ async function arrive(kind: Kind, front: Front): Promise<Guest> {
 
 const rootOf = ({ heading }: Kind): string => `file:///of/${encodeURIComponent(heading)}`;
 
-/** Calls each tool that asks once, one after the other, so that a shared connection knows that it asks. */
+/** Calls each tool that asks once, one after the other, so that a shared connection knows that these tools ask. */
 async function introduce({ kind, client }: Guest, up: Kind): Promise<void> {
   await client.callTool({ name: 'sample' });
   await client.callTool({ name: 'roots' });
@@ -98,7 +98,7 @@ describe.each(BRIDGES)('a bridge to a server of %s, connections %s', (heading, c
     await upstream?.stop();
   });
 
-  test('gives clients of all kinds their own answers, while all call at once', async () => {
+  test('gives clients of all kinds their own responses while all call at once', async () => {
     const times = Array.from({ length: TIMES });
     await Promise.all(guests.flatMap((guest) => times.map(() => talk(guest, up))));
     expect(bridge.waiting).toBe(0);

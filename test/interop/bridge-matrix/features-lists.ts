@@ -132,7 +132,7 @@ export const listFeatures: readonly Feature[] = [
     arrives: always,
     run: async ({ client, down }) => {
       const { completions } = client.methods.getServerCapabilities() ?? {};
-      // A server of 2024-11-05 cannot declare it, and clients of later revisions must not ask an undeclared feature.
+      // A server of 2024-11-05 cannot declare it, and clients of later revisions must not use an undeclared feature.
       expect(completions).toEqual(down.revision < '2025-03-26' ? undefined : {});
       const ref = { type: 'ref/prompt', name: 'greet' };
       const { completion } = await client.methods.complete({ ref, argument: { name: 'name', value: 'A' } });

@@ -24,7 +24,7 @@ test('a sealed state is unreadable, and different each time', () => {
   expect(seal.seal({ service: 'the secret of ada' }, BINDING)).not.toBe(text);
 });
 
-test('it is refused if any bit is changed', () => {
+test('a sealed state is refused if any bit is changed', () => {
   const seal = new StateSeal(KEY, 1000);
   const bytes = Buffer.from(seal.seal(STATE, BINDING).slice(4), 'base64url');
   for (let bit = 0; bit < bytes.length * 8; bit += 1) {
@@ -34,7 +34,7 @@ test('it is refused if any bit is changed', () => {
   }
 });
 
-test('it is refused if it is cut anywhere', () => {
+test('a sealed state is refused if it is cut anywhere', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal(STATE, BINDING);
   for (let length = 0; length < text.length; length += 1) {
@@ -42,9 +42,9 @@ test('it is refused if it is cut anywhere', () => {
   }
 });
 
-test('a state has one valid encoding, even if lax decoders accept others', () => {
+test('a sealed state has only one valid encoding, even if lax decoders accept others', () => {
   const seal = new StateSeal(KEY, 1000);
-  // All three lengths that leave other bits in the last character.
+  // All three lengths that leave different numbers of bits in the last character.
   for (const service of ['a', 'ab', 'abc']) {
     const text = seal.seal({ service }, BINDING);
     const standard = Buffer.from(text.slice(4), 'base64url').toString('base64');
@@ -64,15 +64,18 @@ test('a state has one valid encoding, even if lax decoders accept others', () =>
   }
 });
 
-test.each([undefined, null, 5, true, [], {}, '', 'ew1.', 'ew1', 'ew1.!!!!', 'step 1'])('%j is refused', (text) => {
-  expect(() => new StateSeal(KEY, 1000).open(text, BINDING)).toThrow('"requestState" is not valid');
-});
+test.each([undefined, null, 5, true, [], {}, '', 'ew1.', 'ew1', 'ew1.!!!!', 'step 1'])(
+  '%j is not a sealed state',
+  (text) => {
+    expect(() => new StateSeal(KEY, 1000).open(text, BINDING)).toThrow('"requestState" is not valid');
+  },
+);
 
 test.each([
   ['another principal', { ...BINDING, principal: 'eve' }, 'another caller'],
   ['nobody', { ...BINDING, principal: undefined }, 'another caller'],
   ['another request', { ...BINDING, digest: 'abd' }, 'another request'],
-])('for %s it is refused', (_, binding, why) => {
+])('a sealed state is refused for %s', (_, binding, why) => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal(STATE, BINDING);
   expect(() => seal.open(text, binding)).toThrow(why);
@@ -94,7 +97,7 @@ test('the digest of a request is not computed for a state that is refused anyway
   expect(() => seal.open(text, unread('ada'))).toThrow('expired');
 });
 
-test('the binding of a state is not taken from the state itself', () => {
+test('the principal and the request of a state are not read from the state itself', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal({ ...STATE, principal: 'eve', digest: 'x', until: Infinity } as typeof STATE, BINDING);
   expect(() => seal.open(text, { principal: 'eve', digest: 'x' })).toThrow(Refusal);
@@ -102,7 +105,7 @@ test('the binding of a state is not taken from the state itself', () => {
   expect(() => seal.open(text, BINDING)).toThrow('expired');
 });
 
-test('it is refused after it has expired', () => {
+test('a sealed state is refused after it has expired', () => {
   const seal = new StateSeal(KEY, 1000);
   const text = seal.seal(STATE, BINDING);
   vi.setSystemTime(Date.now() + 999);
@@ -111,7 +114,7 @@ test('it is refused after it has expired', () => {
   expect(() => seal.open(text, BINDING)).toThrow('it has expired');
 });
 
-test('processes with the same key open each other’s states, and no others do', () => {
+test('processes with the same key can open each other’s states, and other processes cannot', () => {
   const text = new StateSeal(KEY, 1000).seal(STATE, BINDING);
   expect(new StateSeal(Buffer.from(KEY), 1000).open(text, BINDING)).toMatchObject(STATE);
   for (const other of [undefined, `${KEY} `, KEY.toUpperCase()]) {
@@ -119,14 +122,14 @@ test('processes with the same key open each other’s states, and no others do',
   }
 });
 
-test('a state sealed by another version with the same key opens', () => {
+test('a state sealed by another version with the same key can be opened', () => {
   vi.setSystemTime(999);
   const text =
     'ew1.KPgFAVNXdF0ZVYkRJ0UbgYmgNKAqfhv0p69wIqFnnQbcvRuUC9VujNMKMAFwhB8gr-OTDb0yGj5kFnEdNNCeqB-undvevHUKwzNAZ8Z5P7nsLXL4KUJyYsAasU0iJmkiFJ-Bdg';
   expect(new StateSeal(KEY, 1000).open(text, BINDING)).toMatchObject({ exchange: 'x', round: 3 });
 });
 
-test('a key that could be guessed is refused, without being shown', () => {
+test('a key that is easy to guess is refused, and is not in the error', () => {
   const make = (key: string | Uint8Array) => () => new StateSeal(key, 1000);
   expect(make('fifteen bytes..')).toThrow(new RangeError('stateKey must have at least 16 bytes'));
   expect(make(new Uint8Array(15))).toThrow(RangeError);

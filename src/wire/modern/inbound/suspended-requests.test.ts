@@ -48,7 +48,7 @@ test('a request ends if its caller does not return in time', () => {
   expect(one.reasons).toEqual([expect.stringContaining('within 1000 ms')]);
 });
 
-test('a full table refuses, until the oldest has waited a minute', () => {
+test('a full table refuses new requests until the oldest has waited for a minute', () => {
   const table = suspendedRequests({ maxSuspended: 2 });
   const [first, second, third] = [waiting(), waiting(), waiting()];
   table.add(first);
@@ -76,7 +76,7 @@ test('a principal at its limit loses its own oldest request, never that of anoth
   expect(table.size).toBe(3);
 });
 
-test('a removed request gives back its share', () => {
+test('a removed request makes room', () => {
   const table = suspendedRequests({ maxSuspendedPerPrincipal: 2 });
   for (let round = 0; round < 5; round += 1) {
     const both = [waiting('ada'), waiting('ada')];
@@ -87,7 +87,7 @@ test('a removed request gives back its share', () => {
   expect(table.size).toBe(0);
 });
 
-test('names of principals mean nothing', () => {
+test('a principal may have any name', () => {
   const table = suspendedRequests({ maxSuspendedPerPrincipal: 1 });
   for (const principal of ['__proto__', 'constructor', '', 'undefined']) {
     table.add(waiting(principal));
@@ -95,7 +95,7 @@ test('names of principals mean nothing', () => {
   }
 });
 
-test('the bytes of all are bounded, however many have to go for one', () => {
+test('the bytes of all requests are limited, even if several must end for one', () => {
   const table = suspendedRequests();
   const small = Array.from({ length: 64 }, () => waiting(undefined, MiB));
   small.forEach((one) => table.add(one));
@@ -118,7 +118,7 @@ test('the bytes of one principal are limited to a part, unless it is a single re
   expect(table.size).toBe(4);
 });
 
-test('a request above the total limit is refused, and no other is ended for it', () => {
+test('a request above the total limit is refused, and no other ends because of it', () => {
   const table = suspendedRequests();
   table.add(waiting());
   vi.advanceTimersByTime(60_000);
@@ -126,7 +126,7 @@ test('a request above the total limit is refused, and no other is ended for it',
   expect(table.size).toBe(1);
 });
 
-test('closing ends all requests, and no more are accepted', () => {
+test('closing ends all requests, and later ones are refused', () => {
   const table = suspendedRequests();
   const all = [waiting('ada'), waiting()];
   all.forEach((one) => table.add(one));

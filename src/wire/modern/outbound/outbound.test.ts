@@ -52,7 +52,7 @@ interface Wire {
   errors: Error[];
 }
 
-/** Begins to connect to a server that is spoken by hand. */
+/** Starts to connect to a server that the test plays. */
 async function connecting(options: Partial<ModernOutboundOptions> = {}): Promise<Wire> {
   const [near, far] = memoryTransportPair();
   const server = new Peer(far);
@@ -75,7 +75,7 @@ async function opened(
   return { ...wire, upstream: await wire.upstream };
 }
 
-/** A server behind a carrier that shows what it was given. */
+/** A server behind a carrier that records its requests. */
 class TestCarrier implements Carrier {
   readonly mirrorsHeaders = true;
   onclose: Carrier['onclose'];
@@ -130,7 +130,7 @@ describe('the first request', () => {
 
   test.each<[string, JsonObject, number, string]>([
     [
-      'names no revision of ours',
+      'has no revision in common',
       { result: { ...described, supportedVersions: ['2030-01-01'] } },
       -32022,
       '2030-01-01',
@@ -141,17 +141,22 @@ describe('the first request', () => {
       -32022,
       'The server speaks 2030-01-01, but this client speaks 2026-07-28',
     ],
-    ['wants more', { error: { code: -32021, message: 'needs sampling' } }, -32021, 'needs sampling'],
-    ['does not know it', { error: { code: -32601, message: 'what?' } }, -32601, 'does not speak 2026-07-28: what?'],
-    ['answers something else', { result: { tools: [] } }, -32603, 'response to server/discover is invalid'],
-  ])('fails where the server %s, and closes the connection', async (_, answer, code, message) => {
+    ['requires more capabilities', { error: { code: -32021, message: 'needs sampling' } }, -32021, 'needs sampling'],
+    [
+      'does not know the method',
+      { error: { code: -32601, message: 'what?' } },
+      -32601,
+      'does not speak 2026-07-28: what?',
+    ],
+    ['sends an invalid result', { result: { tools: [] } }, -32603, 'response to server/discover is invalid'],
+  ])('fails if the server %s, and closes the connection', async (_, answer, code, message) => {
     const { server, upstream } = await connecting();
     await server.send({ id: server.next().id, ...answer });
     await expect(upstream).rejects.toMatchObject({ code, message: expect.stringContaining(message) });
     expect(server.closed).toBe(true);
   });
 
-  test('is sent again if the server rejects a revision that it supports', async () => {
+  test('is sent again if the server refuses a revision that it supports', async () => {
     const contrary = { error: { code: -32022, message: 'contrary', data: { supported: [MODERN] } } };
     const once = await connecting();
     await once.server.send({ id: once.server.next().id, ...contrary });
@@ -166,13 +171,13 @@ describe('the first request', () => {
   test('fails after a timeout without an answer', async () => {
     const { server, upstream } = await connecting({ handshakeTimeout: 5 });
     await expect(upstream).rejects.toMatchObject({ code: -32001, message: expect.stringContaining('within 5 ms') });
-    // A server of another era could make nothing of a cancellation.
+    // A server of another era would not understand a cancellation.
     expect(server.take().map((message: any) => message.method)).toEqual(['server/discover']);
   });
 });
 
 describe('a request', () => {
-  test('has the client’s own identity, and nothing of its caller’s', async () => {
+  test('has the client’s own identity, without that of its caller', async () => {
     const { server, upstream } = await opened();
     const params = {
       name: 't',
@@ -239,12 +244,12 @@ describe('a request', () => {
     ['of a type that is not a string', 'tools/call', { resultType: 5 }, 'of type 5'],
     ['that is a task, without the extension', 'tools/call', { resultType: 'task', task: {} }, 'of type "task"'],
     [
-      'that asks for input where the method does not allow it',
+      'that asks for input if the method does not allow it',
       'tools/list',
       { resultType: 'input_required', requestState: 's' },
       'does not allow',
     ],
-    ['that asks for nothing', 'tools/call', { resultType: 'input_required' }, 'without saying which'],
+    ['that asks for input without questions', 'tools/call', { resultType: 'input_required' }, 'without saying which'],
     [
       'with a state that is not a string',
       'tools/call',
@@ -263,7 +268,7 @@ describe('a request', () => {
       { resultType: 'input_required', inputRequests: { a: {} } },
       '"a" with',
     ],
-  ])('fails where the server answers with a result %s', async (_, method, result, message) => {
+  ])('fails if the server returns a result %s', async (_, method, result, message) => {
     const { server, upstream } = await opened();
     const answer = upstream.service(asked(method, { name: 't', uri: 'u:' }));
     answer.catch(() => {});
@@ -282,7 +287,7 @@ describe('a request', () => {
     expect(await answer).toEqual({ resultType: 'task', taskId: 'x' });
   });
 
-  test('that asks is passed on, and repeated with the same state and another id', async () => {
+  test('with an input_required result is passed on, and its retry has the same state and another id', async () => {
     const { server, upstream } = await opened();
     const exchange = asked('tools/call', { name: 't' }, { onask: () => ({ action: 'decline' }) });
     const state = '{"b":1, "a": "\u00e9"}  ';
@@ -302,7 +307,7 @@ describe('a request', () => {
     expect(await complete).toEqual({ content: [] });
   });
 
-  test('gets questions from an Everwire server during the request', async () => {
+  test('can be asked by an Everwire server while it runs', async () => {
     const service: Service = async (exchange) => {
       if (exchange.method === 'server/discover') return described;
       const { content } = await exchange.ask('elicitation/create', { message: 'Name?', requestedSchema: {} });
@@ -318,7 +323,7 @@ describe('a request', () => {
     expect(result['content']).toEqual([{ type: 'text', text: 'Ada' }]);
   });
 
-  test('gets its own progress, with its caller’s token', async () => {
+  test('gets its own progress, with the token of its caller', async () => {
     const { server, upstream, errors } = await opened();
     const [a, b] = [0, 1].map(() => asked('tools/call', { name: 't', _meta: { progressToken: 'mine' } }));
     const answers = [upstream.service(a!), upstream.service(b!)];
@@ -356,7 +361,7 @@ describe('a request', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test.each(['tools/call', 'prompts/get'])('that was cancelled before is not sent: %s', async (method) => {
+  test.each(['tools/call', 'prompts/get'])('that is already cancelled is not sent: %s', async (method) => {
     const carrier = new TestCarrier({ 'tools/list': () => ({ tools: [] }), [method]: () => ({}) });
     const { service } = await connectModern(carrier, { clientInfo });
     const exchange = asked(method, { name: 'a' });
@@ -365,7 +370,7 @@ describe('a request', () => {
     expect(carrier.requests.map((request) => request.method)).toEqual(['server/discover']);
   });
 
-  test('the newest answer counts for the server’s identity from then on', async () => {
+  test('with the server’s identity in its result updates the identity', async () => {
     const carrier = new TestCarrier({
       'server/discover': (_, nth) => (nth === 1 ? described : { ...described, instructions: 'Read.' }),
     });
@@ -398,7 +403,7 @@ describe('a request', () => {
     await expect(upstream.service(exchange)).rejects.toThrow('aborted');
   });
 
-  test('leaves nothing behind, even for many requests', async () => {
+  test('leaves nothing in memory, even after many requests', async () => {
     const { upstream } = await connected(scripted().service);
     const exchange = asked('echo', { _meta: { progressToken: 1 } });
     for (let n = 0; n < 1000; n += 1) await upstream.service(exchange);
@@ -420,11 +425,11 @@ describe('a request', () => {
   });
 });
 
-describe('the time of a request', () => {
+describe('the timeout of a request', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('runs from the last progress, under a hard maximum', async () => {
+  test('starts again with each progress, up to the maximum', async () => {
     const { server, upstream } = await opened({ timeout: 1000, maxTimeout: 2500 });
     const answer = upstream.service(asked('tools/call', { name: 't', _meta: { progressToken: 1 } }));
     answer.catch(() => {});
@@ -441,7 +446,7 @@ describe('the time of a request', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('is over without progress', async () => {
+  test('is reached if there is no progress', async () => {
     const { upstream } = await opened({ timeout: 1000 });
     const answer = upstream.service(asked('tools/list'));
     answer.catch(() => {});
@@ -449,7 +454,7 @@ describe('the time of a request', () => {
     await expect(answer).rejects.toMatchObject({ code: -32001, message: expect.stringContaining('within 1000 ms') });
   });
 
-  test('keeps no timer once the request is answered', async () => {
+  test('has no timer after the response', async () => {
     const { upstream } = await connected(scripted().service);
     for (let n = 0; n < 10; n += 1) await upstream.service(asked('echo', { n }));
     expect(vi.getTimerCount()).toBe(0);
@@ -457,7 +462,7 @@ describe('the time of a request', () => {
 });
 
 describe('notifications of callers', () => {
-  test('that only older revisions have are dropped, others are refused', async () => {
+  test('that exist only in older revisions are dropped, and others are refused', async () => {
     const { server, upstream } = await opened();
     expect(await upstream.service(asked('notifications/roots/list_changed'))).toEqual({});
     await expect(upstream.service(asked('notifications/own'))).rejects.toMatchObject({ code: -32601 });
@@ -465,7 +470,7 @@ describe('notifications of callers', () => {
   });
 });
 
-describe('headers', () => {
+describe('headers of a request', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -480,7 +485,7 @@ describe('headers', () => {
   const over = (carrier: TestCarrier, onerror?: (error: Error) => void) =>
     connectModern(carrier, { clientInfo, onerror });
 
-  test('say the revision, the method and the name', async () => {
+  test('contain the revision, the method and the name', async () => {
     const carrier = new TestCarrier({
       'resources/read': () => ({}),
       'prompts/get': () => ({}),
@@ -498,7 +503,7 @@ describe('headers', () => {
     ]);
   });
 
-  test('say the arguments that a tool wants there; the list is read once, page by page', async () => {
+  test("contain the arguments that the tool's schema names, and the list is read once, page by page", async () => {
     const carrier = new TestCarrier({
       'tools/list': ({ params }) =>
         params['cursor'] === 'next' ? list(['t', schema]) : { ...list(['other', {}]), nextCursor: 'next' },
@@ -518,7 +523,7 @@ describe('headers', () => {
     ]);
   });
 
-  test('are made again from the list if they were refused, once', async () => {
+  test('are built again from a new list if they were refused, once', async () => {
     const mismatch = (): never => {
       throw new RpcError(-32020, 'Header mismatch: Mcp-Param-Region is missing');
     };
@@ -549,7 +554,7 @@ describe('headers', () => {
     expect(await service(asked('tools/call', { name: 't', arguments: { region: 'eu' } }))).toEqual({ content: [] });
   });
 
-  test('leave nothing behind after the list was read', async () => {
+  test('leave no listener after the list was read', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const carrier = new TestCarrier({ 'tools/list': () => list(['t', schema]), 'tools/call': () => ({ content: [] }) });
@@ -560,7 +565,7 @@ describe('headers', () => {
     expect(getEventListeners(exchange.signal, 'abort')).toEqual([]);
   });
 
-  test('that cannot be are reported, and the tool is left out', async () => {
+  test('that are impossible are reported, and the tool is omitted', async () => {
     const errors: Error[] = [];
     const bad = { type: 'object', properties: { a: { type: 'number', 'x-mcp-header': 'A' } } };
     const carrier = new TestCarrier({
@@ -590,7 +595,7 @@ describe('headers', () => {
     expect(errors.map(({ message }) => message)).toEqual(['tools/list has more than 100 pages; the rest was not read']);
   });
 
-  test('for an unknown tool, or without a list, do not prevent a call', async () => {
+  test('of an unknown tool, or without a list, do not prevent a call', async () => {
     const errors: Error[] = [];
     const carrier = new TestCarrier({
       'tools/list': () => {
@@ -631,7 +636,7 @@ describe('headers', () => {
     ]);
   });
 
-  test('are not used on other transports: tools stay unchanged', async () => {
+  test('are not used on other transports, and tools stay unchanged there', async () => {
     const bad = list(['bad', { type: 'object', properties: { a: { type: 'number', 'x-mcp-header': 'A' } } }]);
     const { service, seen } = scripted({ 'tools/list': () => bad, 'tools/call': () => ({}) });
     const { upstream } = await connected(service);
@@ -675,7 +680,7 @@ describe('a subscription', () => {
   test.each<[string, (id: unknown) => JsonObject]>([
     ['its response', (id) => ({ id, result: { _meta: { 'io.modelcontextprotocol/subscriptionId': id } } })],
     ['a cancellation', (id) => ({ method: 'notifications/cancelled', params: { requestId: id } })],
-  ])('ends where the server ends it by %s', async (_, end) => {
+  ])('ends if the server sends %s', async (_, end) => {
     const { server, upstream, errors } = await opened();
     const over = upstream.service(asked('subscriptions/listen', { notifications: {} }));
     await settled();
@@ -699,7 +704,7 @@ describe('a subscription', () => {
     await expect(lost).rejects.toMatchObject({ code: -32000 });
   });
 
-  test('forgets the tools when they have changed', async () => {
+  test('forgets the definitions of tools when they have changed', async () => {
     let heard: CarriedRequest | undefined;
     const carrier = new TestCarrier({
       'subscriptions/listen': (request) => {
@@ -723,7 +728,7 @@ describe('a subscription whose stream is lost', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  /** A server whose streams a test breaks by hand. */
+  /** A server whose streams the test breaks. */
   async function broken() {
     const streams: { request: CarriedRequest; at: number; lose: (error: Error) => void }[] = [];
     const carrier = new TestCarrier({

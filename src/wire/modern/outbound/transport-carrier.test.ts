@@ -18,7 +18,7 @@ async function carrying(options: TransportCarrierOptions = {}, closeReason?: Err
   return { server, carrier, errors };
 }
 
-/** Sends a request; what belongs to it can be read from what is returned. */
+/** Sends a request. Returns the messages that belong to it. */
 function send(carrier: TransportCarrier, method: string, meta: JsonObject = {}) {
   const lifetime = new Lifetime();
   const heard: Notification[] = [];
@@ -35,7 +35,7 @@ function send(carrier: TransportCarrier, method: string, meta: JsonObject = {}) 
 const logged = { 'io.modelcontextprotocol/logLevel': 'debug' };
 const log = { method: 'notifications/message', params: { level: 'info', data: 'x' } };
 
-test('a log message goes to the newest tool call that requested any, otherwise to the newest such request', async () => {
+test('a log message goes to the newest tool call that requested a level, or else to the newest other request that did', async () => {
   const { server, carrier, errors } = await carrying();
   const silent = send(carrier, 'tools/call');
   await server.send(log);
@@ -49,7 +49,7 @@ test('a log message goes to the newest tool call that requested any, otherwise t
   expect([silent, tool, read, listen].map(({ heard }) => heard.length)).toEqual([0, 1, 1, 0]);
 });
 
-test('an unknown notification goes to the only request in flight, and with several to none', async () => {
+test('an unknown notification goes to the request in flight if there is only one', async () => {
   const { server, carrier, errors } = await carrying();
   const listen = send(carrier, 'subscriptions/listen');
   const call = send(carrier, 'tools/call');
@@ -64,7 +64,7 @@ test('an unknown notification goes to the only request in flight, and with sever
   ]);
 });
 
-test('late messages for a cancelled request are expected, others are reported', async () => {
+test('late messages for a cancelled request are not reported, but others are', async () => {
   const { server, carrier, errors } = await carrying();
   const call = send(carrier, 'tools/call', { progressToken: 't' });
   const listen = send(carrier, 'subscriptions/listen');
@@ -114,7 +114,7 @@ test('only the latest ended subscriptions and requests are remembered', async ()
   expect(errors).toEqual(['A response came for 44, but no request with this id is open']);
 });
 
-test('an error without an id is the answer to the one request in flight', async () => {
+test('an error without an id is the response to the request in flight if there is only one', async () => {
   const { server, carrier, errors } = await carrying();
   const error = { code: -32700, message: 'what?' };
   const one = send(carrier, 'a');
@@ -127,7 +127,7 @@ test('an error without an id is the answer to the one request in flight', async 
   expect(await Promise.all([two.response, three.response])).toMatchObject([{ id: 2 }, { id: 3 }]);
 });
 
-test('ids continue from those that were used before', async () => {
+test('ids continue after those that were already used', async () => {
   const { server, carrier } = await carrying({ lastId: 4 });
   send(carrier, 'a');
   await settled();

@@ -11,7 +11,7 @@ function check(headers: Record<string, string | undefined>, method: string, para
 const mismatch = expect.objectContaining({ code: -32020 });
 
 describe('Mcp-Method', () => {
-  test('must be the method', () => {
+  test('must be the method of the body', () => {
     expect(() => check({ 'mcp-method': 'tools/list' }, 'tools/list')).not.toThrow();
     for (const value of [undefined, '', 'tools/call', 'TOOLS/LIST', 'tools/list, tools/list', 'tools/list ']) {
       const headers: Record<string, string> = value === undefined ? {} : { 'mcp-method': value };
@@ -19,7 +19,7 @@ describe('Mcp-Method', () => {
     }
   });
 
-  test('is not decoded: no method needs it', () => {
+  test('is not decoded, because no method needs it', () => {
     const encoded = `=?base64?${Buffer.from('tools/list').toString('base64')}?=`;
     expect(() => check({ 'mcp-method': encoded }, 'tools/list')).toThrow(mismatch);
   });
@@ -42,14 +42,14 @@ describe('Mcp-Name', () => {
   });
 
   test.each(['tools/list', 'server/discover', 'completion/complete', '__proto__', 'constructor'])(
-    'of %s is missing',
+    'is required for %s',
     (method) => {
       expect(() => check({ 'mcp-method': method, 'mcp-name': 'whatever' }, method, { name: 'x' })).not.toThrow();
     },
   );
 
   test.each(['größe', '世界', ' padded ', 'a\nb', '=?base64?eA==?=', '=?base64??=', '', 'a, b', 'plain'])(
-    'carries %j',
+    'can carry %j',
     (name) => {
       const headers = { 'mcp-method': 'tools/call', 'mcp-name': encodeHeaderValue(name) };
       expect(() => check(headers, 'tools/call', { name })).not.toThrow();
@@ -58,18 +58,18 @@ describe('Mcp-Name', () => {
   );
 
   test.each([
-    ['other characters', '=?base64?@@@@?='],
-    ['no padding', '=?base64?eA?='],
-    ['bits that are left over', '=?base64?eB==?='],
-    ['the alphabet of URLs', '=?base64?-_8=?='],
-    ['bytes that are no UTF-8', '=?base64?/w==?='],
-    ['characters that no header may hold', 'gr\u00f6\u00dfe'],
+    ['characters that are not Base64', '=?base64?@@@@?='],
+    ['missing padding', '=?base64?eA?='],
+    ['bits after the last byte', '=?base64?eB==?='],
+    ['the URL alphabet', '=?base64?-_8=?='],
+    ['bytes that are not UTF-8', '=?base64?/w==?='],
+    ['characters that are not allowed in headers', 'gr\u00f6\u00dfe'],
   ])('with %s is malformed', (_, value) => {
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': value };
     expect(() => check(headers, 'tools/call', { name: 'x' })).toThrow(/malformed/);
   });
 
-  test('with markers in another case is taken literally', () => {
+  test('with markers in another case is read literally', () => {
     const value = '=?BASE64?eA==?=';
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': value };
     expect(() => check(headers, 'tools/call', { name: value })).not.toThrow();

@@ -8,30 +8,30 @@ const shaper = new ResultShaper({ serverInfo, supportedVersions: ['2026-07-28'] 
 const anonymous = new ResultShaper({ serverInfo: undefined, supportedVersions: ['2026-07-28'] });
 
 describe('a result', () => {
-  test('is complete unless it says otherwise', () => {
+  test('is complete unless it has another resultType', () => {
     expect(anonymous.shape({ content: [] }, 'tools/call')).toEqual({ resultType: 'complete', content: [] });
     expect(anonymous.shape({ resultType: 'task' }, 'tools/call')).toEqual({ resultType: 'task' });
   });
 
-  test('contains the server’s identity, beside its other _meta', () => {
+  test('contains the server’s identity, beside other _meta', () => {
     expect(shaper.shape({}, 'x')).toEqual({ resultType: 'complete', _meta: { [INFO]: serverInfo } });
     expect(shaper.shape({ _meta: { a: 1 } }, 'x')['_meta']).toEqual({ a: 1, [INFO]: serverInfo });
   });
 
-  test('of a server behind it keeps that server’s identity', () => {
+  test('of a server behind this one keeps that server’s identity', () => {
     const other = { name: 'other', version: '2' };
     expect(shaper.shape({ _meta: { [INFO]: other } }, 'x')['_meta']).toEqual({ [INFO]: other });
     expect(anonymous.shape({ _meta: { [INFO]: other } }, 'x')['_meta']).toEqual({ [INFO]: other });
   });
 
-  test('does not change the original', () => {
+  test('is shaped without changing the original', () => {
     const result = Object.freeze({ _meta: Object.freeze({ a: 1 }), tools: [] });
     shaper.shape(result, 'tools/list');
     expect(result).toEqual({ _meta: { a: 1 }, tools: [] });
   });
 });
 
-describe('how long a result is good for', () => {
+describe('the cache hints of a result', () => {
   test.each([
     'server/discover',
     'tools/list',
@@ -59,13 +59,13 @@ describe('how long a result is good for', () => {
   });
 });
 
-test('which revisions are spoken here is for this side to say', () => {
+test('supportedVersions are always those of this server', () => {
   expect(anonymous.shape({ supportedVersions: ['1999-01-01'] }, 'server/discover')).toMatchObject({
     supportedVersions: ['2026-07-28'],
   });
 });
 
-test('one that is constant is made once, and is constant then too', () => {
+test('a constant result is shaped once, and the shaped result is constant too', () => {
   const result = constant({ tools: [] });
   const made = shaper.shape(result, 'tools/list');
   expect(made).toMatchObject({ resultType: 'complete', tools: [], ttlMs: 0 });
