@@ -17,7 +17,7 @@ function read(page: string): string {
   return readFileSync(root + page, 'utf8').replaceAll(FENCED, '');
 }
 
-/** The places in a page that a link may name, as GitHub makes them of headings. */
+/** The anchors in a page, as GitHub derives them from headings. */
 function anchorsOf(page: string): ReadonlySet<string> {
   const text = read(page);
   const anchors = new Set(Array.from(text.matchAll(/<a id="([^"]+)">/g), ([, id]) => id!));
@@ -35,7 +35,7 @@ function anchorsOf(page: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** The links of a page that lead nowhere. */
+/** The broken links of a page. */
 function brokenLinks(page: string): string[] {
   return Array.from(read(page).matchAll(/\]\(([^)\s]+)\)/g), ([, target]) => target!).filter((target) => {
     if (/^[a-z]+:/.test(target)) return false;
@@ -47,7 +47,7 @@ function brokenLinks(page: string): string[] {
 }
 
 describe('links', () => {
-  test.each(pages)('of %s lead somewhere', (page) => {
+  test.each(pages)('of %s are not broken', (page) => {
     expect(brokenLinks(page)).toEqual([]);
   });
 });

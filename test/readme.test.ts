@@ -10,12 +10,12 @@ const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 describe('the README', () => {
   const files = filesShownIn('README.md');
 
-  test('shows files', () => {
+  test('shows the files of its examples', () => {
     const shown = ['examples/demo.ts', 'examples/client/first.ts'];
     expect(files.map(({ file }) => file)).toEqual(shown);
   });
 
-  test.each(files)('shows $file as it is', ({ shown, actual }) => {
+  test.each(files)('shows $file unchanged', ({ shown, actual }) => {
     expect(shown).toBe(actual);
   });
 
@@ -42,7 +42,7 @@ describe("the example with the official SDK's server", () => {
     expect(await hello(new URL('http://localhost/mcp'), fetch)).toEqual([{ type: 'text', text: 'Hello!' }]);
   });
 
-  test('answers in a server of one’s own', async () => {
+  test('answers in a node:http server', async () => {
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
     const address = http.address();
     if (address === null || typeof address === 'string') throw new Error('no port');

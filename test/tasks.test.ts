@@ -22,7 +22,7 @@ interface Sending {
 
 const json = (response: Response): Promise<any> => response.json();
 
-/** A server on a port of its own, and a client that is nothing but `fetch`. */
+/** A server on its own port, and a client that uses only `fetch`. */
 async function serve(register: (server: McpServer) => void, options: Partial<McpServerOptions> = {}) {
   const errors: Error[] = [];
   const server = new McpServer({ name: 'test', version: '1', onerror: (error) => errors.push(error), ...options });
@@ -41,7 +41,7 @@ async function serve(register: (server: McpServer) => void, options: Partial<Mcp
       signal: sending.signal ?? null,
     });
   };
-  /** The response, whether it came as JSON or as the last message of a stream. */
+  /** The response, from JSON or from the last message of a stream. */
   const send = async (method: string, params?: JsonObject, sending?: Sending): Promise<any> => {
     const response = await post(method, params, sending);
     if (response.headers.get('content-type')?.includes('application/json')) return json(response);
@@ -62,7 +62,7 @@ async function serve(register: (server: McpServer) => void, options: Partial<Mcp
 }
 
 describe('tasks over HTTP', () => {
-  test('a task begins, asks, is answered, and is done; its subscriber hears of each', async () => {
+  test('a task starts, asks, gets its answer and completes, and its subscriber is notified each time', async () => {
     const { call, get, send, until, listen } = await serve((server) => {
       server.tool('hello', { task: true }, async (_, ctx) => {
         const { content } = await ctx.elicit(FORM, { key: 'name' });
@@ -99,7 +99,7 @@ describe('tasks over HTTP', () => {
     await events.cancel();
   });
 
-  test('questions that come before a task are rounds of the request', async () => {
+  test('questions before a task are rounds of the request', async () => {
     const { call, send, until } = await serve((server) => {
       server.tool('hello', { task: { start: 'by-handler' } }, async (_, ctx) => {
         const { content } = await ctx.elicit(FORM, { key: 'name' });
@@ -118,7 +118,7 @@ describe('tasks over HTTP', () => {
     expect(await until(result.taskId, 'completed')).toMatchObject({ result: { content: [{ text: 'Hello, Alice!' }] } });
   });
 
-  test('a cancelled task hears it by its signal', async () => {
+  test('cancelling a task fires its signal', async () => {
     const fired = deferred();
     const { call, send, get } = await serve((server) => {
       server.tool('slow', { task: true }, async (_, { signal }) => {
@@ -136,7 +136,7 @@ describe('tasks over HTTP', () => {
     expect(task).not.toHaveProperty('result');
   });
 
-  test('a client that goes away leaves its task at work', async () => {
+  test('a task continues after its client disconnects', async () => {
     const go = deferred();
     const { post, until } = await serve((server) => {
       server.tool('slow', { task: true }, async () => {
@@ -152,7 +152,7 @@ describe('tasks over HTTP', () => {
     await until(taskId, 'completed');
   });
 
-  test('a handler that never returns holds nobody up', async () => {
+  test('a handler that never returns delays no other', async () => {
     const { call, get, server } = await serve((made) => {
       made.tool('stuck', { task: true }, () => new Promise(() => {}));
     });
@@ -161,7 +161,7 @@ describe('tasks over HTTP', () => {
     await server.close(10);
   });
 
-  test("one caller's task is unknown to another, on a subscription too", async () => {
+  test('a task of one principal is unknown to another, in a subscription too', async () => {
     const { call, send, listen, get } = await serve(
       (server) => void server.tool('slow', { task: true }, () => new Promise(() => {})),
       { http: { auth: apiKeyAuth({ keys: { 'key-of-ann-1234567': 'ann', 'key-of-bob-1234567': 'bob' } }) } },
@@ -181,7 +181,7 @@ describe('tasks over HTTP', () => {
     expect(await get(taskId, ann)).toMatchObject({ status: 'working' });
   });
 
-  test('a flood is refused, and what runs goes on', async () => {
+  test('too many tasks are refused, and running ones continue', async () => {
     const go = deferred();
     const { send, until, errors } = await serve(
       (server) =>
@@ -201,8 +201,8 @@ describe('tasks over HTTP', () => {
   });
 
   test.each([
-    ['says another task', { 'mcp-name': 'another' }],
-    ['says another method', { 'mcp-method': 'tasks/cancel' }],
+    ['names another task', { 'mcp-name': 'another' }],
+    ['names another method', { 'mcp-method': 'tasks/cancel' }],
   ])('a request whose header %s is refused', async (_, headers) => {
     const { call, post } = await serve(
       (server) => void server.tool('slow', { task: true }, () => new Promise(() => {})),
@@ -213,7 +213,7 @@ describe('tasks over HTTP', () => {
     expect((await json(response)).error.code).toBe(-32020);
   });
 
-  test('a client that did not declare the extension gets results, and no tasks', async () => {
+  test('a client that does not declare the extension gets results, and no tasks', async () => {
     const { send, call, get, post } = await serve((server) => {
       server.tool('fast', { task: true }, () => 'done');
       server.tool('slow', { task: { required: true } }, () => 'done');

@@ -58,7 +58,7 @@ describe('server-everything', () => {
   });
 });
 
-test('server-filesystem reads below its client’s roots', async () => {
+test('server-filesystem reads files below its client’s roots', async () => {
   const here = folder();
   writeFileSync(path.join(here, 'note.txt'), 'hello');
   const client = await start([filesystem, here]);
@@ -67,7 +67,7 @@ test('server-filesystem reads below its client’s roots', async () => {
   expect(await client.callTool('read_text_file', { path: '/etc/hostname' })).toMatchObject({ isError: true });
 });
 
-test('server-memory remembers', async () => {
+test('server-memory keeps its graph', async () => {
   const file = path.join(folder(), 'memory.json');
   const client = await connect({
     command: process.execPath,
@@ -83,11 +83,11 @@ test('server-memory remembers', async () => {
   expect(graph.structuredContent?.entities).toMatchObject(entities);
 });
 
-describe('a command that ends by itself', () => {
+describe('a command that exits', () => {
   const mortal = `${root}test/fixtures/mortal.mjs`;
   const pidOf = async (client: Client): Promise<number> => Number(textOf(await client.callTool('pid')));
 
-  test('is started once, and for the next call again', async () => {
+  test('is started once, and again for the next call', async () => {
     const client = await start([mortal]);
     const first = await pidOf(client);
     expect(await pidOf(client)).toBe(first);
@@ -109,7 +109,7 @@ describe('a command that ends by itself', () => {
     expect(client.closed).toBe(true);
   });
 
-  test('gets a request again that only reads, once', async () => {
+  test('gets a repeated request if that only reads, once', async () => {
     const client = await start([mortal]);
     const first = await pidOf(client);
     await expect(client.readResource('mortal://once')).rejects.toMatchObject({ name: 'ConnectionError' });

@@ -30,7 +30,7 @@ export interface Target {
   readonly stdio: readonly string[];
   readonly url: string;
   readonly sseUrl: string;
-  /** Replaces the network for Streamable HTTP. */
+  /** Replaces `fetch` for Streamable HTTP. */
   readonly fetch?: (request: Request) => Promise<Response>;
   /** Connects to it in memory. */
   readonly memory?: () => Promise<TransportV1>;
@@ -75,8 +75,8 @@ export interface OfficialClient {
   /** The client's error code for a missing resource. 2.x uses that of the newest revision for all revisions. */
   readonly missingResource: -32002 | -32602;
   /**
-   * Whether the client drops reports of progress that come in one chunk with the result: the official ones take them up
-   * a turn later, when the call is over. Over Streamable HTTP they read event by event.
+   * Whether the client loses progress that arrives in one chunk with the result. The official clients handle it one
+   * turn later, when the call is over. Over Streamable HTTP they read one event after another.
    */
   readonly losesLateProgress: boolean;
   readonly methods: Methods;
@@ -297,8 +297,8 @@ async function connectV2(
 }
 
 /**
- * The JSON-RPC error in a response with its own HTTP status, as 2026-07-28 requires for an unknown method
- * (transports: Protocol Version Header). The client leaves such an answer as it is, unless the status is 400.
+ * The JSON-RPC error in a response with its own HTTP status, as 2026-07-28 requires for an unknown method (transports:
+ * Protocol Version Header). The client ignores such a body, unless the status is 400.
  */
 function refusalIn(error: unknown, { errors }: State): Error | undefined {
   if (!(error instanceof SdkHttpError) || error.status !== 404) return undefined;

@@ -49,7 +49,7 @@ describe.each([
     );
   });
 
-  test('gives each client its own answers', async () => {
+  test('gives each client its own responses', async () => {
     await Promise.all(guests.flatMap((guest) => repeated((n) => Promise.all([talk(guest, n), survey(guest, n)]))));
     for (const guest of guests) expectOwn(guest);
     // The server notices a closed stream a little later.
@@ -97,12 +97,12 @@ describe.each([
     }
   });
 
-  test('sends no client anything that it does not understand', () => {
+  test('sends each client only what it can parse', () => {
     for (const { client } of guests) expect(misunderstood(client)).toEqual([]);
   });
 });
 
-test('as many processes over stdio give each client its own answers at the same time', async () => {
+test('several processes over stdio give each client its own responses at the same time', async () => {
   const target: Target = { stdio: [...programs.features, '--stdio'], url: '', sseUrl: '' };
   const guests = await Promise.all(GUESTS.map(([name, kind]) => arrive(name, kind, 'stdio', target)));
   onTestFinished(async () => void (await Promise.all(guests.map(({ client }) => client.close()))));
@@ -168,7 +168,7 @@ async function fetched(server: McpServer): Promise<Target> {
 async function arrive(name: string, kind: ClientKind, transport: TransportKind, target: Target): Promise<Guest> {
   const client = await connect(kind, transport, target);
   Object.assign(client.answers, {
-    // The answer says who was asked what.
+    // The result says who was asked what.
     sampling: ({ messages }: JsonObject) => ({
       role: 'assistant',
       content: { type: 'text', text: `${name} to ${messages[0].content.text}` },

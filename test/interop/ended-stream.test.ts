@@ -7,8 +7,8 @@ import { TestHttp } from '../support/http.ts';
 import { aborted, scripted } from '../support/service.ts';
 
 /**
- * The official clients reconnect to every stream that ended without a result that they saw: after an error, or if
- * they cancelled. The server must tell each to stop, or it reconnects every second while the session lives.
+ * The official clients reconnect to every stream that ended without a result that they saw: after an error, or if they
+ * cancelled. The server must tell each client to stop, or it reconnects every second until the session ends.
  */
 
 beforeEach(() => {
@@ -60,31 +60,37 @@ const clients = {
   },
 };
 
-test.each(Object.entries(clients))('%s returns once for a stream that ended with an error', async (_, connect) => {
-  const { fetch, resumed } = serving();
-  const client = await connect(fetch);
-  await expect(client.callTool({ name: 'fail' })).rejects.toThrow('failed');
-  await vi.advanceTimersByTimeAsync(120_000);
-  expect(resumed.filter((status) => status === 204).length).toBeLessThanOrEqual(1);
-  expect(resumed.filter((status) => status !== 204)).toEqual([]);
-  await client.close();
-});
+test.each(Object.entries(clients))(
+  '%s reconnects only once after a stream that ended with an error',
+  async (_, connect) => {
+    const { fetch, resumed } = serving();
+    const client = await connect(fetch);
+    await expect(client.callTool({ name: 'fail' })).rejects.toThrow('failed');
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(resumed.filter((status) => status === 204).length).toBeLessThanOrEqual(1);
+    expect(resumed.filter((status) => status !== 204)).toEqual([]);
+    await client.close();
+  },
+);
 
-test.each(Object.entries(clients))('%s returns once for a stream whose request it cancelled', async (_, connect) => {
-  const { fetch, resumed } = serving();
-  const client = await connect(fetch);
-  const controller = new AbortController();
-  const args = { signal: controller.signal, timeout: 1_000_000 };
-  const call =
-    client instanceof ClientV1
-      ? client.callTool({ name: 'wait' }, undefined, args)
-      : client.callTool({ name: 'wait' }, args);
-  call.catch(() => {});
-  await vi.advanceTimersByTimeAsync(10);
-  controller.abort('enough');
-  await expect(call).rejects.toThrow('enough');
-  await vi.advanceTimersByTimeAsync(120_000);
-  expect(resumed.length).toBeLessThanOrEqual(1);
-  expect(resumed.every((status) => status === 204)).toBe(true);
-  await client.close();
-});
+test.each(Object.entries(clients))(
+  '%s reconnects only once after a stream whose request it cancelled',
+  async (_, connect) => {
+    const { fetch, resumed } = serving();
+    const client = await connect(fetch);
+    const controller = new AbortController();
+    const args = { signal: controller.signal, timeout: 1_000_000 };
+    const call =
+      client instanceof ClientV1
+        ? client.callTool({ name: 'wait' }, undefined, args)
+        : client.callTool({ name: 'wait' }, args);
+    call.catch(() => {});
+    await vi.advanceTimersByTimeAsync(10);
+    controller.abort('enough');
+    await expect(call).rejects.toThrow('enough');
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(resumed.length).toBeLessThanOrEqual(1);
+    expect(resumed.every((status) => status === 204)).toBe(true);
+    await client.close();
+  },
+);

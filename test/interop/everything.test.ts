@@ -20,7 +20,7 @@ matrix('a bridge to server-everything, without a handshake', modern, start, {
   clients: ['client 2.x auto', 'client 2.x modern'],
 });
 
-test('a URL elicitation that server-everything requires by an error is a question to a client of 2026-07-28', async () => {
+test('a URL elicitation that server-everything requires with an error is a question to a client of 2026-07-28', async () => {
   const server = await startServer(http);
   const client = await connect('client 2.x modern', 'http', { stdio, url: server.url, sseUrl: server.sseUrl });
   const result = await client.callTool(errorPath!);
@@ -30,7 +30,7 @@ test('a URL elicitation that server-everything requires by an error is a questio
   await server.stop();
 });
 
-test('a task of server-everything asks during its work, through the bridge', async () => {
+test('a task of server-everything can ask while it runs, through the bridge', async () => {
   const server = await startServer(http);
   const client = await connect('sdk 1.x', 'http', { stdio, url: server.url, sseUrl: server.sseUrl });
   client.answers.elicitation = () => ({ action: 'accept', content: { interpretation: 'technical' } });

@@ -5,7 +5,7 @@ import { createBridge } from '../../src/bridge/bridge.ts';
 import { memoryTransportPair } from '../../src/transport/memory.ts';
 import { serve } from '../../src/wire/serve.ts';
 
-test('official peers of 2025-11-25 tell each other of their extensions through a bridge', async () => {
+test("official peers of 2025-11-25 see each other's extensions through a bridge", async () => {
   const ui = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
   const server = new McpServerV1({ name: 'apps', version: '1' }, { capabilities: { tools: {}, extensions: ui } });
   const bridge = createBridge({

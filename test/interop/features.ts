@@ -9,7 +9,7 @@ interface ToolCall {
   readonly arguments?: JsonObject;
 }
 
-/** The features of a server, and how to trigger them. Missing features are left out. */
+/** The features of a server, and how to trigger them. Missing features are undefined. */
 export interface Peer {
   readonly name: string;
   /** Some of the required list entries. */
@@ -136,7 +136,7 @@ export const features: readonly Feature[] = [
     name: 'unknown tool',
     has: always,
     run: async ({ callTool }) => {
-      // An error, or a result that is one: the specification has had both.
+      // An error, or a result with an error: the specification has had both.
       await expect(failure(callTool({ name: 'no-such-tool' }))).resolves.toMatch(/no-such-tool/);
     },
   },
@@ -169,7 +169,7 @@ export const features: readonly Feature[] = [
     run: async ({ callTool, losesLateProgress }, { progress }) => {
       const seen: number[] = [];
       const { call, steps } = progress!;
-      // Client 2.x counts the rounds of questions of a call as progress, too.
+      // Client 2.x also counts the rounds of questions of a call as progress.
       const own = ({ message }: { message?: string }): boolean => message?.startsWith('Fulfilling input') ?? false;
       await callTool(call, { onprogress: (report) => void (own(report) || seen.push(report.progress)) });
       const all = Array.from({ length: steps }, (_, index) => index + 1);
@@ -191,7 +191,7 @@ export const features: readonly Feature[] = [
       controller.abort(new Error('enough'));
       expect((await given)!.message).toMatch(/enough|cancelled|abort/i);
       if (count) await eventually(async () => (await counted()) > before, 'the call learns that it was cancelled');
-      // Once more: when this call is answered, an answer to the cancelled one would have arrived too.
+      // Once more: when this call is answered, a response to the cancelled one would have arrived too.
       else expect(textOf(await callTool(call))).not.toBe('');
       expect(errors.filter(({ message }) => /unknown message/i.test(message))).toEqual([]);
       await alive();

@@ -60,7 +60,7 @@ function served(service: Service): (request: Request) => Promise<Response> {
 const node = (...args: string[]) => ({ command: process.execPath, args });
 
 describe('the official servers in one file', () => {
-  test('serve official clients of both eras at the same time, as one and each by itself', async () => {
+  test('serve official clients of both eras at the same time, together and separately', async () => {
     const { fleet, folder, warnings } = await opened((here) => ({
       everything: { ...node(program('everything'), 'stdio'), tools: { rename: { echo: 'say' } } },
       files: { ...node(program('filesystem'), here), tools: { hide: ['move_file'] } },
@@ -126,7 +126,7 @@ describe.each(eras)('with a client of %s', (era) => {
     expect(warnings.join()).not.toContain('"two"');
   });
 
-  test('a changed file is taken up, and servers that are the same keep their processes', async () => {
+  test('a changed file is applied, and unchanged servers keep their processes', async () => {
     const { fleet, changes, write } = await opened(() => ({ one: node(mortal), two: node(mortal) }));
     const client = await reader(served(fleet.service), { era });
     const pid = async (name: string): Promise<unknown> => textOf(await client.callTool({ name: `${name}__pid` }));

@@ -8,7 +8,7 @@ import { listen } from '../../src/transport/http/server/listen.ts';
 import { createInbound } from '../../src/wire/serve.ts';
 import { MODERN, modernRequest } from '../support/modern.ts';
 
-/** What handlers throw, as the official client of 2026-07-28 gets it over HTTP. */
+/** The errors of handlers, as the official client of 2026-07-28 gets them over HTTP. */
 
 const CODES = [
   ErrorCode.MethodNotFound,

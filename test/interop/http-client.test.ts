@@ -67,7 +67,7 @@ function eventStore(): EventStore {
     replayEventsAfter: async (id, { send }) => {
       const { streamId } = events[Number(id) - 1]!;
       for (const [at, event] of events.entries()) {
-        // Events that only prime a stream have nothing to repeat.
+        // A priming event has nothing to repeat.
         if (at < Number(id) || event.streamId !== streamId || !('jsonrpc' in event.message)) continue;
         await send(String(at + 1), event.message);
       }
@@ -216,7 +216,7 @@ describe.each(cases)('%s over %s', (name, kind, start) => {
     });
   }
 
-  test('says that its tools have changed', async () => {
+  test('notifies of changed tools', async () => {
     const { upstream } = await connected(open());
     const listener = new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const ended = upstream.service(listener);
@@ -245,7 +245,7 @@ describe.each(cases)('%s over %s', (name, kind, start) => {
   });
 });
 
-test('a call of an official 1.x server that closes its stream on the way is answered on the next', async () => {
+test('if an official 1.x server closes the stream of a call, the response arrives on the next stream', async () => {
   const place = await official(serverV1, 1);
   onTestFinished(async () => void (await place.stop()));
   const { upstream, errors } = await connected(new StreamableClient(new URL(place.url)));

@@ -142,13 +142,13 @@ test.each<[string, () => Promise<string>, Partial<NegotiatedUpstream>, Partial<C
   ['our server of both eras', ours('both'), modern, {}],
   ['our server of both eras, pinned to handshakes', ours('both'), streamable, { eras: 'legacy' }],
   ['our server without handshakes', ours('modern'), modern, {}],
-  ['our server with handshakes alone', ours('legacy'), streamable, {}],
-  ['an official server 1.x with sessions', v1Sessions, streamable, {}],
-  ['an official server 1.x without sessions', v1Stateless, streamable, {}],
-  ['an official server 1.x over HTTP+SSE', v1Sse, { ...streamable, route: 'http+sse' }, {}],
-  ['an official server 2.x of both eras', v2('stateless'), modern, {}],
-  ['an official server 2.x without handshakes', v2('reject'), modern, {}],
-])('%s is found and called', async (_, start, expected, options) => {
+  ['our server with handshakes only', ours('legacy'), streamable, {}],
+  ['an official 1.x server with sessions', v1Sessions, streamable, {}],
+  ['an official 1.x server without sessions', v1Stateless, streamable, {}],
+  ['an official 1.x server over HTTP+SSE', v1Sse, { ...streamable, route: 'http+sse' }, {}],
+  ['an official 2.x server of both eras', v2('stateless'), modern, {}],
+  ['an official 2.x server without handshakes', v2('reject'), modern, {}],
+])('%s is detected and called', async (_, start, expected, options) => {
   const upstream = await connected(await start(), options);
   expect(upstream).toMatchObject(expected);
   const exchange = new TestExchange(
@@ -159,7 +159,7 @@ test.each<[string, () => Promise<string>, Partial<NegotiatedUpstream>, Partial<C
   expect(await upstream.service(exchange)).toMatchObject({ content: [{ type: 'text', text: '6' }] });
 });
 
-test('a subscription outlives its stream', async () => {
+test('a subscription continues after its stream is lost', async () => {
   // A proxy in front of the server cuts the first stream.
   const streams: ServerResponse[] = [];
   const target = new URL(await ours('modern')());
@@ -194,14 +194,14 @@ test('a subscription outlives its stream', async () => {
 });
 
 test.each<[string, () => Promise<string>, string]>([
-  ['wants credentials', () => listening((_, response) => void response.writeHead(401).end()), '401'],
-  ['has trouble', () => listening((_, response) => void response.writeHead(500).end()), '500'],
+  ['requires credentials', () => listening((_, response) => void response.writeHead(401).end()), '401'],
+  ['fails', () => listening((_, response) => void response.writeHead(500).end()), '500'],
   [
-    'is none of MCP',
+    'does not speak MCP',
     () => listening((_, response) => void response.writeHead(404).end()),
     'The server cannot be reached',
   ],
-  ['is not there', async () => (await closedPort()).href, 'ECONNREFUSED'],
-])('a server that %s is said to be so', async (_, start, message) => {
+  ['is unreachable', async () => (await closedPort()).href, 'ECONNREFUSED'],
+])('the error for a server that %s says so', async (_, start, message) => {
   await expect(connected(await start())).rejects.toThrow(message);
 });

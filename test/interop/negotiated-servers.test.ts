@@ -25,7 +25,7 @@ afterEach(() => {
   if (error) throw error;
 });
 
-/** What the servers in this process have received. */
+/** The messages that the servers in this process received. */
 let cancelled = deferred();
 
 function serverV1(): McpServerV1 {
@@ -125,9 +125,9 @@ describe.each([
   ['2.x of both eras', v2('serve'), 'modern', '2026-07-28', {}],
   ['2.x of both eras, pinned to handshakes', v2('serve'), 'legacy', '2025-11-25', { eras: 'legacy' as const }],
   ['2.x without handshakes', v2('reject'), 'modern', '2026-07-28', {}],
-  ['2.x with handshakes alone', v2Legacy, 'legacy', '2025-11-25', {}],
+  ['2.x with handshakes only', v2Legacy, 'legacy', '2025-11-25', {}],
 ] as const)('an official server %s over stdio', (_, open, era, revision, options) => {
-  test('is found, described and called', async () => {
+  test('is detected, described and called', async () => {
     const upstream = await connected(await open(), options);
     expect(upstream).toMatchObject({ era, revision, route: 'connection' });
     expect(upstream.discovered.capabilities).toMatchObject({ tools: { listChanged: true } });
@@ -136,7 +136,7 @@ describe.each([
     expect(tools['tools'].map(({ name }: { name: string }) => name)).toContain('add');
   });
 
-  test('says that its list has changed', async () => {
+  test('notifies of a changed list', async () => {
     const upstream = await connected(await open(), options);
     const heard = { acknowledged: deferred(), changed: deferred() };
     const exchange = new TestExchange(
@@ -178,7 +178,7 @@ test('an official server 1.x asks during a call', async () => {
   expect(JSON.stringify(await call(upstream, 'ask', {}, { onask }))).toContain('Ada');
 });
 
-test('server-everything is started once, and is found to want a handshake', async () => {
+test('server-everything is started once, and its handshake is detected', async () => {
   const everything = fileURLToPath(
     new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
   );

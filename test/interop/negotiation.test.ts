@@ -26,7 +26,7 @@ function clientOf(mode: VersionNegotiationMode): Client {
   return client;
 }
 
-describe('client 2.x and a server of every revision', () => {
+describe('client 2.x and a server of all revisions', () => {
   const transports = connections([...demo, '--port', '0'], [...demo, '--stdio']);
 
   test.each(transports)('use no handshake if the client probes first, over %s', async (_, transport) => {

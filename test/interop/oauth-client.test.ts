@@ -131,7 +131,7 @@ describe('a client of a real authorization server', () => {
     const key = { server: endpoint.href, issuer: authorization.issuer };
     const { client: registered } = (await store.get(key))!;
     await store.set(key, { client: { ...registered!, clientId: 'forgotten' } });
-    // It shows the user that the client is unknown, and does not redirect.
+    // It tells the user that the client is unknown, and does not redirect.
     const redirect = loopbackRedirect({ open: (url) => browse(url), timeout: 1000 });
     await expect(client({ redirect, store })).rejects.toMatchObject({ code: 'timeout' });
     const call = await client({ ...alice(), store });

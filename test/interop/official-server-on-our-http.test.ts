@@ -19,7 +19,7 @@ import { listen, type HttpListener } from '../../src/transport/http/server/liste
 import type { Transport } from '../../src/transport/transport.ts';
 import { aborted, deferred } from '../support/service.ts';
 
-/** What the servers in this process have received. */
+/** The messages that the servers in this process received. */
 const seen = { started: 0, cancelled: 0, rootsChanged: 0 };
 
 const info = { name: 'official', version: '1' };
@@ -169,7 +169,7 @@ const questions = (kind: string): void => {
     expect(await call(client, 'add', { a: 2, b: 4 })).toBe(6);
   });
 
-  test('sampling, elicitation and roots are asked during a call', async () => {
+  test('sampling, elicitation and roots requests are answered during a call', async () => {
     const { client } = await connected(kind);
     expect(await call(client, 'sample')).toMatchObject({ model: 'm', content: { text: '5 tokens' } });
     expect(await call(client, 'elicit')).toMatchObject({ action: 'accept', content: { name: 'Ada' } });
@@ -194,7 +194,7 @@ describe.each(['Streamable HTTP', 'SSE'])('an official 1.x server, called over %
     expect(steps).toEqual([1, 2, 3]);
   });
 
-  test('log messages arrive from the level that was set', async () => {
+  test('log messages arrive from the requested level on', async () => {
     const { client, logs } = await connected(kind);
     await call(client, 'log');
     await client.setLoggingLevel('error');
@@ -202,7 +202,7 @@ describe.each(['Streamable HTTP', 'SSE'])('an official 1.x server, called over %
     await expect.poll(() => logs).toEqual(['fine', 'bad', 'bad']);
   });
 
-  test('a cancelled call is cancelled', async () => {
+  test('a cancelled call is stopped', async () => {
     const { client } = await connected(kind);
     const before = { ...seen };
     const controller = new AbortController();

@@ -26,7 +26,7 @@ async function oneSession() {
 }
 
 test.each(['2025-11-25', '2026-07-28'] as const)(
-  'a server that takes one session is bridged after it was checked (a client of %s)',
+  'a bridge to a server that accepts only one session works after its check (a client of %s)',
   async (revision) => {
     const bridge = createBridge({ target: await oneSession(), anonymous: 'same-user' });
     onTestFinished(() => bridge.close());

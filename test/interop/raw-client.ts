@@ -8,9 +8,9 @@ type JsonObject = Record<string, any>;
 
 /** The connection of a raw client. It carries only JSON texts. */
 interface Wire {
-  /** @param opened whether the handshake is over. */
+  /** @param opened whether the handshake is complete */
   send(json: string): Promise<void>;
-  /** The handshake is over, and the server may send messages outside of calls. */
+  /** The handshake is complete, and the server may send messages outside of calls. */
   opened(revision: string): Promise<void>;
   close(): Promise<void>;
 }

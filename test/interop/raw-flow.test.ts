@@ -69,7 +69,7 @@ function post(url: string, body: string, session?: string | null): Promise<Respo
   return fetch(url, { method: 'POST', headers, body });
 }
 
-test('initialize, initialized, tools/list, tools/call over Streamable HTTP', async () => {
+test('initialize, initialized, tools/list and tools/call work over Streamable HTTP', async () => {
   const opened = await post(listener.url, INITIALIZE);
   expect(opened.status).toBe(200);
   expect(opened.headers.get('content-type')).toBe('application/json');
@@ -98,7 +98,7 @@ test('initialize, initialized, tools/list, tools/call over Streamable HTTP', asy
   expect((await post(listener.url, LIST, session)).status).toBe(404);
 });
 
-test('the same over HTTP+SSE: 202 for each message, the answers on the stream', async () => {
+test('the same messages work over HTTP+SSE: 202 for each message, the responses on the stream', async () => {
   const stream = await fetch(listener.sseUrl!, { headers: { accept: 'text/event-stream' } });
   expect(stream.headers.get('content-type')).toBe('text/event-stream');
   const text = stream.body!.pipeThrough(new TextDecoderStream()).getReader();

@@ -112,7 +112,7 @@ async function expectJson(response: Response, status: number, body: string): Pro
   expect(await response.text()).toBe(body);
 }
 
-test('server/discover: request and response', async () => {
+test('server/discover has the request and response of the specification', async () => {
   const request = `{
   "jsonrpc": "2.0",
   "id": "discover-1",
@@ -173,7 +173,7 @@ describe('patterns/mrtr', () => {
   const retry = (id: number, answers: string, state: string): Promise<Response> =>
     post(call(id, `"inputResponses": { ${answers} }, "requestState": "${state}", `), headers);
 
-  test('two questions at once, and the request again with both answers', async () => {
+  test('two questions are sent at once, and the request is sent again with both answers', async () => {
     const { text, state } = await asked(await post(call(1), headers));
     expect(text).toBe(required(1, `${login},${capital}`, state));
     await expectJson(await retry(2, `${octocat}, ${paris}`, state), 200, textAnswer(2, introduced));
@@ -205,7 +205,7 @@ describe('patterns/mrtr', () => {
   });
 });
 
-test('patterns/subscriptions: from the request to the graceful end', async () => {
+test('patterns/subscriptions: a subscription runs from the request to the graceful end', async () => {
   const own = exampleServer();
   onTestFinished(() => own.close());
   const listener = await own.listen({ port: 0 });
@@ -266,7 +266,7 @@ describe('transports/streamable-http', () => {
     await expectJson(await call(1, 'get_weather', weather), 200, textAnswer(1, 'Rain in Seattle, WA'));
   });
 
-  test('a response after progress is on a stream, which it closes', async () => {
+  test('a response after progress is on a stream, which then closes', async () => {
     const body = request(1, 'tools/call', '"name": "work", ').replace('"_meta": {', '"_meta": { "progressToken": 7,');
     const response = await post(body, { 'Mcp-Method': 'tools/call', 'Mcp-Name': 'work' });
     expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -275,7 +275,7 @@ describe('transports/streamable-http', () => {
     expect(await response.text()).toBe(event(progress(1)) + event(progress(2)) + event(textAnswer(1, 'done')));
   });
 
-  test('a resource is named in a header too', async () => {
+  test('the name of a resource is also in a header', async () => {
     const body = request(2, 'resources/read', `"uri": "${CONFIG}", `);
     const headers = { 'Mcp-Method': 'resources/read', 'Mcp-Name': CONFIG };
     await expectJson(
@@ -312,7 +312,7 @@ describe('transports/streamable-http', () => {
     await expectJson(response, 200, textAnswer(1, value));
   });
 
-  test('a header that says another name than the body is refused', async () => {
+  test('a header with another name than the body is refused', async () => {
     const response = await call(1, 'get_weather', weather, { 'Mcp-Name': 'foo' });
     await expectJson(
       response,
@@ -321,7 +321,7 @@ describe('transports/streamable-http', () => {
     );
   });
 
-  test('an unknown revision is refused with the supported ones', async () => {
+  test('an unknown revision is refused with the list of supported ones', async () => {
     const body = request(1, 'tools/list', '').replace('2026-07-28', '2030-01-01');
     const response = await post(body, { 'Mcp-Method': 'tools/list', 'MCP-Protocol-Version': '2030-01-01' });
     await expectJson(
@@ -333,12 +333,12 @@ describe('transports/streamable-http', () => {
     );
   });
 
-  test('an unknown method is a protocol error with its own status', async () => {
+  test('an unknown method is a protocol error with its own HTTP status', async () => {
     const body = '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: unheard/of"}}';
     await expectJson(await post(request(1, 'unheard/of', ''), { 'Mcp-Method': 'unheard/of' }), 404, body);
   });
 
-  test('a notification is accepted with nothing', async () => {
+  test('a notification is accepted without a response body', async () => {
     const body = '{ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 99 } }';
     const response = await post(body, { 'Mcp-Method': 'notifications/cancelled' });
     expect(response.status).toBe(202);

@@ -42,7 +42,7 @@ export class Recording {
     return kind && this.answers[kind](params ?? {});
   }
 
-  /** Calls back with every message from now on, until what it returns is called. */
+  /** Calls back with every later message, until the returned function is called. */
   protected watch(onmessage: (message: JsonObject) => void): () => void {
     let seen = this.received.length;
     const look = (): void => {

@@ -41,7 +41,7 @@ for (const [name, peer, child] of [
   servers.push([name, peer, http, stdio]);
 }
 
-/** Requests that no client should make. A bridge passes on what it need not understand. */
+/** Requests that no client should send. A bridge also passes on what it does not understand. */
 const MALFORMED: [method: string, params: JsonObject][] = [
   ['everwire/unheard-of', { with: ['params'] }],
   ['tools/call', {}],
@@ -113,9 +113,9 @@ present.each(servers.slice(0, 2))(`what the %s says in ${NEWEST}`, (_, peer, htt
     expect(codes).toEqual({
       'another revision': -32022,
       'no capabilities': -32602,
-      'a method that is gone': -32601,
-      'a request of servers': -32601,
-      'a state that was made up': -32602,
+      'a method that no longer exists': -32601,
+      'a request that only servers send': -32601,
+      'an invented state': -32602,
       ...(transport === 'http' && { 'another name in the header': -32020, 'another method in the header': -32020 }),
     });
     expect(client.errors).toEqual([]);
@@ -135,9 +135,9 @@ function refusals(client: RawModernClient, transport: 'stdio' | 'http'): Record<
     'another revision': () =>
       client.raw('tools/list', { _meta: { ...known, [META.version]: another } }, { 'mcp-protocol-version': another }),
     'no capabilities': () => client.raw('tools/list', { _meta: incapable }),
-    'a method that is gone': () => client.raw('ping', { _meta: known }),
-    'a request of servers': () => client.raw('roots/list', { _meta: known }),
-    'a state that was made up': () => client.raw('tools/call', { ...call, requestState: 'made up', _meta: known }),
+    'a method that no longer exists': () => client.raw('ping', { _meta: known }),
+    'a request that only servers send': () => client.raw('roots/list', { _meta: known }),
+    'an invented state': () => client.raw('tools/call', { ...call, requestState: 'made up', _meta: known }),
   };
   if (transport === 'stdio') return refused;
   return {
@@ -175,7 +175,7 @@ present('what a bridge says to its child', () => {
 });
 
 present('a client that declares what its revision does not have', () => {
-  test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('is not asked for it in %s', async (revision) => {
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('is not requested in %s', async (revision) => {
     const target = { stdio: [...programs.features, '--stdio'], url: '', sseUrl: '' };
     const client = await RawClient.connect(revision, 'stdio', target, capabilitiesOf('2025-11-25'));
     const { isError, content } = await client
@@ -196,7 +196,7 @@ async function run(feature: Feature, client: OfficialClient, peer: Peer): Promis
   }
 }
 
-/** Answers that no feature asks for: content of every kind, and errors of the protocol itself. */
+/** Results that no feature returns: content of every kind, and errors of the protocol itself. */
 async function oddities(client: OfficialClient, peer: Peer): Promise<void> {
   if (peer === featureServer) {
     await client.callTool({ name: 'content' });

@@ -6,7 +6,7 @@ import { root } from '../support/process.ts';
 type JsonObject = Record<string, any>;
 type Side = 'client' | 'server';
 
-/** Where the specification's schemas are expected: beside the repository. */
+/** The folder with the specification's schemas, beside the repository. */
 const SPEC = `${root}../shared/spec`;
 export const schemasPresent = existsSync(SPEC);
 
@@ -35,7 +35,7 @@ export class RevisionSchema {
   /** Whether results have a `resultType`, and questions are results. */
   readonly #sessionless: boolean;
 
-  /** @param strict whether properties that the schema does not name are wrong, even if it does not forbid them. */
+  /** @param strict whether properties that the schema does not name are invalid, even if it does not forbid them */
   constructor(revision: string, { strict = false }: { strict?: boolean } = {}) {
     this.revision = revision;
     const schema = JSON.parse(readFileSync(`${SPEC}/${revision}/schema.json`, 'utf8'));
@@ -55,7 +55,7 @@ export class RevisionSchema {
   /**
    * The problem of a message, or undefined.
    *
-   * @param request finds the request that a response answers.
+   * @param request finds the request that a response answers
    */
   check(message: JsonObject, from: Side, request: (id: unknown) => JsonObject | undefined): string | undefined {
     const { method, id } = message;
@@ -142,7 +142,7 @@ export class RevisionSchema {
 /** Properties that may contain anything, although the schema names some members. */
 const OPEN = new Set(['inputSchema', 'outputSchema', '_meta']);
 
-/** Forbids unnamed properties, except in `_meta`. Schemas that others are composed of stay open. */
+/** Forbids unnamed properties, except in `_meta`. Schemas that are part of others stay open. */
 function closeObjects(definitions: Record<string, JsonObject>): void {
   const parts = new Set<string>();
   for (const [, all] of JSON.stringify(definitions).matchAll(/"allOf":\[([^\]]*)\]/g))
@@ -163,9 +163,9 @@ function closeObjects(definitions: Record<string, JsonObject>): void {
 /**
  * The problems of all messages of one side.
  *
- * @param from whose messages are checked.
- * @param said its messages, in order.
- * @param heard the messages of the other side.
+ * @param from the side whose messages are checked
+ * @param said its messages, in order
+ * @param heard the messages of the other side
  */
 export function violations(
   schema: RevisionSchema,

@@ -42,7 +42,7 @@ describe('a shared bridge to server-everything', () => {
     expect(new Set(seen.grace)).toEqual(new Set([5]));
   });
 
-  test('asks the client whose call it is', async () => {
+  test('asks the client that made the call', async () => {
     const before = { ada: ada.questions.length, grace: grace.questions.length };
     await ada.callTool({ name: 'trigger-sampling-request', arguments: { prompt: 'of Ada' } });
     await grace.callTool({ name: 'trigger-elicitation-request' });
@@ -60,7 +60,7 @@ describe('a shared bridge to server-everything', () => {
     await ada.methods.unsubscribeResource({ uri });
   });
 
-  test('tells both of a list that changed', async () => {
+  test('notifies both clients of a changed list', async () => {
     const from = { ada: ada.notices.length, grace: grace.notices.length };
     await ada.callTool({
       name: 'gzip-file-as-resource',
@@ -70,7 +70,7 @@ describe('a shared bridge to server-everything', () => {
     await grace.notice('notifications/resources/list_changed', undefined, from.grace);
   });
 
-  test('lets each client have its own log level', async () => {
+  test('has a separate log level for each client', async () => {
     await ada.methods.setLoggingLevel('error');
     await grace.methods.setLoggingLevel('debug');
     const from = { ada: ada.notices.length, grace: grace.notices.length };

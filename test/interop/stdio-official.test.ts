@@ -45,7 +45,7 @@ function officialServer(): McpServer {
 }
 
 describe('the official client v1 over our child process', () => {
-  test('opens a session with server-everything, lists and calls its tools, and leaves no process', async () => {
+  test('opens a session with server-everything, lists and calls its tools, and leaves no process behind', async () => {
     const transport = everything();
     const client = new Client({ name: 'test', version: '1.0.0' });
     await client.connect(transport);
@@ -61,7 +61,7 @@ describe('the official client v1 over our child process', () => {
     expect(() => process.kill(transport.pid as number, 0)).toThrow('ESRCH');
   });
 
-  test('learns at once that the server has died', async () => {
+  test('notices at once that the server has exited', async () => {
     const transport = everything();
     const client = new Client({ name: 'test', version: '1.0.0' });
     await client.connect(transport);
@@ -112,7 +112,7 @@ describe.each([
     await client.close();
   });
 
-  test('ask back in the middle of a call', async () => {
+  test('ask during a call', async () => {
     const { client } = await connect();
     client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { name: 'Ada' } }));
     const { content } = await client.callTool({ name: 'ask', arguments: {} });
@@ -131,7 +131,7 @@ describe.each([
     await client.close();
   });
 
-  test('close on both ends if one closes', async () => {
+  test('close both ends if one closes', async () => {
     const { client, server } = await connect();
     const closed = new Promise<void>((resolve) => (client.onclose = resolve));
     await server.close();

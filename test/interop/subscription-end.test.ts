@@ -4,7 +4,7 @@ import { McpServer } from '../../src/server/index.ts';
 import { memoryTransportPair } from '../../src/transport/memory.ts';
 import { startServer, programs } from '../support/process.ts';
 
-/** How the official client sees a subscription end (2026-07-28, patterns/subscriptions: Graceful Closure). */
+/** How a subscription ends for the official client (2026-07-28, patterns/subscriptions: Graceful Closure). */
 
 type ClientTransport = Parameters<Client['connect']>[0];
 
@@ -53,14 +53,14 @@ const ways: [name: string, connect: (server: McpServer) => Promise<ClientTranspo
 ];
 
 describe.each(ways)('over %s', (_, connect) => {
-  test('it is graceful if the server closes', async () => {
+  test('a subscription ends gracefully if the server closes', async () => {
     const server = served();
     const { subscription } = await listening(await connect(server));
     await server.close();
     expect(await subscription.closed).toBe('graceful');
   });
 
-  test('it belongs to one client if that closes, and others continue', async () => {
+  test('a subscription ends if its own client closes, and others continue', async () => {
     const server = served();
     const { client, subscription } = await listening(await connect(server));
     const other = await client.listen(WANTED);
@@ -76,7 +76,7 @@ describe.each(ways)('over %s', (_, connect) => {
   });
 });
 
-test('it is graceful if a process gets SIGTERM, and not if it is killed', async () => {
+test('a subscription ends gracefully if the server gets SIGTERM, and not if it is killed', async () => {
   const [asked, killed] = await Promise.all([programs.features, programs.features].map((args) => startServer(args)));
   onTestFinished(async () => void (await Promise.all([asked!.stop(), killed!.stop()])));
   const subscriptions = await Promise.all(

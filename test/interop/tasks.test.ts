@@ -7,7 +7,7 @@ import { meta, modernHeaders, modernRequest } from '../support/modern.ts';
 type JsonObject = Record<string, any>;
 
 /**
- * The official client has the methods of the tasks extension, but does not accept a task as a result. So the test starts
+ * The official client has the methods of the tasks extension, but does not accept a task as a result. So the test sends
  * the call itself, and the client polls it.
  */
 
@@ -45,19 +45,19 @@ describe('a task over HTTP', () => {
     expect(done['result']).toMatchObject({ content: [{ type: 'text', text: 'Poems in blue' }] });
   });
 
-  test('is called off by the official client', async () => {
+  test('is cancelled by the official client', async () => {
     const { begin, request } = await opened();
     const { taskId } = await begin('idle');
     await request('tasks/cancel', { taskId });
     await until(() => request('tasks/get', { taskId }), 'cancelled');
   });
 
-  test('does not exist for the official client under an unknown id', async () => {
+  test('with an unknown id is an error for the official client', async () => {
     const { request } = await opened();
     await expect(request('tasks/get', { taskId: 'nobody' })).rejects.toMatchObject({ code: -32602 });
   });
 
-  test('is not created for the official client itself, which does not declare the extension', async () => {
+  test('is not created for calls of the official client itself, which does not declare the extension', async () => {
     const { client } = await opened();
     client.setRequestHandler('elicitation/create', () => ({ action: 'accept', content: { name: 'red' } }));
     const { content } = await client.callTool({ name: 'print', arguments: { name: 'Tales' } });
@@ -85,7 +85,7 @@ async function opened() {
   return { client, begin, request };
 }
 
-/** Polls a task at its own interval until it has the wanted status. */
+/** Polls a task at its own interval until it has the given status. */
 async function until(look: () => Promise<JsonObject>, status: string): Promise<JsonObject> {
   for (;;) {
     const task = await look();

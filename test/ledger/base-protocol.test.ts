@@ -4,7 +4,10 @@ import { McpServer } from '../../src/server/mcp-server.ts';
 import { scripted } from '../support/service.ts';
 import { hello, opened, served } from '../support/wire.ts';
 
-/** Keys that revision 2025-11-25 or a later one reserves, but for the one that says of a request that it is of a later one. */
+/**
+ * Keys that revision 2025-11-25 or a later one reserves, except the one that marks a request as one of a later
+ * revision.
+ */
 const RESERVED = [
   ...Object.values(Meta).filter((key) => key !== Meta.ProtocolVersion),
   'io.modelcontextprotocol/related-task',
@@ -12,7 +15,7 @@ const RESERVED = [
   'com.mcp.tools/odd',
 ];
 
-test('a request with any values under the reserved keys of _meta is passed on and answered', async () => {
+test('a request with any values of the reserved keys in _meta is passed on and answered', async () => {
   const { service, seen } = scripted();
   const { client } = await opened(service);
   for (const [id, value] of [null, 0, 'x', [], {}, { taskId: 5 }].entries()) {
@@ -26,7 +29,7 @@ test('a request with any values under the reserved keys of _meta is passed on an
   }
 });
 
-test('a tool is called with any values under the reserved keys of _meta', async () => {
+test('a tool is called with any values of the reserved keys in _meta', async () => {
   const server = new McpServer({ name: 'test', version: '1' });
   server.tool('t', {}, async (_, ctx) => {
     await ctx.progress(1);
@@ -49,7 +52,7 @@ test('the keys that the package puts into _meta have the form of the specificati
   for (const key of keys) expect(key).toMatch(form);
   const prefixes = keys.filter((key) => key.includes('/')).map((key) => key.split('/')[0]);
   expect(new Set(prefixes)).toEqual(new Set(['io.modelcontextprotocol']));
-  // Of them a handshake revision is sent none, but what the caller gave.
+  // A handshake revision gets none of them, except those that the caller gave.
   const server = new McpServer({ name: 'test', version: '1' });
   server.tool('t', {}, () => 1);
   const { client } = await served(server.service);

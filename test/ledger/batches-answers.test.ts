@@ -5,7 +5,7 @@ import { opened } from '../support/wire.ts';
 
 const REVISION = '2025-03-26';
 
-/** Asks the client twice before it answers. */
+/** Asks the client twice before it responds. */
 const { service: asking, seen } = scripted({
   ask: async (exchange) => {
     const answers = [exchange.ask('q/one', {}), exchange.ask('q/two', {})];
@@ -14,7 +14,7 @@ const { service: asking, seen } = scripted({
 });
 
 describe('a batch of responses', () => {
-  test('answers the questions that wait, and is itself answered with 202 and no body', async () => {
+  test('answers pending questions, and gets 202 without a body', async () => {
     const session = await new TestHttp(asking).open(REVISION);
     const events = new Events(await session.call(1, 'ask'));
     const [one, two] = [await events.message(), await events.message()];
@@ -29,7 +29,7 @@ describe('a batch of responses', () => {
     expect(await events.next()).toBeUndefined();
   });
 
-  test('in which one is malformed is refused, and fails its question', async () => {
+  test('is refused if one response is malformed, and that fails its question', async () => {
     const session = await new TestHttp(asking).open(REVISION);
     const events = new Events(await session.call(1, 'ask'));
     const [one, two] = [await events.message(), await events.message()];
@@ -43,7 +43,7 @@ describe('a batch of responses', () => {
   });
 });
 
-test('a notification in a batch is not answered, even if it fails', async () => {
+test('a notification in a batch gets no response, even if it fails', async () => {
   const { service } = scripted({
     'notifications/odd': () => {
       throw new Error('cannot take it');
@@ -60,7 +60,7 @@ test('a notification in a batch is not answered, even if it fails', async () => 
   expect(await response.json()).toEqual([{ jsonrpc: '2.0', id: 1, result: {} }]);
 });
 
-test('a single notification is not answered, even if it fails', async () => {
+test('a single notification gets no response, even if it fails', async () => {
   const { service } = scripted({
     'notifications/odd': () => {
       throw new Error('cannot take it');
@@ -80,7 +80,7 @@ test('a single notification is not answered, even if it fails', async () => {
   expect(errors.map(({ message }) => message)).toContain('cannot take it');
 });
 
-test('the ids of questions are never used again in a session', async () => {
+test('the ids of questions are never reused in a session', async () => {
   const session = await new TestHttp(asking).open(REVISION);
   const ids: unknown[] = [];
   for (let round = 1; round <= 3; round += 1) {
@@ -95,7 +95,7 @@ test('the ids of questions are never used again in a session', async () => {
   expect(new Set(ids).size).toBe(6);
 });
 
-test('an answered question is not cancelled, nor is an unknown one', async () => {
+test('neither an answered question nor an unknown one is cancelled', async () => {
   const controller = new AbortController();
   const { service } = scripted({
     ask: async (exchange) => {

@@ -22,7 +22,7 @@ const rejects = (): never => {
 };
 const model = () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: 'hello' } }) as const;
 
-/** Asks in the middle of a call, and takes the answer. */
+/** Asks during a call, and returns the answer. */
 async function asked(server: LegacyServer, method: string, params?: JsonObject): Promise<any> {
   await server.send({ id: 'q', method, ...(params && { params }) });
   return server.heard();
@@ -57,8 +57,8 @@ test.each<[string, Handlers, JsonObject | undefined, JsonObject]>([
 const tool = { name: 'add', inputSchema: { type: 'object' } };
 test.each<[string, string, Handlers, JsonObject | undefined, number]>([
   ['roots without a handler', 'roots/list', {}, undefined, -32601],
-  ['roots that cannot be had', 'roots/list', { onroots: fails }, undefined, -32603],
-  ['roots that are no files', 'roots/list', { onroots: () => [{ uri: 'https://a.example' }] }, undefined, -32603],
+  ['roots that cannot be read', 'roots/list', { onroots: fails }, undefined, -32603],
+  ['roots that are not file URLs', 'roots/list', { onroots: () => [{ uri: 'https://a.example' }] }, undefined, -32603],
   ['sampling that the user rejects', 'sampling/createMessage', { onsample: rejects }, sampling, -1],
   ['sampling with tools', 'sampling/createMessage', { onsample: model }, { ...sampling, tools: [tool] }, -32602],
   [
@@ -75,10 +75,10 @@ test.each<[string, string, Handlers, JsonObject | undefined, number]>([
     { messages: [{ role: 'assistant', content: { type: 'tool_use', id: '1', name: 'add', input: {} } }], maxTokens: 1 },
     -32602,
   ],
-  ['an address where only forms are', 'elicitation/create', { onelicit: model as never }, visit, -32602],
-  ['a form where only addresses are', 'elicitation/create', { onelicit: { url: fails } }, form, -32602],
+  ['a URL elicitation if only forms are supported', 'elicitation/create', { onelicit: model as never }, visit, -32602],
+  ['a form if only URL elicitation is supported', 'elicitation/create', { onelicit: { url: fails } }, form, -32602],
   [
-    'a form that is answered with what it does not ask for',
+    'a form whose answer has other fields',
     'elicitation/create',
     { onelicit: () => ({ action: 'accept', content: { name: 7 } }) },
     form,
@@ -110,7 +110,7 @@ test('the URL of an elicitation is passed on completely, and never fetched', asy
   expect(page.connections()).toBe(0);
 });
 
-test('a client without handlers answers nothing, and tells of no roots', async () => {
+test('a client without handlers answers no question, and sends no roots notification', async () => {
   const { server, client } = await calling();
   expect(await asked(server, 'sampling/createMessage', sampling)).toMatchObject({ error: { code: -32601 } });
   expect(await asked(server, 'elicitation/create', form)).toMatchObject({ error: { code: -32601 } });
@@ -119,7 +119,7 @@ test('a client without handlers answers nothing, and tells of no roots', async (
   expect(await server.pinged()).toEqual([]);
 });
 
-test('a server hears that roots have changed', async () => {
+test('a server is notified of changed roots', async () => {
   const { client, server } = await calling({ onroots: () => [] });
   await client.rootsChanged();
   expect(await server.heard()).toEqual({

@@ -22,7 +22,7 @@ describe('OpenID metadata', () => {
     expect(silent.tokenRequests).toEqual([]);
   });
 
-  test('that names S256 is enough', async () => {
+  test('that lists S256 is enough', async () => {
     const able = world({});
     expect((await send(able.authorizer())).let).toBe(true);
     expect(able.visited[0]!.searchParams.get('code_challenge_method')).toBe('S256');
@@ -40,11 +40,11 @@ describe('a redirect URI', () => {
     '',
   ];
 
-  test.each(REFUSED)('%j is refused when it is named', (redirectUri) => {
+  test.each(REFUSED)('%j is refused in the client metadata', (redirectUri) => {
     expect(() => customRedirect(redirectUri, () => Promise.reject(new Error('asked')))).toThrow(TypeError);
   });
 
-  test.each(REFUSED)('%j is refused for a custom redirect, and nobody is asked', async (redirectUri) => {
+  test.each(REFUSED)('%j is refused for a custom redirect, and the user is not asked', async (redirectUri) => {
     const world = new OAuthWorld();
     const redirect = { start: async () => ({ ...(await world.redirect.start([])), redirectUri }) };
     await expect(send(world.authorizer({ redirect }))).rejects.toThrow('A redirect URI must be https');
@@ -56,7 +56,7 @@ describe('a redirect URI', () => {
     'http://localhost:7777/callback',
     'http://127.0.0.1/callback',
     'http://[::1]:1/callback',
-  ])('%j is taken', async (redirectUri) => {
+  ])('%j is accepted', async (redirectUri) => {
     const world = new OAuthWorld();
     const redirect = customRedirect(redirectUri, async (request) => {
       const login = await world.redirect.start([]);
@@ -67,7 +67,7 @@ describe('a redirect URI', () => {
   });
 });
 
-test('the token is in the header of every request, and in the address of none', async () => {
+test('the token is in the header of every request, and never in the URL', async () => {
   const server = await scripted(({ headers, body }, response) => {
     const { id, method } = body;
     if (headers.authorization !== 'Bearer token') response.writeHead(401).end();

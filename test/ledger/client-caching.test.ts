@@ -8,11 +8,11 @@ import { MODERN } from '../support/modern.ts';
 
 const SERVER = 'http://localhost/mcp';
 
-describe('in time', () => {
+describe('caching over time', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  /** A client of a list of two pages, which are fresh for as long as is said. */
+  /** A client of a list with two pages, which are fresh for the given times. */
   async function paged(ttls: readonly [number, number], options: ClientOptions = {}) {
     const asked: unknown[] = [];
     const service: Service = async ({ method, params }): Promise<JsonObject> => {
@@ -37,7 +37,7 @@ describe('in time', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('a stale page is fetched by its cursor, and the fresh one before it is not', async () => {
+  test('a stale page is requested with its cursor, and the fresh page before it is not', async () => {
     const { client, asked } = await paged([10_000, 1000]);
     await client.listTools();
     await vi.advanceTimersByTimeAsync(5000);
@@ -45,7 +45,7 @@ describe('in time', () => {
     expect(asked).toEqual([undefined, 'b', 'b']);
   });
 
-  test('the list of one moment is fetched whole, from its beginning', async () => {
+  test('a consistent list is requested completely, from its start', async () => {
     const { client, asked } = await paged([10_000, 10_000]);
     await client.listTools();
     await client.listTools({ fresh: true });
@@ -54,7 +54,7 @@ describe('in time', () => {
 });
 
 describe('cached results', () => {
-  /** A server whose list is another for each token, and may be kept. */
+  /** A server whose list is different for each token, and may be cached. */
   function personal() {
     const lists: (string | undefined)[] = [];
     const server = new McpServer({ name: 's', version: '1', cache: { tools: { ttlMs: 60_000 } } });
@@ -90,7 +90,7 @@ describe('cached results', () => {
     expect(lists).toEqual(['Bearer ada', 'Bearer bob']);
   });
 
-  test('are requested again if the credential changes meanwhile', async () => {
+  test('are requested again if the credential changes in the meantime', async () => {
     const { lists, fetch } = personal();
     const tokens = ['ada'];
     const refusing = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
@@ -109,13 +109,13 @@ describe('cached results', () => {
     onTestFinished(() => client.close());
     await client.listTools();
     tokens.push('bob');
-    // The list was kept; this shows that it is another's by now.
+    // The list was cached. This shows that the cache now belongs to another token.
     await client.ping();
     await client.listTools();
     expect(lists).toEqual(['Bearer ada', 'Bearer bob']);
   });
 
-  test('is of one client, and given to no other', async () => {
+  test('of one client are not given to another', async () => {
     const { lists, fetch } = personal();
     for (const token of ['ada', 'bob']) {
       const client = await connect(SERVER, { fetch, headers: { authorization: `Bearer ${token}` } });

@@ -24,11 +24,11 @@ const RESULT = {
 interface Opened extends ScriptedServer {
   readonly client: Client;
   readonly errors: string[];
-  /** What was asked by this method. */
+  /** The requests of the given method. */
   readonly of: (method: string) => Asked[];
 }
 
-/** A client of a server over HTTP that lists these tools and answers everything. */
+/** A client of a server over HTTP that lists the given tools and answers everything. */
 async function opened(tools: JsonObject[] = [], options: ClientOptions = {}): Promise<Opened> {
   const server = await scripted(({ body: { id, method } }, response) => {
     if (method !== 'subscriptions/listen') return json(response, { jsonrpc: '2.0', id, result: { ...RESULT, tools } });
@@ -47,7 +47,7 @@ const tool = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
   inputSchema: { type: 'object', properties, ...more },
 });
 
-test('each message is one POST, to one address, that takes JSON and streams and says its metadata in headers', async () => {
+test('each message is one POST to one URL, with Accept for JSON and event streams, and with its metadata in headers', async () => {
   const { client, asked } = await opened();
   await client.listTools();
   await client.callTool('a', { n: 1 });
@@ -130,7 +130,7 @@ describe('arguments that a tool wants in headers', () => {
     [{ text: null, deep: null, flag: null }, {}],
     [{ other: 'x', deep: {} }, {}],
     [{}, {}],
-  ])('%j are said as %j', async (args, said) => {
+  ])('%j are sent as %j', async (args, said) => {
     const { client, of } = await opened([tool(schema)]);
     await client.callTool('run', args);
     const [{ headers, body }] = of('tools/call') as [Asked];
@@ -139,7 +139,7 @@ describe('arguments that a tool wants in headers', () => {
     expect(body.params.arguments).toEqual(args);
   });
 
-  test.each([2 ** 53, -(2 ** 53), 1e21])('no header carries %d, and the call is not made', async (count) => {
+  test.each([2 ** 53, -(2 ** 53), 1e21])('no header can contain %d, and the call is not made', async (count) => {
     const { client, of } = await opened([tool(schema)]);
     await expect(client.callTool('run', { deep: { count } })).rejects.toMatchObject({
       code: -32602,
@@ -149,31 +149,31 @@ describe('arguments that a tool wants in headers', () => {
   });
 });
 
-describe('a tool whose x-mcp-header is', () => {
+describe('a tool is refused if its x-mcp-header is', () => {
   const header = (name: unknown, type: unknown = 'string'): JsonObject => ({ type, 'x-mcp-header': name });
   const within = (keyword: string, value: unknown): JsonObject => tool({ a: { [keyword]: value } });
 
   test.each<[string, JsonObject]>([
     ['empty', tool({ a: header('') })],
-    ['no text', tool({ a: header(7) })],
-    ['no token: a space', tool({ a: header('My Region') })],
-    ['no token: a colon', tool({ a: header('Region:') })],
-    ['no token: not ASCII', tool({ a: header('Größe') })],
+    ['not a string', tool({ a: header(7) })],
+    ['not a token, because of a space', tool({ a: header('My Region') })],
+    ['not a token, because of a colon', tool({ a: header('Region:') })],
+    ['not a token, because it is not ASCII', tool({ a: header('Größe') })],
     ['a carriage return and a line feed', tool({ a: header('A\r\nX-Evil') })],
-    ['there twice, but for case', tool({ a: header('Region'), b: header('REGION') })],
-    ['that of a number', tool({ a: header('A', 'number') })],
-    ['that of an object', tool({ a: header('A', 'object') })],
-    ['that of a list', tool({ a: header('A', 'array') })],
-    ['that of any type', tool({ a: { 'x-mcp-header': 'A' } })],
-    ['that of the items of a list', within('items', header('A'))],
-    ['that of one of several', within('oneOf', [header('A')])],
-    ['that of any of several', within('anyOf', [header('A')])],
-    ['that of all of several', within('allOf', [header('A')])],
-    ['that of what must not be', within('not', header('A'))],
-    ['that of a condition', within('if', header('A'))],
-    ['that of what follows from a condition', within('then', header('A'))],
+    ['duplicate in another case', tool({ a: header('Region'), b: header('REGION') })],
+    ['on a number', tool({ a: header('A', 'number') })],
+    ['on an object', tool({ a: header('A', 'object') })],
+    ['on a list', tool({ a: header('A', 'array') })],
+    ['on a property of any type', tool({ a: { 'x-mcp-header': 'A' } })],
+    ['on the items of a list', within('items', header('A'))],
+    ['inside oneOf', within('oneOf', [header('A')])],
+    ['inside anyOf', within('anyOf', [header('A')])],
+    ['inside allOf', within('allOf', [header('A')])],
+    ['inside not', within('not', header('A'))],
+    ['inside if', within('if', header('A'))],
+    ['inside then', within('then', header('A'))],
     ['behind a reference', tool({ a: { $ref: '#/$defs/a' } }, { $defs: { a: header('A') } })],
-  ])('%s is left out of the list with a reason, and is not called', async (_, bad) => {
+  ])('%s: it is omitted from the list with a reason, and cannot be called', async (_, bad) => {
     const good = { ...tool({ a: header('A') }), name: 'good' };
     const { client, errors, of } = await opened([bad, good]);
     expect((await client.listTools()).map(({ name }) => name)).toEqual(['good']);
@@ -197,7 +197,7 @@ test('header names of a server’s response are case-insensitive', async () => {
   expect(await client.readResource('a:b')).toMatchObject({ contents: [{ text: 'resources/read' }] });
 });
 
-test('a question on the stream of a request is not answered', async () => {
+test('a request of the server on the stream of a request is not answered', async () => {
   const server = await scripted(({ body: { id, method } }, response) => {
     if (method === 'server/discover') return json(response, { jsonrpc: '2.0', id, result: RESULT });
     const question = { jsonrpc: '2.0', id: 99, method: 'roots/list' };

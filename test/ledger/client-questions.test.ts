@@ -3,7 +3,7 @@ import type { SampleParams } from '../../src/protocol/sampling.ts';
 import { json, scripted } from '../support/http-server.ts';
 import { clientOf, HandServer } from './hand-server.ts';
 
-/** Asks once, then is content. */
+/** Asks once, and then completes. */
 const asking = (method: string, params: object) => ({
   'tools/call': ({ params: { inputResponses } }: any) =>
     inputResponses ? { content: [] } : { resultType: 'input_required', inputRequests: { k: { method, params } } },
@@ -21,7 +21,7 @@ test('the URL of an elicitation is passed to the application completely, and nev
   expect(page.connections()).toBe(0);
 });
 
-test('a form without a mode is a form, and gets its defaults', async () => {
+test('an elicitation without a mode is a form, and gets its defaults', async () => {
   const requestedSchema = {
     type: 'object',
     properties: { name: { type: 'string' }, age: { type: 'integer', default: 18 } },
@@ -57,7 +57,7 @@ test('the messages of one sampling request are not in the next, and its options 
 });
 
 test.each([{ tools: [] }, { toolChoice: { mode: 'none' } }])(
-  'sampling with %j is refused by a client without sampling.tools, and no model is asked',
+  'sampling with %j is refused by a client without sampling.tools, and the handler is not called',
   async (more) => {
     const params = { messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }], maxTokens: 7, ...more };
     const server = new HandServer(asking('sampling/createMessage', params));
@@ -68,7 +68,7 @@ test.each([{ tools: [] }, { toolChoice: { mode: 'none' } }])(
   },
 );
 
-test('completions may be partial, and without a total', async () => {
+test('completions may be incomplete, and without a total', async () => {
   const completions = [{ values: [] }, { values: ['a'], hasMore: true }, { values: ['a'], total: 3 }];
   const server = new HandServer({ 'completion/complete': () => ({ completion: completions.shift() }) });
   const { client } = await clientOf(server);

@@ -44,7 +44,7 @@ describe('a request', () => {
     ['tasks/update', (client) => client.task('t').update({})],
     ['tasks/cancel', (client) => client.task('t').cancel()],
     ['x/own', (client) => client.request('x/own', { _meta: { [Meta.ClientCapabilities]: {} } })],
-  ])('says its revision, who sends it and what can be asked: %s', async (method, call) => {
+  ])('names its revision, its client and the supported questions: %s', async (method, call) => {
     const server = new HandServer();
     const { client } = await clientOf(server, ABLE);
     await call(client);
@@ -57,7 +57,7 @@ describe('a request', () => {
     });
   });
 
-  test('that is repeated with answers has all of this too', async () => {
+  test('names them again in a retry with answers', async () => {
     const server = new HandServer({
       'tools/call': ({ params }) => (params.inputResponses ? { content: [] } : asks()),
     });
@@ -68,7 +68,7 @@ describe('a request', () => {
     expect(second.params['_meta']).toMatchObject({ [Meta.ClientCapabilities]: ABILITIES });
   });
 
-  test('has its own id, an integer, whatever else is in flight', async () => {
+  test('has its own integer id, whatever else is in flight', async () => {
     const waiting: any[] = [];
     const server = new HandServer({
       'tools/call': ({ id, params }) => {
@@ -88,7 +88,7 @@ describe('a request', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('that asks is repeated when all answers are there, and no other request gets its answers or state', async () => {
+  test('is repeated when all answers are there, and no other request gets its answers or state', async () => {
     const answer = deferred<[]>();
     const server = new HandServer({
       'tools/call': ({ params }) => (params.name === 'ask' && !params.inputResponses ? asks() : { content: [] }),
@@ -108,7 +108,7 @@ describe('a request', () => {
     ]);
   });
 
-  test('that has ended is not cancelled, and one in flight is, by its id', async () => {
+  test('is not cancelled after it has ended, and is cancelled by its id while it is in flight', async () => {
     const server = new HandServer({ 'resources/read': () => undefined });
     const { client } = await clientOf(server);
     const over = new AbortController();
@@ -174,7 +174,7 @@ test('notifications and requests of the server are not answered', async () => {
   expect(errors.join('\n')).toMatch(/roots\/list.*\n.*ping.*\n.*sampling\/createMessage/);
 });
 
-test('a list that the server neither declares nor knows is empty; one that it declares and does not know is an error', async () => {
+test('a list is empty if the server does not declare and does not know it, and an error if it only declares it', async () => {
   const error = { code: -32601, message: 'Method not found' };
   const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'];
   const server = new HandServer({
@@ -193,7 +193,7 @@ test('a list that the server neither declares nor knows is empty; one that it de
   expect(await (await clientOf(grown)).client.listTools()).toHaveLength(1);
 });
 
-test('an unknown resource is recognised by either code', async () => {
+test('a missing resource is recognised by either error code', async () => {
   for (const code of [-32602, -32002]) {
     const error = { code, message: 'Resource not found', data: { uri: 'a:b' } };
     const { client } = await clientOf(new HandServer({ 'resources/read': () => ({ error }) }));
@@ -201,10 +201,10 @@ test('an unknown resource is recognised by either code', async () => {
   }
 });
 
-describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no meaning', (code) => {
+describe.each([-32000, -32001, -32003, -32019])('the unknown error code %i of a server', (code) => {
   const error = { code, message: 'Not now', data: { why: 'noon' } };
 
-  test('a call gets the error, and the client continues', async () => {
+  test('fails a call, and the client continues', async () => {
     const server = new HandServer({ 'tools/call': () => ({ error }), 'resources/read': () => ({ error }) });
     const { client } = await clientOf(server);
     await expect(client.callTool('a')).rejects.toMatchObject({ name: 'RpcError', ...error });
@@ -214,7 +214,7 @@ describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no 
     expect([server.of('tools/call').length, server.of('resources/read').length]).toEqual([1, 1]);
   });
 
-  test('connecting fails because of the server’s error, not a timeout', async () => {
+  test('fails connecting as the server’s error, not as a timeout', async () => {
     const server = new HandServer({ 'server/discover': () => ({ error }) });
     await expect(clientOf(server, { eras: 'modern' })).rejects.toMatchObject({
       name: 'ConnectionError',
@@ -222,7 +222,7 @@ describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no 
     });
   });
 
-  test('a handshake follows on it as on any other', async () => {
+  test('leads to a handshake like any other error', async () => {
     const server = new HandServer({
       'server/discover': () => ({ error }),
       initialize: () => ({ protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }),
@@ -231,7 +231,7 @@ describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no 
     expect(client.revision).toBe('2025-11-25');
   });
 
-  test('a server that refuses a handshake is used without one', async () => {
+  test('in a handshake makes the client use the server without one', async () => {
     const server = new HandServer({ initialize: () => ({ error }) });
     const eraCache = memoryEraCache();
     await eraCache.set('it', { era: 'legacy', route: 'connection' });
@@ -245,7 +245,7 @@ describe.each([-32000, -32001, -32003, -32019])('the code %i of a server has no 
   });
 });
 
-test('results and notifications with any values under the reserved keys of _meta are accepted', async () => {
+test('results and notifications with any values of the reserved keys in _meta are accepted', async () => {
   const reserved = [...Object.values(Meta), 'io.modelcontextprotocol/odd', 'dev.mcp/odd', 'traceparent'];
   for (const value of [null, 0, 'x', [], {}, { name: 5 }]) {
     const meta = Object.fromEntries(reserved.map((key) => [key, value]));
@@ -267,7 +267,7 @@ test('results and notifications with any values under the reserved keys of _meta
   }
 });
 
-test('a server’s identity does not change how it is treated', async () => {
+test('a server’s identity does not change how the client treats it', async () => {
   const transcripts: string[] = [];
   for (const info of [
     { name: 'everwire', version: '1' },
@@ -303,7 +303,7 @@ test('tool annotations are not trusted: a call that may have run is not repeated
 });
 
 describe('a subscription', () => {
-  test('names what the server accepted, and continues with that', async () => {
+  test('has the filter that the server accepted, and continues with that', async () => {
     const server = new HandServer({
       'subscriptions/listen': ({ id }) => void server.acknowledge(id, { toolsListChanged: true }),
     });
@@ -319,7 +319,7 @@ describe('a subscription', () => {
     await subscription.close();
   });
 
-  test('of a client covers what its server announces, and there is none if that is nothing', async () => {
+  test('of a client covers the capabilities of its server, and does not exist if there are none', async () => {
     const told: JsonObject[] = [];
     for (const capabilities of [
       { tools: { listChanged: true }, prompts: { listChanged: false }, resources: {} },
@@ -333,7 +333,7 @@ describe('a subscription', () => {
     expect(told).toEqual([[{ toolsListChanged: true }], []]);
   });
 
-  test('is made again on the connection that follows one that was lost', async () => {
+  test('is opened again on the next connection', async () => {
     const server = new HandServer();
     const { client } = await clientOf(server);
     const changes: unknown[] = [];
@@ -343,7 +343,7 @@ describe('a subscription', () => {
     await vi.waitFor(() => expect(server.of('subscriptions/listen')).toHaveLength(2));
     const [before, after] = server.of('subscriptions/listen').map(({ params }): JsonObject => params);
     expect(after).toEqual(before);
-    // What may have changed in between nobody heard.
+    // No notification came for changes in the meantime.
     const changed = { type: 'resource', uri: 'a:b' };
     await vi.waitFor(() => expect(changes).toEqual([changed]));
     const { id } = server.of('subscriptions/listen').at(-1);

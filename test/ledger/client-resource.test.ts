@@ -3,7 +3,7 @@ import { anyToken, OAuthWorld, send } from '../support/oauth-world.ts';
 
 const METADATA = 'https://mcp.example/.well-known/oauth-protected-resource';
 
-test('a server is the same in capitals, and so is its metadata', async () => {
+test('the URLs of a server and of its metadata are compared without case', async () => {
   const world = new OAuthWorld();
   world.resource({ resource: 'HTTPS://MCP.EXAMPLE/mcp' });
   const authorizer = world.authorizer({ server: 'HTTPS://MCP.Example/mcp' });
@@ -16,9 +16,9 @@ test.each([
   ['https://mcp.example', 'https://mcp.example'],
   ['https://mcp.example/mcp', 'https://mcp.example/mcp'],
   ['https://mcp.example/mcp?tenant=7#top', 'https://mcp.example/mcp'],
-])('a server at %s is requested as %s, without query and fragment', async (server, resource) => {
+])('a server at %s is the resource %s, without query and fragment', async (server, resource) => {
   const world = new OAuthWorld();
-  // A server without metadata does not say what it is called.
+  // A server without metadata does not say its own name.
   world.documents.delete(`${METADATA}/mcp`);
   expect((await send(world.authorizer({ server }), anyToken, { url: new URL(server) })).let).toBe(true);
   expect(world.visited.map((url) => url.searchParams.get('resource'))).toEqual([resource]);

@@ -6,7 +6,10 @@ import { clientOf, HandServer } from './hand-server.ts';
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#';
 const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema';
 
-/** Whether a client takes each of these for a result of a tool with this output schema; and what it reports. */
+/**
+ * Whether a client accepts each value as a result of a tool with the given output schema, and the errors that it
+ * reports.
+ */
 async function taken(outputSchema: JsonObject, values: readonly unknown[]) {
   const contents = [...values];
   const server = new HandServer({
@@ -31,7 +34,7 @@ const BAD = 'InvalidResultError';
 
 test.each([undefined, DRAFT_2020])('an output schema whose $schema is %j is read as 2020-12', async ($schema) => {
   const dialect = $schema === undefined ? {} : { $schema };
-  // Draft 7 knows neither of them.
+  // Draft 7 has neither of them.
   const tuple = { ...dialect, type: 'array', prefixItems: [{ type: 'string' }, { type: 'integer' }], items: false };
   expect(
     await taken(tuple, [
@@ -47,7 +50,7 @@ test.each([undefined, DRAFT_2020])('an output schema whose $schema is %j is read
   });
 });
 
-test('an output schema of draft-07 is read as that', async () => {
+test('an output schema of draft-07 is read as draft-07', async () => {
   const tuple = { $schema: DRAFT_07, type: 'array', items: [{ type: 'string' }], additionalItems: false };
   expect(await taken(tuple, [['a'], [1], ['a', 'b']])).toEqual({ outcomes: [true, BAD, BAD], errors: [] });
 });
@@ -61,9 +64,9 @@ test('network references in an output schema are not fetched, and this is report
 });
 
 test.each<[string, JsonObject]>([
-  ['nested too deep', nested(5000)],
-  ['of too many parts', { anyOf: Array.from({ length: 100_000 }, () => ({ type: 'string' })) }],
-])('an output schema %s is not used, and that is reported', async (_, schema) => {
+  ['with too many levels', nested(5000)],
+  ['with too many subschemas', { anyOf: Array.from({ length: 100_000 }, () => ({ type: 'string' })) }],
+])('an output schema %s is not used, and this is reported', async (_, schema) => {
   const { outcomes, errors } = await taken({ type: 'object', ...schema }, [{}]);
   expect(outcomes).toEqual([true]);
   expect(errors).toEqual([expect.stringContaining('Results of the tool a are not checked')]);

@@ -34,7 +34,7 @@ test('a client sends only initialize until it is answered, then notifications/in
   await ping;
 });
 
-test('the ids of a client’s requests are strings or integers, and never used again in a session', async () => {
+test('the ids of a client’s requests are strings or integers, and never reused in a session', async () => {
   const { open, servers } = place();
   const connecting = connect(open(), { eras: 'legacy', onlog: () => {} });
   const server = servers[0]!;
@@ -53,7 +53,7 @@ test('the ids of a client’s requests are strings or integers, and never used a
       client.ping({ timeout: 50 }),
     ]);
   });
-  // The log level is set first, and has to be answered.
+  // The log level is set first, and must be answered.
   const seen: any[] = [];
   await vi.waitUntil(
     () => seen.push(...server.take()) > 0 && seen.some(({ method }) => method === 'logging/setLevel'),
@@ -78,7 +78,7 @@ describe('a notification of the server', () => {
     ['notifications/progress', { progressToken: null, progress: 'x' }],
     ['notifications/resources/updated', {}],
     ['notifications/tools/list_changed', undefined],
-  ])('is not answered: %s %j', async (method, params) => {
+  ])('gets no response: %s %j', async (method, params) => {
     const { client, server } = await calling();
     await server.send({ method, params });
     expect(await server.pinged()).toEqual([]);
@@ -91,7 +91,7 @@ describe('a notification of the server', () => {
     ['notifications/cancelled', undefined],
     ['notifications/elicitation/complete', { elicitationId: 'nobody’s' }],
     ['notifications/elicitation/complete', undefined],
-  ])('is ignored where it is about nothing that is known: %s %j', async (method, params) => {
+  ])('is ignored if it refers to something unknown: %s %j', async (method, params) => {
     const onelicit = vi.fn<() => { action: 'cancel' }>(() => ({ action: 'cancel' }));
     const { client, server, errors } = await calling({ onelicit: { url: onelicit } });
     const call = client.callTool('a');
@@ -105,8 +105,8 @@ describe('a notification of the server', () => {
   });
 });
 
-describe('what the server did not declare', () => {
-  test('is not requested', async () => {
+describe('a feature that the server', () => {
+  test('did not declare is not requested', async () => {
     const { client, server } = await calling({ onlog: () => {}, onchange: () => {} }, {});
     expect(await client.listTools()).toEqual([]);
     expect(await client.listPrompts()).toEqual([]);
@@ -131,7 +131,7 @@ describe('what the server did not declare', () => {
     expect(await server.pinged()).toEqual([]);
   });
 
-  test('and declares later is requested', async () => {
+  test('declares later is requested', async () => {
     const { client, server } = await calling();
     const asked: [Promise<unknown>, JsonObject, string][] = [
       [client.listTools(), { tools: [] }, 'tools/list'],
@@ -148,7 +148,7 @@ describe('what the server did not declare', () => {
     }
   });
 
-  test('is requested if its revision could not declare it, or an application insists', async () => {
+  test('cannot declare in its revision, or that the application insists on, is requested', async () => {
     const { client, server } = await calling({}, {}, '2024-11-05');
     const completion = client.complete(ref, argument);
     expect(await server.answer({ completion: { values: ['x'] } })).toMatchObject({ method: 'completion/complete' });
@@ -161,8 +161,8 @@ describe('what the server did not declare', () => {
 
 test.each<[string, JsonObject]>([
   ['no values', { values: [] }],
-  ['some of many, without their number', { values: ['a'], hasMore: true }],
-  ['fewer than there are', { values: ['a'], total: 12 }],
+  ['some of the values, without their number', { values: ['a'], hasMore: true }],
+  ['fewer values than there are', { values: ['a'], total: 12 }],
 ])('a completion may have %s', async (_, completion) => {
   const { client, server } = await calling();
   const answer = client.complete(ref, argument);
@@ -170,7 +170,7 @@ test.each<[string, JsonObject]>([
   expect(await answer).toEqual(completion);
 });
 
-test('a client requests no task, whatever the server supports or requires', async () => {
+test('a client never requests a task of 2025-11-25, whatever the server supports or requires', async () => {
   const { client, server } = await calling(
     {},
     { ...everything, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } },
@@ -186,8 +186,8 @@ test('a client requests no task, whatever the server supports or requires', asyn
   expect(params).toEqual({ name: 'a', arguments: {} });
 });
 
-describe('over another connection', () => {
-  /** A client whose connections are followed by others, and the handshake of the next one. */
+describe('after reconnecting', () => {
+  /** A client with a series of connections, and the handshake of the next one. */
   async function reconnecting() {
     const { open, servers } = place();
     const opened: Promise<unknown>[] = [];
@@ -224,14 +224,14 @@ describe('over another connection', () => {
     expect(next.take()).toEqual([]);
   });
 
-  test.each(['between two pages', 'in the middle of a page'])(
-    'a list is read from its beginning, and no cursor is taken along: lost %s',
+  test.each(['between two pages', 'during a page'])(
+    'a list is read from its start, without a cursor of the old connection: lost %s',
     async (when) => {
       const { client, server, shake } = await reconnecting();
       const listed = client.listTools();
       const first = await server.heard();
       if (when === 'between two pages') {
-        // What is answered in the same turn is there before the end of the connection is.
+        // Messages sent in the same turn arrive before the end of the connection.
         await server.transport.send({
           jsonrpc: '2.0',
           id: first.id,
@@ -250,7 +250,7 @@ describe('over another connection', () => {
     },
   );
 
-  test('a list that can no longer be read page by page is an error', async () => {
+  test('reading the next page of a list is an error', async () => {
     const { client, server } = await reconnecting();
     const tools = client.tools();
     const first = tools.next();

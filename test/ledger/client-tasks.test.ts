@@ -7,12 +7,12 @@ import { clientOf, HandServer, type HandAnswer } from './hand-server.ts';
 
 const MADE = { resultType: 'task', taskId: 't', status: 'working', pollIntervalMs: 0 };
 
-/** A server whose call becomes a task, which stands as it is said. */
+/** A server whose call becomes a task with the given state. */
 function tasks(get: HandAnswer, more: Record<string, HandAnswer> = {}): HandServer {
   return new HandServer({ 'tools/call': () => MADE, 'tasks/get': get, ...more });
 }
 
-/** A task that asks this until it is answered. */
+/** A task that asks the given question until it is answered. */
 function asking(inputRequests: JsonObject): HandServer {
   let answered = false;
   return tasks(
@@ -30,14 +30,14 @@ test.each<[string, (client: Client) => Promise<unknown>]>([
   ['resources/read', (client) => client.readResource('a:b')],
   ['completion/complete', (client) => client.complete({ type: 'ref/prompt', name: 'p' }, { name: 'x', value: '' })],
   ['x/own', (client) => client.request('x/own')],
-])('a task is no result of %s', async (method, call) => {
+])('a task is not a valid result of %s', async (method, call) => {
   const server = new HandServer({ [method]: () => MADE });
   const { client } = await clientOf(server);
   await expect(call(client)).rejects.toThrow(`The server answered ${method} with a result of type "task"`);
   expect(server.of('tasks/get')).toEqual([]);
 });
 
-test('a tool may answer at once, or with a task whose result is the tool’s', async () => {
+test('a tool may answer directly, or with a task whose result is the tool’s', async () => {
   const content = [{ type: 'text', text: 'done' }];
   const server = tasks(() => ({ taskId: 't', status: 'completed', result: { content } }), {
     'tools/call': ({ params }) => (params.name === 'slow' ? MADE : { content }),
@@ -47,7 +47,7 @@ test('a tool may answer at once, or with a task whose result is the tool’s', a
   expect(await client.callTool('slow')).toEqual({ content });
 });
 
-test('a cancelled task is cancelled by its own method, and by no notification', async () => {
+test('a task is cancelled with tasks/cancel, not with a notification', async () => {
   const server = tasks(() => ({ taskId: 't', status: 'working', pollIntervalMs: 60_000 }));
   const { client } = await clientOf(server);
   const controller = new AbortController();
@@ -64,7 +64,7 @@ test('a cancelled task is cancelled by its own method, and by no notification', 
 describe('a question of a task', () => {
   const form = { type: 'object', properties: { age: { type: 'integer', minimum: 0, default: 18 } } };
 
-  test('is answered as one in the middle of a call is, and the task is looked at again', async () => {
+  test('is answered like a question during a call, and the task is polled again', async () => {
     const params = { message: 'How old?', requestedSchema: form };
     const server = asking({ k: { method: 'elicitation/create', params } });
     const onelicit = vi.fn<() => { action: 'accept' }>(() => ({ action: 'accept' }));
@@ -79,11 +79,11 @@ describe('a question of a task', () => {
   });
 
   test.each<[string, JsonObject, number]>([
-    ['nobody answers', { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }, -32021],
-    ['nobody knows', { method: 'x/own', params: {} }, -32601],
-    ['is no form', { method: 'elicitation/create', params: { message: 'How old?' } }, -32602],
-    ['has a bad answer', { method: 'elicitation/create', params: { message: '', requestedSchema: form } }, -32603],
-  ])('that %s is refused as it would be anywhere, and the task is cancelled', async (_, question, code) => {
+    ['has no handler', { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }, -32021],
+    ['has an unknown method', { method: 'x/own', params: {} }, -32601],
+    ['has an invalid form', { method: 'elicitation/create', params: { message: 'How old?' } }, -32602],
+    ['has an invalid answer', { method: 'elicitation/create', params: { message: '', requestedSchema: form } }, -32603],
+  ])('that %s is refused as during a call, and the task is cancelled', async (_, question, code) => {
     const inTask = asking({ k: question });
     const inRound = new HandServer({
       'tools/call': () => ({ resultType: 'input_required', inputRequests: { k: question } }),
@@ -97,7 +97,7 @@ describe('a question of a task', () => {
   });
 });
 
-test('an error about a task explains the problem', async () => {
+test('the error for a failed task explains the problem', async () => {
   const server = new McpServer({ name: 's', version: '1' });
   server.tool('slow', { task: { required: true } }, () => '');
   const client = await connect(server);

@@ -7,7 +7,7 @@ import { everything, welcome } from '../support/legacy-server.ts';
 
 const answerTo = ({ body }: Asked, result: object = {}) => ({ jsonrpc: '2.0', id: body.id, result });
 
-/** A server over Streamable HTTP whose sessions are named, with a stream of the session, and the rest left to the test. */
+/** A server over Streamable HTTP with session ids and a GET stream. The test answers other requests. */
 function serving(revision: string, rest: (asked: Asked, response: ServerResponse) => void) {
   let sessions = 0;
   return scripted((asked, response) => {
@@ -29,7 +29,7 @@ async function client(url: URL, options: ClientOptions = {}) {
 }
 
 describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP in %s', (revision) => {
-  test('each message is a POST of its own with the session id, and the session is ended', async () => {
+  test('each message is a separate POST with the session id, and the client ends the session', async () => {
     let cancelled!: () => void;
     const given = new AbortController();
     const left = new Promise<void>((resolve) => (cancelled = resolve));
@@ -84,7 +84,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP 
     expect(errors).toEqual([]);
   });
 
-  test('if a session is no longer known, another is opened without its id', async () => {
+  test('if the server no longer knows a session, the client opens another without its id', async () => {
     const server = await serving(revision, (asked, response) => {
       if (asked.method === 'GET') response.writeHead(405).end();
       else if (asked.headers['mcp-session-id'] === 'session-1') response.writeHead(404).end();
@@ -98,7 +98,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP 
     expect(pings.map(({ headers }) => headers['mcp-session-id'])).toEqual(['session-1', 'session-2']);
   });
 
-  test('the name of a session is shown to no other origin, and in no error', async () => {
+  test('a session id is not sent to another origin, and is not in errors', async () => {
     const other = await scripted((_asked, response) => response.writeHead(200).end());
     const server = await serving(revision, ({ method, body }, response) => {
       if (method === 'GET') response.writeHead(500).end();
@@ -118,7 +118,7 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP 
   });
 });
 
-test('over stdio only messages are written, one in each line, and output on stderr is not an error', async () => {
+test('over stdio only messages are written, each on its own line, and output on stderr is not an error', async () => {
   const said = 'ä\n😀\r\n\u2028';
   const child = `
     const lines = require('node:readline').createInterface(process.stdin);

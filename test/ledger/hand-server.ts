@@ -15,7 +15,7 @@ export const DESCRIBED: JsonObject = {
   capabilities: { tools: { listChanged: true }, prompts: {}, resources: {}, completions: {} },
 };
 
-/** What each method is answered with unless a test says otherwise. */
+/** The default response to each method. */
 const USUAL: Readonly<Record<string, JsonObject>> = {
   'server/discover': DESCRIBED,
   'tools/list': { tools: [] },
@@ -29,7 +29,7 @@ const USUAL: Readonly<Record<string, JsonObject>> = {
   'tasks/get': { taskId: 't', status: 'working' },
 };
 
-/** A server of 2026-07-28 on a connection of its own, spoken by a test. It remembers all that came. */
+/** A server of 2026-07-28 on its own connection, played by the test. It records all messages. */
 export class HandServer {
   readonly came: any[] = [];
   readonly #answers: Readonly<Record<string, HandAnswer>>;
@@ -39,7 +39,7 @@ export class HandServer {
     this.#answers = answers;
   }
 
-  /** A new connection to it, in place of the one before. */
+  /** A new connection, in place of the previous one. */
   readonly open = (): Transport => {
     const [near, far] = memoryTransportPair();
     this.#far = far;
@@ -48,7 +48,7 @@ export class HandServer {
     return near;
   };
 
-  /** What came by this method. */
+  /** The messages of the given method. */
   of(method: string): any[] {
     return this.came.filter((message) => message.method === method);
   }
@@ -57,12 +57,12 @@ export class HandServer {
     for (const message of messages) await this.#far.send({ jsonrpc: '2.0', ...message } as Message);
   }
 
-  /** Loses the connection. */
+  /** Closes the connection. */
   async lose(): Promise<void> {
     await this.#far.close();
   }
 
-  /** What agrees to a subscription, to be sent. */
+  /** The acknowledgement of a subscription. */
   acknowledge(id: unknown, notifications: JsonObject): Promise<void> {
     const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': id }, notifications };
     return this.send({ method: 'notifications/subscriptions/acknowledged', params });
@@ -83,7 +83,7 @@ export class HandServer {
   }
 }
 
-/** A client of such a server; what it reports goes into `errors`. Closed when the test is over. */
+/** A client of such a server, which adds its errors to `errors`. It is closed after the test. */
 export async function clientOf(
   server: HandServer,
   options: ClientOptions = {},

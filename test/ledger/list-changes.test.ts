@@ -4,7 +4,7 @@ import { opened } from '../support/wire.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-test('a client is notified of each list that changes, and of none before it is initialized', async () => {
+test('a client is notified of each list that changes, but not before it is initialized', async () => {
   const server = new McpServer({ name: 'test', version: '1' });
   server.tool('t', {}, () => 1);
   server.prompt('p', {}, () => 'x');

@@ -6,12 +6,12 @@ import { createInbound, type Inbound, type InboundOptions } from '../../src/wire
 import { TestHttp } from '../support/http.ts';
 import { MODERN, modernRequest } from '../support/modern.ts';
 
-/** A request as it goes over any transport. */
+/** A request, independent of the transport. */
 export function asked(id: number | string, method: string, params: JsonObject = {}, capabilities = {}): JsonObject {
   return modernRequest(id, method, params, capabilities);
 }
 
-/** The headers that say what a body says. */
+/** The headers that mirror a body. */
 export function headersOf({ method, params = {} }: JsonObject): Record<string, string> {
   const name: unknown = params['name'] ?? params['uri'];
   return {
@@ -24,13 +24,13 @@ export function headersOf({ method, params = {} }: JsonObject): Record<string, s
 export interface ModernHttp {
   readonly http: TestHttp;
   readonly inbound: Inbound;
-  /** Posts a body with the headers that go with it; undefined takes one away. */
+  /** Posts a body with its headers. A header of undefined is omitted. */
   readonly post: (body: JsonObject, headers?: Record<string, string | undefined>) => Promise<Response>;
-  /** Makes a request and gives what came back, whether plain or on a stream. */
+  /** Makes a request and returns the messages of the response, from JSON or a stream. */
   readonly call: (...request: Parameters<typeof asked>) => Promise<any>;
 }
 
-/** A service, open over HTTP. Closed when the test is over. */
+/** A service over HTTP. It is closed after the test. */
 export function modernHttp(
   service: Service,
   options: InboundOptions = {},
@@ -44,7 +44,7 @@ export function modernHttp(
   return { http, inbound, post, call: async (...request) => lastMessage(await post(asked(...request))) };
 }
 
-/** The response that a reply ends with. */
+/** The last message of a response. */
 export async function lastMessage(response: Response): Promise<any> {
   const text = await response.text();
   if (response.headers.get('content-type') === 'application/json') return JSON.parse(text);

@@ -16,7 +16,7 @@ const everything = { elicitation: {}, sampling: {}, roots: {} };
 const form = { message: 'Who?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } };
 const accept = { action: 'accept', content: { name: 'Ada' } };
 
-/** Asks for a name, then for roots, and gives both. */
+/** Asks for a name, then for roots, and returns both. */
 const both = async (exchange: Exchange): Promise<JsonObject> => {
   const who = await exchange.ask('elicitation/create', form, { key: 'who' });
   const where = await exchange.ask('roots/list', {}, { key: 'where' });
@@ -25,7 +25,7 @@ const both = async (exchange: Exchange): Promise<JsonObject> => {
 
 type Call = ReturnType<typeof modernHttp>['call'];
 
-/** A call and, for each map of answers, the same call with these and the state that came. */
+/** Makes a call and, for each map of answers, the same call again with these answers and the last state. */
 async function rounds(call: Call, params: JsonObject, ...answers: JsonObject[]): Promise<any[]> {
   const responses = [await call(0, 'tools/call', params, everything)];
   for (const [index, inputResponses] of answers.entries()) {
@@ -36,7 +36,7 @@ async function rounds(call: Call, params: JsonObject, ...answers: JsonObject[]):
 }
 
 describe('a question', () => {
-  test('is the answer to the request, and not a request of the server; the caller retries with answers', async () => {
+  test('is a result, not a request from the server, and the caller sends its request again with the answers', async () => {
     const { call, inbound } = modernHttp(scripted({ 'tools/call': both }).service);
     const responses = await rounds(call, { name: 'a' }, { who: accept }, { where: { roots: [] } });
     expect(responses).toEqual([
@@ -63,7 +63,7 @@ describe('a question', () => {
     expect(inbound.suspended).toBe(0);
   });
 
-  test('over a shared connection is not a request either', async () => {
+  test('over a shared connection is also not a request', async () => {
     const { client } = await served(scripted({ 'tools/call': both }).service);
     await client.send(asked(1, 'tools/call', { name: 'a' }, everything));
     await expect.poll(() => client.inbox.length).toBe(1);
@@ -111,7 +111,7 @@ describe('a question', () => {
     ],
     ['roots/list', {}, {}, { roots: {} }],
   ])(
-    '%s with %j is not sent to a client with %j, but −32021 names what is required: %j',
+    '%s with %j is not sent to a client with %j, and −32021 lists the required capabilities: %j',
     async (method, params, capabilities, required) => {
       const { service } = scripted({ 'tools/call': (exchange) => exchange.ask(method, params) });
       const { post, inbound } = modernHttp(service);
@@ -127,7 +127,7 @@ describe('a question', () => {
   );
 
   test.each(['tools/list', 'server/discover', 'completion/complete', 'vendor/odd'])(
-    'is not asked in answer to %s',
+    'is not asked during %s',
     async (method) => {
       const { service } = scripted({ [method]: (exchange) => exchange.ask('roots/list', {}) });
       const { call } = modernHttp(service);
@@ -135,7 +135,7 @@ describe('a question', () => {
     },
   );
 
-  test('is one that the specification has', async () => {
+  test('must have a method that the specification defines', async () => {
     const { service } = scripted({ 'tools/call': (exchange) => exchange.ask('vendor/question', {}) });
     const { call } = modernHttp(service);
     expect(await call(1, 'tools/call', { name: 'a' }, everything)).toMatchObject({ error: { code: -32601 } });
@@ -147,7 +147,7 @@ describe('a question', () => {
     expect(responses.at(-1).result.who).toEqual(answer);
   });
 
-  test('that nobody answers is cancelled, and its handler is notified', async () => {
+  test('that gets no answer is cancelled, and its handler is notified', async () => {
     const { service, seen } = scripted({ 'tools/call': both });
     const { call, inbound } = modernHttp(service, { askTimeout: 60_000 });
     await rounds(call, { name: 'a' });
@@ -158,7 +158,7 @@ describe('a question', () => {
     expect(seen[0]!.signal.aborted).toBe(true);
   });
 
-  test('is limited in time', async () => {
+  test('has a time limit', async () => {
     const { service, seen } = scripted({ 'tools/call': both });
     const { call, inbound } = modernHttp(service, { maxSuspended: 2 });
     for (let n = 0; n < 2; n += 1) await rounds(call, { name: 'a' });
@@ -170,11 +170,11 @@ describe('a question', () => {
   });
 });
 
-test('progress goes to the token of the newest request, and nowhere if that has none', async () => {
+test('progress has the token of the newest request, and is not sent if that has none', async () => {
   const { service } = scripted({
     'tools/call': async (exchange) => {
       for (const [progress, key] of ['a', 'b'].entries()) {
-        // As a handler says it, or a server behind a bridge, that knows of the first request alone.
+        // A handler, or a server behind a bridge, knows only the token of the first request.
         await exchange.notify('notifications/progress', { progressToken: 'first', progress });
         await exchange.ask('roots/list', {}, { key });
       }
@@ -228,7 +228,7 @@ describe('answers', () => {
     [{ who: 'Ada' }, 'must be an object'],
     [{ who: {} }, 'needs an \\"action\\"'],
     [{ who: { action: 'perhaps' } }, 'needs an \\"action\\"'],
-  ])('that are %j are −32602, and may be sent again', async (inputResponses, why) => {
+  ])('%j get −32602, and may be sent again', async (inputResponses, why) => {
     const { call } = modernHttp(scripted({ 'tools/call': both }).service);
     const [{ result }] = await rounds(call, { name: 'a' });
     const { requestState } = result;
@@ -246,10 +246,10 @@ describe('a requestState', () => {
 
   test.each([
     ['was changed', (state: string) => `${state.slice(0, -2)}${state.endsWith('AA') ? 'BB' : 'AA'}`],
-    ['was cut', (state: string) => state.slice(0, 20)],
-    ['was made up', () => 'ew1.bm8'],
-    ['is no text', () => 7],
-    ['was written in another way', (state: string) => `${state}=`],
+    ['was shortened', (state: string) => state.slice(0, 20)],
+    ['was invented', () => 'ew1.bm8'],
+    ['is not a string', () => 7],
+    ['was encoded in another way', (state: string) => `${state}=`],
   ])('that %s is refused', async (_, forge) => {
     const { call, inbound } = modernHttp(service);
     const [{ result }] = await rounds(call, { name: 'a' });
@@ -262,7 +262,7 @@ describe('a requestState', () => {
     ['with other arguments', 'tools/call', { name: 'a', arguments: { b: 2 } }],
     ['of another tool', 'tools/call', { name: 'b', arguments: { b: 1 } }],
     ['of another method', 'prompts/get', { name: 'a', arguments: { b: 1 } }],
-  ])('is refused on a request %s', async (_, method, params) => {
+  ])('is refused in a request %s', async (_, method, params) => {
     const { call } = modernHttp(service);
     const [{ result }] = await rounds(call, { name: 'a', arguments: { b: 1 } });
     const { requestState } = result;
@@ -270,7 +270,7 @@ describe('a requestState', () => {
     expect(await call(1, method, retry, everything)).toMatchObject({ error: { code: -32602 } });
   });
 
-  test('is refused from another principal, and good for the one that it was made for', async () => {
+  test('is refused from another principal, and valid for its own', async () => {
     const { http } = modernHttp(service);
     const as = async (principal: string | undefined, body: JsonObject): Promise<any> => {
       const headers = { 'content-type': 'application/json', ...headersOf(body) };
@@ -300,7 +300,7 @@ describe('a requestState', () => {
     });
   });
 
-  test('is refused by a process that has another key', async () => {
+  test('is refused by a process with another key', async () => {
     const [{ result }] = await rounds(modernHttp(service, { safeToRerun: () => true }).call, { name: 'a' });
     const { requestState } = result;
     const retry = { name: 'a', inputResponses: { who: accept }, requestState };
@@ -317,7 +317,7 @@ describe('a requestState', () => {
     expect(await call(2, 'tools/call', retry, everything)).toMatchObject({ error: { code: -32602 } });
   });
 
-  test('of the service is sealed, and returned to it unchanged', async () => {
+  test('of the service is encrypted, and returned to it unchanged', async () => {
     const { service: own, seen } = scripted({
       'tools/call': ({ params }) =>
         params['requestState'] === 'secret stage'
@@ -340,17 +340,22 @@ describe('a requestState', () => {
   });
 
   test.each([
-    ['neither question nor state', {}, everything, -32603],
-    ['a question that the client cannot answer', { inputRequests: { a: { method: 'roots/list' } } }, {}, -32021],
-    ['what is no question', { inputRequests: { a: { method: 'tools/list' } } }, everything, -32601],
-    ['a question without a method', { inputRequests: { a: {} } }, everything, -32603],
-  ])('or questions of the service: %s is an error instead', async (_, result, capabilities, code) => {
+    ['without a question and a state', {}, everything, -32603],
+    [
+      'with a question that the client does not support',
+      { inputRequests: { a: { method: 'roots/list' } } },
+      {},
+      -32021,
+    ],
+    ['with an invalid question', { inputRequests: { a: { method: 'tools/list' } } }, everything, -32601],
+    ['with a question without a method', { inputRequests: { a: {} } }, everything, -32603],
+  ])('is not sent if the service returns an input_required result %s', async (_, result, capabilities, code) => {
     const { service: own } = scripted({ 'tools/call': () => ({ resultType: 'input_required', ...result }) });
     const { call } = modernHttp(own);
     expect(await call(1, 'tools/call', { name: 'a' }, capabilities)).toMatchObject({ error: { code } });
   });
 
-  test('or questions in answer to another method are an error instead', async () => {
+  test('is not sent if the service returns an input_required result for another method', async () => {
     const { service: own } = scripted({
       'tools/list': () => ({ resultType: 'input_required', inputRequests: {}, requestState: 's' }),
     });

@@ -9,7 +9,7 @@ import { asked, headersOf, modernHttp } from './modern-client.ts';
 const VERSION = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 
-/** A request whose `_meta` lacks a key, or has another value there. */
+/** A request whose `_meta` lacks a key, or has another value for it. */
 function changed(key: string, value: unknown, method = 'echo'): any {
   const request: any = asked(1, method);
   const { _meta: said } = request.params;
@@ -18,14 +18,14 @@ function changed(key: string, value: unknown, method = 'echo'): any {
   return request;
 }
 
-describe('a request names its sender', () => {
+describe('the _meta of a request', () => {
   test.each([
     ['no revision', VERSION, undefined],
     ['a revision that is a number', VERSION, 20260728],
     ['no capabilities', CAPABILITIES, undefined],
     ['capabilities that are a list', CAPABILITIES, []],
     ['client info without a version', 'io.modelcontextprotocol/clientInfo', { name: 'a' }],
-  ])('with %s it is −32602, over HTTP 400, and reaches no service', async (_, key, value) => {
+  ])('with %s gets −32602, over HTTP 400, and does not reach the service', async (_, key, value) => {
     const { service, seen } = scripted();
     const error = { code: -32602, message: expect.any(String) };
     const response = await modernHttp(service).post(changed(key, value));
@@ -37,7 +37,7 @@ describe('a request names its sender', () => {
     expect(seen).toEqual([]);
   });
 
-  test('no _meta at all is −32602', async () => {
+  test('is required: without it the request gets −32602', async () => {
     const { post } = modernHttp(scripted().service);
     const bare = { jsonrpc: '2.0', id: 1, method: 'echo' };
     const response = await post(bare);
@@ -47,13 +47,13 @@ describe('a request names its sender', () => {
     expect(await client.request(1, 'echo')).toMatchObject({ error: { code: -32602 } });
   });
 
-  test('without client info it is answered', async () => {
+  test('may have no client info', async () => {
     const { post } = modernHttp(scripted().service);
     const response = await post(changed('io.modelcontextprotocol/clientInfo', undefined));
     expect(await response.json()).toMatchObject({ id: 1, result: {} });
   });
 
-  test('the identity in one applies to no other, on one connection or many', async () => {
+  test('applies only to that request, on one connection or many', async () => {
     const { service, seen } = scripted({ 'tools/call': (exchange) => exchange.ask('roots/list', {}) });
     const { client } = await served(service);
     await client.send(asked(1, 'tools/call', { name: 'a' }, { roots: {} }));
@@ -69,7 +69,7 @@ describe('a request names its sender', () => {
 
 describe('an unsupported revision', () => {
   test.each(['2099-01-01', '2025-11-25', '__proto__', ''])(
-    '%j is −32022, with the supported ones',
+    '%j gets −32022 with the supported revisions',
     async (requested) => {
       const { service, seen } = scripted();
       const supported = [MODERN, '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
@@ -81,7 +81,7 @@ describe('an unsupported revision', () => {
     },
   );
 
-  test('is 400 over HTTP', async () => {
+  test('gets 400 over HTTP', async () => {
     const { post } = modernHttp(scripted().service);
     const response = await post(changed(VERSION, '2099-01-01'), { 'mcp-protocol-version': '2099-01-01' });
     expect(response.status).toBe(400);
@@ -91,7 +91,7 @@ describe('an unsupported revision', () => {
     });
   });
 
-  test('initialize is refused with the revisions, if handshakes are not served', async () => {
+  test('in initialize is refused with the revisions, if handshakes are not served', async () => {
     const params = {
       protocolVersion: '2025-11-25',
       capabilities: {},
@@ -118,7 +118,7 @@ describe('an unsupported revision', () => {
   });
 });
 
-describe('headers', () => {
+describe('headers of a request', () => {
   const server = new McpServer({ name: 'test', version: '1', onerror: () => {} });
   server.tool('größe', {}, () => 'made');
   server.resource('a://1', { name: 'one' }, () => 'read');
@@ -128,15 +128,15 @@ describe('headers', () => {
 
   test.each([
     ['the revision is missing', read, { 'mcp-protocol-version': undefined }],
-    ['the revision is another', read, { 'mcp-protocol-version': '2025-11-25' }],
+    ['the revision is different', read, { 'mcp-protocol-version': '2025-11-25' }],
     ['the method is missing', read, { 'mcp-method': undefined }],
-    ['the method is another', read, { 'mcp-method': 'tools/call' }],
+    ['the method is different', read, { 'mcp-method': 'tools/call' }],
     ['the method is in another case', read, { 'mcp-method': 'Resources/Read' }],
     ['the name is missing', read, { 'mcp-name': undefined }],
-    ['the name is another', read, { 'mcp-name': 'a://2' }],
+    ['the name is different', read, { 'mcp-name': 'a://2' }],
     ['the name is that of another tool', tool, { 'mcp-name': '=?base64?Z3LDtg==?=' }],
-    ['the name is encoded badly', tool, { 'mcp-name': '=?base64?@@?=' }],
-  ])('if %s, the request is 400 and −32020', async (_, body, headers) => {
+    ['the encoding of the name is invalid', tool, { 'mcp-name': '=?base64?@@?=' }],
+  ])('get 400 and −32020 if %s', async (_, body, headers) => {
     const { post } = modernHttp(server.service);
     const response = await post(body, { 'mcp-name': encoded, ...headersFor(body), ...headers });
     expect(response.status).toBe(400);
@@ -148,14 +148,14 @@ describe('headers', () => {
     return body === tool ? { ...headersOf(body), 'mcp-name': encoded } : headersOf(body);
   }
 
-  test('a name that is encoded is decoded first, and names of headers have no case', async () => {
+  test('with an encoded name are decoded first, and header names are case-insensitive', async () => {
     const { http } = modernHttp(server.service);
     const headers = { 'MCP-PROTOCOL-VERSION': MODERN, 'mCP-mETHOD': 'tools/call', 'Mcp-NAME': encoded };
     const response = await http.post(tool, headers);
     expect(await response.json()).toMatchObject({ id: 1, result: { content: [{ text: 'made' }] } });
   });
 
-  test('of arguments must match the arguments, and others are ignored', async () => {
+  test('for arguments must match the arguments, and others are ignored', async () => {
     const routed = new McpServer({ name: 'test', version: '1' });
     const region = { type: 'string', 'x-mcp-header': 'Region' };
     routed.tool('t', { input: { type: 'object', properties: { region } } as const }, () => 'done');
@@ -172,7 +172,7 @@ describe('headers', () => {
     }
   });
 
-  test('of sessions and of resumption are ignored', async () => {
+  test('for sessions and resumption are ignored', async () => {
     const { http, post } = modernHttp(server.service);
     const response = await post(read, { 'mcp-session-id': 'no-such-session', 'last-event-id': '1-1' });
     expect(response.status).toBe(200);
@@ -182,7 +182,7 @@ describe('headers', () => {
 });
 
 describe('over HTTP', () => {
-  test('an unknown method is 404 and −32601', async () => {
+  test('an unknown method gets 404 and −32601', async () => {
     const { post } = modernHttp(scripted().service);
     for (const method of ['unheard/of', 'ping', 'logging/setLevel', 'resources/subscribe']) {
       const response = await post(asked(1, method));
@@ -191,7 +191,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('an error of a handler is 200, whatever its code, and a missing capability is 400', async () => {
+  test('an error of a handler gets 200, whatever its code, and a missing capability gets 400', async () => {
     const { post } = modernHttp((exchange) => Promise.reject(new RpcError(exchange.params['code'], 'no')));
     for (const method of ['tools/call', 'prompts/get', 'resources/read', 'completion/complete']) {
       for (const code of [-32601, -32602, -32603, -32020, -32022, -7, -32021]) {
@@ -211,7 +211,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('a body is one message: batches and responses are refused', async () => {
+  test('a body is one message, so batches and responses are refused', async () => {
     const { http } = modernHttp(scripted().service);
     const headers = { 'mcp-protocol-version': MODERN, 'mcp-method': 'echo' };
     for (const body of [[asked(1, 'echo')], { jsonrpc: '2.0', id: 1, result: {} }, { jsonrpc: '2.0', id: 1 }, 5]) {
@@ -221,7 +221,7 @@ describe('over HTTP', () => {
     }
   });
 
-  test('a notification is 202 without a body, and one that is malformed is 400', async () => {
+  test('a notification gets 202 without a body, and a malformed one gets 400', async () => {
     const { service, seen } = scripted({ 'notifications/odd': () => ({}) });
     const { http, post } = modernHttp(service);
     const note = { jsonrpc: '2.0', method: 'notifications/odd', params: { _meta: meta() } };
@@ -233,7 +233,7 @@ describe('over HTTP', () => {
     expect((await http.post({ ...note, params: [] }, headers)).status).toBe(400);
   });
 
-  test('Origin and Host are looked at', async () => {
+  test('Origin and Host are checked', async () => {
     const { service, seen } = scripted();
     const { post } = modernHttp(service);
     expect((await post(asked(1, 'echo'), { origin: 'https://evil.example' })).status).toBe(403);
@@ -279,7 +279,7 @@ describe('results', () => {
     ['resources/list', {}],
     ['resources/templates/list', {}],
     ['resources/read', { uri: 'a://1' }],
-  ])('%s %j says how long it may be cached, and by whom', async (method, params) => {
+  ])('%s %j has its cache hints', async (method, params) => {
     const { call } = modernHttp(server.service);
     const { result } = await call(1, method, params);
     expect(result).toMatchObject({ ttlMs: 0, cacheScope: 'private' });
@@ -333,7 +333,7 @@ describe('errors', () => {
     ['resources/read', { uri: 7 }],
     ['tools/list', { cursor: 'nonsense' }],
     ['completion/complete', {}],
-  ])('%s %j is −32602 under the id of the request', async (method, params) => {
+  ])('%s %j gets −32602 with the id of the request', async (method, params) => {
     const server = new McpServer({ name: 'test', version: '1' });
     server.tool('a', {}, () => 1);
     server.prompt('p', { arguments: { x: { required: true, complete: ['x'] } } }, () => 'x');
@@ -346,7 +346,7 @@ describe('errors', () => {
     });
   });
 
-  test('an internal failure of a handler is −32603', async () => {
+  test('an internal error of a handler gets −32603', async () => {
     const server = new McpServer({ name: 'test', version: '1', onerror: () => {} });
     const broken = () => {
       throw new Error('the disk is full');
@@ -370,7 +370,7 @@ describe('errors', () => {
     expect((await call(1, 'resources/read', { uri: 'a' })).error).toEqual({ code: instead, message });
   });
 
-  test('an id in flight on one connection is refused without it, and the first is answered', async () => {
+  test('an id in flight on the same connection is refused without it, and the first request is answered', async () => {
     const go = deferred();
     const { service } = scripted({ work: () => go.promise.then(() => ({ first: true })) });
     const { client } = await served(service);
@@ -382,7 +382,7 @@ describe('errors', () => {
     await expect.poll(() => client.inbox).toMatchObject([{ id: 1, result: { first: true } }]);
   });
 
-  test('a notification is not answered, even if it fails', async () => {
+  test('a notification gets no response, even if it fails', async () => {
     const { service } = scripted({
       'notifications/odd': () => {
         throw new Error('cannot take it');

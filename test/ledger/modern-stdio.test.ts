@@ -5,7 +5,7 @@ import { McpServer } from '../../src/server/mcp-server.ts';
 import { deferred } from '../support/service.ts';
 import { asked } from './modern-client.ts';
 
-/** A server over a pair of byte streams, and what it says, line by line. */
+/** A server over a pair of byte streams, and its output, line by line. */
 function overStdio(server: McpServer) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const over = server.stdio({ stdin, stdout });

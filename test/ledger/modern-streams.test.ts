@@ -12,7 +12,7 @@ const ID = 'io.modelcontextprotocol/subscriptionId';
 const LEVEL = 'io.modelcontextprotocol/logLevel';
 const logging = { [LEVEL]: 'info' };
 
-/** Logs and reports progress, then waits to be told. */
+/** Logs and reports progress, then waits for the test. */
 function talkative() {
   const go = deferred();
   const { service, seen } = scripted({
@@ -40,7 +40,7 @@ const progress = (progressToken: unknown, step: object) => ({
 });
 const done = (id: number) => ({ jsonrpc: '2.0', id, result: { resultType: 'complete', done: true } });
 
-describe('the answer to a request over HTTP', () => {
+describe('the response to a request over HTTP', () => {
   test('is plain JSON if nothing comes before it', async () => {
     const { post } = modernHttp(scripted().service);
     const response = await post(asked(1, 'echo'));
@@ -74,7 +74,7 @@ describe('the answer to a request over HTTP', () => {
     expect([...first, ...second].filter(({ id }) => id !== undefined)).toEqual([]);
   });
 
-  test('a client that closes its stream cancels the request', async () => {
+  test('cancels its request when the client closes the stream', async () => {
     const { service, seen, go } = talkative();
     const { post } = modernHttp(service);
     const [mine, other] = [await post(call(1, logging)), await post(call(2, logging))];
@@ -87,7 +87,7 @@ describe('the answer to a request over HTTP', () => {
     expect((await new Events(other).rest()).map(({ data }) => JSON.parse(data!)).at(-1)).toEqual(done(2));
   });
 
-  test('has an id that other callers may also use', async () => {
+  test('may have an id that other callers also use', async () => {
     const { service, go } = talkative();
     const { post } = modernHttp(service);
     const replies = await Promise.all([post(call(1, logging)), post(call(1, logging))]);
@@ -100,7 +100,7 @@ describe('the answer to a request over HTTP', () => {
 });
 
 describe('log messages', () => {
-  test.each(['loud', 5, null])('at the level %j are −32602', async (level) => {
+  test.each(['loud', 5, null])('at the level %j get −32602', async (level) => {
     const { post } = modernHttp(scripted().service);
     const response = await post(asked(1, 'echo', { _meta: { [LEVEL]: level } }));
     expect(response.status).toBe(400);
@@ -157,7 +157,7 @@ describe('over a shared connection', () => {
     await client.send({ method: 'notifications/cancelled', params: { requestId: 1, _meta: meta() } });
     expect(client.take()).toEqual([]);
     expect(errors).toEqual([]);
-    // Least of all does it reach the service: behind a bridge others have requests under these ids.
+    // In particular it does not reach the service: behind a bridge, other clients have requests with these ids.
     expect(seen).toHaveLength(1);
   });
 
@@ -171,13 +171,16 @@ describe('over a shared connection', () => {
     expect(client.take()).toEqual([]);
   });
 
-  test.each([[undefined], [null], [1.5], [{}]])('without a token (%j) there is no progress', async (progressToken) => {
-    const { service, go } = talkative();
-    go.resolve();
-    const { client } = await served(service);
-    await client.send(call(1, progressToken === undefined ? {} : { progressToken }));
-    expect(client.take()).toEqual([done(1)]);
-  });
+  test.each([[undefined], [null], [1.5], [{}]])(
+    'no progress is sent without a valid token: %j',
+    async (progressToken) => {
+      const { service, go } = talkative();
+      go.resolve();
+      const { client } = await served(service);
+      await client.send(call(1, progressToken === undefined ? {} : { progressToken }));
+      expect(client.take()).toEqual([done(1)]);
+    },
+  );
 });
 
 describe('a subscription', () => {
@@ -221,7 +224,7 @@ describe('a subscription', () => {
     expect(two).toContainEqual(note(5, 'resources/updated', { uri: 'a://1' }));
     const rest = events.rest();
     await inbound.close(0);
-    // Its end is its response, and nothing came between.
+    // It ends with its response, and nothing came between.
     expect((await rest).map(({ data }) => JSON.parse(data!))).toEqual([
       { jsonrpc: '2.0', id: 5, result: { resultType: 'complete', _meta: { [ID]: 5 } } },
     ]);
@@ -260,7 +263,7 @@ describe('a subscription', () => {
     await expect.poll(() => heard).toEqual([]);
   });
 
-  test('with an invalid filter is −32602', async () => {
+  test('with an invalid filter gets −32602', async () => {
     const { server } = setUp();
     const { call: request } = modernHttp(server.service);
     for (const notifications of [undefined, [], { resourceSubscriptions: 'a://1' }]) {

@@ -3,7 +3,7 @@ import { LEGACY_REVISIONS } from '../../src/protocol/revisions.ts';
 import { scripted } from '../support/service.ts';
 import { opened } from '../support/wire.ts';
 
-test.each(LEGACY_REVISIONS)('in %s a request sends no progress after its answer', async (revision) => {
+test.each(LEGACY_REVISIONS)('in %s a request sends no progress after its response', async (revision) => {
   const { service, seen } = scripted({
     work: async (exchange) => {
       await exchange.notify('notifications/progress', { progressToken: 't', progress: 1 });

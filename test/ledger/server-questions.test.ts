@@ -5,10 +5,10 @@ import { opened, type Peer } from '../support/wire.ts';
 
 const everything = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
 
-/** What the server of the test reported last: what its author did wrong is not told to the client. */
+/** The newest error that the server reported: mistakes of its author are not sent to the client. */
 let reported: Error | undefined;
 
-/** A client of a server whose tool does what the test says, called once. */
+/** A client of a server whose tool runs the given function, called once. */
 async function calling(handler: (ctx: Context) => unknown, capabilities: object = everything): Promise<Peer> {
   const onerror = (error: Error): void => void (reported = error);
   const server = new McpServer({ name: 'test', version: '1', onerror });
@@ -18,7 +18,7 @@ async function calling(handler: (ctx: Context) => unknown, capabilities: object 
   return client;
 }
 
-/** The one message is the call's result, which is an error: nothing was asked. Its author hears what was wrong. */
+/** The only message is the error result of the call: nothing was asked. The author gets the reason. */
 function expectRefusal(client: Peer, why: string): void {
   expect(client.take()).toEqual([
     {
@@ -33,7 +33,7 @@ function expectRefusal(client: Peer, why: string): void {
 describe('elicitation', () => {
   const schema = { type: 'object', properties: { age: { type: 'integer' } }, required: ['age'] } as const;
 
-  test('a form has a message, a flat schema and the mode of forms', async () => {
+  test('a form has a message, a flat schema and the mode "form"', async () => {
     const client = await calling((ctx) => ctx.elicit({ message: 'How old?', schema }));
     const { method, params } = client.next();
     expect(method).toBe('elicitation/create');
@@ -56,7 +56,7 @@ describe('elicitation', () => {
     });
   });
 
-  test('a URL request has that mode, a message, a URL and its own id', async () => {
+  test('a URL elicitation has the mode "url", a message, a URL and its own id', async () => {
     const visit = { message: 'Go', url: 'https://example.com/a' };
     const client = await calling((ctx) => Promise.all([ctx.elicitUrl(visit), ctx.elicitUrl(visit)]));
     const [one, other] = [client.next(), client.next()];
@@ -86,12 +86,12 @@ describe('sampling', () => {
   });
 
   test.each([
-    ['results beside something else', [user(text), assistant(use('1')), user(result('1'), text)], 'messages[2]'],
-    ['a result that is missing', [user(text), assistant(use('1'), use('2')), user(result('1'))], 'messages[2]'],
-    ['something before the results', [assistant(use('1')), user(text), user(result('1'))], 'messages[1]'],
-    ['results of what was not used', [user(text), assistant(text), user(result('9'))], 'messages[2]'],
-    ['tool uses at the end', [user(text), assistant(use('1'))], 'tool uses 1'],
-  ])('%s: this is not sent', async (_, messages, why) => {
+    ['tool results beside other content', [user(text), assistant(use('1')), user(result('1'), text)], 'messages[2]'],
+    ['a missing tool result', [user(text), assistant(use('1'), use('2')), user(result('1'))], 'messages[2]'],
+    ['other content before the tool results', [assistant(use('1')), user(text), user(result('1'))], 'messages[1]'],
+    ['tool results without tool uses', [user(text), assistant(text), user(result('9'))], 'messages[2]'],
+    ['tool uses in the last message', [user(text), assistant(use('1'))], 'tool uses 1'],
+  ])('%s: the request is not sent', async (_, messages, why) => {
     expectRefusal(await calling((ctx) => ctx.sample({ messages, maxTokens: 1 })), why);
   });
 

@@ -17,7 +17,7 @@ const note = (n: number) => ({ jsonrpc: '2.0' as const, method: 'notifications/n
 const messages = (events: SentEvent[]): unknown[] =>
   events.filter(({ data }) => data).map(({ data }) => JSON.parse(data!));
 
-test('no two events of a session have the same id, whichever streams they are on', async () => {
+test('no two events of a session have the same id, on any stream', async () => {
   const { session, server } = await openRaw({}, REVISION);
   const standalone = await session.events();
   const seen: SentEvent[] = [];
@@ -47,7 +47,7 @@ describe('the stream of a POST in 2025-03-26', () => {
     expect(messages(await events.rest())).toEqual([note(1), answer(1), answer(2)]);
   });
 
-  test('that breaks off cancels nothing, and missed messages arrive on resumption', async () => {
+  test('that breaks off does not cancel, and missed messages arrive on resumption', async () => {
     const go = deferred();
     const { service, seen } = scripted({
       work: async (exchange) => {
@@ -58,7 +58,7 @@ describe('the stream of a POST in 2025-03-26', () => {
     });
     const session = await new TestHttp(service).open(REVISION);
     const events = new Events(await session.post([request(1, 'work'), request(2, 'echo')]));
-    // The answer of the one, and the notification of the other, in either order.
+    // The response to the one, and the notification of the other, in either order.
     await events.next();
     const { id } = (await events.next())!;
     await events.cancel();
@@ -96,7 +96,7 @@ describe('the stream of a POST in 2025-03-26', () => {
   });
 });
 
-test('the Origin is looked at on every method, with a session and without', async () => {
+test('the Origin is checked for every method, with and without a session', async () => {
   const session = await new TestHttp(scripted().service).open(REVISION);
   const origin = 'https://evil.example';
   const status = async (method: string, headers: Record<string, string | undefined>): Promise<number> => {
@@ -115,7 +115,7 @@ test('the Origin is looked at on every method, with a session and without', asyn
   }
 });
 
-test('a session that has ended is 404 for every method', async () => {
+test('an ended session gets 404 for every method', async () => {
   const http = new TestHttp(scripted().service, { idleTimeout: 60_000 });
   const session = await http.open(REVISION);
   await vi.advanceTimersByTimeAsync(5 * 60_000);

@@ -13,7 +13,7 @@ function taskless(): McpServer {
   return server;
 }
 
-test('a server without tasks declares none, and has none of their methods', async () => {
+test('a server without tasks declares none, and knows none of their methods', async () => {
   const { client } = await served(taskless().service);
   const { result } = await client.request(1, 'initialize', hello(REVISION, { tasks: { list: {}, cancel: {} } }));
   expect(result.capabilities).not.toHaveProperty('tasks');
@@ -26,7 +26,7 @@ test('a server without tasks declares none, and has none of their methods', asyn
   }
 });
 
-test('a call that asks for a task is answered like any other', async () => {
+test('a call that requests a task is answered like any other', async () => {
   const { client } = await opened(taskless().service, { revision: REVISION, capabilities: { tasks: {} } });
   const params = { name: 'now' };
   const related = { 'io.modelcontextprotocol/related-task': { taskId: 'x' } };
@@ -36,7 +36,7 @@ test('a call that asks for a task is answered like any other', async () => {
   expect((await client.request(3, 'tools/call', { ...params, task: {}, _meta: related })).result).toEqual(plain);
 });
 
-/** Two clients of one server that is spoken by hand, over its bridge. */
+/** Two clients of one server, which the test plays, over its bridge. */
 async function bridged(): Promise<{ clients: Peer[]; server: Peer; errors: Error[] }> {
   const [near, far] = memoryTransportPair();
   const server = new Peer(far);
@@ -61,7 +61,7 @@ const progress = (progressToken: unknown, n: number) => ({
   params: { progressToken, progress: n },
 });
 
-/** Begins a task under a token of the client's, and gives the token that the server has for it. */
+/** Starts a task with a progress token of the client, and returns the token that the server got. */
 async function begin(client: Peer, server: Peer, taskId: string, progressToken: string | number): Promise<unknown> {
   await client.send({ id: taskId, method: 'tools/call', params: { name: 't', task: {}, _meta: { progressToken } } });
   const { id, params } = server.next();
@@ -70,7 +70,7 @@ async function begin(client: Peer, server: Peer, taskId: string, progressToken: 
   return params['_meta'].progressToken;
 }
 
-test('the progress of a task behind a bridge continues after its request is answered, to its client only', async () => {
+test('the progress of a task behind a bridge continues after its request is answered, only for its client', async () => {
   const { clients, server, errors } = await bridged();
   const [one, other] = clients as [Peer, Peer];
   const tokens = [
@@ -86,10 +86,10 @@ test('the progress of a task behind a bridge continues after its request is answ
 });
 
 test.each([
-  ['a notification says so', 'notifications/tasks/status', undefined],
-  ['its status was asked for', 'tasks/get', { status: 'completed' }],
-  ['it was cancelled', 'tasks/cancel', { status: 'cancelled' }],
-  ['its result was had', 'tasks/result', { content: [] }],
+  ['known from a notification', 'notifications/tasks/status', undefined],
+  ['known from a status request', 'tasks/get', { status: 'completed' }],
+  ['known from its cancellation', 'tasks/cancel', { status: 'cancelled' }],
+  ['known from its result', 'tasks/result', { content: [] }],
 ])('the progress of a task behind a bridge stops when the task has ended: %s', async (_, method, result) => {
   const { clients, server, errors } = await bridged();
   const client = clients[0]!;
@@ -105,7 +105,7 @@ test.each([
   expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining('belongs to no active request')]);
 });
 
-test('the status of a task behind a bridge goes to the client that began it, and of an unknown one to nobody', async () => {
+test('the status of a task behind a bridge goes to the client that created it, and the status of an unknown task to none', async () => {
   const { clients, server, errors } = await bridged();
   const [one, other] = clients as [Peer, Peer];
   await begin(one, server, 'a', 'p');

@@ -62,7 +62,7 @@ describe.each([
   ['HTTP', 'http'],
 ] as const)('over %s', (_, way) => {
   describe.each(['per-session', 'shared', 2] as const)('with connections: %s', (connections) => {
-    test.each(KINDS)('a server counts on after a day without a call (%s)', async (kind) => {
+    test.each(KINDS)('a server continues to count after a day without a call (%s)', async (kind) => {
       const { target, servers } = bridged(connections);
       const client = await connect(kind, way, target);
       expect(await client.call('count')).toBe('1');

@@ -54,7 +54,7 @@ describe.each(PLACES)('$name', ({ transport, kinds, target }) => {
   });
   afterAll(() => world.end());
 
-  test.each(kinds)('a question outlives newer calls that are answered before it (%s)', async (kind) => {
+  test.each(kinds)('a question stays open if newer calls are answered first (%s)', async (kind) => {
     const client = await connect(kind, transport, place);
     for (let round = 1; round <= ROUNDS; round += 1) {
       const [asking, counting] = [world.gate(), world.gate()];
@@ -77,7 +77,7 @@ describe.each(PLACES)('$name', ({ transport, kinds, target }) => {
 
   // In 2026-07-28, a question is the result of one of the calls, and ends if that call is cancelled.
   test.each(kinds.filter((kind) => !isModern(kind)))(
-    'a question outlives newer calls that are cancelled (%s)',
+    'a question stays open if newer calls are cancelled (%s)',
     async (kind) => {
       const client = await connect(kind, transport, place);
       const [asking, never] = [world.gate(), world.gate()];

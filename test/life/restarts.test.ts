@@ -6,8 +6,8 @@ import { connect, KINDS, type Kind } from './clients.ts';
 import { at, bridgeTo, World, type Address } from './world.ts';
 
 /**
- * Servers and bridges are replaced all the time. The old one gets a signal and ends its subscriptions, and a new one starts
- * at the same address. Subscriptions continue.
+ * Servers and bridges are replaced all the time. The old one gets a signal and ends its subscriptions, and a new one
+ * starts at the same address. Subscriptions continue.
  */
 
 vi.setConfig({ testTimeout: 30_000 });
@@ -50,8 +50,8 @@ async function changed({ url }: { url: string }, heard: () => number): Promise<v
   }
 }
 
-describe('a server that is restarted', () => {
-  test.each(OURS)('is heard again by our client (%s)', async (kind) => {
+describe('a server that restarts', () => {
+  test.each(OURS)('sends notifications to our client again (%s)', async (kind) => {
     const server = await started(FEATURES);
     const client = await connect(kind, 'http', at(server));
     const heard = await client.subscribe(URI);
@@ -62,7 +62,7 @@ describe('a server that is restarted', () => {
     }
   });
 
-  test.each(['legacy', 'modern'] as const)('still tells of its lists (ours, %s)', async (eras) => {
+  test.each(['legacy', 'modern'] as const)('still sends list changes to our client (%s)', async (eras) => {
     const server = await started(FEATURES);
     let heard = 0;
     const client = await connectOurs(server.url, { eras, onchange: () => (heard += 1), onerror: () => {} });
@@ -82,7 +82,7 @@ describe('a server that is restarted', () => {
     await grows();
   });
 
-  test.each(KINDS)('behind a bridge reaches its clients again (%s)', async (kind) => {
+  test.each(KINDS)('sends notifications through a bridge again (%s)', async (kind) => {
     const server = await started(FEATURES);
     const bridge = await world.serve([...programs.everwire, 'bridge', '--port', '0', server.url]);
     const client = await connect(kind, 'http', at(bridge));
@@ -92,7 +92,7 @@ describe('a server that is restarted', () => {
     await changed(server, heard);
   });
 
-  test('tells the official client 2.x that it ends, which then listens again', async () => {
+  test('ends the subscription of the official client 2.x, which then subscribes again', async () => {
     const server = await started(FEATURES);
     const client = new Client(
       { name: 'life', version: '1.0.0' },
@@ -122,8 +122,8 @@ describe('a server that is restarted', () => {
   });
 });
 
-describe('a bridge that is restarted', () => {
-  test.each(OURS)('is heard again by our client (%s)', async (kind) => {
+describe('a bridge that restarts', () => {
+  test.each(OURS)('sends notifications to our client again (%s)', async (kind) => {
     const bridging = bridgeTo([...programs.features, '--stdio'], '--port', '0', '--shared');
     const bridge = await started(bridging);
     const client = await connect(kind, 'http', at(bridge));
@@ -133,7 +133,7 @@ describe('a bridge that is restarted', () => {
     await changed(bridge, heard);
   });
 
-  test.each(OURS)('in front of a server with a handshake, too (%s)', async (kind) => {
+  test.each(OURS)('sends notifications of a server with a handshake again (%s)', async (kind) => {
     const bridging = bridgeTo(world.stateful, '--port', '0');
     const bridge = await started(bridging);
     const client = await connect(kind, 'http', at(bridge));

@@ -35,7 +35,7 @@ test.each(KINDS)('calls in flight are answered, and new ones are refused with th
 });
 
 test.each(KINDS.filter((kind) => !isModern(kind)))(
-  'a user in a session can still answer, otherwise the call ends with the reason (%s)',
+  'a user in a session can still answer, or else the call ends with the reason (%s)',
   async (kind) => {
     const bridge = await world.serve(bridgeTo(world.stateful, '--port', '0', '--drain-timeout', '3'));
     const client = await connect(kind, 'http', at(bridge));

@@ -44,7 +44,7 @@ describe.each(PAIRS)('%s beside %s', (first, second) => {
     return [ada, grace];
   }
 
-  test('a client is answered while another thinks about a question', async () => {
+  test('a client gets results while another client answers a question', async () => {
     const [ada, grace] = await both();
     for (let round = 1; round <= ROUNDS; round += 1) {
       const greeting = ada.call('greet', { who: `ada ${round}` });
@@ -87,7 +87,7 @@ describe.each(PAIRS)('%s beside %s', (first, second) => {
     for (const { message } of grace.forms) expect(message).toMatch(/^Who is grace/);
   });
 
-  test('a call that was cancelled and is never answered holds up no question for long', async () => {
+  test('a cancelled call that is never answered does not delay a question for long', async () => {
     const [ada, grace] = await both();
     const giveUp = new AbortController();
     const given = grace.begin('never', {}, giveUp.signal);

@@ -81,7 +81,7 @@ async function expectProcesses(world: World, before: number, processes: number):
 describe.each(MODES)('behind a bridge over HTTP, %s', (mode, options) => {
   const processes = { 'per session': KINDS.length, '--shared': 1, '--pool 2': 2 }[mode]!;
 
-  test('a server that counts counts all calls of a client', async () => {
+  test('a counting server counts all calls of a client', async () => {
     const world = newWorld();
     const target = at(await world.serve(bridgeTo(world.stateful, '--port', '0', ...options)));
     const before = world.started.length;
@@ -91,7 +91,7 @@ describe.each(MODES)('behind a bridge over HTTP, %s', (mode, options) => {
     await expectProcesses(world, before, processes);
   });
 
-  test('sequential-thinking has all thoughts of a client', async () => {
+  test('server-sequential-thinking has all thoughts of a client', async () => {
     const world = newWorld();
     const target = at(await world.serve(bridgeTo(world.sequentialThinking, '--port', '0', ...options)));
     const before = world.started.length;
@@ -106,7 +106,7 @@ describe.each(MODES)('behind a bridge over HTTP, %s', (mode, options) => {
 });
 
 describe.each(MODES)('behind a bridge over stdio, %s', (_, options) => {
-  test.each(KINDS)('a server has all calls of its client (%s)', async (kind) => {
+  test.each(KINDS)('a server gets all calls of its client (%s)', async (kind) => {
     const [counting, thinking] = [newWorld(), newWorld()];
     const [counter, thinker] = await Promise.all([
       connect(kind, 'stdio', over(bridgeTo(counting.stateful, '--stdio', ...options))),

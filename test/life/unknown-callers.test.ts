@@ -32,7 +32,7 @@ describe.each(KINDS)('two unknown callers, %s', (kind) => {
     const [counting, asking] = [world.gate(), world.gate()];
     const counted = grace.begin('count', { gate: counting.name });
     await counted.begun;
-    // It starts when the earlier call has taken long, because it is not known yet which of them asks.
+    // It starts after the earlier call has taken long, because nobody knows yet which of them asks.
     const greeting = ada.begin('greet', { who: 'ada', gate: asking.name });
     await greeting.begun;
     asking.open();

@@ -1,7 +1,10 @@
 import { Stryker } from '@stryker-mutator/core';
 import { files } from './files.ts';
 
-/** Mutates each file whose path contains one of the arguments, or all files, and prints how many mutants tests noticed. */
+/**
+ * Mutates each file whose path contains one of the arguments, or all files, and prints how many mutants the tests
+ * noticed.
+ */
 const { argv, env } = process;
 const wanted = argv.slice(2);
 const chosen = Object.entries(files).filter(
@@ -27,7 +30,7 @@ for (const [file, tests] of chosen) {
     htmlReporter: { fileName: `${report}.html` },
     tempDirName: '.tmp/stryker',
     ignorePatterns: ['dist', 'docs', 'bench', 'examples', '.tmp'],
-    // It would be rewritten with the API of TypeScript 6; nothing has to be.
+    // It would be rewritten with the API of TypeScript 6, but nothing needs that.
     tsconfigFile: 'none.json',
   }).runMutationTest();
   const count = (...statuses: readonly string[]): number =>

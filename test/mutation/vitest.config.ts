@@ -2,11 +2,11 @@ import { mergeConfig } from 'vitest/config';
 import type { Reporter, Vitest } from 'vitest/node';
 import base from '../../vitest.config.ts';
 
-/** The tests of one file of `files.ts`, set by `run.ts`. */
+/** The tests for one file of `files.ts`, which `run.ts` sets. */
 const { MUTATION_TESTS = '[]' } = process.env;
 
 let vitest: Vitest;
-/** Gives a test file that cannot be loaded a failed test: Stryker looks at tests only, and would see none that failed. */
+/** Gives a test file that cannot be loaded one failed test: Stryker looks only at tests, and would see no failure. */
 const loadFailures: Reporter = {
   onInit(started) {
     vitest = started;
@@ -23,7 +23,7 @@ const loadFailures: Reporter = {
 const config = mergeConfig(base, {
   test: {
     reporters: [loadFailures],
-    // Tests wait shorter than elsewhere, so that a mutant that hangs is noticed soon.
+    // Timeouts are shorter than elsewhere, so that a mutant that hangs is noticed soon.
     testTimeout: 5_000,
     hookTimeout: 5_000,
   },

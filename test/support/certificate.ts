@@ -3,16 +3,20 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
-/** Whether certificates can be made here: the command line of OpenSSL does it. */
+/** Whether this machine can create certificates, with the command line of OpenSSL. */
 export const canCertify = spawnSync('openssl', ['version']).status === 0;
 
-/** A certificate for loopback that is its own root, and its key; PEM. */
+/** A self-signed certificate for loopback, and its key, in PEM. */
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Makes a certificate. @param name its subject, by which a test knows it again. */
+/**
+ * Creates a certificate.
+ *
+ * @param name its subject, by which a test recognises it
+ */
 export function certificate(name: string): Certificate {
   const directory = mkdtempSync(path.join(tmpdir(), 'everwire-tls-'));
   try {

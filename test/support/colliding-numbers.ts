@@ -1,8 +1,9 @@
 const MASK = (1n << 64n) - 1n;
 
 /**
- * Different numbers of one hash: V8 hashes numbers without a seed, so anybody can find them. Its function
- * (`ComputeLongHash`, base/hashing) is a chain of steps that can each be undone, from any upper bits of the same lower ones.
+ * Different numbers with the same hash: V8 hashes numbers without a seed, so anybody can find them. Its function
+ * (`ComputeLongHash`, base/hashing) is a chain of steps that can each be inverted, for any upper bits with the same
+ * lower ones.
  */
 export function collidingNumbers(length: number): number[] {
   const view = new DataView(new ArrayBuffer(8));
@@ -24,14 +25,14 @@ function unhashed(hash: bigint): bigint {
   return ((key + 1n) * inverse((1n << 18n) - 1n)) & MASK;
 }
 
-/** Undoes `x ^ (x >> shift)`. */
+/** Inverts `x ^ (x >> shift)`. */
 function unshifted(value: bigint, shift: bigint): bigint {
   let key = value;
   for (let done = shift; done < 64n; done += shift) key = value ^ (key >> shift);
   return key;
 }
 
-/** Of an odd number, modulo 2^64. */
+/** The inverse of an odd number modulo 2^64. */
 function inverse(odd: bigint): bigint {
   let found = 1n;
   for (let round = 0; round < 7; round += 1) found = (found * (2n - odd * found)) & MASK;

@@ -3,15 +3,15 @@ import type { JsonObject } from '../../src/jsonrpc/message.ts';
 
 export interface TestExchangeOptions {
   readonly caller?: Partial<Caller>;
-  /** The headers of the HTTP request, by name in lower case; without them it came over another transport. */
+  /** The headers of the HTTP request, by name in lower case. Undefined for other transports. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Answers questions; without it they are refused. */
+  /** Answers questions. If it is undefined, they are refused. */
   readonly onask?: (method: string, params: JsonObject) => JsonObject | Promise<JsonObject>;
-  /** Called for every notification, before it is taken. */
+  /** Called for every notification, before it is recorded. */
   readonly onnotify?: (method: string, params: JsonObject | undefined) => void | Promise<void>;
 }
 
-/** An exchange without a wire: what the service under test sends can be read from it. */
+/** An exchange without a wire. It records what the service under test sends. */
 export class TestExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;

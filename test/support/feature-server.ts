@@ -3,7 +3,9 @@ import { parseArgs } from 'node:util';
 import type { HttpListener } from '../../src/transport/http/server/listen.ts';
 import { featureServer } from './features.ts';
 
-/** The feature server as a process: over `--stdio`, over the official SDK's transport for it, or over HTTP on `--port`. */
+/**
+ * The feature server as a process: over `--stdio`, over the official SDK's stdio transport, or over HTTP on `--port`.
+ */
 
 const options = {
   port: { type: 'string', default: '0' },

@@ -3,14 +3,14 @@ import { McpServer, UserError, type LogLevel, type McpServerOptions } from 'ever
 
 /** One red pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
-/** No samples at all: a header of 44 bytes. */
+/** No samples: only a header of 44 bytes. */
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
 
 /**
- * A server that does what a server can do, on demand: it asks, logs, reports progress, waits to be cancelled, changes
- * its lists.
+ * A server that uses every feature on demand: it asks, logs, reports progress, waits for cancellation, and changes its
+ * lists.
  *
- * @param sessions how many sessions there are, where the process knows.
+ * @param sessions the number of sessions, if the process knows it
  */
 export function featureServer(
   sessions: () => number = () => 0,
@@ -54,7 +54,7 @@ export function featureServer(
   server.tool('count', count, async ({ to }, ctx) => {
     for (let step = 1; step <= to; step += 1) {
       await ctx.progress(step, to, `step ${step}`);
-      // Apart, so that no two come in one chunk.
+      // With a pause, so that no two arrive in one chunk.
       await delay(20);
     }
     return `counted to ${to}`;

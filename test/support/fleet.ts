@@ -7,7 +7,7 @@ import { deferred, scripted } from './service.ts';
 
 export type Answers = Parameters<typeof scripted>[0];
 
-/** A server with these tools, each of which says who was called. */
+/** A server with the given tools, each of which returns its own name. */
 export function toolServer(name: string, tools: readonly string[], more: Answers = {}): ReturnType<typeof scripted> {
   return scripted(
     {
@@ -54,7 +54,7 @@ export async function call(fleet: Fleet, name: string): Promise<string> {
   return (await ask(fleet, 'tools/call', { name }))['content'][0].text;
 }
 
-/** A service that answers nothing before it is told to. */
+/** A service that does not answer until the test says so. */
 export function hanging(then: Service): { service: Service; wake: () => void } {
   const { promise, resolve } = deferred();
   return { service: (exchange) => promise.then(() => then(exchange)), wake: () => resolve() };

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createNetServer, type AddressInfo, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** One request that has come, whole. */
+/** One complete request. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -13,11 +13,11 @@ export interface Asked {
 export interface ScriptedServer {
   readonly url: URL;
   readonly asked: Asked[];
-  /** How many connections were opened. */
+  /** The number of connections that were opened. */
   readonly connections: () => number;
 }
 
-/** A server over HTTP that does as a test says. Closed when the test is over. */
+/** A server over HTTP that runs the given function. It is closed after the test. */
 export async function scripted(
   answer: (asked: Asked, response: ServerResponse, count: number) => void,
 ): Promise<ScriptedServer> {
@@ -47,7 +47,7 @@ export async function scripted(
   return { url: new URL(`http://127.0.0.1:${port}/mcp`), asked, connections: () => connections };
 }
 
-/** A server that writes bytes as a test says, to each connection. Closed when the test is over. */
+/** A server that runs the given function on each connection. It is closed after the test. */
 export async function rawServer(onconnection: (socket: Socket, count: number) => void): Promise<URL> {
   const sockets = new Set<Socket>();
   let count = 0;
@@ -65,7 +65,7 @@ export async function rawServer(onconnection: (socket: Socket, count: number) =>
   return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
 }
 
-/** An address where nobody listens. */
+/** A URL at which nothing listens. */
 export async function closedPort(): Promise<URL> {
   const server = createNetServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

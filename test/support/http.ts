@@ -22,7 +22,7 @@ export interface SentEvent {
 
 type Headers = Record<string, string | undefined>;
 
-/** Reads an event stream as it comes, field by field, keeping comments. */
+/** Reads an event stream as it arrives, field by field, including comments. */
 export class Events {
   readonly response: Response;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -34,7 +34,7 @@ export class Events {
     this.#reader = response.body!.getReader();
   }
 
-  /** The next event, or undefined where the stream has ended. */
+  /** The next event, or undefined if the stream has ended. */
   async next(): Promise<SentEvent | undefined> {
     for (;;) {
       const end = this.#text.indexOf('\n\n');
@@ -49,7 +49,7 @@ export class Events {
     }
   }
 
-  /** The JSON of the next event that has any. */
+  /** The JSON of the next event that has some. */
   async message(): Promise<any> {
     for (;;) {
       const event = await this.next();
@@ -58,14 +58,14 @@ export class Events {
     }
   }
 
-  /** All that comes until the end. */
+  /** All events until the end. */
   async rest(): Promise<SentEvent[]> {
     const events: SentEvent[] = [];
     for (let event = await this.next(); event; event = await this.next()) events.push(event);
     return events;
   }
 
-  /** The client drops the connection. */
+  /** Closes the connection as a client. */
   cancel(): Promise<void> {
     return this.#reader.cancel();
   }
@@ -81,7 +81,7 @@ function parseEvent(block: string): SentEvent {
   return event;
 }
 
-/** The one handler, without a socket. Closed when the test is over. */
+/** The HTTP handler, without a socket. It is closed after the test. */
 export class TestHttp {
   readonly handler: HttpHandler;
   readonly errors: Error[] = [];
@@ -105,7 +105,7 @@ export class TestHttp {
     return this.send('POST', this.handler.path, { ...POST_HEADERS, ...headers }, text);
   }
 
-  /** Opens a session, as a client of this revision does. */
+  /** Opens a session, as a client of the given revision does. */
   async open(revision = '2025-11-25', capabilities: JsonObject = {}, initialized = true): Promise<TestSession> {
     const response = await this.post(initialize(revision, capabilities));
     const id = response.headers.get('mcp-session-id');
@@ -171,11 +171,11 @@ export interface RawSession {
   readonly session: TestSession;
   /** The server's end of the session. */
   readonly server: Transport;
-  /** What the transport said beside each message, by the message's id. */
+  /** The second argument of `onmessage` for each message, by the message's id. */
   readonly extras: Map<unknown, { closeSSEStream?: () => void; closeStandaloneSSEStream?: () => void }>;
 }
 
-/** A session whose server end the test holds in its hand: nothing is answered but `initialize`. */
+/** A session whose server end the test controls: only `initialize` is answered. */
 export async function openRaw(options: Partial<HttpHandlerOptions> = {}, revision = '2025-11-25'): Promise<RawSession> {
   let server!: Transport;
   const extras: RawSession['extras'] = new Map();

@@ -3,23 +3,23 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
 
 export interface TokenOptions {
-  /** Default `at+jwt`; null for none. */
+  /** Default `at+jwt`. Null for none. */
   readonly typ?: string | null;
-  /** The name of the key in the header; null for none. Default: that of the key. */
+  /** The id of the key in the header. Null for none. Default: that of the key. */
   readonly kid?: string | null;
 }
 
-/** An authorization server on loopback, as far as a resource server sees one: its metadata, and its keys. */
+/** An authorization server on loopback, with the parts that a resource server uses: its metadata and its keys. */
 export class TestIssuer {
-  /** The paths that were asked for. */
+  /** The requested paths. */
   readonly asked: string[] = [];
-  /** The status of every answer, where it is not to be found. */
+  /** The status of every response, if not 200. */
   status = 200;
-  /** What the metadata says beside, or instead. */
+  /** Additional or replaced fields of the metadata. */
   metadata: Record<string, unknown> = {};
-  /** What the token endpoint gives out. */
+  /** The response of the token endpoint. */
   grant: () => Promise<string> = () => Promise.reject(new Error('nothing is granted'));
-  /** Where the metadata is. */
+  /** The URL of the metadata. */
   metadataPath = '/.well-known/oauth-authorization-server';
   readonly #path: string;
   readonly #server: Server;
@@ -38,7 +38,7 @@ export class TestIssuer {
     });
   }
 
-  /** @param path of the issuer's identifier. */
+  /** @param path the path of the issuer's identifier */
   static async start(path = ''): Promise<TestIssuer> {
     const issuer = new TestIssuer(path);
     await issuer.rotate();
@@ -73,7 +73,7 @@ export class TestIssuer {
     return { keys: this.#keys };
   }
 
-  /** Signs with a new key from now on; the old ones stay known, unless they are to be forgotten. */
+  /** Signs with a new key from now on. The old keys stay known, unless they are removed. */
   async rotate({ forget = true, alg = 'ES256' } = {}): Promise<void> {
     const { privateKey, publicKey } = await generateKeyPair(alg);
     this.#key = privateKey;
@@ -81,7 +81,7 @@ export class TestIssuer {
     this.#keys = forget ? [jwk] : [...this.#keys, jwk];
   }
 
-  /** A token for `alice` that ends in 5 minutes; claims that are null are left out. */
+  /** A token for `alice` that expires in 5 minutes. Claims that are null are omitted. */
   token(audience: string, claims: JWTPayload = {}, { typ = 'at+jwt', kid }: TokenOptions = {}): Promise<string> {
     const now = Math.floor(Date.now() / 1000);
     const usual = { iss: this.url, aud: audience, sub: 'alice', iat: now, exp: now + 300, client_id: 'app' };

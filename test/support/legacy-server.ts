@@ -6,14 +6,14 @@ import type { JsonObject, Message } from '../../src/jsonrpc/message.ts';
 import { memoryTransportPair } from '../../src/transport/memory.ts';
 import { Peer } from './wire.ts';
 
-/** What a server answers to `initialize`. */
+/** The result of `initialize`. */
 export const welcome = (capabilities: JsonObject = {}, protocolVersion = '2025-11-25'): JsonObject => ({
   protocolVersion,
   capabilities,
   serverInfo: { name: 'by-hand', version: '1' },
 });
 
-/** Everything that servers of 2025-11-25 can declare, but tasks. */
+/** All capabilities of servers of 2025-11-25, except tasks. */
 export const everything: JsonObject = {
   tools: { listChanged: true },
   prompts: { listChanged: true },
@@ -22,22 +22,22 @@ export const everything: JsonObject = {
   logging: {},
 };
 
-/** A server of a handshake revision, spoken by hand. */
+/** A server of a handshake revision that the test plays. */
 export class LegacyServer extends Peer {
-  /** Takes the oldest message, when it has come. */
+  /** Returns and removes the oldest message, when it has arrived. */
   async heard(): Promise<any> {
     await vi.waitUntil(() => this.inbox.length > 0, { interval: 1, timeout: 5000 });
     return this.next();
   }
 
-  /** Takes the oldest message, a request, and answers it. */
+  /** Removes the oldest message, a request, and answers it. */
   async answer(result: JsonObject = {}): Promise<any> {
     const asked = await this.heard();
     await this.send({ id: asked.id, result });
     return asked;
   }
 
-  /** Whether the client is there and has had its turn: what it had to say to all before has come. */
+  /** Resolves when the client has handled everything so far, and its messages have arrived. */
   async pinged(): Promise<Message[]> {
     const id = `ping ${Math.random()}`;
     await this.send({ id, method: 'ping' });
@@ -51,11 +51,11 @@ export interface Calling {
   readonly client: Client;
   /** The server of the newest connection. */
   readonly server: LegacyServer;
-  /** What no caller was told of. */
+  /** The errors that no caller got. */
   readonly errors: Error[];
 }
 
-/** What a client connects to, and the servers at the other ends, the newest last. */
+/** The target of a client, and the servers at the other ends, the newest last. */
 export function place(): { open: () => Peer['transport']; servers: LegacyServer[] } {
   const servers: LegacyServer[] = [];
   const open = (): Peer['transport'] => {
@@ -67,7 +67,7 @@ export function place(): { open: () => Peer['transport']; servers: LegacyServer[
   return { open, servers };
 }
 
-/** A client behind its handshake with a server that is spoken by hand, and that has taken `notifications/initialized`. */
+/** A client after its handshake with a server that the test plays, which has removed `notifications/initialized`. */
 export async function calling(
   options: ClientOptions = {},
   capabilities: JsonObject = everything,

@@ -14,7 +14,7 @@ import { POST_HEADERS } from './http.ts';
 
 export const MODERN = '2026-07-28';
 
-/** What each request of 2026-07-28 says of its sender. */
+/** The `_meta` of each request of 2026-07-28. */
 export function meta(capabilities: JsonObject = {}, more: JsonObject = {}): JsonObject {
   return {
     'io.modelcontextprotocol/protocolVersion': MODERN,
@@ -24,7 +24,7 @@ export function meta(capabilities: JsonObject = {}, more: JsonObject = {}): Json
   };
 }
 
-/** A client that can be asked everything. */
+/** A client that supports every question. */
 export const ABLE: JsonObject = { elicitation: { form: {}, url: {} }, sampling: { tools: {}, context: {} }, roots: {} };
 
 export function modernRequest(
@@ -37,7 +37,7 @@ export function modernRequest(
   return { jsonrpc: '2.0', id, method, params: { ...rest, _meta: meta(capabilities, _meta) } };
 }
 
-/** The headers that go with a request over HTTP. */
+/** The headers of a request over HTTP. */
 export function modernHeaders({ method, params = {} }: Request | Notification): Record<string, string> {
   const name: unknown = params['name'] ?? params['uri'] ?? params['taskId'];
   return {
@@ -48,14 +48,14 @@ export function modernHeaders({ method, params = {} }: Request | Notification): 
   };
 }
 
-/** The answer to one request, and what came before it. */
+/** The response to one request, and the messages before it. */
 export interface Answered {
   readonly response: any;
   readonly notifications: Notification[];
   readonly status: number | undefined;
 }
 
-/** A reply channel that a test holds in its hand. */
+/** A reply channel that the test controls. */
 export class TestReply implements ReplyChannel {
   onclose: (() => void) | undefined;
   readonly notifications: Notification[] = [];
@@ -74,7 +74,7 @@ export class TestReply implements ReplyChannel {
   }
 
   answer(response: Response, status?: number): void {
-    // As a real one does: what cannot be written fails here.
+    // Like a real one: a message that JSON cannot represent fails here.
     JSON.stringify(response);
     if (this.response) throw new Error('answered twice');
     this.response = response;
@@ -94,7 +94,7 @@ export class ModernClient {
     onTestFinished(() => this.inbound.close(0));
   }
 
-  /** Sends a request; its reply is to be awaited, or cancelled by `onclose`. */
+  /** Sends a request. The test awaits its reply, or cancels it with `onclose`. */
   send(method: string, params: JsonObject = {}, { capabilities = ABLE, ...extra }: SendExtra = {}): TestReply {
     const reply = new TestReply();
     this.inbound.onrequest!(modernRequest(++this.#lastId, method, params, capabilities), extra, reply);
@@ -105,14 +105,22 @@ export class ModernClient {
     return this.send(method, params, extra).answered;
   }
 
-  /** The result of a request. @throws Error where it is an error. */
+  /**
+   * The result of a request.
+   *
+   * @throws Error if it is an error
+   */
   async result(method: string, params?: JsonObject, extra?: SendExtra): Promise<JsonObject> {
     const { response } = await this.request(method, params, extra);
     if (!('result' in response)) throw new Error(`${method}: ${JSON.stringify(response.error)}`);
     return response.result;
   }
 
-  /** The error of a request. @throws Error where it is none. */
+  /**
+   * The error of a request.
+   *
+   * @throws Error if it is not an error
+   */
   async error(method: string, params?: JsonObject, extra?: SendExtra): Promise<JsonObject> {
     const { response } = await this.request(method, params, extra);
     if (!('error' in response)) throw new Error(`${method}: ${JSON.stringify(response.result)}`);
@@ -124,7 +132,7 @@ export interface SendExtra extends MessageExtra {
   readonly capabilities?: JsonObject;
 }
 
-/** The one handler without a socket, for clients of 2026-07-28. Closed when the test is over. */
+/** The HTTP handler without a socket, for clients of 2026-07-28. It is closed after the test. */
 export class ModernHttp {
   readonly inbound: Inbound;
   readonly handler: HttpHandler;
@@ -144,7 +152,7 @@ export class ModernHttp {
     });
   }
 
-  /** Posts a body as it is. */
+  /** Posts a body unchanged. */
   post(
     body: unknown,
     headers: Record<string, string | undefined> = {},
@@ -155,7 +163,7 @@ export class ModernHttp {
     return this.fetch(new Request('http://localhost/mcp', { method: 'POST', headers: present, body: text }), context);
   }
 
-  /** Sends a request as a good client does; `headers` go before those that belong to it, undefined leaves one out. */
+  /** Sends a request as a correct client does. `headers` override the default ones, and undefined omits one. */
   call(
     method: string,
     params?: JsonObject,
@@ -165,7 +173,7 @@ export class ModernHttp {
     return this.post(message, { ...modernHeaders(message), ...headers }, context);
   }
 
-  /** The status and the JSON of an answer that is no stream. */
+  /** The status and the JSON of a response that is not a stream. */
   async json(method: string, params?: JsonObject, extra?: CallExtra): Promise<{ status: number; body: any }> {
     const response = await this.call(method, params, extra);
     return { status: response.status, body: await response.json() };

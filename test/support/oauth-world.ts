@@ -21,20 +21,20 @@ export const SERVER = 'https://mcp.example/mcp';
 export const ISSUER = 'https://auth.example';
 export const REDIRECT = 'http://127.0.0.1:7777/callback';
 
-/** A server, its authorization server and a user at a browser, all as a test wants them, and without a network. */
+/** A server, its authorization server and a user with a browser, all controlled by the test, without a network. */
 export class OAuthWorld {
-  /** All that was asked, but of the server itself. */
+  /** All requests, except those to the server itself. */
   readonly asked: Asked[] = [];
-  /** Where the user was sent. */
+  /** The URLs to which the user was sent. */
   readonly visited: URL[] = [];
-  /** Documents by address. */
+  /** Documents by URL. */
   readonly documents = new Map<string, Answer>();
-  /** What the user's browser comes back with beside `code` and `state`; null leaves one of these out. */
+  /** The parameters that the user's browser returns, in addition to `code` and `state`. Null omits one of these. */
   back: Json = {};
   /** The lifetime of tokens, in seconds. */
   lifetime: number | undefined = 3600;
   tokens = 0;
-  /** Answers of token endpoints; undefined for the usual one. */
+  /** The responses of token endpoints. Undefined for the usual one. */
   ontoken: (asked: Asked) => Answer | undefined = () => undefined;
   onregister: (asked: Asked) => Answer | undefined = () => undefined;
 
@@ -43,7 +43,7 @@ export class OAuthWorld {
     this.issuer(ISSUER);
   }
 
-  /** What the metadata of the server says beside, or instead. */
+  /** Additional or replaced fields of the server's metadata. */
   resource(members: Json, at = 'https://mcp.example/.well-known/oauth-protected-resource/mcp'): void {
     this.documents.set(at, { body: { resource: SERVER, authorization_servers: [ISSUER], ...members } });
   }
@@ -113,13 +113,13 @@ export class OAuthWorld {
     return this.asked.filter(({ url }) => url.endsWith('/register')).map(({ body }) => body);
   }
 
-  /** The addresses that were read. */
+  /** The URLs that were read. */
   get read(): string[] {
     return this.asked.filter(({ method }) => method === 'GET').map(({ url }) => url);
   }
 }
 
-/** What a server answers to a request with these headers: undefined where it lets it through. */
+/** The server's response to a request with the given headers. Undefined if it accepts them. */
 export type Gatekeeper = (headers: Readonly<Record<string, string>>) => Answer | undefined;
 
 export const challenge = (status: number, header: string): Answer => ({
@@ -127,10 +127,13 @@ export const challenge = (status: number, header: string): Answer => ({
   headers: { 'www-authenticate': header },
 });
 
-/** Lets in who has a token, whatever it is. */
+/** Accepts any token. */
 export const anyToken: Gatekeeper = ({ authorization }) => (authorization ? undefined : challenge(401, 'Bearer'));
 
-/** Sends a request as a transport does: again, as long as the authorizer finds it worth it. Gives all credentials sent. */
+/**
+ * Sends a request as a transport does: again, as long as the authorizer says so. Returns all credentials that were
+ * sent.
+ */
 export async function send(
   authorizer: Authorizer,
   gatekeeper: Gatekeeper = anyToken,

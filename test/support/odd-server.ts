@@ -5,31 +5,31 @@ import { connect, type Client, type ClientOptions } from 'everwire/client';
 import { streamTransport } from 'everwire/stdio';
 import { scripted, type Asked } from './http-server.ts';
 
-/** A way to a server, in one of the eras. */
+/** A way to reach a server, in one of the eras. */
 export type Way = 'modern HTTP' | 'session HTTP' | 'HTTP+SSE' | 'modern pipes' | 'handshake pipes';
 
 export const WAYS: readonly Way[] = ['modern HTTP', 'session HTTP', 'HTTP+SSE', 'modern pipes', 'handshake pipes'];
-/** Those on which each request has a response of HTTP to itself. */
+/** The ways in which each request has its own HTTP response. */
 export const POSTS: readonly Way[] = ['modern HTTP', 'session HTTP'];
 
-/** One call of a tool, which a test answers as oddly as it likes. */
+/** One call of a tool, which the test answers in any way. */
 export interface Turn {
   readonly id: number;
-  /** How often this tool was called so far, with this call. */
+  /** The number of calls of this tool so far, including this one. */
   readonly count: number;
-  /** Says something on the stream on which answers come: a message, or any text in place of one. */
+  /** Writes to the stream of responses: a message, or any text in place of one. */
   say(message: object | string): void;
-  /** Ends that stream, well or badly. */
+  /** Ends that stream, with or without an error. */
   end(badly?: boolean): void;
-  /** The HTTP response of the request, where the way has one. */
+  /** The HTTP response of the request, if the way has one. */
   readonly response: ServerResponse;
 }
 
 export interface OddWorld {
   readonly client: Client;
-  /** What no caller was told of. */
+  /** The errors that no caller got. */
   readonly errors: Error[];
-  /** How often each tool was called. */
+  /** The number of calls of each tool. */
   readonly calls: Map<string, number>;
 }
 
@@ -39,8 +39,8 @@ const good: Answer = ({ id, say }) =>
   say({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'good' }] } });
 
 /**
- * A client and, behind a way, a server whose tools answer as a test says. Any tool that is not named answers well, and all
- * else that a client asks is answered well too. Reading any resource is as calling the tool `read`.
+ * A client and a server whose tools answer as the test says. Any other tool and all other requests are answered
+ * correctly. Reading any resource counts as calling the tool `read`.
  */
 export async function oddWorld(
   way: Way,
@@ -64,7 +64,7 @@ export async function oddWorld(
     cache: false,
     timeout: 2000,
     onerror: (error) => void errors.push(error),
-    // So that HTTP+SSE is not looked for elsewhere.
+    // So that HTTP+SSE is not tried elsewhere.
     ...(way === 'HTTP+SSE' && { eraCache: { get: () => ({ era: 'legacy', route: 'http+sse' }), set: () => {} } }),
     ...options,
   });
@@ -76,7 +76,7 @@ type Called = (body: any, turn: Omit<Turn, 'id' | 'count'>) => void;
 
 const isCall = ({ method }: any): boolean => method === 'tools/call' || method === 'resources/read';
 
-/** What a good server answers to anything but a call. */
+/** A correct response to anything except a call. */
 function plain({ id, method }: any): object {
   const capabilities = { tools: {}, resources: {} };
   switch (method) {

@@ -2,16 +2,16 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider, type Configuration } from 'oidc-provider';
 
-/** A real authorization server on loopback, with anyone for a user who says who they are. */
+/** A real authorization server on loopback. Anybody can log in with any name. */
 export interface AuthorizationServer {
   readonly issuer: string;
   readonly provider: Provider;
-  /** The paths that were asked for. */
+  /** The requested paths. */
   readonly asked: string[];
   close(): Promise<void>;
 }
 
-/** @param scopes that tokens for a resource can have. */
+/** @param scopes the scopes that tokens for a resource can have */
 export async function startAuthorizationServer(
   scopes: string,
   configuration: Configuration = {},
@@ -53,7 +53,7 @@ export async function startAuthorizationServer(
   return { issuer, provider, asked, close };
 }
 
-/** A person at a browser, who signs in, agrees, and follows wherever that leads. Resolves when a page says something. */
+/** A user with a browser, who logs in, agrees, and follows all redirects. Resolves when a page shows text. */
 export async function browse(url: URL, login = 'alice'): Promise<string> {
   const cookies = new Map<string, string>();
   let at = url;

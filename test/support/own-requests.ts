@@ -2,7 +2,7 @@ import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import type { SendRequest } from '../../src/wire/legacy/outbound/own-request.ts';
 import { deferred } from './service.ts';
 
-/** A server that answers what a connection asks for itself when the test says so. */
+/** A server that answers the client's own requests when the test says so. */
 export function askedServer() {
   const log: string[] = [];
   const open: { method: string; settle: (answer: JsonObject | Error) => void }[] = [];
@@ -25,9 +25,9 @@ export function askedServer() {
     };
     return { result: answer.promise, cancel };
   };
-  /** Answers the oldest request that is open. */
+  /** Answers the oldest pending request. */
   const answer = (value: JsonObject | Error = {}): void => open[0]!.settle(value);
-  /** What was asked and taken back since the last time. */
+  /** The requests and cancellations since the last call. */
   const asked = (): string[] => log.splice(0);
   return { send, answer, asked };
 }

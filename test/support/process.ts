@@ -4,10 +4,10 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 
 const WINDOWS = process.platform === 'win32';
-// Also of what is built: the package finds itself.
+// Also from the build: the package finds itself.
 export const root = path.join(createRequire(import.meta.url).resolve('everwire/package.json'), '../');
 
-/** The programs under test, as arguments of `node`. `npm test` has built them. */
+/** The programs under test, as arguments of `node`. `npm test` builds them. */
 export const programs = {
   everwire: [`${root}dist/src/cli/main.js`],
   features: [`${root}dist/test/support/feature-server.js`],
@@ -20,7 +20,7 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** A process that a test has started, and all that it says. */
+/** A process that a test has started, and its output. */
 export interface RunningProcess {
   readonly pid: number;
   readonly child: ChildProcess;
@@ -33,10 +33,10 @@ export interface RunningProcess {
   /**
    * The first line on stderr that matches, from the beginning.
    *
-   * @throws Error with what was said instead, where the process ends or `timeout` milliseconds pass before it.
+   * @throws Error with the output if the process ends or `timeout` milliseconds pass before it
    */
   line(pattern: RegExp, timeout?: number): Promise<RegExpExecArray>;
-  /** Asks the process to end, and after `grace` milliseconds makes it and all of its group. */
+  /** Sends SIGTERM and, after `grace` milliseconds, ends the process and its group. */
   stop(grace?: number): Promise<Exit>;
 }
 
@@ -45,9 +45,9 @@ process.on('exit', () => {
   for (const child of running) kill(child, 'SIGKILL');
 });
 
-/** Starts `node` with these arguments. Its stdin stays open until it is ended, or the process. */
+/** Starts `node` with the given arguments. Its stdin stays open until the test or the process ends it. */
 export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProcess {
-  // A group of its own: what the process leaves behind can be found and ended with it.
+  // Its own process group: everything that the process leaves behind can be found and ended.
   const child = spawn(process.execPath, args, {
     cwd: root,
     env: { ...process.env, ...env },
@@ -66,7 +66,7 @@ export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}):
     stderr.push(line);
     said();
   });
-  // Who writes to a process that has just ended hears of it in `exited`.
+  // Writing to a process that has just exited fails. `exited` reports the exit.
   child.stdin.on('error', () => {});
   let ended = false;
   const exited = new Promise<Exit>((resolve, reject) => {
@@ -119,9 +119,9 @@ export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}):
 
 /** A server over HTTP. */
 export interface RunningServer extends RunningProcess {
-  /** Of the Streamable HTTP endpoint. */
+  /** The URL of the Streamable HTTP endpoint. */
   readonly url: string;
-  /** Of the HTTP+SSE transport. */
+  /** The URL of the HTTP+SSE transport. */
   readonly sseUrl: string;
 }
 
@@ -143,7 +143,7 @@ function kill(child: ChildProcess, signal: NodeJS.Signals): void {
     if (WINDOWS) child.kill(signal);
     else process.kill(-child.pid, signal);
   } catch (error) {
-    // All of the group are gone already.
+    // All processes of the group have exited.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
@@ -153,7 +153,7 @@ export function descendants(pid: number): number[] {
   const children = new Map<number, number[]>();
   for (const row of execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' }).trim().split('\n')) {
     const [id, parent, state] = row.trim().split(/\s+/);
-    // A zombie is over; only its parent has not looked yet.
+    // A zombie has exited, and its parent has not noticed yet.
     if (state?.startsWith('Z')) continue;
     children.set(Number(parent), [...(children.get(Number(parent)) ?? []), Number(id)]);
   }
@@ -166,7 +166,7 @@ export function descendants(pid: number): number[] {
   return found;
 }
 
-/** Whether a process is there. A zombie is not: only its parent has not looked yet. */
+/** Whether a process runs. A zombie does not: its parent has not noticed its exit yet. */
 export function isAlive(pid: number): boolean {
   try {
     return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z');
@@ -175,7 +175,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Looks again and again until a condition holds. For what only another process knows. */
+/** Polls until a condition is true. For conditions that only another process knows. */
 export async function eventually<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
   what: string,

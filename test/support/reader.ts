@@ -1,19 +1,19 @@
 import { Client, StreamableHTTPClientTransport, type ClientCapabilities } from '@modelcontextprotocol/client';
 import { onTestFinished } from 'vitest';
 
-/** The ways of the protocol: with a handshake and a session, and with neither. */
+/** The two forms of the protocol: with a handshake and a session, and without both. */
 export const eras = ['2025-11-25', '2026-07-28'] as const;
 
 export interface ReaderOptions {
   readonly era?: (typeof eras)[number];
   readonly capabilities?: ClientCapabilities;
-  /** Where the server is, for one that listens. */
+  /** The URL of the server, if it listens. */
   readonly url?: string;
 }
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** The official client, connected to a function that answers requests, or to an address. Closed when the test is over. */
+/** The official client, connected to a function that answers requests, or to a URL. It is closed after the test. */
 export async function reader(fetch: Fetch | undefined, options: ReaderOptions = {}): Promise<Client> {
   const { era = '2025-11-25', capabilities = {}, url = 'http://localhost/mcp' } = options;
   const mode = era === '2026-07-28' ? ({ pin: era } as const) : 'legacy';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { McpServer } from '../../src/server/index.ts';
 
-/** A server at `/mcp` over Streamable HTTP and at `/sse` over HTTP+SSE, until the test ends, and what it was asked for. */
+/** A server with Streamable HTTP at `/mcp` and HTTP+SSE at `/sse`, until the test ends, and its requests. */
 export async function recordedHttp() {
   const asked: string[] = [];
   const server = new McpServer({ name: 'recorded', version: '1.0.0', http: { path: '/mcp', ssePath: '/sse' } });

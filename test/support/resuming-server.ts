@@ -2,7 +2,10 @@ import { onTestFinished } from 'vitest';
 import { connect, type Client } from 'everwire/client';
 import { event, events, json, scripted } from './http-server.ts';
 
-/** A client of a session whose server drops the stream of each call so often, between two places, before it answers. */
+/**
+ * A client of a session whose server drops the stream of each call the given number of times, between two points,
+ * before it responds.
+ */
 export async function streamed(
   drops: number,
 ): Promise<{ readonly client: Client; readonly gets: () => number; readonly calls: () => number }> {

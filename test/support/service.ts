@@ -14,7 +14,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A promise and its two ends, so that a test says when something happens. */
+/** A promise and its two functions, so that a test decides when something happens. */
 export function deferred<T = void>(): {
   promise: Promise<T>;
   resolve: (value: T) => void;
@@ -29,12 +29,12 @@ export function deferred<T = void>(): {
   return { promise, resolve, reject };
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Runs everything that waits only for its turn in the event loop. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 100; turn += 1) await Promise.resolve();
 }
 
-/** Watches for promises that fail and that nobody handles; what it returns gives them, once all had their chance. */
+/** Records unhandled rejections. The returned function returns them when all have had time to be handled. */
 export function unhandled(): () => Promise<unknown[]> {
   const reasons: unknown[] = [];
   const note = (reason: unknown): void => void reasons.push(reason);
@@ -46,7 +46,7 @@ export function unhandled(): () => Promise<unknown[]> {
   };
 }
 
-/** A service that answers each method as told, and any other with −32601. Remembers the exchanges it saw. */
+/** A service that answers each method as given, and any other with −32601. It records its exchanges. */
 export function scripted(
   methods: Record<string, Answer> = {},
   capabilities: JsonObject = {},
@@ -70,7 +70,7 @@ export function scripted(
   return { service, seen };
 }
 
-/** Answers `subscriptions/listen` by acknowledging all of it, and hands its exchange out. */
+/** Acknowledges everything in `subscriptions/listen`, and passes the exchange to the test. */
 export function listening(heard: Exchange[]): Answer {
   return async (exchange) => {
     heard.push(exchange);

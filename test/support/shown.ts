@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
-/** A code block that shows a file, whose path stands in a comment before it: `<!-- file: examples/demo.ts -->`. */
+/** A code block that shows a file. A comment before it has the path: `<!-- file: examples/demo.ts -->`. */
 export interface ShownFile {
-  /** From the root of the project. */
+  /** Relative to the root of the project. */
   readonly file: string;
   readonly shown: string;
   readonly actual: string;
@@ -10,7 +10,11 @@ export interface ShownFile {
 
 const BLOCK = /<!-- file: (\S+) -->\n\n```ts\n([\s\S]*?)```/g;
 
-/** The files that a page shows, in order. @param page its path from the root of the project. */
+/**
+ * The files that a page shows, in order.
+ *
+ * @param page the path from the root of the project
+ */
 export function filesShownIn(page: string): ShownFile[] {
   return [...read(page).matchAll(BLOCK)].map(([, file, shown]) => ({
     file: file!,

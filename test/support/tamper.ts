@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 
 /** From the client to the server, or back. */
 export type Direction = 'up' | 'down';
-/** How a connection ends: at once and with an error at both sides, or as if the other side had closed it. */
+/** How a connection ends: with an error at both sides, or as if the other side had closed it. */
 export type End = 'is reset' | 'is closed';
 
 interface Cut {
@@ -12,16 +12,16 @@ interface Cut {
   left: number;
 }
 
-/** A proxy that does harm to what passes through it, as a test says. */
+/** A proxy that damages what passes through it, as the test says. */
 export class Tamper {
   readonly origin: string;
-  /** Bytes that have passed. */
+  /** The bytes that have passed. */
   readonly passed = { up: 0, down: 0 };
-  /** How many connections were opened. */
+  /** The number of connections that were opened. */
   connections = 0;
-  /** Everything comes byte by byte. */
+  /** Everything passes byte by byte. */
   slow = false;
-  /** Whether what comes is passed on to the server; asked for each chunk. Where not, the client is read no further. */
+  /** Whether a chunk is passed on to the server. If not, nothing more is read from the client. */
   reads: () => boolean = () => true;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -33,7 +33,7 @@ export class Tamper {
     this.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  /** In front of a server on loopback. Closed when the test is over. */
+  /** A proxy for a server on loopback. It is closed after the test. */
   static async before(address: string): Promise<Tamper> {
     const { hostname, port } = new URL(address);
     const server = createServer((near) => {
@@ -48,23 +48,23 @@ export class Tamper {
     return tamper;
   }
 
-  /** Ends all connections, and takes no more. */
+  /** Closes all connections, and accepts no more. */
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Ends the connection over which the byte after the next so many would pass in this direction. */
+  /** Closes the connection after the given number of bytes in this direction. */
   cut(direction: Direction, after: number, end: End): void {
     this.#cut = { direction, end, left: after };
   }
 
-  /** Cuts no more. */
+  /** Stops cutting connections. */
   mend(): void {
     this.#cut = undefined;
   }
 
-  /** The peers of all connections that are open have vanished: nothing passes any more, and nobody is told. */
+  /** The peers of all open connections disappear: nothing passes any more, and neither side is told. */
   freeze(): void {
     for (const socket of this.#sockets) {
       this.#frozen.add(socket);
@@ -105,7 +105,7 @@ export class Tamper {
       }
     };
     if (cut.left === 0) end();
-    // So that what was written before is read before.
+    // So that earlier data is read first.
     else to.write(chunk.subarray(0, cut.left), () => setImmediate(end));
   }
 

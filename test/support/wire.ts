@@ -7,10 +7,10 @@ import type { InboundOptions } from '../../src/wire/serve.ts';
 import { serve } from '../../src/wire/serve.ts';
 import { settled } from './service.ts';
 
-/** One end of a connection, for a test to speak by hand. */
+/** One end of a connection, which the test plays. */
 export class Peer {
   readonly transport: Transport;
-  /** What has come and was not taken yet. */
+  /** The messages that have arrived and were not removed yet. */
   readonly inbox: Message[] = [];
   closed = false;
 
@@ -23,25 +23,25 @@ export class Peer {
     onTestFinished(() => transport.close());
   }
 
-  /** Sends messages in one go, then lets the other end work. */
+  /** Sends messages together, then lets the other end work. */
   async send(...messages: object[]): Promise<void> {
     for (const message of messages) await this.transport.send({ jsonrpc: '2.0', ...message } as Message);
     await settled();
   }
 
-  /** Takes all that has come. */
+  /** Returns and removes all messages. */
   take(): Message[] {
     return this.inbox.splice(0);
   }
 
-  /** Takes the oldest that has come, which must be there. */
+  /** Returns and removes the oldest message, which must exist. */
   next(): any {
     const message = this.inbox.shift();
     if (message === undefined) throw new Error('nothing has come');
     return message;
   }
 
-  /** Sends a request and takes the answer that comes at once. */
+  /** Sends a request and returns its immediate response. */
   async request(id: string | number, method: string, params?: JsonObject): Promise<any> {
     await this.send({ id, method, params });
     const index = this.inbox.findIndex((message) => !isRequest(message) && 'id' in message && message.id === id);
@@ -56,7 +56,7 @@ export const hello = (protocolVersion: unknown = '2025-11-25', capabilities: unk
   clientInfo: { name: 'test', version: '1' },
 });
 
-/** A client, spoken by hand, of a service. */
+/** A client of a service, which the test plays. */
 export async function served(
   service: Service,
   options: InboundOptions = {},
@@ -69,7 +69,7 @@ export async function served(
   return { client, errors };
 }
 
-/** The same behind its handshake. */
+/** The same after its handshake. */
 export async function opened(
   service: Service,
   {

@@ -6,7 +6,7 @@ const list = <T>(length: number, make: (index: number) => T): T[] => Array.from(
 const named = (length: number, make: (index: number) => unknown): JsonObject =>
   Object.fromEntries(list(length, (index) => [`p${index}`, make(index)]));
 
-/** Objects within one another. */
+/** Nested objects. */
 function nest(depth: number, wrap: (inner: unknown) => unknown): unknown {
   let value: unknown = 0;
   for (let level = 0; level < depth; level += 1) value = wrap(value);
@@ -28,8 +28,8 @@ const draft07 = (schema: JsonObject): JsonObject => ({ $schema: 'http://json-sch
 const text = 'a'.repeat(16_000_000);
 
 /**
- * What JSON Schema can make a check cost the most: by keyword a schema and a value, each of which fits into a message. They
- * are made when they are asked for, as together they are large.
+ * The most expensive checks of JSON Schema: for each keyword a schema and a value, each of which fits into a message.
+ * They are created on demand, because together they are large.
  */
 export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, value: unknown]>> = {
   'uniqueItems of objects': () => [{ uniqueItems: true }, list(MANY, (id) => ({ id, b: [id] }))],
@@ -47,12 +47,12 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
     list(MANY, (id) => ({ id: id + 1e6 })),
   ],
   'a large enum of strings': () => [{ items: { enum: list(100_000, String) } }, list(MANY, String)],
-  'an enum too large to be read': () => [{ enum: list(MANY * 5, (id) => [id]) }, 1],
+  'an enum that is too large': () => [{ enum: list(MANY * 5, (id) => [id]) }, 1],
   'a large const for each item': () => [
     { items: { anyOf: [{ const: named(1000, String) }, true] } },
     list(400, () => named(1000, String)),
   ],
-  'long names that begin alike': () => [
+  'long names with the same beginning': () => [
     { allOf: list(8, (id) => ({ not: { const: id } })) },
     Object.fromEntries(list(5000, (id) => [`${'字'.repeat(1000)}${(id * 7919) % 5000}`, id])),
   ],
@@ -77,7 +77,7 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
   'a schema that refers to itself': () => [{ allOf: [{ $ref: '#' }] }, 1],
   'a schema that refers to itself twice': () => [{ anyOf: [{ $ref: '#' }, { $ref: '#' }] }, 1],
   'oneOf with many branches': () => [{ items: { oneOf: list(2000, (id) => ({ minimum: id })) } }, list(MANY, () => 0)],
-  'anyOf with many branches that say what is wrong': () => [
+  'anyOf with many branches that report problems': () => [
     { items: { anyOf: [...list(2000, (id) => ({ properties: { a: { const: id } } })), true] } },
     list(MANY, () => ({ a: -1 })),
   ],
@@ -112,12 +112,12 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
   ],
   'a character class of many properties': () => [{ pattern: `[${'\\p{L}'.repeat(10_000)}]` }, 'x'],
   'many character classes of properties': () => [{ pattern: '[\\p{L}\\p{Script=Han}]?'.repeat(3000) }, 'x'],
-  'a character class in a bad order': () => [
+  'a character class in the worst order': () => [
     { pattern: `[${list(25_000, (id) => String.fromCodePoint(0x1f000 - 2 * id)).join('')}]` },
     'x',
   ],
   'a reference of many steps': () => [{ $ref: `#${'/'.repeat(15_000_000)}` }, 1],
-  'an id that is no plain ASCII': () => [{ $id: `http://${'é'.repeat(7_000_000)}` }, 1],
+  'an id that is not plain ASCII': () => [{ $id: `http://${'é'.repeat(7_000_000)}` }, 1],
   patternProperties: () => [
     { patternProperties: Object.fromEntries(list(500, (id) => [`^(a|b|ab)*${id}$`, true])) },
     named(20_000, (id) => id),
@@ -146,13 +146,13 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
     list(240, () => 0.5),
   ],
   multipleOf: () => [{ items: { allOf: list(500, () => ({ multipleOf: 0.5 })) } }, list(MANY, () => 1e9)],
-  'a pattern that goes back': () => [{ pattern: '^(a+)+$' }, `${'a'.repeat(60)}b`],
-  'a pattern that goes back a little': () => [{ pattern: 'a*a*a*b$' }, text],
-  'a pattern that counts': () => [{ pattern: '(a{1,500}){1,500}b' }, text],
-  'a pattern too large to be read': () => [{ pattern: '((a{1,1000}){1,1000}){1,1000}' }, 'a'],
-  'a pattern that counts nothing': () => [{ pattern: '((){65535}){65535}' }, 'a'],
-  'a pattern that looks ahead': () => [{ pattern: '(?=(a|aa)*b)' }, text],
-  'a pattern that looks behind': () => [{ pattern: '(?<=^(a|aa)*)b' }, text],
+  'a pattern that backtracks': () => [{ pattern: '^(a+)+$' }, `${'a'.repeat(60)}b`],
+  'a pattern that backtracks a little': () => [{ pattern: 'a*a*a*b$' }, text],
+  'a pattern with counts': () => [{ pattern: '(a{1,500}){1,500}b' }, text],
+  'a pattern that is too large': () => [{ pattern: '((a{1,1000}){1,1000}){1,1000}' }, 'a'],
+  'a pattern with counts of nothing': () => [{ pattern: '((){65535}){65535}' }, 'a'],
+  'a pattern with lookahead': () => [{ pattern: '(?=(a|aa)*b)' }, text],
+  'a pattern with lookbehind': () => [{ pattern: '(?<=^(a|aa)*)b' }, text],
   'a pattern of sets': () => [{ pattern: '^[\\p{L}\\p{N}]*$' }, 'é'.repeat(8_000_000)],
   'many patterns': () => [{ allOf: list(9000, (id) => ({ pattern: `^[a-z\\p{L}]${id}` })) }, 'a'],
   'format and content': () => [{ items: { format: 'email', contentSchema: { type: 'string' } } }, list(MANY, String)],
@@ -162,13 +162,13 @@ export const WORST_SCHEMAS: Readonly<Record<string, () => [schema: JsonObject, v
   'a deep schema': () => [nest(200_000, (inner) => ({ items: inner })) as JsonObject, 1],
   'a deep const': () => [{ const: nest(200_000, (inner) => [inner]) }, 1],
   'a wide schema': () => [{ anyOf: list(9999, (id) => ({ const: id })) }, -1],
-  'a schema too wide to be read': () => [{ anyOf: list(MANY, (id) => ({ const: id })) }, -1],
-  'long addresses': () => [
+  'a schema that is too wide': () => [{ anyOf: list(MANY, (id) => ({ const: id })) }, -1],
+  'long URLs': () => [
     { $id: `https://a.example/${text.slice(0, 1_000_000)}/`, anyOf: list(5000, (id) => ({ $id: `${id}` })) },
     1,
   ],
   'long references': () => [{ anyOf: list(5000, () => ({ $ref: `#/$defs/${'a/'.repeat(1000)}` })) }, 1],
-  'references into what is no schema': () => [
+  'references to values that are not schemas': () => [
     {
       x: nest(60, (inner) => ({ items: inner })),
       anyOf: list(5000, (id) => ({ $ref: `#/x${'/items'.repeat(id % 60)}` })),

@@ -46,7 +46,7 @@ export const text = (value: unknown): JsonObject => ({
 
 export const grown = (name: string): JsonObject => ({ name, inputSchema: NO_INPUT });
 
-/** All that the revision has. */
+/** All features of the revision. */
 export function tools(revision: Revision): JsonObject[] {
   const properties = (...names: string[]): JsonObject => ({
     type: 'object',
@@ -144,7 +144,7 @@ export function questions(revision: Revision): Record<string, { method: string; 
   };
 }
 
-/** @throws Refusal always: of tools that do, and of those that are not there. */
+/** @throws Refusal for tools that always fail, and for unknown tools */
 export function fail(name: string): never {
   if (name === 'refuse') throw new Refusal(-32050, 'Not today', { until: 'tomorrow' });
   if (name === 'demand') {

@@ -1,7 +1,7 @@
 import { SAME, type Feature } from './feature.ts';
 import { KINDS, type Kind } from './kinds.ts';
 
-/** The result of one cell: for features that both ends have, and for those that arrive in another form. */
+/** The results of one cell: for features that both ends have, and for those that arrive in another form. */
 export interface Score {
   readonly same: number;
   readonly passedSame: number;
@@ -33,13 +33,13 @@ function cell({ same, passedSame, other, passedOther }: Score): string {
   return `${passedSame}/${same}${other > 0 ? ` + ${instead}` : ''}`;
 }
 
-/** The matrix in Markdown: clients down, servers across. */
+/** The matrix in Markdown: one row for each client, one column for each server. */
 export function matrixTable(score: (down: Kind, up: Kind) => Score): string {
   const rows = KINDS.map((down) => [down.heading, ...KINDS.map((up) => cell(score(down, up)))]);
   return markdown(['client ↓ server →', ...KINDS.map(({ heading }) => heading)], rows);
 }
 
-/** What older clients get instead, in Markdown. */
+/** In Markdown, what older clients get in place of newer features. */
 export function insteadTable(features: readonly Feature[]): string {
   const rows = features.flatMap(({ name, arrives }) => {
     const clients = new Map<string, Set<string>>();

@@ -15,15 +15,15 @@ const program = (name: string): string =>
 const KINDS: readonly ClientKind[] = ['client 2.x modern', 'client 2.x legacy', 'sdk 1.x'];
 
 /**
- * The differences for the official client of 2026-07-28: there is no request to subscribe, with which the peer makes the server
- * log something; required URL elicitations become questions; and no notification says that roots have changed.
+ * What differs for the official client of 2026-07-28: there is no subscribe request, with which the other client makes
+ * the server log. Required URL elicitations become questions. No notification says that roots have changed.
  */
 const OTHERWISE: ReadonlySet<string> = new Set(['logging', 'elicitation by URL', 'roots']);
 
 const named = <T extends { readonly name: string }>(each: T): T => ({ ...each, name: `everything__${each.name}` });
 const uriOf = (uri: string): string => `everwire+everything:${uri}`;
 
-/** The peer, with the prefixed names that it has in a fleet. */
+/** The other client, with the prefixed names that the server has in a fleet. */
 function amongOthers(peer: Peer): Peer {
   const { lists, resource, completion, progress, cancel, subscription, urlElicitation, listChanged } = peer;
   const names = (all: readonly string[]): string[] => all.map((name) => named({ name }).name);
@@ -108,7 +108,7 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('are one server to all', async () => {
+  test('are one server to all clients', async () => {
     for (const { client } of guests) {
       const { tools } = await client.methods.listTools();
       const names = tools.map(({ name }: { name: string }) => name);
@@ -119,13 +119,13 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     }
   });
 
-  test.each(wanted.map(({ name, run }) => [name, run] as const))('%s, for all at once', async (name, run) => {
+  test.each(wanted.map(({ name, run }) => [name, run] as const))('%s, for all clients at once', async (name, run) => {
     const able = guests.filter(({ client }) => client.revision !== '2026-07-28' || !OTHERWISE.has(name));
     expect(able.length).toBeGreaterThan(1);
     await Promise.all(able.map(({ client }) => run(client, everything)));
   });
 
-  test('an address that has to be visited first is a question to the client of 2026-07-28, and its call is made again', async () => {
+  test('a required URL elicitation is a question to the client of 2026-07-28, and its call is sent again', async () => {
     const { client } = guests[0]!;
     const from = client.questions.length;
     const { call, errorPath } = everything.urlElicitation!;
@@ -143,7 +143,7 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     expect(client.questions.map(({ method }) => method)).toContain('roots/list');
   });
 
-  test('write files for all at once', async () => {
+  test('write files for all clients at once', async () => {
     await Promise.all(
       guests.map(async ({ name, client }) => {
         const file = path.join(folder, `${name}.txt`);
@@ -160,7 +160,7 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     );
   });
 
-  test('keep each one’s data in the shared server', async () => {
+  test('keep the data of all clients in the shared server', async () => {
     // One after the other, because each session has its own process and all of them write the same file.
     for (const { name, client } of guests) {
       const entities = [{ name, entityType: 'client', observations: [] }];
@@ -175,7 +175,7 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     );
   });
 
-  test('are each by itself, too', async () => {
+  test('are also served separately', async () => {
     const url = new URL('/servers/memory/mcp', server.url).href;
     own.push(...(await Promise.all(KINDS.map((kind) => guest(kind, url)))));
     for (const { client } of own) {
@@ -187,7 +187,7 @@ describe('server-everything, server-filesystem and server-memory from one mcp.js
     }
   });
 
-  test('send no client anything that it does not understand', () => {
+  test('send each client only what it can parse', () => {
     for (const { client } of [...guests, ...own]) {
       expect(client.errors.map(({ message }) => message).filter((message) => !LATE_PROGRESS.test(message))).toEqual([]);
     }

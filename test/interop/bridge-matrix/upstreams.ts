@@ -30,7 +30,7 @@ export async function startUpstream({ revision, transport }: Kind): Promise<Upst
   return { world, ...(await start(world)) };
 }
 
-/** The SDK 2.x no longer has this transport. Its servers accept that of 1.x. */
+/** SDK 2.x no longer has this transport. Its servers accept the one of 1.x. */
 function overSse(world: World): Promise<Started> {
   const opened = new Map<string, SSEServerTransport>();
   return listening(async (request, response) => {

@@ -10,9 +10,9 @@ export interface Visit {
   readonly method: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
-  /** The answer to the question, when there is one. */
+  /** The answer to the question, if there is one. */
   readonly answer: JsonObject | undefined;
-  /** The client's own description. */
+  /** The client's information about itself. */
   readonly client: { readonly name: string | undefined; readonly capabilities: JsonObject | undefined };
   readonly header: (name: string) => string | undefined;
   /** Sends a notification that belongs to the request. */
@@ -22,7 +22,7 @@ export interface Visit {
   readonly updated: (uri: string) => Promise<void>;
 }
 
-/** A question. The request is made again with its answer. */
+/** A question. The request is sent again with its answer. */
 export interface Ask {
   readonly ask: { readonly method: string; readonly params: JsonObject };
 }
@@ -49,12 +49,12 @@ export class World {
       tools: { listChanged: true },
       prompts: { listChanged: true },
       resources: { subscribe: true, listChanged: true },
-      // 2024-11-05 has completion too, but no capability for it.
+      // 2024-11-05 also has completion, but no capability for it.
       ...(this.revision >= '2025-03-26' && { completions: {} }),
     };
   }
 
-  /** @throws Refusal to be sent as an error. */
+  /** @throws Refusal to send an error */
   async answer(visit: Visit): Promise<JsonObject | Ask> {
     const { method, params } = visit;
     switch (method) {
@@ -108,7 +108,7 @@ export class World {
       case 'count':
         for (const [index, word] of ['one', 'two', 'three'].entries()) {
           await report(index + 1, word);
-          // With a pause between them, so that no two come in one chunk.
+          // With a pause between them, so that no two arrive in one chunk.
           await delay(5);
         }
         return shown.text('counted');

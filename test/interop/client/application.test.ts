@@ -53,7 +53,7 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
-  test('notifies subscribers from the beginning', async () => {
+  test('notifies subscribers from the start', async () => {
     const changes: Change[] = [];
     const client = await connected({ onchange: (change) => void changes.push(change) });
     await client.callTool('grow', { name: 'grown' });
@@ -63,7 +63,7 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
-  test('logs at the level that was wanted from the beginning, and then at another', async () => {
+  test('logs at the requested level from the start, and then at another level', async () => {
     const heard: LogMessage[] = [];
     const client = await connected({ onlog: (message) => void heard.push(message), logLevel: 'error' });
     const log = (level: string): Promise<unknown> => client.callTool('log', { level, data: level });
@@ -78,7 +78,7 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
-  test('stops a call whose time has run out', async () => {
+  test('stops a call that has timed out', async () => {
     const client = await connected();
     const late = client.callTool('wait', {}, { timeout: 100, onprogress: () => {} });
     await expect(late).rejects.toMatchObject({ name: 'TimeoutError', limit: 100 });
@@ -87,7 +87,7 @@ describe.each([
     expect(errors).toEqual([]);
   });
 
-  test('takes a question back with its call', async () => {
+  test('cancels a question with its call', async () => {
     const asked = deferred();
     const over = deferred();
     const client = await connected({
@@ -107,7 +107,7 @@ describe.each([
     await client.ping();
   });
 
-  test('learns why it was refused, without internal details', async () => {
+  test('gets the reason of a refusal, without internal details', async () => {
     let refuse: () => Error = () => new RpcError(-1, 'User rejected the request');
     const client = await connected({
       onsample: () => {

@@ -14,7 +14,7 @@ const Graph = z.object({
   relations: z.array(z.object({ from: z.string(), to: z.string(), relationType: z.string() })),
 });
 
-test('server-memory keeps a graph over restarts, and gives it as its schemas and ours say', async () => {
+test('server-memory keeps a graph over restarts, with valid structured content', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'everwire-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const errors: Error[] = [];
