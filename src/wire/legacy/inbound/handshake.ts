@@ -9,6 +9,6 @@ export function wrongInitialize({ protocolVersion, capabilities, clientInfo }: J
     return 'initialize needs "clientInfo" with a string "name" and a string "version"';
   }
   return isTooLarge(capabilities, clientInfo)
-    ? `"capabilities" and "clientInfo" are larger than ${MAX_DESCRIPTION} characters`
+    ? `"capabilities" and "clientInfo" are larger than ${MAX_DESCRIPTION} bytes in memory`
     : undefined;
 }

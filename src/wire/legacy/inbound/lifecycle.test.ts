@@ -320,7 +320,12 @@ test("the size of a client's information about itself is limited", async () => {
   expect(await client.request(1, 'initialize', large)).toEqual(answered(1, -32602, 'larger than 65536'));
   const deep = hello('2025-11-25', { experimental: JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`) });
   expect(await client.request(2, 'initialize', deep)).toEqual(answered(2, -32602, 'larger than 65536'));
-  expect(await client.request(3, 'initialize', hello())).toHaveProperty('result');
+  // Its text is short, but each empty object takes about 100 bytes of memory.
+  const many = hello('2025-11-25', {
+    experimental: Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`a${index}`, {}])),
+  });
+  expect(await client.request(3, 'initialize', many)).toEqual(answered(3, -32602, 'larger than 65536'));
+  expect(await client.request(4, 'initialize', hello())).toHaveProperty('result');
 });
 
 test('a handler that only awaits its notifications does not block others', async () => {

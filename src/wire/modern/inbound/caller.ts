@@ -66,7 +66,7 @@ export function readCaller(
   }
   if (isTooLarge(meta[Meta.ClientCapabilities], info)) {
     const members = `${Meta.ClientCapabilities} and ${Meta.ClientInfo}`;
-    throw Refusal.params(`${members} in "_meta" are larger than ${MAX_DESCRIPTION} characters`);
+    throw Refusal.params(`${members} in "_meta" are larger than ${MAX_DESCRIPTION} bytes in memory`);
   }
   const level: unknown = meta[Meta.LogLevel];
   if (level !== undefined && !isLogLevel(level)) {
