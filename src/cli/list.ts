@@ -5,7 +5,7 @@ import type { Work } from './with-client.ts';
 import { Failure } from './failure.ts';
 import { bytes, wordsOf } from './screen.ts';
 import { suggestion } from '../base/nearest.ts';
-import { ToolSchema } from './tool-schema.ts';
+import { MAX_ARGUMENTS, ToolSchema } from './tool-schema.ts';
 
 /** One kind of list. */
 interface List {
@@ -91,9 +91,6 @@ export function list(rest: readonly string[]): Work {
     if (output.json) await output.value(found);
   };
 }
-
-/** How many arguments of a tool are listed. */
-const MAX_ARGUMENTS = 100;
 
 /** `a: integer, b?: string` */
 function signature({ inputSchema }: Tool): string {

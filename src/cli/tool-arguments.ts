@@ -4,7 +4,7 @@ import type { Tool } from '../protocol/types.ts';
 import { JsonSchema } from '../schema/json-schema.ts';
 import { Failure } from './failure.ts';
 import { suggestion } from '../base/nearest.ts';
-import { ToolSchema } from './tool-schema.ts';
+import { MAX_ARGUMENTS, ToolSchema } from './tool-schema.ts';
 
 type NamedTool = Pick<Tool, 'name' | 'inputSchema'>;
 
@@ -74,10 +74,12 @@ export async function checkArguments(tool: NamedTool, args: JsonObject): Promise
 /** Describes a tool's arguments in a sentence: `add takes a (integer, required) and b (integer)`. */
 export function wanted(tool: NamedTool): string {
   const schema = new ToolSchema(tool.inputSchema);
-  const args = Array.from(schema.properties, ([name, property]) => {
+  const all = [...schema.properties];
+  const args = all.slice(0, MAX_ARGUMENTS).map(([name, property]) => {
     return `${name} (${property.describe()}${schema.required.has(name) ? ', required' : ''})`;
   });
   if (args.length === 0) return `${tool.name} takes ${schema.open && isOpen(tool) ? 'any' : 'no'} arguments`;
+  if (all.length > MAX_ARGUMENTS) args.push(`${all.length - MAX_ARGUMENTS} more`);
   const last = args.pop()!;
   return `${tool.name} takes ${args.length === 0 ? last : `${args.join(', ')} and ${last}`}`;
 }
