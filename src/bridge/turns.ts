@@ -3,27 +3,20 @@ import { RpcError } from '../jsonrpc/errors.ts';
 /** A call that has run for this many milliseconds holds up only tools that are known to ask. */
 const LONG = 2000;
 
-type Client = object | string;
-
 /** A call that takes turns with those of other clients. */
 export interface TurnTaker {
-  readonly client: Client;
+  readonly client: object | string;
   /** Whether it asks. Undefined if unknown; false if it needs no turn. */
   readonly asks: () => boolean | undefined;
 }
 
 /**
  * Gives turns to calls that may ask: one client at a time, in the order of arrival. The cost per call does not grow
- * with the number of running or waiting calls.
+ * with the number of waiting calls.
  */
 export class Turns {
   /** Calls that hold a turn, with when they began, in milliseconds since the epoch. The oldest first. */
-  readonly #short = new Map<TurnTaker, number>();
-  /** Calls that have held a turn for long. */
-  readonly #long = new Set<TurnTaker>();
-  /** How many calls of each client are in `#short`, and in either. */
-  readonly #shortOf = new Map<Client, number>();
-  readonly #allOf = new Map<Client, number>();
+  readonly #holders = new Map<TurnTaker, number>();
   /** Waiting calls, with the function that lets each run. Calls that return with an answer go first. */
   readonly #returning = new Map<TurnTaker, () => void>();
   readonly #fresh = new Map<TurnTaker, () => void>();
@@ -70,39 +63,22 @@ export class Turns {
 
   /** A running call takes a turn at once, if it needs one. */
   hold(call: TurnTaker): void {
-    if (call.asks() === false || this.#short.has(call) || this.#long.has(call)) return;
-    this.#short.set(call, Date.now());
-    add(this.#shortOf, call.client, 1);
-    add(this.#allOf, call.client, 1);
+    if (call.asks() !== false && !this.#holders.has(call)) this.#holders.set(call, Date.now());
   }
 
   /** Releases the turn of a call. If the call still waits for a turn, it continues. */
   leave(call: TurnTaker): void {
     const enter = this.#dequeue(call);
     enter?.();
-    const wasShort = this.#short.delete(call);
-    if (wasShort) add(this.#shortOf, call.client, -1);
-    const held = this.#long.delete(call) || wasShort;
-    if (held) add(this.#allOf, call.client, -1);
-    if (held || enter) this.#admit();
+    if (this.#holders.delete(call) || enter) this.#admit();
   }
 
   #mayTake(call: TurnTaker): boolean {
     const asks = call.asks();
     if (asks === false) return true;
-    this.#age();
-    const clients = asks ? this.#allOf : this.#shortOf;
-    return clients.size === 0 || (clients.size === 1 && clients.has(call.client));
-  }
-
-  #age(): void {
-    const latest = Date.now() - LONG;
-    for (const [call, since] of this.#short) {
-      if (since > latest) return;
-      this.#short.delete(call);
-      add(this.#shortOf, call.client, -1);
-      this.#long.add(call);
-    }
+    for (const [{ client }, since] of this.#holders)
+      if (client !== call.client && (asks || !isLong(since))) return false;
+    return true;
   }
 
   #dequeue(call: TurnTaker): (() => void) | undefined {
@@ -117,7 +93,8 @@ export class Turns {
   #admit(): void {
     clearTimeout(this.#review);
     const all = this.#admitOf(this.#returning) && this.#admitOf(this.#fresh);
-    if (!all && this.#long.size > 0) {
+    const [oldest] = this.#holders.values();
+    if (!all && oldest !== undefined && isLong(oldest)) {
       for (const call of this.#unsure)
         if (call.asks() === true) this.#unsure.delete(call);
         else if (!this.#enter(call)) break;
@@ -139,8 +116,6 @@ export class Turns {
   }
 }
 
-function add(counts: Map<Client, number>, client: Client, by: 1 | -1): void {
-  const count = (counts.get(client) ?? 0) + by;
-  if (count === 0) counts.delete(client);
-  else counts.set(client, count);
+function isLong(since: number): boolean {
+  return Date.now() - since >= LONG;
 }
