@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { kindOf, type CommandTarget, type Target, type UrlTarget } from '../client/target.ts';
+import { kindOf, type CommandTarget, type Target } from '../client/target.ts';
 import { derive } from '../core/derive.ts';
 import type { Exchange, Middleware, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -19,13 +19,6 @@ export interface BoundTasksOptions {
 const MAC_BYTES = 16;
 /** The characters of a dot and a MAC in base64url. */
 const MAC_LENGTH = 23;
-
-/** Match names in lower case that have the same letters in the same order, with anything else between them. */
-const VARIANTS = {
-  taskId: variantsOf('taskid'),
-  taskIds: variantsOf('taskids'),
-  notifications: variantsOf('notifications'),
-};
 
 /**
  * Binds each task id to the principal that gets it. A server sees all clients of a bridge as one caller, so it would
@@ -58,7 +51,8 @@ class BoundTasks {
   readonly #inFlight = new Set<InFlight>();
 
   constructor({ target, stateKey, shared }: BoundTasksOptions) {
-    this.#key = stateKey === undefined ? randomBytes(32) : derivedKey(stateKey);
+    const secret = stateKey ?? randomBytes(32);
+    this.#key = createHash('sha256').update('everwire tasks').update(secret).digest();
     this.#server = nameOf(target);
     this.#shared = shared;
   }
@@ -178,17 +172,16 @@ function inFilter(params: JsonObject, replace: (ids: string[]) => string[]): Jso
  *
  * @throws RpcError −32602 if the object has such a name.
  */
-function refuseVariants(object: JsonObject, name: keyof typeof VARIANTS): void {
-  const variant = VARIANTS[name];
-  for (const key of Object.keys(object))
+function refuseVariants(object: JsonObject, name: 'taskId' | 'taskIds' | 'notifications'): void {
+  for (const key of Object.keys(object)) {
     // Upper case comes first: it turns letters such as ſ, which has no lower case, into plain ones.
-    if (key !== name && variant.test(key.toUpperCase().toLowerCase()))
+    const letters = key
+      .toUpperCase()
+      .toLowerCase()
+      .replaceAll(/[^a-z]/g, '');
+    if (key !== name && letters === name.toLowerCase())
       throw new RpcError(ErrorCode.InvalidParams, `${JSON.stringify(key)} is not accepted; write "${name}"`);
-}
-
-function variantsOf(letters: string): RegExp {
-  const others = '[^a-z]*';
-  return new RegExp(`^${others}${letters.split('').join(others)}${others}$`);
+  }
 }
 
 function idsIn(replace: typeof replaceTaskIds, message: JsonObject): string[] {
@@ -205,22 +198,14 @@ function withoutTaskList(description: JsonObject): JsonObject {
   return inside(description, 'capabilities', (all) => inside(all, 'tasks', (tasks) => without(tasks, ['list'])));
 }
 
-function derivedKey(stateKey: string | Uint8Array): Buffer {
-  return createHash('sha256').update('everwire tasks').update(stateKey).digest();
-}
-
 /** The same for each process that serves the same server. */
 function nameOf(target: Target): string {
-  switch (kindOf(target)) {
-    case 'url': {
-      const { url } = (typeof target === 'object' && 'url' in target ? target : { url: target }) as UrlTarget;
-      return new URL(url).href;
-    }
-    case 'command': {
-      const { command, args = [] } = target as CommandTarget;
-      return JSON.stringify([command, ...args]);
-    }
-    default:
-      return '';
+  const kind = kindOf(target);
+  if (kind === 'command') {
+    const { command, args = [] } = target as CommandTarget;
+    return JSON.stringify([command, ...args]);
   }
+  if (kind !== 'url') return '';
+  const url = typeof target === 'object' && 'url' in target ? target.url : (target as string | URL);
+  return new URL(url).href;
 }
