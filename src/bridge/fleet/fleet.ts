@@ -14,7 +14,7 @@ import { describeTogether } from './description.ts';
 import { FleetMeta, splitTaskId } from './ids.ts';
 import { LISTS, PROMPTS, TOOLS } from './kinds.ts';
 import { MergedListen } from './merged-listen.ts';
-import { MergedLists } from './lists.ts';
+import { mergedList } from './lists.ts';
 import { Members, withServerName, type FleetMember, type FleetServer } from './members.ts';
 import type { NameRules } from './names.ts';
 import { renameNotice, renameResult, renamingFor } from './results.ts';
@@ -80,7 +80,6 @@ const NO_RESOURCE: ReadonlySet<number> = new Set([
 class ServiceFleet implements Fleet {
   readonly service: Service = (exchange) => this.#answer(exchange);
   readonly #members: Members;
-  readonly #lists: MergedLists;
   readonly #routes: Routes;
   readonly #listens = new Set<MergedListen>();
   readonly #serverInfo: Implementation;
@@ -93,7 +92,6 @@ class ServiceFleet implements Fleet {
     this.#serverInfo = serverInfo ?? { name: 'everwire', version: VERSION };
     this.#capabilities = capabilities;
     this.#members = new Members(members, { separator, timeout, onwarning });
-    this.#lists = new MergedLists(this.#members, capabilities);
     this.#routes = new Routes(this.#members);
   }
 
@@ -119,7 +117,7 @@ class ServiceFleet implements Fleet {
     if (this.#closed) throw new RpcError(CONNECTION_CLOSED, 'The fleet is closed');
     const { method, params } = exchange;
     const list = LISTS.get(method);
-    if (list) return this.#lists.list(list, exchange);
+    if (list) return mergedList(this.#members, this.#capabilities, list, exchange);
     switch (method) {
       case Method.CallTool:
         return this.#forward(exchange, await this.#routes.named(TOOLS, exchange));

@@ -1,10 +1,12 @@
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { put } from '../../jsonrpc/shape.ts';
 import { NotificationMethod } from '../../protocol/methods.ts';
 import { FleetMeta, taskIdOf } from './ids.ts';
 import type { ListKind } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
+import type { Naming } from './names.ts';
 import { hintsOf, readPage, type Page } from './page.ts';
 
 /** The cursor of the next page, by the server's label, for each server that has more. */
@@ -16,96 +18,82 @@ const NO_LIST = 'no list';
 /**
  * Merges the lists of all servers. Each page has one page of every server that has more. All servers are asked in
  * parallel.
+ *
+ * @param own capabilities that the fleet always has.
+ * @throws RpcError −32602 if the cursor is invalid; −32601 if no server has this list.
  */
-export class MergedLists {
-  readonly #members: Members;
-  readonly #capabilities: JsonObject;
+export async function mergedList(
+  members: Members,
+  own: JsonObject,
+  kind: ListKind,
+  exchange: Exchange,
+): Promise<JsonObject> {
+  const places = placesOf(exchange.params['cursor']);
+  const asked = [...members].filter(({ label }) => places?.has(label) ?? true);
+  if (places && (asked.length === 0 || asked.length < places.size)) throw invalidCursor();
+  const answers = await Promise.all(asked.map((member) => read(members, member, kind, exchange, places)));
+  exchange.signal.throwIfAborted();
+  const missing = asked.filter((_, index) => answers[index] === undefined).map(({ name }) => name);
+  const pages = asked.flatMap((member, index) => {
+    const page = answers[index];
+    return typeof page === 'object' ? [{ member, page }] : [];
+  });
+  if (pages.length === 0 && missing.length === 0 && own[kind.capability] === undefined)
+    throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${kind.method}`);
+  if (missing.length > 0) tellMissing(kind, exchange, missing);
+  const nextCursor = cursorOf(pages);
+  // All pages of a list must have the same scope, and later pages may be private.
+  const isWhole = nextCursor === undefined && !places && missing.length === 0;
+  return {
+    [kind.key]: pages.flatMap(({ member, page }) =>
+      page.entries.map((entry) => put(entry, kind.id, outward(members.naming, kind, member, entry[kind.id] as string))),
+    ),
+    ...(nextCursor === undefined ? {} : { nextCursor }),
+    ...(isWhole && hintsOf(pages.map(({ page }) => page))),
+    ...(missing.length === 0 ? {} : { _meta: { [FleetMeta.Missing]: missing } }),
+  };
+}
 
-  /** @param capabilities that the fleet always has. */
-  constructor(members: Members, capabilities: JsonObject) {
-    this.#members = members;
-    this.#capabilities = capabilities;
-  }
-
-  /** @throws RpcError −32602 if the cursor is invalid; −32601 if no server has this list. */
-  async list(kind: ListKind, exchange: Exchange): Promise<JsonObject> {
-    const places = placesOf(exchange.params['cursor']);
-    const asked = [...this.#members].filter(({ label }) => places?.has(label) ?? true);
-    if (places && (asked.length === 0 || asked.length < places.size)) throw invalidCursor();
-    const answers = await Promise.all(asked.map((member) => this.#read(kind, member, exchange, places)));
-    exchange.signal.throwIfAborted();
-    const missing = asked.filter((_, index) => answers[index] === undefined).map(({ name }) => name);
-    const pages = asked.flatMap((member, index) => {
-      const page = answers[index];
-      return typeof page === 'object' ? [{ member, page }] : [];
-    });
-    if (pages.length === 0 && missing.length === 0 && this.#capabilities[kind.capability] === undefined)
-      throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${kind.method}`);
-    if (missing.length > 0) tellMissing(kind, exchange, missing);
-    const nextCursor = cursorOf(pages);
-    // All pages of a list must have the same scope, and later pages may be private.
-    const hints =
-      nextCursor === undefined && !places && missing.length === 0 ? hintsOf(pages.map(({ page }) => page)) : {};
-    return {
-      [kind.key]: pages.flatMap(({ member, page }) => page.entries.map((entry) => this.#outward(kind, member, entry))),
-      ...(nextCursor === undefined ? {} : { nextCursor }),
-      ...hints,
-      ...(missing.length === 0 ? {} : { _meta: { [FleetMeta.Missing]: missing } }),
-    };
-  }
-
-  /** One page of one server. Undefined if the server refuses or does not respond in time. */
-  async #read(
-    kind: ListKind,
-    member: FleetMember,
-    exchange: Exchange,
-    places: Places | undefined,
-  ): Promise<Page | typeof NO_LIST | undefined> {
-    const patience = this.#members.patience(member);
-    const until = performance.now() + patience;
-    try {
-      if (!places) {
-        // A client must not request a list that the server does not declare.
-        const description = await this.#members.describe(member, exchange, patience);
-        if (!description) return undefined;
-        const { capabilities } = description;
-        if (!isObject(capabilities) || !capabilities[kind.capability]) return NO_LIST;
-      }
-      const rest = Math.max(1, Math.round(until - performance.now()));
-      const page = await readPage(this.#members, member, kind, exchange, places?.get(member.label), rest);
-      this.#members.answered(member);
-      return page;
-    } catch (thrown) {
-      const error = RpcError.from(thrown);
-      if (error.code === ErrorCode.MethodNotFound) return NO_LIST;
-      if (exchange.signal.aborted) return undefined;
-      // The server no longer accepts its cursor.
-      if (places && error.code === ErrorCode.InvalidParams) throw error;
-      this.#members.failed(member, kind.method, error);
-      return undefined;
+/** One page of one server. Undefined if the server refuses or does not respond in time. */
+async function read(
+  members: Members,
+  member: FleetMember,
+  kind: ListKind,
+  exchange: Exchange,
+  places: Places | undefined,
+): Promise<Page | typeof NO_LIST | undefined> {
+  const patience = members.patience(member);
+  const until = performance.now() + patience;
+  try {
+    if (!places) {
+      // A client must not request a list that the server does not declare.
+      const description = await members.describe(member, exchange, patience);
+      if (!description) return undefined;
+      const { capabilities } = description;
+      if (!isObject(capabilities) || !capabilities[kind.capability]) return NO_LIST;
     }
+    const rest = Math.max(1, Math.round(until - performance.now()));
+    const page = await readPage(members, member, kind, exchange, places?.get(member.label), rest);
+    members.answered(member);
+    return page;
+  } catch (thrown) {
+    const error = RpcError.from(thrown);
+    if (error.code === ErrorCode.MethodNotFound) return NO_LIST;
+    if (exchange.signal.aborted) return undefined;
+    // The server no longer accepts its cursor.
+    if (places && error.code === ErrorCode.InvalidParams) throw error;
+    members.failed(member, kind.method, error);
+    return undefined;
   }
+}
 
-  #outward(kind: ListKind, member: FleetMember, entry: JsonObject): JsonObject {
-    const own = entry[kind.id] as string;
-    const outward = this.#outwardId(kind, member, own);
-    return outward === own ? entry : { ...entry, [kind.id]: outward };
-  }
-
-  #outwardId(kind: ListKind, member: FleetMember, own: string): string {
-    const { naming } = this.#members;
-    switch (kind.id) {
-      case 'taskId':
-        return taskIdOf(member.label, own);
-      case 'name': {
-        const outward = naming.outward(kind, member.name, own);
-        if (!outward.endsWith(own)) member.remember(naming.behindPrefix(member.name, own), own);
-        return outward;
-      }
-      default:
-        return naming.outwardUri(member, own);
-    }
-  }
+/** The name, URI or id of an entry for clients. */
+function outward(naming: Naming, kind: ListKind, member: FleetMember, own: string): string {
+  if (kind.id === 'taskId') return taskIdOf(member.label, own);
+  if (kind.id !== 'name') return naming.outwardUri(member, own);
+  const name = naming.outward(kind, member.name, own);
+  if (!name.endsWith(own)) member.remember(naming.behindPrefix(member.name, own), own);
+  return name;
 }
 
 function cursorOf(pages: readonly { readonly member: FleetMember; readonly page: Page }[]): string | undefined {
