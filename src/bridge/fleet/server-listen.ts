@@ -52,52 +52,40 @@ export class ServerListen {
 
   /** Resolves when it is stopped, or the server refuses. */
   async run(): Promise<void> {
-    const { members } = this.#options;
+    const { members, onnotice, onacknowledged } = this.#options;
     const { signal } = this.#stopped;
     for (let again = false; !signal.aborted; again = true) {
-      const { lost, ended, acknowledged } = await this.#once(again);
+      let acknowledged = false;
+      const params = { notifications: this.#filter };
+      const child = new ChildExchange(this.#whole, Method.Listen, params, async (method, said = {}) => {
+        if (signal.aborted) return;
+        if (method !== NotificationMethod.Acknowledged) return onnotice(method, said);
+        if (acknowledged) return;
+        acknowledged = true;
+        this.#resubscription.acknowledged();
+        this.honoured = isObject(said['notifications']) ? said['notifications'] : {};
+        members.answered(this.member);
+        onacknowledged(again);
+        this.#settle();
+      });
+      const stop = (): void => child.abort(new RpcError(CONNECTION_CLOSED, 'The subscription was stopped'));
+      signal.addEventListener('abort', stop, { once: true });
+      const failure = await this.member.service(child).then(
+        () => undefined,
+        (error: unknown) => RpcError.from(error),
+      );
+      signal.removeEventListener('abort', stop);
       if (signal.aborted) break;
+      const lost = failure ?? new RpcError(CONNECTION_CLOSED, 'the subscription has ended');
       if (!acknowledged) this.refused ??= lost;
       if (!acknowledged && isTemporary(lost) === false) break;
       // A server may end a subscription at any time without being down.
-      if (!(acknowledged && ended)) members.failed(this.member, Method.Listen, lost);
+      if (failure || !acknowledged) members.failed(this.member, Method.Listen, lost);
       this.#settle();
       this.#resubscription.ended();
       await this.#resubscription.pause(signal);
       this.refused = undefined;
     }
     this.#settle();
-  }
-
-  /** One subscription. Resolves with the reason why it ended. */
-  async #once(again: boolean): Promise<{ lost: RpcError; ended: boolean; acknowledged: boolean }> {
-    const { members, onnotice, onacknowledged } = this.#options;
-    const { signal } = this.#stopped;
-    let acknowledged = false;
-    const params = { notifications: this.#filter };
-    const child = new ChildExchange(this.#whole, Method.Listen, params, (method, said = {}) => {
-      if (signal.aborted) return Promise.resolve();
-      if (method !== NotificationMethod.Acknowledged) return onnotice(method, said);
-      if (acknowledged) return Promise.resolve();
-      acknowledged = true;
-      this.#resubscription.acknowledged();
-      this.honoured = isObject(said['notifications']) ? said['notifications'] : {};
-      members.answered(this.member);
-      onacknowledged(again);
-      this.#settle();
-      return Promise.resolve();
-    });
-    const stop = (): void => child.abort(new RpcError(CONNECTION_CLOSED, 'The subscription was stopped'));
-    signal.addEventListener('abort', stop, { once: true });
-    let ended = false;
-    const lost = await this.member.service(child).then(
-      () => {
-        ended = true;
-        return new RpcError(CONNECTION_CLOSED, 'the subscription has ended');
-      },
-      (error: unknown) => RpcError.from(error),
-    );
-    signal.removeEventListener('abort', stop);
-    return { lost, ended, acknowledged };
   }
 }
