@@ -17,23 +17,19 @@ export interface ListenFlags extends ClientFlags {
 export function listen(uris: readonly string[], flags: ListenFlags): Work {
   return async ({ client, output, terminal, signal }) => {
     const filter = filterOf(uris, flags, client.serverCapabilities);
-    const { count = Infinity } = flags;
-    let left = count;
-    let enough!: () => void;
-    const counted = new Promise<void>((resolve) => {
-      enough = resolve;
-    });
+    let { count: left = Infinity } = flags;
+    const enough = new AbortController();
     let written = Promise.resolve();
     const onchange = (change: Change): void => {
       if (left === 0) return;
       left -= 1;
       written = written.then(() => (output.json ? output.value(change, { line: true }) : output.text(lineOf(change))));
-      if (left === 0) enough();
+      if (left === 0) enough.abort();
     };
-    const subscription = await client.subscribe(filter, onchange, { signal });
+    const ending = AbortSignal.any([signal, enough.signal]);
+    const subscription = await client.subscribe(filter, onchange, { signal: ending });
     terminal.tell(`listening to ${heard(subscription.filter)}`);
-    const error = await Promise.race([subscription.closed, counted]);
-    await subscription.close();
+    const error = await subscription.closed;
     await written;
     signal.throwIfAborted();
     if (error) throw error;
