@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import type { CredentialKey, StoredCredentials, TokenStore } from '../auth/client/token-store.ts';
 import type { SuiteCase } from './event-log-suite.ts';
 
+/** So many milliseconds lie between two writes that must have different file times. */
+const PAUSE = 5;
 const KEY: CredentialKey = { server: 'https://mcp.example/mcp', issuer: 'https://auth.example' };
 
 /**
@@ -78,11 +81,11 @@ export function tokenStoreSuite(
   define('the issuers of a server come with the one that was written last first', async (one, two) => {
     const other = { ...KEY, issuer: 'https://other.example' };
     await one.set(KEY, { tokens: tokens('a') });
-    await pause();
+    await setTimeout(PAUSE);
     await two.set(other, { tokens: tokens('b') });
     await one.set({ ...KEY, server: 'https://else.example' }, { tokens: tokens('c') });
     assert.deepEqual(await one.issuers(KEY.server), [other.issuer, KEY.issuer]);
-    await pause();
+    await setTimeout(PAUSE);
     await one.set(KEY, { tokens: tokens('d') });
     assert.deepEqual(await two.issuers(KEY.server), [KEY.issuer, other.issuer]);
   });
@@ -94,7 +97,7 @@ export function tokenStoreSuite(
       inside += 1;
       most = Math.max(most, inside);
       const { tokens: before } = (await store.get(KEY)) ?? {};
-      await pause();
+      await setTimeout(PAUSE);
       await store.set(KEY, { tokens: tokens(String(Number(before?.accessToken ?? 0) + 1)) });
       inside -= 1;
     };
@@ -138,17 +141,6 @@ export function tokenStoreSuite(
   return cases;
 }
 
-function tokens(accessToken: string): {
-  accessToken: string;
-  tokenType: 'Bearer';
-  scopes: string[];
-  resource: string;
-  clientId: string;
-} {
-  return { accessToken, tokenType: 'Bearer', scopes: ['a', 'b'], resource: KEY.server, clientId: 'app' };
-}
-
-/** Makes sure that two writes have different file times. */
-function pause(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, 5));
+function tokens(accessToken: string) {
+  return { accessToken, tokenType: 'Bearer' as const, scopes: ['a', 'b'], resource: KEY.server, clientId: 'app' };
 }
