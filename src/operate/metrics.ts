@@ -1,5 +1,5 @@
 import type * as PromClient from 'prom-client';
-import type { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Counter, Gauge } from 'prom-client';
 import type { Exchange, Middleware } from '../core/exchange.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Method } from '../protocol/methods.ts';
@@ -68,128 +68,100 @@ const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5,
  * @throws Error if `prom-client` is not installed.
  */
 export async function createMetrics(options: MetricsOptions = {}): Promise<Metrics> {
-  return new PrometheusMetrics(await load(), options);
+  const { process = true, maxTools = 200 } = options;
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await load();
+  const registry = new Registry();
+  const registers = [registry];
+  if (process) collectDefaultMetrics({ register: registry });
+  const counter = (name: string, help: string, ...labelNames: string[]): Counter =>
+    new Counter({ name, help, labelNames, registers });
+  const calls = counter('everwire_calls_total', 'Requests that have ended', 'server', 'method', 'outcome');
+  const errors = counter('everwire_errors_total', 'Requests that ended with an error', 'server', 'method', 'code');
+  const tools = counter('everwire_tool_calls_total', 'Calls of tools that have ended', 'server', 'tool', 'outcome');
+  const duration = new Histogram({
+    name: 'everwire_call_duration_seconds',
+    help: 'How long requests took',
+    labelNames: ['server', 'method'],
+    buckets: BUCKETS,
+    registers,
+  });
+  const refused = 'HTTP requests that were refused, and responses that were interrupted because they were not read';
+  const refusals = counter('everwire_http_refusals_total', refused, 'reason', 'status');
+  const perServer = (name: string, help: string): Gauge => new Gauge({ name, help, labelNames: ['server'], registers });
+  const inFlight = perServer('everwire_calls_in_flight', 'Requests that are being answered');
+  const subscriptions = perServer('everwire_subscriptions', 'Open subscriptions');
+
+  /** @param known the tools that the server has listed. */
+  const learn = (known: Set<string>, result: JsonObject | undefined): void => {
+    const listed: unknown = result?.['tools'];
+    if (!Array.isArray(listed)) return;
+    for (const tool of listed) {
+      if (known.size >= maxTools) return;
+      if (isObject(tool) && typeof tool['name'] === 'string') known.add(tool['name']);
+    }
+  };
+
+  const count = (server: string, { method: given, params }: Exchange, ending: Ending, known: Set<string>): void => {
+    const method = methodLabel(given);
+    const { outcome, code, seconds } = ending;
+    calls.inc({ server, method, outcome });
+    if (code !== undefined) errors.inc({ server, method, code: codeLabel(code) });
+    if (given !== Method.Listen) duration.observe({ server, method }, seconds);
+    if (given !== Method.CallTool) return;
+    const name: unknown = params['name'];
+    const tool = typeof name === 'string' && known.has(name) ? name : 'other';
+    tools.inc({ server, tool, outcome });
+  };
+
+  const reading = (name: string, help: string, read: Reading) => {
+    return { name, help, labelNames: typeof read() === 'number' ? [] : ['server'], registers };
+  };
+
+  const text = (): Promise<string> => registry.metrics();
+
+  return {
+    middleware: (server) => {
+      const known = new Set<string>();
+      // Make the series exist before the first call.
+      inFlight.set({ server }, 0);
+      subscriptions.set({ server }, 0);
+      return (next) => (exchange) => {
+        if (isNotificationMethod(exchange.method)) return next(exchange);
+        const open = exchange.method === Method.Listen ? subscriptions : inFlight;
+        open.inc({ server });
+        return observed(next, exchange, (ending, result) => {
+          open.dec({ server });
+          if (exchange.method === Method.ListTools) learn(known, result);
+          count(server, exchange, ending, known);
+        });
+      };
+    },
+    gauge: (name, help, read) => {
+      const collect = (): void => show(read, (labels, value) => gauge.set(labels, value), gauge);
+      const gauge: Gauge = new Gauge({ ...reading(name, help, read), collect });
+    },
+    counter: (name, help, read) => {
+      const collect = (): void => show(read, (labels, value) => total.inc(labels, value), total);
+      const total: Counter = new Counter({ ...reading(name, help, read), collect });
+    },
+    refused: ({ reason, status }) => refusals.inc({ reason, status: status ?? 'none' }),
+    text,
+    page: ({ requiresAuth = false } = {}) => ({
+      requiresAuth,
+      answer: (call) =>
+        void text().then(
+          (all) => respondText(call, 200, all, registry.contentType),
+          (error: unknown) => respondText(call, 500, `The figures cannot be read: ${(error as Error).message}\n`),
+        ),
+    }),
+  };
 }
 
-type Prometheus = typeof PromClient;
-
-async function load(): Promise<Prometheus> {
+async function load(): Promise<typeof PromClient> {
   try {
     return await import('prom-client');
   } catch (cause) {
     throw new Error('metrics need the package prom-client: npm install prom-client', { cause });
-  }
-}
-
-class PrometheusMetrics implements Metrics {
-  readonly #prometheus: Prometheus;
-  readonly #registry: Registry;
-  readonly #calls: Counter;
-  readonly #errors: Counter;
-  readonly #duration: Histogram;
-  readonly #tools: Counter;
-  readonly #refusals: Counter;
-  readonly #inFlight: Gauge;
-  readonly #subscriptions: Gauge;
-  readonly #maxTools: number;
-
-  constructor(prometheus: Prometheus, { process = true, maxTools = 200 }: MetricsOptions) {
-    this.#prometheus = prometheus;
-    this.#maxTools = maxTools;
-    const registry = new prometheus.Registry();
-    this.#registry = registry;
-    const registers = [registry];
-    if (process) prometheus.collectDefaultMetrics({ register: registry });
-    const counter = (name: string, help: string, labelNames: string[]): Counter =>
-      new prometheus.Counter({ name, help, labelNames, registers });
-    const gauge = (name: string, help: string): Gauge =>
-      new prometheus.Gauge({ name, help, labelNames: ['server'], registers });
-    this.#calls = counter('everwire_calls_total', 'Requests that have ended', ['server', 'method', 'outcome']);
-    this.#errors = counter('everwire_errors_total', 'Requests that ended with an error', ['server', 'method', 'code']);
-    this.#tools = counter('everwire_tool_calls_total', 'Calls of tools that have ended', ['server', 'tool', 'outcome']);
-    this.#duration = new prometheus.Histogram({
-      name: 'everwire_call_duration_seconds',
-      help: 'How long requests took',
-      labelNames: ['server', 'method'],
-      buckets: BUCKETS,
-      registers,
-    });
-    const refusals = 'HTTP requests that were refused, and responses that were interrupted because they were not read';
-    this.#refusals = counter('everwire_http_refusals_total', refusals, ['reason', 'status']);
-    this.#inFlight = gauge('everwire_calls_in_flight', 'Requests that are being answered');
-    this.#subscriptions = gauge('everwire_subscriptions', 'Open subscriptions');
-  }
-
-  middleware(server: string): Middleware {
-    /** Tools that the server has listed. */
-    const known = new Set<string>();
-    // Make the series exist before the first call.
-    this.#inFlight.set({ server }, 0);
-    this.#subscriptions.set({ server }, 0);
-    return (next) => (exchange) => {
-      if (isNotificationMethod(exchange.method)) return next(exchange);
-      const open = exchange.method === Method.Listen ? this.#subscriptions : this.#inFlight;
-      open.inc({ server });
-      return observed(next, exchange, (ending, result) => {
-        open.dec({ server });
-        if (exchange.method === Method.ListTools) this.#learn(known, result);
-        this.#count(server, exchange, ending, known);
-      });
-    };
-  }
-
-  gauge(name: string, help: string, read: Reading): void {
-    const collect = (): void => show(read, (labels, value) => gauge.set(labels, value), gauge);
-    const gauge: Gauge = new this.#prometheus.Gauge({ ...this.#read(name, help, read), collect });
-  }
-
-  counter(name: string, help: string, read: Reading): void {
-    const collect = (): void => show(read, (labels, value) => counter.inc(labels, value), counter);
-    const counter: Counter = new this.#prometheus.Counter({ ...this.#read(name, help, read), collect });
-  }
-
-  #read(name: string, help: string, read: Reading) {
-    return { name, help, labelNames: typeof read() === 'number' ? [] : ['server'], registers: [this.#registry] };
-  }
-
-  readonly refused = ({ reason, status }: HttpRefusal): void => {
-    this.#refusals.inc({ reason, status: status ?? 'none' });
-  };
-
-  text(): Promise<string> {
-    return this.#registry.metrics();
-  }
-
-  page({ requiresAuth = false }: Pick<HttpPage, 'requiresAuth'> = {}): HttpPage {
-    return {
-      requiresAuth,
-      answer: (call) =>
-        void this.text().then(
-          (text) => respondText(call, 200, text, this.#registry.contentType),
-          (error: unknown) => respondText(call, 500, `The figures cannot be read: ${(error as Error).message}\n`),
-        ),
-    };
-  }
-
-  #learn(known: Set<string>, result: JsonObject | undefined): void {
-    const tools: unknown = result?.['tools'];
-    if (!Array.isArray(tools)) return;
-    for (const tool of tools) {
-      if (known.size >= this.#maxTools) return;
-      if (isObject(tool) && typeof tool['name'] === 'string') known.add(tool['name']);
-    }
-  }
-
-  #count(server: string, { method: given, params }: Exchange, ending: Ending, known: ReadonlySet<string>): void {
-    const method = methodLabel(given);
-    const { outcome, code, seconds } = ending;
-    this.#calls.inc({ server, method, outcome });
-    if (code !== undefined) this.#errors.inc({ server, method, code: codeLabel(code) });
-    if (given !== Method.Listen) this.#duration.observe({ server, method }, seconds);
-    if (given !== Method.CallTool) return;
-    const name: unknown = params['name'];
-    const tool = typeof name === 'string' && known.has(name) ? name : 'other';
-    this.#tools.inc({ server, tool, outcome });
   }
 }
 
