@@ -1,5 +1,5 @@
 import { Deadline } from '../../base/deadline.ts';
-import { Acquisition, type Demand } from './acquisition.ts';
+import { grant, refresh, type Demand } from './acquisition.ts';
 import { discoverAuthority, type Authority } from './discovery.ts';
 import { DpopKey } from './dpop.ts';
 import { GuardedHttp } from './guarded-http.ts';
@@ -151,8 +151,8 @@ export class Credentials {
           return;
         }
         const got = await this.#bounded(signal, async (both) => {
-          const step = new Acquisition(this.#options, this.#http, authority, demand, key, both);
-          return (await step.refresh(stored)) ?? (grants ? await step.grant(stored) : undefined);
+          const attempt = { options: this.#options, http: this.#http, authority, demand, key, signal: both };
+          return (await refresh(attempt, stored)) ?? (grants ? await grant(attempt, stored) : undefined);
         });
         if (got) await this.#hold(key.issuer, got.tokens, true, got.dpop);
         else this.#held = undefined;
