@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { paramHeaders, type ParamHeader } from '../protocol/param-headers.ts';
+import { paramHeaders, type ParamHeader } from '../core/param-headers.ts';
 import { JsonSchema } from '../schema/json-schema.ts';
 import { refuseExternalReferences, subschemasOf } from '../schema/subschemas.ts';
 

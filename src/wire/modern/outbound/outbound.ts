@@ -9,7 +9,7 @@ import type { Caller, Exchange, Service } from '../../../core/exchange.ts';
 import { McpErrorCode } from '../../../protocol/errors.ts';
 import { encodeHeaderValue } from '../../../protocol/header-value.ts';
 import { isNotificationMethod, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
-import { mirroredArguments } from '../../../protocol/param-headers.ts';
+import { mirroredArguments } from '../../../core/param-headers.ts';
 import { REVISIONS, type Revision } from '../../../protocol/revisions.ts';
 import { CHANGES } from '../../../protocol/subscriptions.ts';
 import { declaresTasks } from '../../../protocol/tasks.ts';

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import { Method } from '../../../protocol/methods.ts';
 import type { Work } from '../../../schema/work.ts';
-import { paramHeaders, type ParamHeader } from '../../../protocol/param-headers.ts';
+import { paramHeaders, type ParamHeader } from '../../../core/param-headers.ts';
 import { subschemasOf } from '../../../schema/subschemas.ts';
 import { ToolCatalog, type ToolCatalogOptions } from '../../tool-catalog.ts';
 
