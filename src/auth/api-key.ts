@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AuthInfo } from '../protocol/types.ts';
 import type { HttpCall } from '../transport/http/server/call.ts';
-import { bearerChallenge, insufficientScope } from '../transport/http/server/access/challenge.ts';
+import { bearerRefusal, insufficientScope } from '../transport/http/server/access/challenge.ts';
 import type { Authenticator, AuthRefusal } from '../transport/http/server/access/authenticator.ts';
 import { bearerCredential, MALFORMED, MAX_CREDENTIAL } from './credential.ts';
 import { withoutSecret } from './redact.ts';
@@ -90,7 +90,7 @@ class ApiKeyAuthenticator implements Authenticator {
 
   #unauthorized(): AuthRefusal {
     const needed = this.#header === undefined ? 'A bearer token' : 'An API key';
-    return { status: 401, message: `${needed} is needed`, headers: bearerChallenge({ realm: 'mcp' }) };
+    return bearerRefusal(401, `${needed} is needed`, { realm: 'mcp' });
   }
 }
 
@@ -117,11 +117,9 @@ function digestOf(key: string): Buffer {
 }
 
 function invalid(shown: string): AuthRefusal {
-  const headers = bearerChallenge({ realm: 'mcp', error: 'invalid_token' });
-  return { status: 401, message: `The ${shown} is not valid`, headers };
+  return bearerRefusal(401, `The ${shown} is not valid`, { realm: 'mcp', error: 'invalid_token' });
 }
 
 function invalidRequest(): AuthRefusal {
-  const headers = bearerChallenge({ realm: 'mcp', error: 'invalid_request' });
-  return { status: 400, message: 'The headers must hold one API key', headers };
+  return bearerRefusal(400, 'The headers must hold one API key', { realm: 'mcp', error: 'invalid_request' });
 }

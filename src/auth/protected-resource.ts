@@ -1,5 +1,5 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { bearerChallenge, insufficientScope } from '../transport/http/server/access/challenge.ts';
+import { bearerRefusal, insufficientScope } from '../transport/http/server/access/challenge.ts';
 import type { AuthRefusal } from '../transport/http/server/access/authenticator.ts';
 import { checkScopes } from './scopes.ts';
 import { identifierUrl, wellKnown } from './urls.ts';
@@ -61,30 +61,27 @@ export class ProtectedResource {
 
   /** For a call without a token. It gets no error code (RFC 6750, section 3.1). */
   unauthorized(): AuthRefusal {
-    const headers = bearerChallenge({ resource_metadata: this.metadataUrl, scope: this.#scope });
-    return { status: 401, message: 'An access token is needed', headers };
+    return bearerRefusal(401, 'An access token is needed', { resource_metadata: this.metadataUrl, scope: this.#scope });
   }
 
   /** For a token that is expired, revoked, malformed or not for this server (RFC 6750, section 3.1: invalid_token). */
   invalidToken(message: string): AuthRefusal {
-    const headers = bearerChallenge({
+    return bearerRefusal(401, message, {
       error: 'invalid_token',
       error_description: message,
       resource_metadata: this.metadataUrl,
       scope: this.#scope,
     });
-    return { status: 401, message, headers };
   }
 
   /** For a malformed or repeated credential (RFC 6750, section 3.1: invalid_request). */
   invalidRequest(): AuthRefusal {
     const message = 'The Authorization header must hold one Bearer token';
-    const headers = bearerChallenge({
+    return bearerRefusal(400, message, {
       error: 'invalid_request',
       error_description: message,
       resource_metadata: this.metadataUrl,
     });
-    return { status: 400, message, headers };
   }
 
   /** @param scopes all scopes that the operation needs. */

@@ -19,6 +19,7 @@ export interface ClientKey {
 export interface Identity {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
+  /** `token_endpoint_auth_method`. Default: the best that the authorization server offers. */
   readonly authMethod?: string | undefined;
   readonly privateKey?: ClientKey | undefined;
 }

@@ -7,12 +7,7 @@ import { OAuthError, refused } from './oauth-error.ts';
 import type { StoredClient } from './token-store.ts';
 
 /** A client that is already registered at an authorization server. */
-export interface PreRegistered {
-  readonly clientId: string;
-  readonly clientSecret?: string | undefined;
-  readonly privateKey?: ClientKey | undefined;
-  /** `token_endpoint_auth_method`. Default: the best that the authorization server offers. */
-  readonly authMethod?: string | undefined;
+export interface PreRegistered extends Identity {
   /**
    * The authorization server where the client is registered, compared exactly. If a server names a different one, the
    * login fails and nothing is sent there (2026-07-28, client-registration: Authorization Server Binding). Default: the

@@ -1,14 +1,16 @@
 import { expect, test } from 'vitest';
-import { bearerChallenge, insufficientScope } from './challenge.ts';
+import { bearerRefusal, insufficientScope } from './challenge.ts';
 
 test('a challenge has its parameters in the given order, without empty ones', () => {
-  expect(bearerChallenge({ b: '2', a: '1', none: undefined, empty: '' })).toEqual({
-    'www-authenticate': 'Bearer b="2", a="1"',
+  expect(bearerRefusal(401, 'Who are you?', { b: '2', a: '1', none: undefined, empty: '' })).toEqual({
+    status: 401,
+    message: 'Who are you?',
+    headers: { 'www-authenticate': 'Bearer b="2", a="1"' },
   });
 });
 
 test('a value cannot end its parameter', () => {
-  expect(bearerChallenge({ a: 'x", b="y\\\r\nSet-Cookie: ä' })['www-authenticate']).toBe(
+  expect(bearerRefusal(400, '', { a: 'x", b="y\\\r\nSet-Cookie: ä' }).headers['www-authenticate']).toBe(
     `Bearer a="x', b='y'??Set-Cookie: ?"`,
   );
 });

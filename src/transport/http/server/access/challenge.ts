@@ -1,14 +1,18 @@
-import type { HttpHeaders } from '../call.ts';
 import type { AuthRefusal } from './authenticator.ts';
 
 /**
- * A `WWW-Authenticate` header of the Bearer scheme (RFC 6750, section 3), with its parameters in the given order.
+ * A refusal with a `WWW-Authenticate` header of the Bearer scheme (RFC 6750, section 3).
  *
- * @param parameters undefined and empty ones are left out. At least one must remain.
+ * @param parameters of the header, in order. Undefined and empty ones are left out. At least one must remain.
  */
-export function bearerChallenge(parameters: Readonly<Record<string, string | undefined>>): HttpHeaders {
+export function bearerRefusal(
+  status: AuthRefusal['status'],
+  message: string,
+  parameters: Readonly<Record<string, string | undefined>>,
+): AuthRefusal {
   const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== '');
-  return { 'www-authenticate': `Bearer ${given.map(([name, value]) => `${name}="${quotable(value!)}"`).join(', ')}` };
+  const challenge = given.map(([name, value]) => `${name}="${quotable(value!)}"`).join(', ');
+  return { status, message, headers: { 'www-authenticate': `Bearer ${challenge}` } };
 }
 
 /**
@@ -21,8 +25,7 @@ export function bearerChallenge(parameters: Readonly<Record<string, string | und
 export function insufficientScope(scopes: readonly string[], resourceMetadata?: string): AuthRefusal {
   const message = `This needs more than the credential allows: ${scopes.join(' ')}`;
   const scope = scopes.join(' ');
-  const headers = bearerChallenge({ error: 'insufficient_scope', scope, resource_metadata: resourceMetadata });
-  return { status: 403, message, headers };
+  return bearerRefusal(403, message, { error: 'insufficient_scope', scope, resource_metadata: resourceMetadata });
 }
 
 /** Keeps the characters that a parameter may contain: printable ASCII without the quotation mark and the backslash. */
