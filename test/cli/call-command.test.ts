@@ -1,0 +1,163 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { demo, features, node, runEverwire, startEverwire, temporaryFolder } from '../support/command-line.ts';
+import { descendants, isAlive, programs } from '../support/process.ts';
+
+describe('call', () => {
+  test("converts arguments to the types of the tool's schema", async () => {
+    expect(await runEverwire(['call', 'add', 'a=40', 'b=2', ...demo])).toEqual({ code: 0, stdout: '42', stderr: '' });
+  });
+
+  test('prints the result as JSON', async () => {
+    const { code, stdout } = await runEverwire(['call', '--json', 'add', 'a=1', 'b:=1', ...demo]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ structuredContent: { result: 2 } });
+  });
+
+  test.each([
+    ['as JSON', '{"a":1,"b":2}', ''],
+    ['from stdin', '-', '{"a":1,"b":2}'],
+    ['from a file', '@arguments.json', ''],
+  ])('takes arguments %s, and words override them', async (_, source, stdin) => {
+    const file = path.join(temporaryFolder(), 'arguments.json');
+    writeFileSync(file, '{"a":1,"b":2}');
+    const from = source === '@arguments.json' ? `@${file}` : source;
+    expect(await runEverwire(['call', 'add', '--args-json', from, 'b=3', ...demo], stdin)).toMatchObject({
+      code: 0,
+      stdout: '4',
+    });
+  });
+
+  test.each<[string, string[], RegExp]>([
+    ['an unknown argument', ['add', 'aa=1', 'b=2'], /add has no argument "aa" \(did you mean "a"\?\)/],
+    ['an argument of another type', ['add', 'a=one', 'b=2'], /the argument a of add must be an integer, not "one"$/],
+    ['a missing argument', ['add', 'a=1'], /add needs the argument b \(integer\)\. add takes a \(integer, re/],
+    ['arguments that are not JSON', ['add', '--args-json', '{'], /the arguments from --args-json are not JSON/],
+    ['a missing file', ['add', '--args-json', '@/nowhere'], /cannot read the arguments from \/nowhere/],
+    ['an unknown tool', ['ad'], /the server has no tool "ad" \(did you mean "add"\?\)$/],
+    ['a missing tool name', [], /the name of a tool is missing/],
+  ])('refuses %s before anything is sent', async (_, args, said) => {
+    const { code, stdout, stderr } = await runEverwire(['call', ...args, ...demo]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(said);
+  });
+
+  test('prints a tool error on stderr, or in the JSON', async () => {
+    expect(await runEverwire(['call', 'fail', ...features])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'everwire: fail failed: as it should',
+    });
+    const { code, stdout } = await runEverwire(['call', 'fail', '--json', ...features]);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ isError: true });
+  });
+
+  test('shows a warning that a server causes again and again at most 20 times', async () => {
+    const file = path.join(temporaryFolder(), 'floods.mjs');
+    writeFileSync(
+      file,
+      `import { createInterface } from 'node:readline';
+      const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+      const initialized = {
+        protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' },
+      };
+      const results = {
+        initialize: initialized,
+        'tools/list': { tools: [{ name: 't', inputSchema: { type: 'object' } }] },
+        'tools/call': { content: [{ type: 'text', text: 'done' }] },
+      };
+      createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line);
+        if (id === undefined) return;
+        const params = { progressToken: 'none', progress: 1 };
+        if (method === 'tools/call') for (let n = 0; n < 1000; n += 1) write({ method: 'notifications/progress', params });
+        write({ id, ...(results[method] ? { result: results[method] } : { error: { code: -32601, message: 'no' } }) });
+      });`,
+    );
+    const { code, stdout, stderr } = await runEverwire(['call', 't', '--', node, file]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'done' });
+    const warnings = stderr.split('\n');
+    expect(warnings).toHaveLength(20);
+    expect(warnings[0]).toBe('everwire: Progress was ignored: "none" belongs to no active request');
+  });
+
+  test('shows content of every kind, and writes binary content to a file', async () => {
+    const plain = await runEverwire(['call', 'content', ...features]);
+    expect(plain).toMatchObject({ code: 0, stderr: '' });
+    expect(plain.stdout.split('\n')).toEqual([
+      'text',
+      '[image/png, 70 bytes]',
+      '[audio/wav, 44 bytes]',
+      'Item 1',
+      '[link to feature://item/2: Item 2]',
+    ]);
+    const directory = temporaryFolder();
+    const file = path.join(directory, 'content.bin');
+    const { stdout } = await runEverwire(['call', 'content', '--output', file, ...features]);
+    expect(stdout).toContain(`[image/png, 70 bytes, written to ${file}]`);
+    expect(readFileSync(file).subarray(1, 4).toString()).toBe('PNG');
+    expect(readFileSync(path.join(directory, 'content-2.bin')).subarray(0, 4).toString()).toBe('RIFF');
+  });
+
+  test("shows no progress in a pipe, and the server's log on stderr", async () => {
+    expect(await runEverwire(['call', 'count', 'to=3', ...features])).toEqual({
+      code: 0,
+      stdout: 'counted to 3',
+      stderr: '',
+    });
+    expect(await runEverwire(['call', 'log', 'level=warning', 'data=careful', ...features])).toEqual({
+      code: 0,
+      stdout: 'logged',
+      stderr: '[warning] feature-server: careful',
+    });
+    const quiet = await runEverwire(['call', 'log', 'level=info', 'data=x', '--log-level', 'error', ...features]);
+    expect(quiet.stderr).toBe('');
+  });
+
+  test('declares no elicitation without a terminal', async () => {
+    const { code, stdout, stderr } = await runEverwire(['call', 'ask', ...features]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/elicitation/);
+  });
+
+  test('reports a timeout, and ends the server’s process', async () => {
+    const begun = Date.now();
+    const { code, stderr } = await runEverwire(['call', 'sleep', 'ms=60000', '--timeout', '1', ...features]);
+    expect(code).toBe(5);
+    expect(stderr).toMatch(/tools\/call was not answered within 1000 ms/);
+    expect(Date.now() - begun).toBeLessThan(20_000);
+  });
+
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'is cancelled by %s, and leaves no server process behind',
+    async (signal) => {
+      const logs = temporaryFolder();
+      const child = startEverwire([
+        'call',
+        'wait',
+        '--',
+        node,
+        ...programs.tee,
+        logs,
+        node,
+        ...programs.features,
+        '--stdio',
+      ]);
+      const seen = (): string =>
+        readdirSync(logs)
+          .map((file) => readFileSync(path.join(logs, file), 'utf8'))
+          .join('');
+      await expect.poll(seen, { timeout: 15_000 }).toContain('notifications/progress');
+      const started = descendants(child.pid);
+      expect(started).toHaveLength(2);
+      child.child.kill(signal);
+      expect(await child.exited).toEqual({ code: 130, signal: null });
+      expect(child.stdout).toEqual([]);
+      expect(child.stderr).toEqual([]);
+      expect(seen()).toContain('notifications/cancelled');
+      expect(started.filter(isAlive)).toEqual([]);
+    },
+  );
+});
