@@ -185,6 +185,22 @@ test('a thousand URIs are accepted, and each is reported once', async () => {
   expect(one.exchange.notified.slice(1).map(({ params }) => params?.['uri'])).toEqual(['a://7', 'a://998']);
 });
 
+test('each of several subscribers of a resource gets its updates until it leaves', async () => {
+  const { server, listen } = setUp();
+  const all = Array.from({ length: 3 }, () => listen({ resourceSubscriptions: ['a://1'] }));
+  for (const leaving of all) {
+    server.resourceUpdated('a://1');
+    await settled();
+    leaving.exchange.abort();
+    await leaving.done;
+  }
+  server.resourceUpdated('a://1');
+  const again = listen({ resourceSubscriptions: ['a://1'] });
+  server.resourceUpdated('a://1');
+  await settled();
+  expect([...all, again].map((one) => one.methods().length - 1)).toEqual([1, 2, 3, 1]);
+});
+
 test('an update does no work for subscribers of other resources', async () => {
   const { server, listen } = setUp();
   const others = Array.from({ length: 2000 }, (_, n) => listen({ resourceSubscriptions: [`b://${n}`] }));

@@ -58,19 +58,23 @@ class Listener {
   }
 }
 
-/** Listeners by the keys of their filters. */
+/**
+ * Listeners by the keys of their filters. There may be millions of keys, most of them with one listener. A set takes 200
+ * bytes, so one listener is stored without a set.
+ */
 class Index {
-  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #listeners = new Map<string, Listener | Set<Listener>>();
 
   add(key: string, listener: Listener): void {
     const known = this.#listeners.get(key);
-    if (known) known.add(listener);
-    else this.#listeners.set(key, new Set([listener]));
+    if (known instanceof Set) known.add(listener);
+    else this.#listeners.set(key, known && known !== listener ? new Set([known, listener]) : listener);
   }
 
   delete(key: string, listener: Listener): void {
     const known = this.#listeners.get(key);
-    if (known?.delete(listener) && known.size === 0) this.#listeners.delete(key);
+    if (known === listener || (known instanceof Set && known.delete(listener) && known.size === 0))
+      this.#listeners.delete(key);
   }
 
   has(key: string): boolean {
@@ -78,7 +82,8 @@ class Index {
   }
 
   of(key: string): Iterable<Listener> {
-    return this.#listeners.get(key) ?? [];
+    const known = this.#listeners.get(key) ?? [];
+    return known instanceof Listener ? [known] : known;
   }
 }
 
