@@ -15,7 +15,7 @@ import { FleetMeta, splitTaskId } from './ids.ts';
 import { LISTS, PROMPTS, TOOLS } from './kinds.ts';
 import { MergedListen } from './merged-listen.ts';
 import { mergedList } from './lists.ts';
-import { Members, withServerName, type FleetMember, type FleetServer } from './members.ts';
+import { Members, type FleetMember, type FleetServer } from './members.ts';
 import type { NameRules } from './names.ts';
 import { renameNotice, renameResult, renamingFor } from './results.ts';
 import { Routes, type Route } from './routes.ts';
@@ -147,12 +147,11 @@ class ServiceFleet implements Fleet {
     const renaming = { ...outward, uri: (uri: string) => (uri === own ? (asked as string) : outward.uri(uri)) };
     const child = derive(exchange, {
       params: replaceRelatedTask(params, (id) => ownTaskId(member, id)),
-      notify: (notice, said) =>
-        exchange.notify(notice, said && withServerName(member, notice, renameNotice(said, renaming))),
+      notify: (notice, said) => exchange.notify(notice, said && member.withName(notice, renameNotice(said, renaming))),
       ask: (question, asking, options) => exchange.ask(question, replaceRelatedTask(asking, renaming.taskId), options),
     });
     const result = await member.service(child);
-    this.#members.answered(member);
+    member.answered();
     if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${method} returned no result`);
     return renameResult(result, method, renaming);
   }
@@ -193,7 +192,7 @@ class ServiceFleet implements Fleet {
     const told = await Promise.all(
       [...this.#members].map(async (member) => ({
         name: member.name,
-        description: await this.#members.describe(member, exchange, this.#members.patience(member)),
+        description: await member.describe(exchange),
       })),
     );
     exchange.signal.throwIfAborted();

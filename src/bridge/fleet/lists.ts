@@ -31,7 +31,7 @@ export async function mergedList(
   const places = placesOf(exchange.params['cursor']);
   const asked = [...members].filter(({ label }) => places?.has(label) ?? true);
   if (places && (asked.length === 0 || asked.length < places.size)) throw invalidCursor();
-  const answers = await Promise.all(asked.map((member) => read(members, member, kind, exchange, places)));
+  const answers = await Promise.all(asked.map((member) => read(member, kind, exchange, places)));
   exchange.signal.throwIfAborted();
   const missing = asked.filter((_, index) => answers[index] === undefined).map(({ name }) => name);
   const pages = asked.flatMap((member, index) => {
@@ -56,25 +56,24 @@ export async function mergedList(
 
 /** One page of one server. Undefined if the server refuses or does not respond in time. */
 async function read(
-  members: Members,
   member: FleetMember,
   kind: ListKind,
   exchange: Exchange,
   places: Places | undefined,
 ): Promise<Page | typeof NO_LIST | undefined> {
-  const patience = members.patience(member);
+  const patience = member.patience;
   const until = performance.now() + patience;
   try {
     if (!places) {
       // A client must not request a list that the server does not declare.
-      const description = await members.describe(member, exchange, patience);
+      const description = await member.describe(exchange, patience);
       if (!description) return undefined;
       const { capabilities } = description;
       if (!isObject(capabilities) || !capabilities[kind.capability]) return NO_LIST;
     }
     const rest = Math.max(1, Math.round(until - performance.now()));
-    const page = await readPage(members, member, kind, exchange, places?.get(member.label), rest);
-    members.answered(member);
+    const page = await readPage(member, kind, exchange, places?.get(member.label), rest);
+    member.answered();
     return page;
   } catch (thrown) {
     const error = RpcError.from(thrown);
@@ -82,7 +81,7 @@ async function read(
     if (exchange.signal.aborted) return undefined;
     // The server no longer accepts its cursor.
     if (places && error.code === ErrorCode.InvalidParams) throw error;
-    members.failed(member, kind.method, error);
+    member.failed(kind.method, error);
     return undefined;
   }
 }

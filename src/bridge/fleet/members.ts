@@ -24,6 +24,12 @@ const WARN_AGAIN_AFTER = 60_000;
 /** Shortened names that are remembered for one server. */
 const MAX_SHORTENED = 20_000;
 
+export interface MemberOptions {
+  /** Milliseconds to wait for one server in a request to several. */
+  readonly timeout: number;
+  readonly onwarning: (message: string) => void;
+}
+
 /** One server and its state. */
 export class FleetMember {
   readonly name: string;
@@ -33,19 +39,20 @@ export class FleetMember {
   readonly service: Service;
   /** It did not respond to the last request. */
   down = false;
-  lastWarning: { readonly text: string; readonly at: number } | undefined;
+  readonly #options: MemberOptions;
+  #lastWarning: { readonly text: string; readonly at: number } | undefined;
   readonly #gone = new AbortController();
   readonly #ownNames = new Map<string, string>();
   readonly #oldestName = new Oldest(this.#ownNames);
 
-  /** @param onwarning is given what to say of the server. */
-  constructor(source: FleetServer, onwarning: (member: FleetMember, what: string) => void) {
+  constructor(source: FleetServer, options: MemberOptions) {
     this.name = source.name;
     this.label = labelOf(source.name);
     this.source = source;
+    this.#options = options;
     const select = selectTools(source.tools ?? {}, (hidden, renamed) => {
       const [tool, other] = [hidden, renamed].map((name) => JSON.stringify(name));
-      onwarning(this, `has a tool ${tool}, which is hidden because ${other} is renamed to it`);
+      this.warn(`has a tool ${tool}, which is hidden because ${other} is renamed to it`);
     });
     const service = select(checkHeaders(source.service));
     this.service = (exchange) => invoke(service, exchange);
@@ -60,6 +67,72 @@ export class FleetMember {
     this.#gone.abort(new Error(`The server ${JSON.stringify(this.name)} was removed`));
   }
 
+  /** Milliseconds to wait for it. */
+  get patience(): number {
+    const { timeout } = this.#options;
+    return this.down ? Math.min(SHORT_PATIENCE, timeout) : timeout;
+  }
+
+  /** Called when it has completed a request. */
+  answered(): void {
+    this.down = false;
+  }
+
+  /** Called when it did not respond or refused. Warns once that it does not respond, until it responds again. */
+  failed(method: string, error: Error): void {
+    const refused = isFromPeer(error);
+    if (this.down && !refused) return;
+    if (!refused) this.down = true;
+    this.warn(`${refused ? 'refuses' : 'does not answer'} ${method}: ${error.message}`);
+  }
+
+  warn(what: string): void {
+    const text = `the server ${JSON.stringify(this.name)} ${what}`;
+    const last = this.#lastWarning;
+    if (last?.text === text && Date.now() - last.at < WARN_AGAIN_AFTER) return;
+    if (this.gone.aborted) return;
+    this.#lastWarning = { text, at: Date.now() };
+    this.#options.onwarning(text);
+  }
+
+  /**
+   * Sends it a request on behalf of another request, with a time limit in milliseconds.
+   *
+   * @throws the server's RpcError; −32001 if it takes too long.
+   */
+  async ask(whole: Exchange, method: string, params: JsonObject, patience: number): Promise<JsonObject> {
+    const child = this.#childOf(whole, method, params);
+    try {
+      return await inTime(this.service(child), whole, patience);
+    } catch (error) {
+      child.abort(error as Error);
+      throw error;
+    }
+  }
+
+  /**
+   * Asks it to describe itself. It may have to start first, so the request continues after the time limit.
+   *
+   * @returns undefined if it refuses or does not respond in time.
+   */
+  async describe(whole: Exchange, patience = this.patience): Promise<JsonObject | undefined> {
+    try {
+      const description = await inTime(this.service(this.#childOf(whole, Method.Discover, {})), whole, patience);
+      if (isObject(description)) return description;
+      throw new RpcError(ErrorCode.InternalError, 'the response to server/discover is invalid');
+    } catch (error) {
+      if (!whole.signal.aborted) this.failed(Method.Discover, RpcError.from(error));
+      return undefined;
+    }
+  }
+
+  /** Converts a notification of it: in log messages, its name is put before the logger's. */
+  withName(method: string, params: JsonObject): JsonObject {
+    if (method !== NotificationMethod.Message) return params;
+    const { logger } = params;
+    return { ...params, logger: typeof logger === 'string' ? `${this.name}/${logger}` : this.name };
+  }
+
   /** The full name for a shortened one, if the server's lists have shown it. */
   ownName(shortened: string): string | undefined {
     return this.#ownNames.get(shortened);
@@ -70,24 +143,29 @@ export class FleetMember {
     this.#ownNames.set(shortened, own);
     if (this.#ownNames.size > MAX_SHORTENED) this.#ownNames.delete(this.#oldestName.take()!);
   }
+
+  #childOf(whole: Exchange, method: string, params: JsonObject): ChildExchange {
+    return new ChildExchange(whole, method, params, (notice, said) =>
+      whole.notify(notice, said && this.withName(notice, said)),
+    );
+  }
 }
 
-export interface MembersOptions extends NameRules {
-  /** Milliseconds to wait for one server in a request to several. */
-  readonly timeout: number;
-  readonly onwarning: (message: string) => void;
+function inTime<T>(answer: Promise<T>, { signal }: Exchange, patience: number): Promise<T> {
+  const timeoutError = (): RpcError => new RpcError(REQUEST_TIMEOUT, `no answer within ${patience} ms`);
+  return waitFor(answer, { signal, timeout: patience, timeoutError });
 }
 
 /** The servers of a fleet, in order. */
 export class Members {
   naming: Naming;
-  readonly #options: MembersOptions;
+  readonly #options: MemberOptions;
   #rules: NameRules;
   #all = new Map<string, FleetMember>();
   #labels = new Map<string, FleetMember>();
 
   /** @throws as `Naming`. */
-  constructor(servers: readonly FleetServer[], options: MembersOptions) {
+  constructor(servers: readonly FleetServer[], options: MemberOptions & NameRules) {
     this.#options = options;
     this.#rules = options;
     this.naming = new Naming([], options);
@@ -102,13 +180,13 @@ export class Members {
     return this.#all.get(name);
   }
 
-  /** Whether it is still one of the servers. */
-  has(member: FleetMember): boolean {
-    return this.#all.get(member.name) === member;
-  }
-
   withLabel(label: string): FleetMember | undefined {
     return this.#labels.get(label);
+  }
+
+  /** Milliseconds to wait for a server that is not known to be down. */
+  get timeout(): number {
+    return this.#options.timeout;
   }
 
   /**
@@ -123,7 +201,7 @@ export class Members {
     const all = new Map<string, FleetMember>();
     for (const source of servers) {
       const known = this.#all.get(source.name);
-      all.set(source.name, known && isSame(known.source, source) ? known : new FleetMember(source, this.#onwarning));
+      all.set(source.name, known && isSame(known.source, source) ? known : new FleetMember(source, this.#options));
     }
     const before = [...this.#all.values()];
     const same = all.size === before.length && [...all.values()].every((member, index) => before[index] === member);
@@ -131,102 +209,9 @@ export class Members {
     this.#all = all;
     this.#rules = rules;
     this.#labels = new Map([...all.values()].map((member) => [member.label, member]));
-    for (const member of before) if (!this.has(member)) member.leave();
+    for (const member of before) if (all.get(member.name) !== member) member.leave();
     return changed;
   }
-
-  /** Milliseconds to wait for a server that is not known to be down. */
-  get timeout(): number {
-    return this.#options.timeout;
-  }
-
-  /** Milliseconds to wait for a server. */
-  patience(member: FleetMember): number {
-    return member.down ? Math.min(SHORT_PATIENCE, this.timeout) : this.timeout;
-  }
-
-  /**
-   * Called when a server did not respond or refused. Warns once about a server that does not respond, until it responds
-   * again.
-   */
-  failed(member: FleetMember, method: string, error: Error): void {
-    const refused = isFromPeer(error);
-    if (member.down && !refused) return;
-    if (!refused) member.down = true;
-    this.warnOf(member, `${refused ? 'refuses' : 'does not answer'} ${method}: ${error.message}`);
-  }
-
-  /** Called when a server has completed a request. */
-  answered(member: FleetMember): void {
-    member.down = false;
-  }
-
-  readonly #onwarning = (member: FleetMember, what: string): void => this.warnOf(member, what);
-
-  warnOf(member: FleetMember, what: string): void {
-    const text = `the server ${JSON.stringify(member.name)} ${what}`;
-    const { lastWarning } = member;
-    if (lastWarning?.text === text && Date.now() - lastWarning.at < WARN_AGAIN_AFTER) return;
-    if (!this.has(member)) return;
-    member.lastWarning = { text, at: Date.now() };
-    this.#options.onwarning(text);
-  }
-
-  /**
-   * Sends a request to a server on behalf of another request, with a time limit in milliseconds.
-   *
-   * @throws the server's RpcError; −32001 if it takes too long.
-   */
-  async ask(
-    member: FleetMember,
-    whole: Exchange,
-    method: string,
-    params: JsonObject,
-    patience: number,
-  ): Promise<JsonObject> {
-    const child = childOf(member, whole, method, params);
-    try {
-      return await inTime(member.service(child), whole, patience);
-    } catch (error) {
-      child.abort(error as Error);
-      throw error;
-    }
-  }
-
-  /**
-   * Asks a server to describe itself. The server may have to start first, so the request continues after the time
-   * limit.
-   *
-   * @returns undefined if it refuses or does not respond in time.
-   */
-  async describe(member: FleetMember, whole: Exchange, patience: number): Promise<JsonObject | undefined> {
-    try {
-      const description = await inTime(member.service(childOf(member, whole, Method.Discover, {})), whole, patience);
-      if (isObject(description)) return description;
-      throw new RpcError(ErrorCode.InternalError, 'the response to server/discover is invalid');
-    } catch (error) {
-      if (!whole.signal.aborted) this.failed(member, Method.Discover, RpcError.from(error));
-      return undefined;
-    }
-  }
-}
-
-function inTime<T>(answer: Promise<T>, { signal }: Exchange, patience: number): Promise<T> {
-  const timeoutError = (): RpcError => new RpcError(REQUEST_TIMEOUT, `no answer within ${patience} ms`);
-  return waitFor(answer, { signal, timeout: patience, timeoutError });
-}
-
-function childOf(member: FleetMember, whole: Exchange, method: string, params: JsonObject): ChildExchange {
-  return new ChildExchange(whole, method, params, (notice, said) =>
-    whole.notify(notice, said && withServerName(member, notice, said)),
-  );
-}
-
-/** Converts a server's notification: in log messages, the server's name is put before the logger's. */
-export function withServerName({ name }: FleetMember, method: string, params: JsonObject): JsonObject {
-  if (method !== NotificationMethod.Message) return params;
-  const { logger } = params;
-  return { ...params, logger: typeof logger === 'string' ? `${name}/${logger}` : name };
 }
 
 function isSame(one: FleetServer, other: FleetServer): boolean {

@@ -6,7 +6,7 @@ import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { untilAborted, waitFor } from '../../base/wait.ts';
 import { HeldNotices } from '../../wire/held-notices.ts';
 import { splitTaskId, taskIdOf, unwrapUri, wrapUri } from './ids.ts';
-import { withServerName, type FleetMember, type Members } from './members.ts';
+import type { FleetMember, Members } from './members.ts';
 import { renameNotice, renamingFor } from './results.ts';
 import { ServerListen } from './server-listen.ts';
 
@@ -68,7 +68,7 @@ export class MergedListen {
   /** Called when the servers or their names have changed. */
   update(): void {
     for (const [member, part] of this.#parts) {
-      if (this.#members.has(member)) continue;
+      if (!member.gone.aborted) continue;
       part.stop();
       this.#parts.delete(member);
     }
@@ -84,7 +84,6 @@ export class MergedListen {
       const filter = this.#filterFor(member);
       if (Object.keys(filter).length === 0) continue;
       const part = new ServerListen(this.#exchange, member, filter, {
-        members: this.#members,
         onnotice: (...said) => this.#hear(member, ...said),
         onacknowledged: (again) => {
           // Changes may have been missed until now.
@@ -165,7 +164,7 @@ export class MergedListen {
     if (method === NotificationMethod.ResourceUpdated && typeof params['uri'] === 'string')
       return this.#say(method, { ...params, uri: this.#outwardUri(member, params['uri']) });
     const renamed = renameNotice(params, renamingFor(member, this.#members.naming));
-    return this.#say(method, withServerName(member, method, renamed));
+    return this.#say(method, member.withName(method, renamed));
   }
 
   #sayAllChanged(part: ServerListen): void {

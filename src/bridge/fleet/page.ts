@@ -2,7 +2,7 @@ import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { ListKind } from './kinds.ts';
-import type { FleetMember, Members } from './members.ts';
+import type { FleetMember } from './members.ts';
 
 /** The most characters of one server's cursor. */
 const MAX_CURSOR = 8192;
@@ -22,20 +22,19 @@ export interface Page extends Hints {
 
 /** Reads one page of a server's list. @throws the server's RpcError; −32001 if it takes too long. */
 export async function readPage(
-  members: Members,
   member: FleetMember,
   kind: ListKind,
   whole: Exchange,
   cursor: string | undefined,
-  patience = members.patience(member),
+  patience = member.patience,
 ): Promise<Page> {
   const params = cursor === undefined ? {} : { cursor };
-  const result = await members.ask(member, whole, kind.method, params, patience);
+  const result = await member.ask(whole, kind.method, params, patience);
   const entries: unknown = isObject(result) ? result[kind.key] : undefined;
   if (!Array.isArray(entries)) throw new RpcError(ErrorCode.InternalError, `${kind.method} returned no ${kind.key}`);
   const { nextCursor } = result;
   const tooLong = typeof nextCursor === 'string' && nextCursor.length > MAX_CURSOR;
-  if (tooLong) members.warnOf(member, `returned only a part of ${kind.method}: its cursor is too long`);
+  if (tooLong) member.warn(`returned only a part of ${kind.method}: its cursor is too long`);
   return {
     entries: entries.filter((entry: unknown) => isObject(entry) && typeof entry[kind.id] === 'string') as JsonObject[],
     // A cursor that leads to the same page would never end.

@@ -44,13 +44,10 @@ export class Routes {
     const { uri } = params;
     if (typeof uri !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"uri" must be a string');
     const wrapped = this.#unwrap(uri);
-    const asked = this.#askedBy(params);
-    const routes = wrapped ? [wrapped.member] : asked ? [asked] : this.#inOrder();
+    const member = wrapped?.member ?? this.#askedBy(params)?.member;
+    const routes = member ? [member] : this.#inOrder();
     if (routes.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri}`);
-    return routes.map((member) => ({
-      member,
-      params: put(this.#withOwnState(params, member), 'uri', wrapped?.uri),
-    }));
+    return routes.map((each) => ({ member: each, params: put(this.#withOwnState(params, each), 'uri', wrapped?.uri) }));
   }
 
   /** The possible servers for a completion, as in `named` and `resource`. */
@@ -103,7 +100,7 @@ export class Routes {
   async #lookUp(kind: ListKind, member: FleetMember, part: string, exchange: Exchange): Promise<string | undefined> {
     let cursor: string | undefined;
     for (let count = 0; count < MAX_PAGES; count += 1) {
-      const { entries, next } = await readPage(this.#members, member, kind, exchange, cursor);
+      const { entries, next } = await readPage(member, kind, exchange, cursor);
       for (const entry of entries) {
         const own = entry[kind.id] as string;
         if (this.#members.naming.behindPrefix(member.name, own) !== part) continue;
@@ -128,13 +125,15 @@ export class Routes {
   }
 
   /**
-   * The server that asked a question in the last round of a request. @throws RpcError −32602 if it no longer exists.
+   * The server that asked a question in the last round of a request, and the parameters with its own state.
+   *
+   * @throws RpcError −32602 if it no longer exists.
    */
-  #askedBy({ requestState }: JsonObject): FleetMember | undefined {
+  #askedBy({ requestState, ...params }: JsonObject): Route | undefined {
     if (requestState === undefined) return undefined;
     const split = splitState(requestState);
     const member = split && this.#members.withLabel(split.label);
-    if (member) return member;
+    if (member) return { member, params: put(params, 'requestState', split.state) };
     throw new RpcError(
       ErrorCode.InvalidParams,
       '"requestState" belongs to no server of this fleet; call again without it',
@@ -143,12 +142,10 @@ export class Routes {
 
   /** The parameters with the server's original state. @throws RpcError −32602 if the state is another server's. */
   #withOwnState(params: JsonObject, member: FleetMember): JsonObject {
-    if (params['requestState'] === undefined) return params;
-    if (this.#askedBy(params) !== member)
-      throw new RpcError(ErrorCode.InvalidParams, '"requestState" belongs to another server; call again without it');
-    const { requestState, ...rest } = params;
-    const state = splitState(requestState)?.state;
-    return state === undefined ? rest : { ...rest, requestState: state };
+    const asked = this.#askedBy(params);
+    if (!asked) return params;
+    if (asked.member === member) return asked.params;
+    throw new RpcError(ErrorCode.InvalidParams, '"requestState" belongs to another server; call again without it');
   }
 
   #unknown(kind: ListKind, name: string): RpcError {

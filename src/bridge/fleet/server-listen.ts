@@ -7,11 +7,10 @@ import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { Method, NotificationMethod } from '../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../protocol/types.ts';
 import { ChildExchange } from './child-exchange.ts';
-import type { FleetMember, Members } from './members.ts';
+import type { FleetMember } from './members.ts';
 
 /** The callbacks of a server's subscription. */
 export interface ServerListenOptions {
-  readonly members: Members;
   /** Gets the server's notifications. */
   readonly onnotice: (method: string, params: JsonObject) => Promise<void>;
   /**
@@ -52,7 +51,7 @@ export class ServerListen {
 
   /** Resolves when it is stopped, or the server refuses. */
   async run(): Promise<void> {
-    const { members, onnotice, onacknowledged } = this.#options;
+    const { onnotice, onacknowledged } = this.#options;
     const { signal } = this.#stopped;
     for (let again = false; !signal.aborted; again = true) {
       let acknowledged = false;
@@ -64,7 +63,7 @@ export class ServerListen {
         acknowledged = true;
         this.#resubscription.acknowledged();
         this.honoured = isObject(said['notifications']) ? said['notifications'] : {};
-        members.answered(this.member);
+        this.member.answered();
         onacknowledged(again);
         this.#settle();
       });
@@ -80,7 +79,7 @@ export class ServerListen {
       if (!acknowledged) this.refused ??= lost;
       if (!acknowledged && isTemporary(lost) === false) break;
       // A server may end a subscription at any time without being down.
-      if (failure || !acknowledged) members.failed(this.member, Method.Listen, lost);
+      if (failure || !acknowledged) this.member.failed(Method.Listen, lost);
       this.#settle();
       this.#resubscription.ended();
       await this.#resubscription.pause(signal);
