@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { clientOf, HandServer } from '../../test/ledger/hand-server.ts';
+import { clientOf, PlayedServer } from '../../test/ledger/played-server.ts';
 
 test('a complete list above 128 MiB fails, but its pages can be read one by one', async () => {
   let pages = 0;
   const description = 'x'.repeat(15 * 1024 * 1024);
-  const server = new HandServer({
+  const server = new PlayedServer({
     'tools/list': () => {
       pages += 1;
       const tool = { name: `t${pages}`, description, inputSchema: { type: 'object' } };

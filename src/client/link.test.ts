@@ -248,7 +248,7 @@ describe('a server that may speak another revision', () => {
   const named = new RpcError(-32022, 'no', { data: { supported: ['2026-07-28'] } });
 
   /** A link whose calls a test answers, to servers that speak the given revisions, one after the other. */
-  async function doubting({ reopens = true, revisions = ['2025-11-25', '2026-07-28'] } = {}) {
+  async function revisionInDoubt({ reopens = true, revisions = ['2025-11-25', '2026-07-28'] } = {}) {
     const answers: ((error?: Error) => void)[] = [];
     const opened: Upstream[] = [];
     const closed: Upstream[] = [];
@@ -301,7 +301,7 @@ describe('a server that may speak another revision', () => {
   }
 
   test('is connected to again by the next call, and if that works, the former connection is closed', async () => {
-    const { link, answers, opened, closed, onlost, onopen, call, refused } = await doubting();
+    const { link, answers, opened, closed, onlost, onopen, call, refused } = await revisionInDoubt();
     expect(await refused()).toMatchObject({ name: 'ConnectionError', notExecuted: true, cause: named });
     expect([opened.length, closed.length, onlost.mock.calls.length]).toEqual([1, 0, 0]);
     const next = call();
@@ -315,7 +315,7 @@ describe('a server that may speak another revision', () => {
   });
 
   test('stays connected, with all requests in flight, if no other revision is found', async () => {
-    const { link, answers, opened, closed, onlost, onopen, call, refused } = await doubting({
+    const { link, answers, opened, closed, onlost, onopen, call, refused } = await revisionInDoubt({
       revisions: ['2025-11-25'],
     });
     const slow = call();
@@ -335,7 +335,7 @@ describe('a server that may speak another revision', () => {
   });
 
   test('does not keep waiters waiting if no other revision is found', async () => {
-    const { link, refused } = await doubting({ revisions: ['2025-11-25'] });
+    const { link, refused } = await revisionInDoubt({ revisions: ['2025-11-25'] });
     await refused();
     const waited = link.awaitCall(new AbortController().signal);
     await link.connect();
@@ -343,13 +343,13 @@ describe('a server that may speak another revision', () => {
   });
 
   test('is not reported as lost if the link is closed', async () => {
-    const { link, closed, onlost } = await doubting();
+    const { link, closed, onlost } = await revisionInDoubt();
     await link.close(new Error('closed'));
     expect([closed.length, onlost.mock.calls.length]).toEqual([1, 0]);
   });
 
   test('is connected to in any revision if the former connection has ended', async () => {
-    const { link, opened, onlost, refused } = await doubting({ revisions: ['2025-11-25'] });
+    const { link, opened, onlost, refused } = await revisionInDoubt({ revisions: ['2025-11-25'] });
     await refused();
     Object.assign(opened[0]!, { closed: true, closeReason: new Error('gone') });
     await link.connect();
@@ -358,7 +358,7 @@ describe('a server that may speak another revision', () => {
   });
 
   test('keeps the former connection until another is open', async () => {
-    const { link, answers, opened, closed, call, refused, unreachable } = await doubting();
+    const { link, answers, opened, closed, call, refused, unreachable } = await revisionInDoubt();
     const slow = call();
     await refused();
     unreachable(true);
@@ -371,13 +371,13 @@ describe('a server that may speak another revision', () => {
   });
 
   test('fails a call with its own error if no other connection opens', async () => {
-    const { link, opened, refused } = await doubting({ reopens: false });
+    const { link, opened, refused } = await revisionInDoubt({ reopens: false });
     expect(await refused()).toBe(named);
     expect(link.current).toBe(opened[0]);
   });
 
   test('fails all calls refused at the same time, and is connected to once', async () => {
-    const { link, answers, opened, call } = await doubting();
+    const { link, answers, opened, call } = await revisionInDoubt();
     const calls = [call(), call()].map((each) => each.catch(({ message }: Error) => message));
     answers[0]!(named);
     await calls[0];

@@ -21,10 +21,10 @@ function world(guarded: (method: string) => boolean) {
   });
   onTestFinished(() => server.close());
   const oauth = new OAuthWorld();
-  const visited = deferred();
+  const userAsked = deferred();
   const reached = deferred();
   const redirect = customRedirect('http://127.0.0.1:7777/callback', async ({ state }) => {
-    visited.resolve();
+    userAsked.resolve();
     await new Promise((resolve) => setTimeout(resolve, 10 * MINUTE));
     return new URLSearchParams({ code: 'the-code', state });
   });
@@ -45,11 +45,11 @@ function world(guarded: (method: string) => boolean) {
   return {
     calls,
     /** Resolves when the user is asked. */
-    visited: visited.promise,
+    userAsked: userAsked.promise,
     /** Resolves when the server gets a request with a token. The server does not answer it. */
     reached: reached.promise,
     options: { fetch, authorizer: oauth.authorizer({ redirect }), timeout: MINUTE, connectTimeout: MINUTE },
-    fallSilent: () => {
+    stopAnswering: () => {
       silent = true;
     },
   };
@@ -59,12 +59,12 @@ const tool = (method: string): boolean => method === 'tools/call';
 
 /** The errors of a call that waits for a login and then for a silent server. It fails a minute after the login. */
 async function failsAMinuteAfterLogin(
-  { visited, reached }: ReturnType<typeof world>,
+  { userAsked, reached }: ReturnType<typeof world>,
   call: Promise<unknown>,
 ): Promise<unknown[][]> {
   const failed = vi.fn<(error: unknown) => void>();
   const settled = call.catch(failed);
-  await visited;
+  await userAsked;
   await vi.advanceTimersByTimeAsync(10 * MINUTE);
   await reached;
   await vi.advanceTimersByTimeAsync(MINUTE - 1000);
@@ -76,9 +76,9 @@ async function failsAMinuteAfterLogin(
 
 describe.each(['legacy', 'modern'] as const)('the time of a login (%s)', (eras) => {
   test('does not count while connecting', async () => {
-    const { options, visited } = world(() => true);
+    const { options, userAsked } = world(() => true);
     const connecting = connect(SERVER, { ...options, eras });
-    await visited;
+    await userAsked;
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
     const client = await connecting;
     expect(client.serverInfo).toMatchObject({ name: 'guarded' });
@@ -86,10 +86,10 @@ describe.each(['legacy', 'modern'] as const)('the time of a login (%s)', (eras) 
   });
 
   test('does not count for the timeout of a call', async () => {
-    const { options, calls, visited } = world(tool);
+    const { options, calls, userAsked } = world(tool);
     const client = await connect(SERVER, { ...options, eras });
     const call = client.callTool('open');
-    await visited;
+    await userAsked;
     await vi.advanceTimersByTimeAsync(10 * MINUTE);
     expect(await call).toMatchObject({ content: [{ text: 'opened' }] });
     expect(calls).toHaveBeenCalledOnce();
@@ -99,18 +99,18 @@ describe.each(['legacy', 'modern'] as const)('the time of a login (%s)', (eras) 
   test('is followed by the full timeout for the server', async () => {
     const at = world(tool);
     const client = await connect(SERVER, { ...at.options, eras });
-    at.fallSilent();
+    at.stopAnswering();
     const errors = await failsAMinuteAfterLogin(at, client.callTool('open'));
     expect(errors).toMatchObject([[{ name: 'TimeoutError', limit: MINUTE }]]);
     await client.close();
   });
 
   test('counts for the maxTimeout of the call', async () => {
-    const { options, visited } = world(tool);
+    const { options, userAsked } = world(tool);
     const client = await connect(SERVER, { ...options, eras });
     const failed = vi.fn<(error: unknown) => void>();
     const call = client.callTool('open', {}, { maxTimeout: 2 * MINUTE }).catch(failed);
-    await visited;
+    await userAsked;
     await vi.advanceTimersByTimeAsync(2 * MINUTE);
     await call;
     expect(failed.mock.calls).toMatchObject([[{ name: 'TimeoutError', limit: 2 * MINUTE }]]);
@@ -120,7 +120,7 @@ describe.each(['legacy', 'modern'] as const)('the time of a login (%s)', (eras) 
 
 test('after the login, a silent server cannot delay connecting beyond its limit', async () => {
   const at = world(() => true);
-  at.fallSilent();
+  at.stopAnswering();
   const errors = await failsAMinuteAfterLogin(at, connect(SERVER, at.options));
   expect(errors).toMatchObject([
     [{ name: 'TimeoutError', limit: MINUTE, message: expect.stringContaining('mcp.example/mcp did not answer') }],

@@ -8,7 +8,7 @@ describe('the examples of the specification', () => {
     [' padded ', '=?base64?IHBhZGRlZCA=?='],
     ['line1\nline2', '=?base64?bGluZTEKbGluZTI=?='],
     ['=?base64?literal?=', '=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?='],
-  ])('%j is carried as %s', (value, header) => {
+  ])('%j is encoded as %s', (value, header) => {
     expect(encodeHeaderValue(value)).toBe(header);
     expect(decodeHeaderValue(header)).toBe(value);
   });

@@ -235,7 +235,7 @@ describe('task subscriptions', () => {
     // The library that checks answers is loaded on first use.
     const until = (id: string, status: string) =>
       vi.waitFor(async () => expect(await send('tasks/get', { taskId: id })).toMatchObject({ status }));
-    return { ...base, send, begin, until, goOn: asks.resolve };
+    return { ...base, send, begin, until, releaseQuestion: asks.resolve };
   }
 
   const changes = ({ exchange }: { exchange: TestExchange }) =>
@@ -244,14 +244,14 @@ describe('task subscriptions', () => {
       .map(({ params }) => [params?.['taskId'], params?.['status']]);
 
   test('get the complete new state of a task', async () => {
-    const { listen, begin, goOn, send, until } = withTasks();
+    const { listen, begin, releaseQuestion, send, until } = withTasks();
     const [first, second] = [await begin(), await begin()];
     const one = listen({ taskIds: [first] }, caller());
     await settled();
     expect(one.exchange.notified).toEqual([
       { method: 'notifications/subscriptions/acknowledged', params: { notifications: { taskIds: [first] } } },
     ]);
-    goOn();
+    releaseQuestion();
     await settled();
     await send('tasks/update', { taskId: first, inputResponses: { q: { action: 'accept', content: {} } } });
     await send('tasks/cancel', { taskId: second });
@@ -264,23 +264,23 @@ describe('task subscriptions', () => {
   });
 
   test('do not include tasks of other principals and unknown tasks', async () => {
-    const { listen, begin, goOn } = withTasks();
+    const { listen, begin, releaseQuestion } = withTasks();
     const [anns, bobs] = [await begin('ann'), await begin('bob')];
     const ann = listen({ ...everything, taskIds: [bobs, 'none', anns] }, caller('ann'));
     const nobody = listen({ taskIds: [anns, bobs] }, caller());
     await settled();
     expect(ann.exchange.notified[0]?.params).toEqual({ notifications: { ...everything, taskIds: [anns] } });
     expect(nobody.exchange.notified[0]?.params).toEqual({ notifications: {} });
-    goOn();
+    releaseQuestion();
     await settled();
     expect(changes(ann)).toEqual([[anns, 'input_required']]);
     expect(changes(nobody)).toEqual([]);
   });
 
   test('get the state of tasks that wait or have ended at once, after the acknowledgement', async () => {
-    const { server, listen, begin, goOn, send } = withTasks();
+    const { server, listen, begin, releaseQuestion, send } = withTasks();
     const [asking, over] = [await begin(), await begin()];
-    goOn();
+    releaseQuestion();
     await settled();
     await send('tasks/cancel', { taskId: over });
     const late = listen({ toolsListChanged: true, taskIds: [asking, over] }, caller());
@@ -304,7 +304,7 @@ describe('task subscriptions', () => {
   });
 
   test('keep only the newest state for a subscriber that does not read', async () => {
-    const { listen, begin, goOn, send, until } = withTasks();
+    const { listen, begin, releaseQuestion, send, until } = withTasks();
     const id = await begin();
     const taken: (() => void)[] = [];
     const onnotify = (method: string): Promise<void> | void => {
@@ -312,7 +312,7 @@ describe('task subscriptions', () => {
     };
     const slow = listen({ taskIds: [id] }, { ...caller(), onnotify });
     await settled();
-    goOn();
+    releaseQuestion();
     await settled();
     await send('tasks/update', { taskId: id, inputResponses: { q: { action: 'accept', content: {} } } });
     await until(id, 'completed');
@@ -328,12 +328,12 @@ describe('task subscriptions', () => {
   });
 
   test('are removed with the subscriber, even while it waits for the store', async () => {
-    const { listen, begin, goOn } = withTasks();
+    const { listen, begin, releaseQuestion } = withTasks();
     const id = await begin();
     const leaves = listen({ taskIds: [id] }, caller());
     leaves.exchange.abort();
     expect(await leaves.done).toEqual({});
-    goOn();
+    releaseQuestion();
     await settled();
     expect(leaves.exchange.notified).toEqual([]);
   });

@@ -98,7 +98,7 @@ describe('pages of a list', () => {
     }
   });
 
-  test('must have at least one entry', () => {
+  test('must have a size of at least one entry', () => {
     expect(() => make({ pageSize: 0 })).toThrow(RangeError);
   });
 });

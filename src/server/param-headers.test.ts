@@ -93,7 +93,12 @@ describe('a tools/call over HTTP', () => {
   });
 
   test.each<[string, JsonObject, Record<string, string>, string]>([
-    ['nothing', { region: 'eu' }, {}, 'Mcp-Param-Region is missing; it must say what the argument region says'],
+    [
+      'no header for an argument',
+      { region: 'eu' },
+      {},
+      'Mcp-Param-Region is missing; it must say what the argument region says',
+    ],
     ['a different string', { region: 'eu' }, { region: 'us' }, 'Mcp-Param-Region does not match the argument region'],
     ['a different case', { region: 'eu' }, { region: 'EU' }, 'Mcp-Param-Region does not match the argument region'],
     ['a different number', { count: 42 }, { count: '43' }, 'Mcp-Param-Count does not match the argument count'],

@@ -6,14 +6,14 @@ import { isRefusedUnread, saysForeign, saysOtherRevision } from './era-evidence.
 const wrapped = (status: number): Error => new Error('failed', { cause: new HttpStatusError(status, 'no') });
 
 test.each([400, 404, 405, 406, 410, 415, 422])(
-  'a status that shows that the server does not understand the revision: %d',
+  'status %d shows that the server does not understand the revision',
   (status) => {
     expect(saysForeign(wrapped(status))).toBe(true);
   },
 );
 
 test.each([200, 307, 401, 402, 403, 407, 408, 413, 425, 429, 431, 500, 502, 503])(
-  'a status that does not show this: %d',
+  'status %d does not show that the server has another revision',
   (status) => {
     expect(saysForeign(wrapped(status))).toBe(false);
   },

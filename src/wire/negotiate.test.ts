@@ -39,7 +39,7 @@ function connecting(target: Transport | HttpTarget, options: Options = {}) {
 }
 
 /** Starts to connect to a server that the test plays. */
-async function byHand(options?: Options) {
+async function playedServer(options?: Options) {
   const [near, far] = memoryTransportPair();
   const server = new Peer(far);
   await far.start();
@@ -93,7 +93,7 @@ describe('over a connection of its own', () => {
     ['requires initialize first', { error: { code: -32000, message: 'Server not initialized' } }],
     ['sends an invalid result', { result: {} }],
   ])('a server that %s gets a handshake on the same connection', async (_, answer) => {
-    const { server, upstream } = await byHand();
+    const { server, upstream } = await playedServer();
     const probe = server.next();
     expect(probe.method).toBe('server/discover');
     await server.send({ id: probe.id, ...answer });
@@ -106,7 +106,7 @@ describe('over a connection of its own', () => {
   });
 
   test('a silent server gets a handshake, and its late response is not mistaken for another', async () => {
-    const { server, upstream, errors } = await byHand({ probeTimeout: 3000 });
+    const { server, upstream, errors } = await playedServer({ probeTimeout: 3000 });
     const probe = server.next();
     await vi.advanceTimersByTimeAsync(2999);
     expect(server.take()).toEqual([]);
@@ -121,7 +121,7 @@ describe('over a connection of its own', () => {
   });
 
   test('a server that starts slowly, and has no handshake, is used without one', async () => {
-    const { server, upstream } = await byHand();
+    const { server, upstream } = await playedServer();
     const probe = server.next();
     await vi.advanceTimersByTimeAsync(5000);
     const initialize = server.next();
@@ -142,7 +142,7 @@ describe('over a connection of its own', () => {
       { code: -32021, message: 'capabilities' },
       unsupported('2030-01-01').error,
     ]) {
-      const { server, upstream } = await byHand();
+      const { server, upstream } = await playedServer();
       await server.send({ id: server.next().id, error });
       await expect(upstream).rejects.toMatchObject({ code: error.code });
       expect(server.take()).toEqual([]);
@@ -151,7 +151,7 @@ describe('over a connection of its own', () => {
   });
 
   test('a server that names a handshake revision gets a handshake for it', async () => {
-    const { server, upstream } = await byHand();
+    const { server, upstream } = await playedServer();
     await server.send({ id: server.next().id, ...unsupported('2030-01-01', '2025-06-18', '2024-11-05') });
     const initialize = server.next();
     expect(initialize).toMatchObject({ method: 'initialize', params: { protocolVersion: '2025-06-18' } });
@@ -160,7 +160,7 @@ describe('over a connection of its own', () => {
   });
 
   test('if both eras fail, the error names both, and the connection is closed', async () => {
-    const { server, upstream } = await byHand();
+    const { server, upstream } = await playedServer();
     await server.send({ id: server.next().id, error: { code: -32601, message: 'what?' } });
     await server.send({ id: server.next().id, error: { code: -32603, message: 'broken' } });
     await expect(upstream).rejects.toThrow(
@@ -171,7 +171,7 @@ describe('over a connection of its own', () => {
   });
 
   test('a lost connection ends the attempt, with a hint about the likely cause', async () => {
-    const { server, upstream } = await byHand();
+    const { server, upstream } = await playedServer();
     await server.transport.close();
     await expect(upstream).rejects.toMatchObject({
       code: -32000,
@@ -181,16 +181,16 @@ describe('over a connection of its own', () => {
 
   test('negotiation can be cancelled', async () => {
     const controller = new AbortController();
-    const { server, upstream } = await byHand({ signal: controller.signal });
+    const { server, upstream } = await playedServer({ signal: controller.signal });
     controller.abort(new Error('enough'));
     await expect(upstream).rejects.toThrow('enough');
     expect(server.closed).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
-    await expect((await byHand({ signal: controller.signal })).upstream).rejects.toThrow('enough');
+    await expect((await playedServer({ signal: controller.signal })).upstream).rejects.toThrow('enough');
   });
 
   test('contradictory pins are refused', async () => {
-    const { upstream } = await byHand({ revision: MODERN, eras: 'legacy' });
+    const { upstream } = await playedServer({ revision: MODERN, eras: 'legacy' });
     await expect(upstream).rejects.toBeInstanceOf(TypeError);
   });
 });
@@ -204,7 +204,7 @@ describe('on behalf of a caller', () => {
     [MODERN, 'both', { era: 'modern', revision: MODERN }],
     [MODERN, 'legacy', { era: 'legacy', revision: '2025-11-25' }],
   ])(
-    'with revision %s, a server with the eras %s is connected to in the nearest revision',
+    'with revision %s, a server with the eras "%s" is used in the nearest revision',
     async (onBehalfOf, eras, expected) => {
       const { service, seen } = scripted();
       const [near, far] = memoryTransportPair();
@@ -231,26 +231,26 @@ describe('a cached era', () => {
 
   test('is used: the next connection starts with the handshake', async () => {
     const eraCache = memoryEraCache();
-    const first = await byHand({ eraCache, key: 'it' });
+    const first = await playedServer({ eraCache, key: 'it' });
     await first.server.send({ id: first.server.next().id, error: { code: -32601, message: 'what?' } });
     await first.server.send({ id: first.server.next().id, result: welcome });
     await first.upstream;
     expect(await eraCache.get('it')).toEqual(legacy);
-    const second = await byHand({ eraCache, key: 'it' });
+    const second = await playedServer({ eraCache, key: 'it' });
     expect(second.server.next().method).toBe('initialize');
-    const other = await byHand({ eraCache, key: 'other' });
+    const other = await playedServer({ eraCache, key: 'other' });
     expect(other.server.next().method).toBe('server/discover');
   });
 
   test('that is wrong is noticed and replaced', async () => {
     const eraCache = memoryEraCache();
     await eraCache.set('it', legacy);
-    const { server, upstream } = await byHand({ eraCache, key: 'it' });
+    const { server, upstream } = await playedServer({ eraCache, key: 'it' });
     await server.send({ id: server.next().id, ...unsupported(MODERN) });
     await server.send({ id: server.next().id, result: described });
     expect(await upstream).toMatchObject({ era: 'modern' });
     expect(await eraCache.get('it')).toEqual(modern);
-    const back = await byHand({ eraCache, key: 'it' });
+    const back = await playedServer({ eraCache, key: 'it' });
     await back.server.send({ id: back.server.next().id, error: { code: -32601, message: 'what?' } });
     await back.server.send({ id: back.server.next().id, result: welcome });
     expect(await back.upstream).toMatchObject({ era: 'legacy' });
@@ -259,7 +259,7 @@ describe('a cached era', () => {
 
   test('is not stored for a pinned era', async () => {
     const eraCache = memoryEraCache();
-    const { server, upstream } = await byHand({ eraCache, key: 'it', eras: 'legacy' });
+    const { server, upstream } = await playedServer({ eraCache, key: 'it', eras: 'legacy' });
     await server.send({ id: server.next().id, result: welcome });
     await upstream;
     expect(await eraCache.get('it')).toBeUndefined();
@@ -270,7 +270,7 @@ describe('a cached era', () => {
       throw new Error('disk');
     };
     const eraCache: EraCache = { get: fail, set: async () => fail() };
-    const { server, upstream, errors } = await byHand({ eraCache, key: 'it' });
+    const { server, upstream, errors } = await playedServer({ eraCache, key: 'it' });
     await server.send({ id: server.next().id, result: described });
     expect(await upstream).toMatchObject({ era: 'modern' });
     expect(errors).toEqual(['disk', 'disk']);

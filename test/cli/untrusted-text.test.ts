@@ -22,11 +22,11 @@ const FOOLING = String.fromCharCode(
   0xd800,
 );
 const HOSTILE = `odd${FOOLING}\u001b]0;title\u0007\u001b[31m ${SECRET} Bearer ${SECRET}`;
-const fooling = new Set(FOOLING);
+const dangerous = new Set(FOOLING);
 
 /** The dangerous characters in the output, each once. */
 function unsafe(shown: string): string[] {
-  const found = Array.from(shown.replaceAll('\r\n', '\n')).filter((character) => fooling.has(character));
+  const found = Array.from(shown.replaceAll('\r\n', '\n')).filter((character) => dangerous.has(character));
   return [...new Set(found)].map((character) => JSON.stringify(character));
 }
 

@@ -13,7 +13,7 @@ const PLAYS: Readonly<Record<string, Play>> = {
   initialize: (client) => client.listTools(),
   tools_call: (client) => client.callTool('add_numbers', { a: 5, b: 3 }),
   'http-standard-headers': callOneOfEach,
-  'http-custom-headers': callAsTold,
+  'http-custom-headers': callAsScenarioRequires,
   'http-invalid-tool-headers': callAll,
   'json-schema-ref-no-deref': (client) => client.listTools(),
   'json-schema-2020-12-preservation': echoSchema,
@@ -47,7 +47,7 @@ async function callOneOfEach(client: Client): Promise<void> {
 }
 
 /** Makes the calls that the scenario requires. */
-async function callAsTold(client: Client, context: JsonObject): Promise<void> {
+async function callAsScenarioRequires(client: Client, context: JsonObject): Promise<void> {
   await client.listTools();
   const calls = context['toolCalls'] as { name: string; arguments: JsonObject }[];
   for (const call of calls) await client.callTool(call.name, call.arguments);

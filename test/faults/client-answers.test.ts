@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Client } from 'everwire/client';
-import { oddWorld, POSTS, WAYS, type Turn, type Way } from '../support/odd-server.ts';
+import { oddServer, POSTS, WAYS, type Turn, type Way } from '../support/odd-server.ts';
 
 /**
  * Invalid answers. A call with an invalid answer fails at once with an error that says why. It is not sent again, and the
@@ -24,7 +24,7 @@ const isPost = (way: Way): boolean => POSTS.includes(way);
 
 describe.each(WAYS)('over %s', (way) => {
   test('a second response to the same request is ignored or reported', async () => {
-    const { client, calls } = await oddWorld(way, {
+    const { client, calls } = await oddServer(way, {
       twice: ({ id, say, end }) => {
         say(answer(id, 'first'));
         say(answer(id, 'second'));
@@ -41,7 +41,7 @@ describe.each(WAYS)('over %s', (way) => {
     ['with another type of id', 'x'],
     ['without an id', null],
   ])('a response %s to an unknown request is reported, and the correct one counts', async (_, id) => {
-    const { client, errors } = await oddWorld(way, {
+    const { client, errors } = await oddServer(way, {
       strange: (turn) => {
         turn.say(answer(id, 'strange'));
         turn.say(answer(turn.id, 'right'));
@@ -61,7 +61,7 @@ describe.each(WAYS)('over %s', (way) => {
     ['both', ({ id }) => ({ jsonrpc: '2.0', id, result: {}, error: { code: -1, message: 'no' } })],
     ['no JSON-RPC version', ({ id }) => ({ id, result: 5 })],
   ])('a response with %s fails the call, which is not sent again', async (_, odd) => {
-    const { client, calls } = await oddWorld(way, { odd: (turn) => (turn.say(odd(turn)), isPost(way) && turn.end()) });
+    const { client, calls } = await oddServer(way, { odd: (turn) => (turn.say(odd(turn)), isPost(way) && turn.end()) });
     const error = await outcome(client, 'odd');
     expect(error).toBeInstanceOf(Error);
     expect(error.name).not.toBe('TimeoutError');
@@ -70,7 +70,7 @@ describe.each(WAYS)('over %s', (way) => {
   });
 
   test('an invalid message is reported, and the response after it counts', async () => {
-    const { client, errors } = await oddWorld(way, {
+    const { client, errors } = await oddServer(way, {
       noisy: ({ id, say, end }) => {
         say('Server listening, have fun!');
         say('{"jsonrpc":"2.0","id":');
@@ -89,7 +89,7 @@ describe.each(WAYS)('over %s', (way) => {
     ['well', false],
     ['badly', true],
   ])('if a stream ends %s before the response, a call fails at once, and a read is repeated', async (_, badly) => {
-    const { client, calls } = await oddWorld(way, {
+    const { client, calls } = await oddServer(way, {
       lost: ({ say, end }) => {
         say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'working' } });
         end(badly);
@@ -110,7 +110,7 @@ describe.each(WAYS)('over %s', (way) => {
   });
 
   test('a response above the size limit fails the call or ends the connection, with the reason', async () => {
-    const { client, calls, errors } = await oddWorld(
+    const { client, calls, errors } = await oddServer(
       way,
       { huge: ({ id, say }) => say(answer(id, 'x'.repeat(200_000))) },
       { httpLimits: { maxMessageBytes: 100_000 } },
@@ -123,7 +123,7 @@ describe.each(WAYS)('over %s', (way) => {
   });
 
   test('a call times out if the server stops in the middle of a response', async () => {
-    const { client, calls } = await oddWorld(way, {
+    const { client, calls } = await oddServer(way, {
       silent: ({ say }) =>
         say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: '' } }),
     });
@@ -145,7 +145,7 @@ describe.each(POSTS)('over %s', (way) => {
     ['empty with status 202', 202, 'text/plain', ''],
     ['above the size limit', 200, 'application/json', JSON.stringify(answer(1, 'x'.repeat(200_000)))],
   ])('a body that is %s fails the call at once, which is not sent again', async (_, status, type, body) => {
-    const { client, calls } = await oddWorld(
+    const { client, calls } = await oddServer(
       way,
       { odd: ({ response }) => void response.writeHead(status, { 'content-type': type }).end(body) },
       { httpLimits: { maxMessageBytes: 100_000 } },
@@ -157,7 +157,7 @@ describe.each(POSTS)('over %s', (way) => {
   });
 
   test('headers without a body fail the call after its timeout, or that of the stream', async () => {
-    const { client, calls } = await oddWorld(
+    const { client, calls } = await oddServer(
       way,
       { silent: ({ response }) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders() },
       { httpLimits: { idleTimeout: 200, reconnection: { maxAttempts: 0 } } },

@@ -113,7 +113,7 @@ describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection
     return length;
   }
 
-  test.each(CUTS)('that (%s) %s after each byte runs a call at most once', async (direction, end) => {
+  test.each(CUTS)('is cut after each byte (%s, it %s): a call runs at most once', async (direction, end) => {
     const there = await world();
     const { client, runs } = there;
     const outcomes = new Map<string, Error | undefined>();
@@ -135,7 +135,7 @@ describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection
     expect(failed.length).toBeGreaterThan(100);
   });
 
-  test.each(CUTS)('that (%s) %s after each byte repeats a read', async (direction, end) => {
+  test.each(CUTS)('is cut after each byte (%s, it %s): a read is repeated', async (direction, end) => {
     const there = await world();
     const { client, runs } = there;
     const length = await eachByte(
@@ -151,7 +151,7 @@ describe.each(['modern', 'legacy'] as const)('over Streamable HTTP, a connection
 });
 
 describe('over HTTP+SSE, a connection', () => {
-  test.each(CUTS)('that (%s) %s after each byte runs a call at most once', async (direction, end) => {
+  test.each(CUTS)('is cut after each byte (%s, it %s): a call runs at most once', async (direction, end) => {
     const { server, runs } = counting();
     const listener = await server.listen({ port: 0 });
     onTestFinished(() => listener.close(0));
@@ -202,7 +202,7 @@ describe.each(['modern', 'legacy'] as const)('over pipes, a connection (%s)', (e
     return { pipe, passed: () => passed, cut: (after) => (left = after) };
   }
 
-  test.each(['up', 'down'] as const)('that (%s) ends after each byte runs a call at most once', async (direction) => {
+  test.each(['up', 'down'] as const)('is cut after each byte (%s): a call runs at most once', async (direction) => {
     const { server, runs } = counting();
     let newest!: Record<Direction, ReturnType<typeof cuttable>>;
     const open = (): ClientTransport => {

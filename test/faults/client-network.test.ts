@@ -5,7 +5,7 @@ import { connect, ConnectionError, TimeoutError, type Client, type ClientOptions
 import { McpServer } from 'everwire/server';
 import { streamTransport } from 'everwire/stdio';
 import { json, scripted } from '../support/http-server.ts';
-import { oddWorld, POSTS } from '../support/odd-server.ts';
+import { oddServer, POSTS } from '../support/odd-server.ts';
 import { deferred } from '../support/service.ts';
 import { Tamper } from '../support/tamper.ts';
 
@@ -109,7 +109,7 @@ describe('a server that does not read', () => {
   });
 
   test('gets a limited amount of data: a call above the limit fails at once, with the reason', async () => {
-    const { client } = await oddWorld(
+    const { client } = await oddServer(
       'session HTTP',
       { slow: () => {} },
       { httpLimits: { maxPending: 5000 }, timeout: 500 },
@@ -157,7 +157,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
     [429, 'as a date', () => later(20)],
     [503, 'as a date', () => later(20)],
   ])('with %i and a retry time %s gets the call again at that time', async (status, _, when) => {
-    const { client, calls } = await oddWorld(
+    const { client, calls } = await oddServer(
       way,
       {
         busy: ({ count, id, response }) => {
@@ -180,7 +180,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
   test.each(['31536000', '99999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
     'and asks for a pause until %s gets no other call',
     async (when) => {
-      const { client, calls } = await oddWorld(way, {
+      const { client, calls } = await oddServer(way, {
         busy: ({ response }) => response.writeHead(429, { 'retry-after': when }).end(),
       });
       const error = await failed(client.callTool('busy'));
@@ -196,16 +196,16 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
 
   test('is awaited only within the timeout of the call and the limit of the client', async () => {
     const busy = { busy: ({ response }: any) => response.writeHead(503, { 'retry-after': '2' }).end() };
-    const { client, calls } = await oddWorld(way, busy);
+    const { client, calls } = await oddServer(way, busy);
     expect(await failed(client.callTool('busy', {}, { timeout: 100 }))).toBeInstanceOf(TimeoutError);
     expect(calls.get('busy')).toBe(1);
-    const impatient = await oddWorld(way, busy, { httpLimits: { maxRetryAfter: 1000 } });
+    const impatient = await oddServer(way, busy, { httpLimits: { maxRetryAfter: 1000 } });
     expect(await failed(impatient.client.callTool('busy'))).toMatchObject({ name: 'ConnectionError' });
     expect(impatient.calls.get('busy')).toBe(1);
   });
 
   test.each([429, 500, 503])('with %i and without a retry time does not get the call again', async (status) => {
-    const { client, calls } = await oddWorld(way, { busy: ({ response }) => response.writeHead(status).end() });
+    const { client, calls } = await oddServer(way, { busy: ({ response }) => response.writeHead(status).end() });
     const error = await failed(client.callTool('busy'));
     expect(error).toMatchObject({ name: 'ConnectionError', notExecuted: status === 429 });
     expect((error as Error).message).toContain(`status ${status}`);
@@ -246,7 +246,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
 
   test('with 503 and a JSON-RPC error without details may have run the call', async () => {
     const error = { code: -32000, message: 'Try later' };
-    const { client } = await oddWorld(way, {
+    const { client } = await oddServer(way, {
       busy: ({ id, response }) => json(response, { jsonrpc: '2.0', id, error }, 503),
     });
     expect(await failed(client.callTool('busy'))).toMatchObject({ name: 'ConnectionError', notExecuted: false });
@@ -254,7 +254,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
 
   test('a redirect on the same origin is followed, and one to another origin or in a circle is an error', async () => {
     const stranger = await scripted((_, response) => void response.writeHead(200).end());
-    const { client, calls } = await oddWorld(way, {
+    const { client, calls } = await oddServer(way, {
       moved: ({ count, id, response }) => {
         if (count === 1) response.writeHead(307, { location: '/mcp/moved' }).end();
         else json(response, { jsonrpc: '2.0', id, result: { content: [] } });

@@ -200,7 +200,7 @@ test.each(['modern', 'legacy'] as const)(
     guarded = true;
     const opened = await Promise.all(Array.from({ length: 5 }, () => textOf(client, 'open')));
     expect(opened).toEqual(['opened', 'opened', 'opened', 'opened', 'opened']);
-    expect(oauth.visited).toHaveLength(1);
+    expect(oauth.loginUrls).toHaveLength(1);
     expect(oauth.tokenRequests).toHaveLength(1);
     expect(runs).toHaveBeenCalledTimes(5);
   },

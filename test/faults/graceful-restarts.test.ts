@@ -57,7 +57,7 @@ async function session({ url, sseUrl }: RunningServer): Promise<() => number> {
 }
 
 /** The client is notified that it may have missed changes, and then of the next change, without any call. */
-async function hears(server: RunningServer, heard: () => number): Promise<void> {
+async function expectNextChange(server: RunningServer, heard: () => number): Promise<void> {
   await eventually(() => heard() === 1, 'what may have been missed is told', 20_000);
   await touch(server);
   await eventually(() => heard() === 2, 'the next change is heard');
@@ -68,21 +68,21 @@ describe('a subscriber of a server that restarts', () => {
     const server = await serverOf(eras);
     const heard = await listening(server.url);
     await server.stop();
-    await hears(await serverOf(eras, portOf(server)), heard);
+    await expectNextChange(await serverOf(eras, portOf(server)), heard);
   });
 
   test.each<Eras>(['modern', 'legacy'])('gets its changes again through a bridge (%s)', async (eras) => {
     const server = await serverOf(eras);
     const heard = await listening((await bridgeTo(server)).url);
     await server.stop();
-    await hears(await serverOf(eras, portOf(server)), heard);
+    await expectNextChange(await serverOf(eras, portOf(server)), heard);
   });
 
   test.each<Eras>(['modern', 'legacy'])('gets its changes again in a session of a bridge (%s)', async (eras) => {
     const server = await serverOf(eras);
     const heard = await session(await bridgeTo(server));
     await server.stop();
-    await hears(await serverOf(eras, portOf(server)), heard);
+    await expectNextChange(await serverOf(eras, portOf(server)), heard);
   });
 
   test.each<[Eras, Eras]>([
@@ -106,7 +106,7 @@ describe('a subscriber of a server that restarts', () => {
     const heard = await listening(bridge.url);
     await bridge.stop();
     await bridgeTo(server, portOf(bridge));
-    await hears(server, heard);
+    await expectNextChange(server, heard);
   });
 });
 
@@ -127,7 +127,7 @@ describe('everwire listen', () => {
     await server.stop();
     await command.line(lost);
     const next = await serverOf('modern', portOf(server));
-    await hears(next, () => updates(command));
+    await expectNextChange(next, () => updates(command));
     expect(command.child.exitCode).toBe(null);
   });
 
@@ -136,7 +136,7 @@ describe('everwire listen', () => {
     const command = await listeningTo(server);
     await server.stop();
     const next = await serverOf('legacy', portOf(server));
-    await hears(next, () => updates(command));
+    await expectNextChange(next, () => updates(command));
     expect(command.stderr.filter((line) => lost.test(line))).toEqual([
       'everwire: Subscriptions were lost and will be opened again: The server no longer knows the session',
     ]);

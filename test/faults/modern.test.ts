@@ -352,7 +352,7 @@ describe('a client that does not read', () => {
   const uris = Array.from({ length: 500 }, (_, n) => `a://${n}${'x'.repeat(400)}`);
 
   /** Sends a request and never reads the response. */
-  function deafReader({ url }: Target, method: string, params: JsonObject): Promise<Socket> {
+  function unreadRequest({ url }: Target, method: string, params: JsonObject): Promise<Socket> {
     const message = modernRequest('deaf', method, params, ABLE);
     const body = JSON.stringify(message);
     const { hostname, port, host } = new URL(url);
@@ -372,7 +372,7 @@ describe('a client that does not read', () => {
   test('with a subscription is disconnected, and others get all changes', async () => {
     const victim = await target({}, { stallTimeout: 300, keepAlive: 0 });
     const listen = { notifications: { resourceSubscriptions: uris } };
-    for (let n = 0; n < 5; n += 1) await deafReader(victim, 'subscriptions/listen', listen);
+    for (let n = 0; n < 5; n += 1) await unreadRequest(victim, 'subscriptions/listen', listen);
     await expect.poll(() => victim.listening.size).toBe(5);
     const good = new Events(
       await victim.post('subscriptions/listen', { notifications: { resourceSubscriptions: ['a://0'] } }),
@@ -400,7 +400,7 @@ describe('a client that does not read', () => {
       return 'talked';
     });
     const logged = { name: 'talk', _meta: { 'io.modelcontextprotocol/logLevel': 'debug' } };
-    await deafReader(victim, 'tools/call', logged);
+    await unreadRequest(victim, 'tools/call', logged);
     await expect.poll(() => victim.running.size).toBe(1);
     await expect.poll(() => victim.running.size, { timeout: 10_000 }).toBe(0);
     // Only as much as the sockets accepted. The rest was never written.

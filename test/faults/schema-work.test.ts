@@ -9,7 +9,7 @@ import { checkHeaders } from '../../src/bridge/header-check.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import { JsonSchema } from '../../src/schema/json-schema.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
-import { clientOf, HandServer } from '../ledger/hand-server.ts';
+import { clientOf, PlayedServer } from '../ledger/played-server.ts';
 import { TestExchange } from '../support/exchange.ts';
 import { WORST_SCHEMAS } from '../support/worst-schemas.ts';
 
@@ -28,7 +28,7 @@ const cases = Object.entries(WORST_SCHEMAS);
 
 test.each(cases)('%s: a client validates a result, or reports why not', async (_, make) => {
   const [outputSchema, structuredContent] = make();
-  const server = new HandServer({
+  const server = new PlayedServer({
     'tools/list': () => ({ tools: [{ name: 'a', inputSchema: { type: 'object' }, outputSchema }] }),
     'tools/call': () => ({ content: [], structuredContent }),
   });

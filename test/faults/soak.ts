@@ -13,7 +13,7 @@ import { calls } from './soak/calls.ts';
 import { Clients } from './soak/clients.ts';
 import { faults } from './soak/faults.ts';
 import { Load } from './soak/load.ts';
-import { count, grew, heldBy, heldHere, show, type Held } from './soak/memory.ts';
+import { count, grew, resourcesOf, ownResources, show, type Held } from './soak/memory.ts';
 import { RawHttp } from './soak/raw.ts';
 
 /**
@@ -55,8 +55,8 @@ const load = new Load(operations, Number(values.rate));
 type All = Record<'server' | 'bridge' | 'load', Held>;
 
 async function hold(): Promise<All> {
-  const [ofServer, ofBridge] = await Promise.all([heldBy(server), heldBy(bridge)]);
-  return { server: ofServer, bridge: ofBridge, load: await heldHere() };
+  const [ofServer, ofBridge] = await Promise.all([resourcesOf(server), resourcesOf(bridge)]);
+  return { server: ofServer, bridge: ofBridge, load: await ownResources() };
 }
 
 const started = Date.now();
@@ -101,7 +101,7 @@ function least(all: readonly All[]): All {
 }
 
 async function isAlone(process: RunningServer): Promise<boolean> {
-  return count((await heldBy(process)).resources, 'TCPSocketWrap') === 0;
+  return count((await resourcesOf(process)).resources, 'TCPSocketWrap') === 0;
 }
 
 /** Closes the connections that `fetch` keeps. The official clients use `fetch`. */

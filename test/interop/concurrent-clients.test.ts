@@ -32,7 +32,7 @@ describe.each([
   let guests: Guest[];
 
   beforeAll(async () => {
-    server = surveyor();
+    server = threeRoundServer();
     const target = await open(server);
     guests = await Promise.all(GUESTS.map(([name, kind]) => arrive(name, kind, 'http', target)));
     if (target.sseUrl) guests.push(await arrive('donald', 'sdk 1.x', 'sse', target));
@@ -114,7 +114,7 @@ test('several processes over stdio give each client its own responses at the sam
 });
 
 test('simultaneous questions take one round of a request', async () => {
-  const server = surveyor();
+  const server = threeRoundServer();
   const target = await fetched(server);
   const calls: JsonObject[] = [];
   const counting: Target = {
@@ -135,7 +135,7 @@ test('simultaneous questions take one round of a request', async () => {
 });
 
 /** The feature server with a tool that asks three times: three questions, then two that follow from them, then one. */
-function surveyor(): McpServer {
+function threeRoundServer(): McpServer {
   const server = featureServer();
   const whose = { type: 'object', properties: { whose: { type: 'string' } }, required: ['whose'] } as const;
   const requestedSchema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };

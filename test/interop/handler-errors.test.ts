@@ -58,7 +58,7 @@ function boundInbound(...options: Parameters<typeof createInbound>) {
   return { onsession: inbound.onsession, onrequest: inbound.onrequest, close: () => inbound.close(0) };
 }
 
-describe.each(WAYS)('the official client before %s', (_name, start) => {
+describe.each(WAYS)('the official client of %s', (_name, start) => {
   test('gets the code, message and data of an error that a handler throws', async () => {
     const statuses: number[] = [];
     const fetchNoted: typeof fetch = async (...request) => {

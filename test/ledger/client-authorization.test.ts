@@ -18,14 +18,14 @@ describe('OpenID metadata', () => {
   test('without PKCE ends the login before the user is asked', async () => {
     const silent = world({ code_challenge_methods_supported: undefined });
     await expect(send(silent.authorizer())).rejects.toMatchObject({ code: 'pkce_unsupported' });
-    expect(silent.visited).toEqual([]);
+    expect(silent.loginUrls).toEqual([]);
     expect(silent.tokenRequests).toEqual([]);
   });
 
   test('that lists S256 is enough', async () => {
     const able = world({});
     expect((await send(able.authorizer())).let).toBe(true);
-    expect(able.visited[0]!.searchParams.get('code_challenge_method')).toBe('S256');
+    expect(able.loginUrls[0]!.searchParams.get('code_challenge_method')).toBe('S256');
   });
 });
 
@@ -48,7 +48,7 @@ describe('a redirect URI', () => {
     const world = new OAuthWorld();
     const redirect = { start: async () => ({ ...(await world.redirect.start([])), redirectUri }) };
     await expect(send(world.authorizer({ redirect }))).rejects.toThrow('A redirect URI must be https');
-    expect([world.visited, world.registrations, world.tokenRequests]).toEqual([[], [], []]);
+    expect([world.loginUrls, world.registrations, world.tokenRequests]).toEqual([[], [], []]);
   });
 
   test.each([
@@ -63,7 +63,7 @@ describe('a redirect URI', () => {
       return login.authorize(request);
     });
     expect((await send(world.authorizer({ redirect }), anyToken)).let).toBe(true);
-    expect(world.visited[0]!.searchParams.get('redirect_uri')).toBe(redirectUri);
+    expect(world.loginUrls[0]!.searchParams.get('redirect_uri')).toBe(redirectUri);
   });
 });
 
@@ -113,6 +113,6 @@ test.each([
   world.documents.clear();
   const url = new URL(address);
   expect((await send(world.authorizer({ server: address }), anyToken, { url })).let).toBe(true);
-  expect(world.visited[0]!.searchParams.get('resource')).toBe(resource);
+  expect(world.loginUrls[0]!.searchParams.get('resource')).toBe(resource);
   expect(world.tokenRequests[0]!['resource']).toBe(resource);
 });

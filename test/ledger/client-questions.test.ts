@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { SampleParams } from '../../src/protocol/sampling.ts';
 import { json, scripted } from '../support/http-server.ts';
-import { clientOf, HandServer } from './hand-server.ts';
+import { clientOf, PlayedServer } from './played-server.ts';
 
 /** Asks once, and then completes. */
 const asking = (method: string, params: object) => ({
@@ -12,7 +12,7 @@ const asking = (method: string, params: object) => ({
 test('the URL of an elicitation is passed to the application completely, and never fetched', async () => {
   const page = await scripted((_, response) => json(response, {}));
   const url = `${page.url.href}?for=ada&next=https://xn--e1awd7f.example/#top`;
-  const server = new HandServer(asking('elicitation/create', { mode: 'url', message: 'Sign in', url }));
+  const server = new PlayedServer(asking('elicitation/create', { mode: 'url', message: 'Sign in', url }));
   const visit = vi.fn<(request: { url: string }) => { action: 'accept' }>(() => ({ action: 'accept' }));
   const { client } = await clientOf(server, { onelicit: { url: visit } });
   await client.callTool('a');
@@ -27,7 +27,7 @@ test('an elicitation without a mode is a form, and gets its defaults', async () 
     properties: { name: { type: 'string' }, age: { type: 'integer', default: 18 } },
     required: ['name', 'age'],
   };
-  const server = new HandServer(asking('elicitation/create', { message: 'Who?', requestedSchema }));
+  const server = new PlayedServer(asking('elicitation/create', { message: 'Who?', requestedSchema }));
   const { client } = await clientOf(server, { onelicit: () => ({ action: 'accept', content: { name: 'Ada' } }) });
   await client.callTool('a');
   const { inputResponses } = server.of('tools/call').at(-1).params;
@@ -42,7 +42,7 @@ test('the messages of one sampling request are not in the next, and its options 
     tools: [{ name: 'add', inputSchema: { type: 'object' } }],
     toolChoice: { mode: 'required' },
   };
-  const server = new HandServer(asking('sampling/createMessage', params));
+  const server = new PlayedServer(asking('sampling/createMessage', params));
   const seen: SampleParams[] = [];
   const { client } = await clientOf(server, {
     sampling: { tools: true },
@@ -60,7 +60,7 @@ test.each([{ tools: [] }, { toolChoice: { mode: 'none' } }])(
   'sampling with %j is refused by a client without sampling.tools, and the handler is not called',
   async (more) => {
     const params = { messages: [{ role: 'user', content: { type: 'text', text: 'hi' } }], maxTokens: 7, ...more };
-    const server = new HandServer(asking('sampling/createMessage', params));
+    const server = new PlayedServer(asking('sampling/createMessage', params));
     const onsample = vi.fn<() => never>();
     const { client } = await clientOf(server, { onsample });
     await expect(client.callTool('a')).rejects.toMatchObject({ code: -32021 });
@@ -70,7 +70,7 @@ test.each([{ tools: [] }, { toolChoice: { mode: 'none' } }])(
 
 test('completions may be incomplete, and without a total', async () => {
   const completions = [{ values: [] }, { values: ['a'], hasMore: true }, { values: ['a'], total: 3 }];
-  const server = new HandServer({ 'completion/complete': () => ({ completion: completions.shift() }) });
+  const server = new PlayedServer({ 'completion/complete': () => ({ completion: completions.shift() }) });
   const { client } = await clientOf(server);
   const complete = () => client.complete({ type: 'ref/prompt', name: 'p' }, { name: 'x', value: '' });
   expect(await complete()).toEqual({ values: [] });

@@ -6,7 +6,7 @@ import { Meta } from '../../src/protocol/methods.ts';
 import { connectUpstream } from '../../src/wire/negotiate.ts';
 import { memoryEraCache } from '../../src/wire/era-cache.ts';
 import { deferred, settled } from '../support/service.ts';
-import { clientOf, DESCRIBED, HandServer } from './hand-server.ts';
+import { clientOf, DESCRIBED, PlayedServer } from './played-server.ts';
 import { MODERN } from '../support/modern.ts';
 
 const ABLE: ClientOptions = {
@@ -45,7 +45,7 @@ describe('a request', () => {
     ['tasks/cancel', (client) => client.task('t').cancel()],
     ['x/own', (client) => client.request('x/own', { _meta: { [Meta.ClientCapabilities]: {} } })],
   ])('names its revision, its client and the supported questions: %s', async (method, call) => {
-    const server = new HandServer();
+    const server = new PlayedServer();
     const { client } = await clientOf(server, ABLE);
     await call(client);
     const request = server.of(method).at(-1);
@@ -58,7 +58,7 @@ describe('a request', () => {
   });
 
   test('names them again in a retry with answers', async () => {
-    const server = new HandServer({
+    const server = new PlayedServer({
       'tools/call': ({ params }) => (params.inputResponses ? { content: [] } : asks()),
     });
     const { client } = await clientOf(server, ABLE);
@@ -70,7 +70,7 @@ describe('a request', () => {
 
   test('has its own integer id, whatever else is in flight', async () => {
     const waiting: any[] = [];
-    const server = new HandServer({
+    const server = new PlayedServer({
       'tools/call': ({ id, params }) => {
         if (params.inputResponses || waiting.length >= 200) return { content: [] };
         waiting.push(id);
@@ -90,7 +90,7 @@ describe('a request', () => {
 
   test('is repeated when all answers are there, and no other request gets its answers or state', async () => {
     const answer = deferred<[]>();
-    const server = new HandServer({
+    const server = new PlayedServer({
       'tools/call': ({ params }) => (params.name === 'ask' && !params.inputResponses ? asks() : { content: [] }),
     });
     const { client } = await clientOf(server, { ...ABLE, onroots: () => answer.promise });
@@ -109,7 +109,7 @@ describe('a request', () => {
   });
 
   test('is not cancelled after it has ended, and is cancelled by its id while it is in flight', async () => {
-    const server = new HandServer({ 'resources/read': () => undefined });
+    const server = new PlayedServer({ 'resources/read': () => undefined });
     const { client } = await clientOf(server);
     const over = new AbortController();
     await client.callTool('a', {}, { signal: over.signal });
@@ -131,7 +131,7 @@ describe('a request', () => {
 });
 
 test('cancellations of the server that are malformed, unknown or late change nothing', async () => {
-  const server = new HandServer({ 'tools/call': () => undefined });
+  const server = new PlayedServer({ 'tools/call': () => undefined });
   const { client } = await clientOf(server);
   const changes: unknown[] = [];
   const subscription = await client.subscribe('a:b', (change) => changes.push(change));
@@ -160,7 +160,7 @@ test('cancellations of the server that are malformed, unknown or late change not
 });
 
 test('notifications and requests of the server are not answered', async () => {
-  const server = new HandServer();
+  const server = new PlayedServer();
   const { client, errors } = await clientOf(server, ABLE);
   await server.send(
     { method: 'notifications/message', params: { level: 'info', data: 1 } },
@@ -177,7 +177,7 @@ test('notifications and requests of the server are not answered', async () => {
 test('a list is empty if the server does not declare and does not know it, and an error if it only declares it', async () => {
   const error = { code: -32601, message: 'Method not found' };
   const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'];
-  const server = new HandServer({
+  const server = new PlayedServer({
     'server/discover': () => ({ ...DESCRIBED, capabilities: { prompts: {} } }),
     ...Object.fromEntries(lists.map((method) => [method, () => ({ error })])),
   });
@@ -186,7 +186,7 @@ test('a list is empty if the server does not declare and does not know it, and a
   expect(await client.listResources()).toEqual([]);
   expect(await client.listResourceTemplates()).toEqual([]);
   await expect(client.listPrompts()).rejects.toMatchObject({ name: 'RpcError', ...error });
-  const grown = new HandServer({
+  const grown = new PlayedServer({
     'server/discover': () => ({ ...DESCRIBED, capabilities: {} }),
     'tools/list': () => ({ tools: [{ name: 'new', inputSchema: { type: 'object' } }] }),
   });
@@ -196,7 +196,7 @@ test('a list is empty if the server does not declare and does not know it, and a
 test('a missing resource is recognised by either error code', async () => {
   for (const code of [-32602, -32002]) {
     const error = { code, message: 'Resource not found', data: { uri: 'a:b' } };
-    const { client } = await clientOf(new HandServer({ 'resources/read': () => ({ error }) }));
+    const { client } = await clientOf(new PlayedServer({ 'resources/read': () => ({ error }) }));
     await expect(client.readResource('a:b')).rejects.toMatchObject({ name: 'RpcError', ...error });
   }
 });
@@ -205,7 +205,7 @@ describe.each([-32000, -32001, -32003, -32019])('the unknown error code %i of a 
   const error = { code, message: 'Not now', data: { why: 'noon' } };
 
   test('fails a call, and the client continues', async () => {
-    const server = new HandServer({ 'tools/call': () => ({ error }), 'resources/read': () => ({ error }) });
+    const server = new PlayedServer({ 'tools/call': () => ({ error }), 'resources/read': () => ({ error }) });
     const { client } = await clientOf(server);
     await expect(client.callTool('a')).rejects.toMatchObject({ name: 'RpcError', ...error });
     await expect(client.readResource('a:b')).rejects.toMatchObject({ name: 'RpcError', ...error });
@@ -215,7 +215,7 @@ describe.each([-32000, -32001, -32003, -32019])('the unknown error code %i of a 
   });
 
   test('fails connecting as the server’s error, not as a timeout', async () => {
-    const server = new HandServer({ 'server/discover': () => ({ error }) });
+    const server = new PlayedServer({ 'server/discover': () => ({ error }) });
     await expect(clientOf(server, { eras: 'modern' })).rejects.toMatchObject({
       name: 'ConnectionError',
       message: expect.stringContaining('Not now'),
@@ -223,7 +223,7 @@ describe.each([-32000, -32001, -32003, -32019])('the unknown error code %i of a 
   });
 
   test('leads to a handshake like any other error', async () => {
-    const server = new HandServer({
+    const server = new PlayedServer({
       'server/discover': () => ({ error }),
       initialize: () => ({ protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }),
     });
@@ -232,7 +232,7 @@ describe.each([-32000, -32001, -32003, -32019])('the unknown error code %i of a 
   });
 
   test('in a handshake makes the client use the server without one', async () => {
-    const server = new HandServer({ initialize: () => ({ error }) });
+    const server = new PlayedServer({ initialize: () => ({ error }) });
     const eraCache = memoryEraCache();
     await eraCache.set('it', { era: 'legacy', route: 'connection' });
     const upstream = await connectUpstream(server.open(), {
@@ -249,7 +249,7 @@ test('results and notifications with any values of the reserved keys in _meta ar
   const reserved = [...Object.values(Meta), 'io.modelcontextprotocol/odd', 'dev.mcp/odd', 'traceparent'];
   for (const value of [null, 0, 'x', [], {}, { name: 5 }]) {
     const meta = Object.fromEntries(reserved.map((key) => [key, value]));
-    const server = new HandServer({
+    const server = new PlayedServer({
       'server/discover': () => ({ ...DESCRIBED, _meta: meta }),
       'tools/call': ({ id, params }, hand) => {
         const { progressToken } = params['_meta'];
@@ -277,7 +277,7 @@ test('a server’s identity does not change how the client treats it', async () 
     7,
     {},
   ]) {
-    const server = new HandServer({
+    const server = new PlayedServer({
       'server/discover': () => ({ ...DESCRIBED, ...(info !== undefined && { _meta: { [Meta.ServerInfo]: info } }) }),
       'tools/call': ({ params }) => (params.inputResponses ? { content: [] } : asks()),
     });
@@ -292,7 +292,7 @@ test('a server’s identity does not change how the client treats it', async () 
 
 test('tool annotations are not trusted: a call that may have run is not repeated because of them', async () => {
   const annotations = { readOnlyHint: true, idempotentHint: true, destructiveHint: false };
-  const server = new HandServer({
+  const server = new PlayedServer({
     'tools/list': () => ({ tools: [{ name: 'a', inputSchema: { type: 'object' }, annotations }] }),
     'tools/call': () => void server.lose(),
   });
@@ -304,7 +304,7 @@ test('tool annotations are not trusted: a call that may have run is not repeated
 
 describe('a subscription', () => {
   test('has the filter that the server accepted, and continues with that', async () => {
-    const server = new HandServer({
+    const server = new PlayedServer({
       'subscriptions/listen': ({ id }) => void server.acknowledge(id, { toolsListChanged: true }),
     });
     const { client } = await clientOf(server);
@@ -325,7 +325,7 @@ describe('a subscription', () => {
       { tools: { listChanged: true }, prompts: { listChanged: false }, resources: {} },
       { tools: {}, resources: { subscribe: true } },
     ]) {
-      const server = new HandServer({ 'server/discover': () => ({ ...DESCRIBED, capabilities }) });
+      const server = new PlayedServer({ 'server/discover': () => ({ ...DESCRIBED, capabilities }) });
       const { client } = await clientOf(server, { onchange: () => {} });
       await client.ping();
       told.push(server.of('subscriptions/listen').map(({ params }) => params.notifications));
@@ -334,7 +334,7 @@ describe('a subscription', () => {
   });
 
   test('is opened again on the next connection', async () => {
-    const server = new HandServer();
+    const server = new PlayedServer();
     const { client } = await clientOf(server);
     const changes: unknown[] = [];
     const subscription = await client.subscribe('a:b', (change) => changes.push(change));

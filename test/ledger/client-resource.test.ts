@@ -21,6 +21,6 @@ test.each([
   // A server without metadata does not say its own name.
   world.documents.delete(`${METADATA}/mcp`);
   expect((await send(world.authorizer({ server }), anyToken, { url: new URL(server) })).let).toBe(true);
-  expect(world.visited.map((url) => url.searchParams.get('resource'))).toEqual([resource]);
+  expect(world.loginUrls.map((url) => url.searchParams.get('resource'))).toEqual([resource]);
   expect(world.tokenRequests.map((form) => form['resource'])).toEqual([resource]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import { json, scripted } from '../support/http-server.ts';
-import { clientOf, HandServer } from './hand-server.ts';
+import { clientOf, PlayedServer } from './played-server.ts';
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#';
 const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema';
@@ -12,7 +12,7 @@ const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema';
  */
 async function taken(outputSchema: JsonObject, values: readonly unknown[]) {
   const contents = [...values];
-  const server = new HandServer({
+  const server = new PlayedServer({
     'tools/list': () => ({ tools: [{ name: 'a', inputSchema: { type: 'object' }, outputSchema }] }),
     'tools/call': () => ({ content: [], structuredContent: contents.shift() }),
   });

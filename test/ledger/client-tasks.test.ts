@@ -3,17 +3,17 @@ import type { Client } from '../../src/client/client.ts';
 import { connect } from '../../src/client/connect.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
-import { clientOf, HandServer, type HandAnswer } from './hand-server.ts';
+import { clientOf, PlayedServer, type HandAnswer } from './played-server.ts';
 
 const MADE = { resultType: 'task', taskId: 't', status: 'working', pollIntervalMs: 0 };
 
 /** A server whose call becomes a task with the given state. */
-function tasks(get: HandAnswer, more: Record<string, HandAnswer> = {}): HandServer {
-  return new HandServer({ 'tools/call': () => MADE, 'tasks/get': get, ...more });
+function tasks(get: HandAnswer, more: Record<string, HandAnswer> = {}): PlayedServer {
+  return new PlayedServer({ 'tools/call': () => MADE, 'tasks/get': get, ...more });
 }
 
 /** A task that asks the given question until it is answered. */
-function asking(inputRequests: JsonObject): HandServer {
+function asking(inputRequests: JsonObject): PlayedServer {
   let answered = false;
   return tasks(
     () =>
@@ -31,7 +31,7 @@ test.each<[string, (client: Client) => Promise<unknown>]>([
   ['completion/complete', (client) => client.complete({ type: 'ref/prompt', name: 'p' }, { name: 'x', value: '' })],
   ['x/own', (client) => client.request('x/own')],
 ])('a task is not a valid result of %s', async (method, call) => {
-  const server = new HandServer({ [method]: () => MADE });
+  const server = new PlayedServer({ [method]: () => MADE });
   const { client } = await clientOf(server);
   await expect(call(client)).rejects.toThrow(`The server answered ${method} with a result of type "task"`);
   expect(server.of('tasks/get')).toEqual([]);
@@ -85,7 +85,7 @@ describe('a question of a task', () => {
     ['has an invalid answer', { method: 'elicitation/create', params: { message: '', requestedSchema: form } }, -32603],
   ])('that %s is refused as during a call, and the task is cancelled', async (_, question, code) => {
     const inTask = asking({ k: question });
-    const inRound = new HandServer({
+    const inRound = new PlayedServer({
       'tools/call': () => ({ resultType: 'input_required', inputRequests: { k: question } }),
     });
     for (const server of [inTask, inRound]) {
@@ -101,10 +101,10 @@ test('the error for a failed task explains the problem', async () => {
   const server = new McpServer({ name: 's', version: '1' });
   server.tool('slow', { task: { required: true } }, () => '');
   const client = await connect(server);
-  const untold = await connect(server, { tasks: false });
-  onTestFinished(async () => void (await Promise.all([client.close(), untold.close()])));
+  const withoutTasks = await connect(server, { tasks: false });
+  onTestFinished(async () => void (await Promise.all([client.close(), withoutTasks.close()])));
   await expect(client.task('none').get()).rejects.toThrow(/unknown task|no such task|not found/i);
   await expect(client.task('none').cancel()).rejects.toThrow(/task/i);
-  await expect(untold.callTool('slow')).rejects.toThrow(/io\.modelcontextprotocol\/tasks/);
-  await expect(untold.task('none').get()).rejects.toThrow(/io\.modelcontextprotocol\/tasks/);
+  await expect(withoutTasks.callTool('slow')).rejects.toThrow(/io\.modelcontextprotocol\/tasks/);
+  await expect(withoutTasks.task('none').get()).rejects.toThrow(/io\.modelcontextprotocol\/tasks/);
 });

@@ -47,7 +47,7 @@ describe('the _meta of a request', () => {
     expect(await client.request(1, 'echo')).toMatchObject({ error: { code: -32602 } });
   });
 
-  test('may have no client info', async () => {
+  test('can be without client info', async () => {
     const { post } = modernHttp(scripted().service);
     const response = await post(changed('io.modelcontextprotocol/clientInfo', undefined));
     expect(await response.json()).toMatchObject({ id: 1, result: {} });
@@ -136,7 +136,7 @@ describe('headers of a request', () => {
     ['the name is different', read, { 'mcp-name': 'a://2' }],
     ['the name is that of another tool', tool, { 'mcp-name': '=?base64?Z3LDtg==?=' }],
     ['the encoding of the name is invalid', tool, { 'mcp-name': '=?base64?@@?=' }],
-  ])('get 400 and −32020 if %s', async (_, body, headers) => {
+  ])('of a request cause 400 and −32020 if %s', async (_, body, headers) => {
     const { post } = modernHttp(server.service);
     const response = await post(body, { 'mcp-name': encoded, ...headersFor(body), ...headers });
     expect(response.status).toBe(400);

@@ -13,7 +13,7 @@ const LEVEL = 'io.modelcontextprotocol/logLevel';
 const logging = { [LEVEL]: 'info' };
 
 /** Logs and reports progress, then waits for the test. */
-function talkative() {
+function loggingService() {
   const go = deferred();
   const { service, seen } = scripted({
     'tools/call': async (exchange) => {
@@ -49,7 +49,7 @@ describe('the response to a request over HTTP', () => {
   });
 
   test('is a stream with only messages of the request, which ends with the response', async () => {
-    const { service, go } = talkative();
+    const { service, go } = loggingService();
     const { post } = modernHttp(service);
     const [one, two] = await Promise.all([
       post(call(1, { [LEVEL]: 'info', progressToken: 'a' })),
@@ -75,7 +75,7 @@ describe('the response to a request over HTTP', () => {
   });
 
   test('cancels its request when the client closes the stream', async () => {
-    const { service, seen, go } = talkative();
+    const { service, seen, go } = loggingService();
     const { post } = modernHttp(service);
     const [mine, other] = [await post(call(1, logging)), await post(call(2, logging))];
     const events = new Events(mine);
@@ -88,7 +88,7 @@ describe('the response to a request over HTTP', () => {
   });
 
   test('may have an id that other callers also use', async () => {
-    const { service, go } = talkative();
+    const { service, go } = loggingService();
     const { post } = modernHttp(service);
     const replies = await Promise.all([post(call(1, logging)), post(call(1, logging))]);
     go.resolve();
@@ -108,7 +108,7 @@ describe('log messages', () => {
   });
 
   test('are not sent for a request that does not ask for them', async () => {
-    const { service, go } = talkative();
+    const { service, go } = loggingService();
     go.resolve();
     const { client } = await served(service);
     await client.send(call(1));
@@ -133,7 +133,7 @@ describe('log messages', () => {
 
 describe('over a shared connection', () => {
   test('a cancelled request is aborted, and sends nothing more', async () => {
-    const { service, seen, go } = talkative();
+    const { service, seen, go } = loggingService();
     const { client } = await served(service);
     await client.send(call(1, { [LEVEL]: 'info', progressToken: 'a' }), call(2, { progressToken: 'b' }));
     client.take();
@@ -145,7 +145,7 @@ describe('over a shared connection', () => {
   });
 
   test('a cancellation that is malformed, unknown or late changes nothing', async () => {
-    const { service, seen, go } = talkative();
+    const { service, seen, go } = loggingService();
     const { client, errors } = await served(service);
     await client.send(call(1));
     for (const params of [{ requestId: 2 }, { requestId: '1' }, { requestId: null }, {}]) {
@@ -174,7 +174,7 @@ describe('over a shared connection', () => {
   test.each([[undefined], [null], [1.5], [{}]])(
     'no progress is sent without a valid token: %j',
     async (progressToken) => {
-      const { service, go } = talkative();
+      const { service, go } = loggingService();
       go.resolve();
       const { client } = await served(service);
       await client.send(call(1, progressToken === undefined ? {} : { progressToken }));

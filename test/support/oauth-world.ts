@@ -26,7 +26,7 @@ export class OAuthWorld {
   /** All requests, except those to the server itself. */
   readonly asked: Asked[] = [];
   /** The URLs to which the user was sent. */
-  readonly visited: URL[] = [];
+  readonly loginUrls: URL[] = [];
   /** Documents by URL. */
   readonly documents = new Map<string, Answer>();
   /** The parameters that the user's browser returns, in addition to `code` and `state`. Null omits one of these. */
@@ -92,7 +92,7 @@ export class OAuthWorld {
   }
 
   readonly redirect: RedirectHandler = customRedirect(REDIRECT, (request) => {
-    this.visited.push(request.url);
+    this.loginUrls.push(request.url);
     const answer = { code: 'the-code', state: request.url.searchParams.get('state'), ...this.back };
     const given = Object.entries(answer).filter(([, value]) => value !== null);
     return Promise.resolve(new URLSearchParams(given as [string, string][]));

@@ -42,7 +42,7 @@ const good: Answer = ({ id, say }) =>
  * A client and a server whose tools answer as the test says. Any other tool and all other requests are answered
  * correctly. Reading any resource counts as calling the tool `read`.
  */
-export async function oddWorld(
+export async function oddServer(
   way: Way,
   tools: Record<string, Answer>,
   options: ClientOptions = {},

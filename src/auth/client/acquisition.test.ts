@@ -34,7 +34,7 @@ const grants = (world: OAuthWorld): unknown[] => world.tokenRequests.map((form) 
 const scopeOf = (url: URL | undefined): string | null => url!.searchParams.get('scope');
 
 /** A login by a user that a test scripts. It records the arguments of each login, and how many logins were closed. */
-function loggingIn(world: OAuthWorld, authorize?: () => Promise<URLSearchParams>) {
+function scriptedLogin(world: OAuthWorld, authorize?: () => Promise<URLSearchParams>) {
   const former: (readonly string[])[] = [];
   let closed = 0;
   const redirect: RedirectHandler = {
@@ -133,7 +133,7 @@ describe('the requested scopes', () => {
     const world = new OAuthWorld();
     const store = await holding({ resource, scopes: ['old'], refreshToken: undefined });
     await send(world.authorizer({ store }), fresh('Bearer scope="new"'));
-    expect(scopeOf(world.visited[0])).toBe(scope);
+    expect(scopeOf(world.loginUrls[0])).toBe(scope);
   });
 
   test('do not include offline access if there is no user', async () => {
@@ -226,34 +226,34 @@ describe('a client', () => {
 
   test('that the application gave is kept, and the user is not asked twice', async () => {
     const world = new OAuthWorld();
-    world.ontoken = () => (world.visited.length === 1 ? forgotten : undefined);
+    world.ontoken = () => (world.loginUrls.length === 1 ? forgotten : undefined);
     const store = await holding({ clientId: CLIENT.clientId, refreshToken: undefined });
-    const { redirect, closed } = loggingIn(world);
+    const { redirect, closed } = scriptedLogin(world);
     const authorizer = world.authorizer({ store, redirect, client: CLIENT });
     await expect(send(authorizer, fresh())).rejects.toMatchObject({ error: 'invalid_client' });
-    expect([world.visited.length, closed()]).toEqual([1, 1]);
+    expect([world.loginUrls.length, closed()]).toEqual([1, 1]);
     expect((await store.get(KEY))!.client).toEqual(REGISTERED);
   });
 
   test('that was just registered but is unknown causes an error', async () => {
     const world = new OAuthWorld();
-    world.ontoken = () => (world.visited.length < 4 ? forgotten : undefined);
-    const { redirect, closed } = loggingIn(world);
+    world.ontoken = () => (world.loginUrls.length < 4 ? forgotten : undefined);
+    const { redirect, closed } = scriptedLogin(world);
     await expect(send(world.authorizer({ redirect }))).rejects.toMatchObject({ error: 'invalid_client' });
-    expect([world.visited.length, world.registrations.length, closed()]).toEqual([2, 2, 2]);
+    expect([world.loginUrls.length, world.registrations.length, closed()]).toEqual([2, 2, 2]);
   });
 
   test('is registered again after an abandoned login, and its tokens are kept', async () => {
     const world = new OAuthWorld();
     const store = await holding({ refreshToken: undefined });
     const { tokens } = (await store.get(KEY))!;
-    const late = loggingIn(world, () => Promise.reject(new OAuthError('timeout', 'late')));
+    const late = scriptedLogin(world, () => Promise.reject(new OAuthError('timeout', 'late')));
     await expect(send(world.authorizer({ store, redirect: late.redirect }), fresh())).rejects.toMatchObject({
       code: 'timeout',
     });
     expect(late.former).toEqual([[REDIRECT]]);
     expect(await store.get(KEY)).toStrictEqual({ tokens });
-    const { redirect, former } = loggingIn(world);
+    const { redirect, former } = scriptedLogin(world);
     await send(world.authorizer({ store, redirect }), fresh());
     expect([former, world.registrations.length]).toEqual([[[]], 1]);
   });
@@ -261,7 +261,7 @@ describe('a client', () => {
   test('without tokens is removed from the store after an abandoned login', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
-    const { redirect } = loggingIn(world, () => Promise.reject(new OAuthError('timeout', 'late')));
+    const { redirect } = scriptedLogin(world, () => Promise.reject(new OAuthError('timeout', 'late')));
     await expect(send(world.authorizer({ store, redirect }))).rejects.toMatchObject({ code: 'timeout' });
     expect(world.registrations).toHaveLength(1);
     expect(await store.issuers(SERVER)).toEqual([]);
@@ -273,7 +273,7 @@ describe('a client', () => {
   ])('is kept if %s', async (_, authorize) => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
-    const { redirect, closed } = loggingIn(world, authorize);
+    const { redirect, closed } = scriptedLogin(world, authorize);
     await expect(send(world.authorizer({ store, redirect }))).rejects.toThrow(
       /The state of the authorization response differs|no browser/,
     );

@@ -29,7 +29,7 @@ describe('the code flow', () => {
         application_type: 'native',
       },
     ]);
-    const [url] = world.visited;
+    const [url] = world.loginUrls;
     expect(url!.origin + url!.pathname).toBe(`${ISSUER}/authorize`);
     const { code_challenge, state, ...query } = Object.fromEntries(url!.searchParams);
     expect(query).toEqual({
@@ -64,14 +64,14 @@ describe('the code flow', () => {
     const authorizer = world.authorizer();
     await send(authorizer);
     expect((await send(authorizer)).sent).toEqual(['Bearer access-1']);
-    expect(world.visited).toHaveLength(1);
+    expect(world.loginUrls).toHaveLength(1);
   });
 
   test("keeps the parameters of the authorization endpoint's URL", async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { authorization_endpoint: `${ISSUER}/authorize?tenant=7` });
     await send(world.authorizer());
-    expect(world.visited[0]!.searchParams.get('tenant')).toBe('7');
+    expect(world.loginUrls[0]!.searchParams.get('tenant')).toBe('7');
   });
 
   test('asks the user once for all waiting requests', async () => {
@@ -79,7 +79,7 @@ describe('the code flow', () => {
     const authorizer = world.authorizer();
     const all = await Promise.all([send(authorizer), send(authorizer), send(authorizer)]);
     expect(all.map(({ sent }) => sent.at(-1))).toEqual(['Bearer access-1', 'Bearer access-1', 'Bearer access-1']);
-    expect(world.visited).toHaveLength(1);
+    expect(world.loginUrls).toHaveLength(1);
     expect(world.registrations).toHaveLength(1);
   });
 
@@ -142,7 +142,7 @@ describe('the code flow', () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { code_challenge_methods_supported: methods });
     await expect(send(world.authorizer())).rejects.toMatchObject({ code: 'pkce_unsupported' });
-    expect(world.visited).toEqual([]);
+    expect(world.loginUrls).toEqual([]);
   });
 });
 
@@ -158,7 +158,7 @@ describe('the issuer of an authorization response', () => {
     [true, `${ISSUER}/`, false],
     [true, 'https://AUTH.example', false],
     [true, `${ISSUER}:443`, false],
-  ])('(support advertised: %s, iss: %j) makes the client accept the response: %s', async (advertised, iss, taken) => {
+  ])('with support advertised as %s and the value %j is accepted: %s', async (advertised, iss, taken) => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { authorization_response_iss_parameter_supported: advertised });
     world.back = { iss };
@@ -259,7 +259,7 @@ describe('discovery', () => {
       const world = new OAuthWorld();
       world.issuer(ISSUER, { issuer });
       await expect(send(world.authorizer())).rejects.toMatchObject({ code: 'issuer_mismatch' });
-      expect(world.visited).toEqual([]);
+      expect(world.loginUrls).toEqual([]);
     },
   );
 
@@ -292,7 +292,7 @@ describe('discovery', () => {
     world.resource({ authorization_servers: issuers });
     world.issuer(issuers[1]!);
     await send(world.authorizer({ chooseIssuer: (among) => among[1]! }));
-    expect(world.visited[0]!.origin).toBe(issuers[1]);
+    expect(world.loginUrls[0]!.origin).toBe(issuers[1]);
   });
 });
 
@@ -320,7 +320,7 @@ describe('a server of 2025-03-26', () => {
   test('has the default endpoints if there is no metadata', async () => {
     const world = old();
     expect((await send(world.authorizer())).let).toBe(true);
-    expect(world.visited[0]!.href).toMatch(/^https:\/\/mcp\.example\/authorize\?/);
+    expect(world.loginUrls[0]!.href).toMatch(/^https:\/\/mcp\.example\/authorize\?/);
     expect(world.asked.filter(({ method }) => method === 'POST').map(({ url }) => url)).toEqual([
       'https://mcp.example/register',
       'https://mcp.example/token',
@@ -339,7 +339,7 @@ describe('the client id', () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { client_id_metadata_document_supported: true });
     await send(world.authorizer({ client: { clientId: 'app' }, clientMetadataUrl: DOCUMENT }));
-    expect(world.visited[0]!.searchParams.get('client_id')).toBe('app');
+    expect(world.loginUrls[0]!.searchParams.get('client_id')).toBe('app');
     expect(world.registrations).toEqual([]);
   });
 
@@ -397,7 +397,7 @@ describe('the client id', () => {
     await store.set(KEY, { client: client! });
     await send(world.authorizer({ store }));
     expect(world.registrations).toHaveLength(1);
-    expect(world.visited).toHaveLength(2);
+    expect(world.loginUrls).toHaveLength(2);
   });
 
   test.each([
@@ -408,7 +408,7 @@ describe('the client id', () => {
     const store = new MemoryTokenStore();
     await store.set(KEY, { client: { clientId: 'old', redirectUris: [REDIRECT], ...members } });
     await send(world.authorizer({ store }));
-    expect(world.visited[0]!.searchParams.get('client_id')).toBe('client-of-auth.example');
+    expect(world.loginUrls[0]!.searchParams.get('client_id')).toBe('client-of-auth.example');
   });
 
   test('is registered again if the authorization server no longer knows it', async () => {
@@ -418,7 +418,7 @@ describe('the client id', () => {
     world.ontoken = ({ body }) =>
       body['client_id'] === 'old' ? { status: 401, body: { error: 'invalid_client' } } : undefined;
     expect((await send(world.authorizer({ store }))).let).toBe(true);
-    expect(world.visited.map((url) => url.searchParams.get('client_id'))).toEqual(['old', 'client-of-auth.example']);
+    expect(world.loginUrls.map((url) => url.searchParams.get('client_id'))).toEqual(['old', 'client-of-auth.example']);
   });
 
   test.each([
@@ -477,7 +477,7 @@ describe('credentials are bound to their issuer', () => {
     world.asked.length = 0;
     await expect(send(authorizer, accepts('access-2'))).rejects.toMatchObject({ code: 'registration' });
     expect(world.tokenRequests).toEqual([]);
-    expect(world.visited).toHaveLength(1);
+    expect(world.loginUrls).toHaveLength(1);
   });
 
   test('a client metadata URL is valid at every issuer', async () => {
@@ -503,25 +503,25 @@ describe('scopes', () => {
     const world = new OAuthWorld();
     world.resource({ scopes_supported: ['all'] });
     await send(world.authorizer(), asks('files:read files:list'));
-    expect(scopeOf(world.visited[0])).toBe('files:read files:list');
+    expect(scopeOf(world.loginUrls[0])).toBe('files:read files:list');
   });
 
   test('are those in the metadata if the challenge has none', async () => {
     const world = new OAuthWorld();
     world.resource({ scopes_supported: ['a', 'b'] });
     await send(world.authorizer());
-    expect(scopeOf(world.visited[0])).toBe('a b');
+    expect(scopeOf(world.loginUrls[0])).toBe('a b');
   });
 
   test('include offline_access, with the user’s consent, if the authorization server supports it', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { scopes_supported: ['offline_access'] });
     await send(world.authorizer(), asks('a'));
-    expect(scopeOf(world.visited[0])).toBe('a offline_access');
-    expect(world.visited[0]!.searchParams.get('prompt')).toBe('consent');
+    expect(scopeOf(world.loginUrls[0])).toBe('a offline_access');
+    expect(world.loginUrls[0]!.searchParams.get('prompt')).toBe('consent');
     await send(world.authorizer({ offline: false }), asks('a'));
-    expect(scopeOf(world.visited[1])).toBe('a');
-    expect(world.visited[1]!.searchParams.has('prompt')).toBe(false);
+    expect(scopeOf(world.loginUrls[1])).toBe('a');
+    expect(world.loginUrls[1]!.searchParams.has('prompt')).toBe(false);
   });
 
   const wants =
@@ -537,10 +537,10 @@ describe('scopes', () => {
 
   test('are stepped up to all that were requested so far, without a refresh', async () => {
     const world = new OAuthWorld();
-    const gate = wants('write')(() => scopeOf(world.visited.at(-1)));
+    const gate = wants('write')(() => scopeOf(world.loginUrls.at(-1)));
     const { sent } = await send(world.authorizer(), gate);
     expect(sent).toEqual([undefined, 'Bearer access-1', 'Bearer access-2']);
-    expect(world.visited.map(scopeOf)).toEqual(['read', 'read write']);
+    expect(world.loginUrls.map(scopeOf)).toEqual(['read', 'read write']);
     expect(world.tokenRequests.map((form) => form['grant_type'])).toEqual(['authorization_code', 'authorization_code']);
   });
 
@@ -548,16 +548,16 @@ describe('scopes', () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);
-    const gate = wants('write')(() => scopeOf(world.visited.at(-1)));
+    const gate = wants('write')(() => scopeOf(world.loginUrls.at(-1)));
     await Promise.all(Array.from({ length: 5 }, () => send(authorizer, gate)));
-    expect(world.visited).toHaveLength(2);
+    expect(world.loginUrls).toHaveLength(2);
   });
 
   test('that do not help are requested again at most twice', async () => {
     const world = new OAuthWorld();
     const gate = wants('write')(() => 'read');
     await expect(send(world.authorizer(), gate)).rejects.toMatchObject({ code: 'insufficient_scope' });
-    expect(world.visited).toHaveLength(3);
+    expect(world.loginUrls).toHaveLength(3);
   });
 
   test('are not stepped up after any other 403', async () => {
@@ -567,7 +567,7 @@ describe('scopes', () => {
     for (const header of ['', 'Bearer error="invalid_token"', 'Bearer error="insufficient_scope"', 'Basic realm="x"']) {
       expect((await send(authorizer, () => challenge(403, header))).let).toBe(false);
     }
-    expect(world.visited).toHaveLength(1);
+    expect(world.loginUrls).toHaveLength(1);
   });
 });
 
@@ -590,7 +590,7 @@ describe('an expired token', () => {
       resource: SERVER,
     });
     expect((await store.get(KEY))!.tokens!.refreshToken).toBe('refresh-2');
-    expect(world.visited).toHaveLength(1);
+    expect(world.loginUrls).toHaveLength(1);
   });
 
   test('is refreshed once for all when the server rejects it', async () => {
@@ -620,7 +620,7 @@ describe('an expired token', () => {
     const authorizer = world.authorizer();
     await send(authorizer);
     expect((await send(authorizer, accepts('access-2'))).let).toBe(true);
-    expect(world.visited).toHaveLength(2);
+    expect(world.loginUrls).toHaveLength(2);
     expect(world.registrations).toHaveLength(1);
   });
 
@@ -630,7 +630,7 @@ describe('an expired token', () => {
     const authorizer = world.authorizer();
     await send(authorizer);
     await expect(send(authorizer, accepts('access-2'))).rejects.toBeInstanceOf(OAuthError);
-    expect(world.visited).toHaveLength(1);
+    expect(world.loginUrls).toHaveLength(1);
   });
 
   describe('that cannot be refreshed because the authorization server is down', () => {
@@ -714,7 +714,7 @@ describe('an expired token', () => {
       const all = await Promise.all([first, ...others].map((each) => send(each, accepts('access-2'))));
       for (const { sent } of all) expect(sent).toEqual(['Bearer access-1', 'Bearer access-2']);
       expect(used).toEqual(new Set(['refresh-1']));
-      expect(world.visited).toHaveLength(1);
+      expect(world.loginUrls).toHaveLength(1);
     },
   );
 });
@@ -790,7 +790,7 @@ describe('client credentials', () => {
     expect((await send(authorizer)).let).toBe(true);
     expect(world.tokenRequests).toEqual([{ grant_type: 'client_credentials', resource: SERVER, scope: 'mcp:read' }]);
     expect((await send(authorizer, accepts('access-2'))).let).toBe(true);
-    expect(world.visited).toEqual([]);
+    expect(world.loginUrls).toEqual([]);
   });
 
   test('are exchanged again before the token expires, without waiting for a refusal', async () => {
@@ -885,7 +885,7 @@ describe('assertions', () => {
         scope: 'chat',
       },
     ]);
-    expect(world.visited).toEqual([]);
+    expect(world.loginUrls).toEqual([]);
   });
 
   test('of another token type are refused', async () => {

@@ -9,7 +9,7 @@ import { createFleet } from './fleet.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64url');
 
-describe('the tools of several servers', () => {
+describe('the tools of a fleet', () => {
   test('begin with the name of their server, and a call needs no list', async () => {
     const [git, hub] = [toolServer('git', ['log', 'search']), toolServer('hub', ['pull', 'search'])];
     const { fleet } = fleetOf({ git, hub });

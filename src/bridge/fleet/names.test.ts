@@ -38,7 +38,7 @@ const namingOf = (servers: Iterable<string>, separator?: string): Naming =>
     { separator },
   );
 
-describe('the names of several servers', () => {
+describe('the names in a fleet', () => {
   test('are distinct, are accepted by hosts, and can be translated back', () => {
     fc.assert(
       fc.property(fleets, separators, (fleet, separator) => {

@@ -141,7 +141,7 @@ describe('the servers in a file', () => {
     expect(world.warnings.filter((warning) => warning.includes('cannot be opened'))).toHaveLength(2);
   });
 
-  test('change one update at a time, and not after closing', async () => {
+  test('change with one update after another, and not after closing', async () => {
     const world = await opened(config({ a: { command: 'x' } }));
     const one = world.fleet.update(config({ b: { command: 'y' } }));
     const two = world.fleet.update(config({ c: { command: 'z' } }));

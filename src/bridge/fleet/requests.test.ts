@@ -136,7 +136,7 @@ describe('other requests', () => {
       await expect(ask(fleet, method, { taskId: 'x' }), method).rejects.toThrow('Task not found');
   });
 
-  test('to notify go to all servers, even if one is down', async () => {
+  test('as notifications go to all servers, even if one is down', async () => {
     const heard: string[] = [];
     const hearing = (name: string): ReturnType<typeof scripted> =>
       scripted({ 'notifications/roots/list_changed': () => (heard.push(name), {}) });

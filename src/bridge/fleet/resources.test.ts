@@ -50,7 +50,7 @@ function fleetOf(servers: Record<string, { service: Service }>): Fleet {
   return createFleet({ members: Object.entries(servers).map(([name, { service }]) => ({ name, service })) });
 }
 
-describe('the resources of several servers', () => {
+describe('the resources of a fleet', () => {
   const notes = resourceServer('notes', ['note:1', 'file:///both'], { templates: ['note:{id}', 'file:///{x}'] });
   const files = resourceServer('files', ['file:///both', 'file:///f'], { hidden: ['file:///hidden'] });
   const fleet = fleetOf({ notes, files, none: scripted({}, { tools: {} }) });
@@ -182,7 +182,7 @@ describe('the resources of several servers', () => {
       expect((await ask(one, 'resources/read', { uri }))['contents']).toEqual([{ uri, text: 'only' }]);
   });
 
-  test('that need answers from the user are requested again at the server that asked', async () => {
+  test('that ask the user are sent again to the server that asked', async () => {
     const rounds: JsonObject[] = [];
     const asking = scripted(
       {

@@ -86,7 +86,7 @@ export function bridged(clients: Clients, http: RawHttp): Operation[] {
       assert.equal((await stream.next()).message['method'], 'elicitation/create');
       stream.cut();
     }),
-    raw('a question whose child is killed', 0.2, () => killWhileAsked(http)),
+    raw('a question whose child is killed', 0.2, () => killDuringQuestion(http)),
     raw('a client that is gone in the middle of a call', 0.3, async () => {
       const { headers, body } = http.modern('tools/call', { name: 'wait', arguments: {} }, name());
       const stream = await http.stream('POST', headers, body);
@@ -116,7 +116,7 @@ async function greeting(http: RawHttp): Promise<RawSession> {
   return session;
 }
 
-async function killWhileAsked(http: RawHttp): Promise<void> {
+async function killDuringQuestion(http: RawHttp): Promise<void> {
   const caller = name();
   const params = { name: 'greet', arguments: { who: 'nobody' } };
   const { result } = await http.ask('tools/call', params, caller);

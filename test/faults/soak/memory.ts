@@ -15,7 +15,7 @@ export interface Held {
 const MAX_GROWTH = 0.2;
 
 /** The resources of a process that was started with `test/fixtures/measured.mjs`. */
-export async function heldBy({ pid, stderr }: RunningProcess): Promise<Held> {
+export async function resourcesOf({ pid, stderr }: RunningProcess): Promise<Held> {
   const from = stderr.length;
   process.kill(pid, 'SIGUSR2');
   const line = await eventually(
@@ -27,7 +27,7 @@ export async function heldBy({ pid, stderr }: RunningProcess): Promise<Held> {
 }
 
 /** The resources of this process. */
-export async function heldHere(): Promise<Held> {
+export async function ownResources(): Promise<Held> {
   for (let round = 0; round < 5; round += 1) {
     globalThis.gc!();
     await delay(50);

@@ -78,13 +78,13 @@ test.each([1, 8])('a body of %i MB above the limit gets 413, with or without Con
       controller.close();
     },
   });
-  const untold = await fetch(url, {
+  const withoutLength = await fetch(url, {
     method: 'POST',
     headers: POST_HEADERS,
     body: stream,
     duplex: 'half',
   });
-  expect(untold.status).toBe(413);
+  expect(withoutLength.status).toBe(413);
 });
 
 test('a body that breaks off opens no session and affects no other client', async () => {

@@ -69,7 +69,7 @@ test('resources/subscribe opens an exchange for the resource, and is answered wh
   expect(client.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
 });
 
-test('subscribing twice subscribes once, and one unsubscribe ends it, like a second one', async () => {
+test('subscribing twice opens one subscription, one unsubscribe ends it, and another has no effect', async () => {
   const { service, heard } = listenable();
   const { client } = await opened(service);
   expect(await client.request(1, 'resources/subscribe', { uri })).toMatchObject({ result: {} });

@@ -571,7 +571,7 @@ describe('a subscription', () => {
     expect(listener.exchange.notified.slice(1).map(({ params }) => params!['data'])).toEqual([2]);
   });
 
-  test('gets log messages as fast with many calls in flight', async () => {
+  test('gets log messages as quickly with many calls in flight', async () => {
     const { server, start, transport } = await ready();
     const calls = await Promise.all(
       Array.from({ length: 4000 }, () => start('tools/call', {}, { caller: { logLevel: 'info' } })),
@@ -589,7 +589,7 @@ describe('a subscription', () => {
     expect(calls.slice(0, -1).every(({ exchange }) => exchange.notified.length === 0)).toBe(true);
   });
 
-  test('is not needed for an unknown notification, which belongs to the only call of a caller without a session', async () => {
+  test('does not get an unknown notification while a caller without a session has the only call', async () => {
     const { server, start } = await ready();
     const listener = await start('subscriptions/listen', {});
     const say = (n: number): Promise<void> => server.send({ method: 'notifications/vendor', params: { n } });
@@ -617,7 +617,7 @@ describe('a subscription', () => {
     expect(listener.exchange.notified.slice(1)).toHaveLength(1);
   });
 
-  test('is not needed for a log message right after a response, which still belongs to its call', async () => {
+  test('does not get a log message right after a response, because it belongs to that call', async () => {
     const { server, start } = await ready({ streams: true });
     const { exchange, result } = await start('tools/call', {}, { caller: { logLevel: 'info' } });
     const level = server.next();

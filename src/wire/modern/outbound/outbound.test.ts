@@ -565,7 +565,7 @@ describe('headers of a request', () => {
     expect(getEventListeners(exchange.signal, 'abort')).toEqual([]);
   });
 
-  test('that are impossible are reported, and the tool is omitted', async () => {
+  test('that are invalid are reported, and the tool is omitted', async () => {
     const errors: Error[] = [];
     const bad = { type: 'object', properties: { a: { type: 'number', 'x-mcp-header': 'A' } } };
     const carrier = new TestCarrier({

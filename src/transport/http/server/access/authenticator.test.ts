@@ -346,7 +346,7 @@ test('the session of one caller does not exist for another, with any HTTP method
   const events = new Events(stream);
   const eventId = (await events.next())!.id!;
   const missing = { 'mcp-session-id': 'no-such-session' };
-  const knock = (headers: Record<string, string>): Promise<Response>[] => [
+  const requestsOfAnother = (headers: Record<string, string>): Promise<Response>[] => [
     http.post(request(1, 'echo'), { ...headers, ...as('bob') }),
     http.post(request(1, 'echo'), { ...headers, ...as('bob'), 'mcp-protocol-version': '1999-01-01' }),
     http.send('GET', '/mcp', { ...headers, ...as('bob'), accept: 'text/event-stream' }),
@@ -360,9 +360,9 @@ test('the session of one caller does not exist for another, with any HTTP method
         return [response.status, [...response.headers], await response.text()];
       }),
     );
-  const theirs = await told(knock(session));
+  const theirs = await told(requestsOfAnother(session));
   expect(theirs.map((each) => (each as unknown[])[0])).toEqual([404, 404, 404, 404, 404]);
-  expect(theirs).toEqual(await told(knock(missing)));
+  expect(theirs).toEqual(await told(requestsOfAnother(missing)));
   const still = await http.post(request(2, 'echo'), { ...session, ...as('ada') });
   expect(still.status).toBe(200);
   await events.cancel();

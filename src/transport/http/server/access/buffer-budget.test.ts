@@ -15,7 +15,7 @@ const MB = 1024 * 1024;
 /** Three quarters of the limit are for what is not in the event log. */
 const BOUND = 8 * MB;
 
-interface Attacked {
+interface LimitedServer {
   readonly handler: HttpHandler;
   readonly seen: Exchange[];
   /** A connection that reads nothing. */
@@ -27,7 +27,7 @@ interface Attacked {
 }
 
 /** A server with a small limit, whose method `big` returns four megabytes. */
-async function attacked(options: Partial<HttpHandlerOptions> = {}): Promise<Attacked> {
+async function limitedServer(options: Partial<HttpHandlerOptions> = {}): Promise<LimitedServer> {
   const filler = 'x'.repeat(4 * MB);
   const { service, seen } = scripted({
     big: () => ({ filler }),
@@ -92,7 +92,7 @@ const big = JSON.stringify(modernRequest(1, 'big'));
 const headers = modernHeaders(modernRequest(1, 'big'));
 
 test('connections that never read run only as many pipelined calls as the system buffers, and the first ones are closed', async () => {
-  const { handler, seen, open, post, call } = await attacked();
+  const { handler, seen, open, post, call } = await limitedServer();
   const sockets: Socket[] = [];
   for (let n = 0; n < 12; n += 1) {
     const socket = await open();
@@ -110,7 +110,7 @@ test('connections that never read run only as many pipelined calls as the system
 });
 
 test('unread HTTP+SSE sessions share one limit', async () => {
-  const { handler, seen, open, call } = await attacked();
+  const { handler, seen, open, call } = await limitedServer();
   const streams: Socket[] = [];
   const posts = await open();
   posts.resume();
@@ -140,7 +140,7 @@ test('unread HTTP+SSE sessions share one limit', async () => {
 });
 
 test('unread streams of sessions share one limit with the stored events', async () => {
-  const { handler, seen, open, post, call, session } = await attacked();
+  const { handler, seen, open, post, call, session } = await limitedServer();
   const sockets: Socket[] = [];
   for (let n = 0; n < 12; n += 1) {
     const id = await session();
@@ -156,7 +156,7 @@ test('unread streams of sessions share one limit with the stored events', async 
 });
 
 test('unfinished bodies share one limit: the first ones are refused, and other clients are served', async () => {
-  const { handler, open, call } = await attacked();
+  const { handler, open, call } = await limitedServer();
   const sockets: Socket[] = [];
   let refusals = '';
   for (let n = 0; n < 30; n += 1) {
@@ -174,7 +174,7 @@ test('unfinished bodies share one limit: the first ones are refused, and other c
 });
 
 test('a body in pieces of one byte takes no more memory than one in a single piece', async () => {
-  const { handler, open } = await attacked();
+  const { handler, open } = await limitedServer();
   const socket = await open();
   socket.write(postText('/mcp', { ...headers, 'transfer-encoding': 'chunked' }) + '1\r\nx\r\n'.repeat(100_000));
   await vi.waitFor(() => expect(handler.bufferedBytes).toBeGreaterThan(100_000));
@@ -182,13 +182,13 @@ test('a body in pieces of one byte takes no more memory than one in a single pie
 });
 
 test('a response larger than the limit reaches a client that reads it', async () => {
-  const { call, handler } = await attacked({ maxBufferedBytes: MB });
+  const { call, handler } = await limitedServer({ maxBufferedBytes: MB });
   expect(await call()).toBe(200);
   await vi.waitFor(() => expect(handler.bufferedBytes).toBe(0));
 });
 
 test('data that was read no longer counts', async () => {
-  const { handler, call, session, open, post } = await attacked();
+  const { handler, call, session, open, post } = await limitedServer();
   for (let n = 0; n < 4; n += 1) expect(await call()).toBe(200);
   const id = await session();
   const socket = await open();

@@ -8,7 +8,7 @@ import type { Transport } from '../../src/transport/transport.ts';
 import { MODERN } from '../support/modern.ts';
 
 /** Answers a request: with a result, an error in `error`, or not at all. */
-export type HandAnswer = (request: any, server: HandServer) => JsonObject | undefined;
+export type HandAnswer = (request: any, server: PlayedServer) => JsonObject | undefined;
 
 export const DESCRIBED: JsonObject = {
   supportedVersions: [MODERN],
@@ -30,7 +30,7 @@ const USUAL: Readonly<Record<string, JsonObject>> = {
 };
 
 /** A server of 2026-07-28 on its own connection, played by the test. It records all messages. */
-export class HandServer {
+export class PlayedServer {
   readonly came: any[] = [];
   readonly #answers: Readonly<Record<string, HandAnswer>>;
   #far!: Transport;
@@ -85,7 +85,7 @@ export class HandServer {
 
 /** A client of such a server, which adds its errors to `errors`. It is closed after the test. */
 export async function clientOf(
-  server: HandServer,
+  server: PlayedServer,
   options: ClientOptions = {},
 ): Promise<{ client: Client; errors: string[] }> {
   const errors: string[] = [];
