@@ -94,7 +94,7 @@ describe('a tools/call over HTTP', () => {
 
   test.each<[string, JsonObject, Record<string, string>, string]>([
     [
-      'no header for an argument',
+      'no value for an argument',
       { region: 'eu' },
       {},
       'Mcp-Param-Region is missing; it must say what the argument region says',
