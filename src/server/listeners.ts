@@ -15,7 +15,7 @@ const CHANGED = {
   prompts: NotificationMethod.PromptsListChanged,
   resources: NotificationMethod.ResourcesListChanged,
 } as const;
-const KINDS = Object.keys(CHANGED) as ListKind[];
+export const KINDS = Object.keys(CHANGED) as ListKind[];
 
 type Due = [method: string, params: JsonObject | undefined];
 

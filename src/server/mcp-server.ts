@@ -19,7 +19,7 @@ import { checkEntry, checkServerOptions, checkUri } from './checks.ts';
 import { complete, type Completers } from './completion.ts';
 import { errorsForCallers, type ErrorsForCallers } from './handler-errors.ts';
 import { MAX_NAMES } from '../protocol/subscriptions.ts';
-import { Listeners, type ListKind } from './listeners.ts';
+import { KINDS, Listeners, type ListKind } from './listeners.ts';
 import { Prompts, type PromptArguments, type PromptConfig, type PromptHandler } from './prompts.ts';
 import { compact, type Registered } from './registry.ts';
 import {
@@ -105,7 +105,8 @@ export class McpServer {
   readonly #prompts: Prompts;
   readonly #middleware: Middleware[] = [];
   readonly #serving: Serving;
-  #entrance: Service = (exchange) => this.#answer(exchange);
+  readonly #answered: Service = (exchange) => invoke(this.#answer, exchange);
+  #entrance: Service = this.#answered;
 
   /** @throws TypeError or RangeError if an option is invalid or looks misspelt. */
   constructor(options: McpServerOptions) {
@@ -211,7 +212,7 @@ export class McpServer {
   /** Adds middleware around the service. The first one added is the outermost. */
   use(...middleware: Middleware[]): this {
     this.#middleware.push(...middleware);
-    this.#entrance = compose((exchange) => this.#answer(exchange), ...this.#middleware);
+    this.#entrance = compose(this.#answered, ...this.#middleware);
     return this;
   }
 
@@ -267,31 +268,31 @@ export class McpServer {
     await Promise.all([this.#tasks.close(timeout), this.#serving.close(timeout)]);
   }
 
-  #answer(exchange: Exchange): Promise<JsonObject> {
+  readonly #answer = (exchange: Exchange): JsonObject | Promise<JsonObject> => {
     const kind = LISTED[exchange.method];
     // Without the capability there is no such method.
-    if (kind !== undefined && !this.#has(kind)) return notFound(exchange);
+    if (kind !== undefined && !this.#has(kind)) throw Refusal.method(exchange.method);
     switch (exchange.method) {
       case Method.CallTool:
         return this.#tools.call(exchange);
       case Method.ListTools:
-        return answer(() => this.#tools.registry.page(exchange.params['cursor']));
+        return this.#tools.registry.page(exchange.params['cursor']);
       case Method.ReadResource:
         return this.#resources.read(exchange);
       case Method.ListResources:
         return this.#resources.list(exchange);
       case Method.ListResourceTemplates:
-        return answer(() => this.#resources.templates.page(exchange.params['cursor']));
+        return this.#resources.templates.page(exchange.params['cursor']);
       case Method.GetPrompt:
         return this.#prompts.get(exchange);
       case Method.ListPrompts:
-        return answer(() => this.#prompts.registry.page(exchange.params['cursor']));
+        return this.#prompts.registry.page(exchange.params['cursor']);
       case Method.Complete:
         // Without the capability there is no such method (2025-11-25, server/utilities/completion: Error Handling).
-        if (!this.#completes()) return notFound(exchange);
+        if (!this.#completes()) throw Refusal.method(exchange.method);
         return complete(exchange, (type, name) => this.#completers(type, name, exchange.caller));
       case Method.Discover:
-        return Promise.resolve(this.#discover(exchange));
+        return this.#discover(exchange);
       case Method.Listen:
         return this.#listen(exchange);
       case Method.GetTask:
@@ -301,13 +302,14 @@ export class McpServer {
       case Method.CancelTask:
         return this.#task('cancel', exchange);
       default:
-        if (isNotificationMethod(exchange.method)) return Promise.resolve({});
-        return notFound(exchange);
+        if (isNotificationMethod(exchange.method)) return {};
+        throw Refusal.method(exchange.method);
     }
-  }
+  };
 
   async #task(method: 'get' | 'update' | 'cancel', exchange: Exchange): Promise<JsonObject> {
-    return this.#hasTasks(exchange) ? (await this.#tasks.load())[method](exchange) : notFound(exchange);
+    if (!this.#hasTasks(exchange)) throw Refusal.method(exchange.method);
+    return (await this.#tasks.load())[method](exchange);
   }
 
   /** 2026-07-28, server/discover. */
@@ -335,11 +337,7 @@ export class McpServer {
   /** Only callers that may read a resource may learn that it has changed. */
   #listen(exchange: Exchange): Promise<JsonObject> {
     const { params, caller } = exchange;
-    try {
-      for (const uri of urisIn(params)) this.#resources.authorize(uri, caller);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    for (const uri of urisIn(params)) this.#resources.authorize(uri, caller);
     return this.#listeners.listen(exchange, this.#lists(), this.#hasTasks(exchange) ? this.#tasks : undefined);
   }
 
@@ -413,7 +411,6 @@ export class McpServer {
 }
 
 const NO_COMPLETERS: Completers = new Map();
-const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources'];
 /** The list methods, by kind. */
 const LISTED: Readonly<Record<string, ListKind | undefined>> = Object.assign(Object.create(null), {
   [Method.ListTools]: 'tools',
@@ -426,17 +423,4 @@ const LISTED: Readonly<Record<string, ListKind | undefined>> = Object.assign(Obj
 function urisIn({ notifications }: JsonObject): readonly string[] {
   const uris: unknown = isObject(notifications) ? notifications['resourceSubscriptions'] : undefined;
   return Array.isArray(uris) ? uris.slice(0, MAX_NAMES) : [];
-}
-
-/** Converts a function's return value or error to a promise. */
-function answer(make: () => JsonObject): Promise<JsonObject> {
-  try {
-    return Promise.resolve(make());
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}
-
-function notFound({ method }: Exchange): Promise<never> {
-  return Promise.reject(Refusal.method(method));
 }

@@ -1,3 +1,5 @@
+import { MAX_TIMER } from '../base/timer.ts';
+
 /** How the calls of a tool become tasks (the tasks extension, `io.modelcontextprotocol/tasks`). */
 export interface TaskConfig {
   /**
@@ -21,9 +23,6 @@ export interface TaskConfig {
 
 export type TaskSettings = Required<TaskConfig>;
 
-/** The longest delay of a timer. */
-const MAX_TTL = 2 ** 31 - 1;
-
 /** @throws TypeError if it is malformed. The message names `owner`. */
 export function taskSettings(config: true | TaskConfig, owner: string): TaskSettings {
   const {
@@ -36,14 +35,14 @@ export function taskSettings(config: true | TaskConfig, owner: string): TaskSett
     throw new TypeError(`${owner}: task.start must be "at-once" or "by-handler"`);
   }
   if (ttlMs !== null && !isDuration(ttlMs)) {
-    throw new TypeError(`${owner}: task.ttlMs must be null or a whole number of milliseconds from 1 to ${MAX_TTL}`);
+    throw new TypeError(`${owner}: task.ttlMs must be null or a whole number of milliseconds from 1 to ${MAX_TIMER}`);
   }
   if (!isDuration(pollIntervalMs)) {
-    throw new TypeError(`${owner}: task.pollIntervalMs must be a whole number of milliseconds from 1 to ${MAX_TTL}`);
+    throw new TypeError(`${owner}: task.pollIntervalMs must be a whole number of milliseconds from 1 to ${MAX_TIMER}`);
   }
   return { required, start, ttlMs, pollIntervalMs };
 }
 
 function isDuration(value: number): boolean {
-  return Number.isInteger(value) && value > 0 && value <= MAX_TTL;
+  return Number.isInteger(value) && value > 0 && value <= MAX_TIMER;
 }

@@ -35,14 +35,13 @@ export function supportsTasks({ revision, capabilities }: Caller): boolean {
   return REVISIONS[revision].era === 'modern' && declaresTasks(capabilities);
 }
 
-/** @throws RpcError −32021 if the caller did not declare the extension. */
+/**
+ * @throws RpcError −32021 if the caller did not declare the extension (2026-07-28, basic: Error Codes; tasks extension:
+ * Capability Negotiation).
+ */
 export function demandTasks(caller: Caller): void {
-  if (!supportsTasks(caller)) throw undeclared();
-}
-
-/** −32021 (2026-07-28, basic: Error Codes; tasks extension: Capability Negotiation). */
-function undeclared(): RpcError {
-  return new RpcError(
+  if (supportsTasks(caller)) return;
+  throw new RpcError(
     McpErrorCode.MissingRequiredClientCapability,
     `Missing required client capability: the request did not declare the extension ${TASKS_EXTENSION}`,
     { data: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } } },

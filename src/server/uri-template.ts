@@ -38,7 +38,7 @@ export class UriTemplate {
   readonly names: readonly string[];
   readonly #left: readonly Part[];
   readonly #reserved: string | undefined;
-  /** What is matched from the right, last part first. */
+  /** What is matched from the right: all of it backward. */
   readonly #right: readonly Part[];
   readonly #query: readonly string[] | undefined;
 
@@ -52,7 +52,8 @@ export class UriTemplate {
     this.#query = query;
     this.#left = parts.slice(0, split);
     this.#reserved = reserved !== undefined && 'variable' in reserved ? reserved.variable : undefined;
-    this.#right = parts.slice(reserved === undefined ? split : split + 1).toReversed();
+    const right = parts.slice(reserved === undefined ? split : split + 1);
+    this.#right = right.toReversed().map((part) => ('literal' in part ? { literal: backward(part.literal) } : part));
     this.names = [...parts.flatMap((part) => ('variable' in part ? [part.variable] : [])), ...(query ?? [])];
     if (new Set(this.names).size < this.names.length) throw malformed(template, 'a variable occurs twice');
   }
@@ -130,30 +131,17 @@ function fromLeft(path: string, parts: readonly Part[], found: [string, string][
   return at;
 }
 
-/** Matches parts (last one first) from the end of the path; returns where they begin, or −1. */
+/** Matches parts from the end of the path; returns where they begin, or −1. Read backward, they come from the start. */
 function fromRight(path: string, parts: readonly Part[], found: [string, string][]): number {
-  let at = path.length;
-  for (const [index, part] of parts.entries()) {
-    if ('literal' in part) {
-      if (!path.slice(0, at).endsWith(part.literal)) return -1;
-      at -= part.literal.length;
-      continue;
-    }
-    let start = at;
-    while (start > 0 && !isDelimiter(path[start - 1])) start -= 1;
-    const next = parts[index + 1];
-    if (next !== undefined && 'literal' in next) {
-      // Up to the last character, which belongs to the variable.
-      const from = Math.max(0, start - next.literal.length);
-      const stop = path.slice(from, Math.max(from, at - 1)).lastIndexOf(next.literal);
-      if (stop === -1) return -1;
-      start = from + stop + next.literal.length;
-    }
-    if (start === at) return -1;
-    found.push([part.variable, path.slice(start, at)]);
-    at = start;
-  }
-  return at;
+  if (parts.length === 0) return path.length;
+  const foundBackward: [string, string][] = [];
+  const length = fromLeft(backward(path), parts, foundBackward);
+  for (const [name, raw] of foundBackward) found.push([name, backward(raw)]);
+  return length === -1 ? -1 : path.length - length;
+}
+
+function backward(text: string): string {
+  return text.split('').toReversed().join('');
 }
 
 function isDelimiter(character: string | undefined): boolean {
