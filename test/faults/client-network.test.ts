@@ -178,7 +178,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
   });
 
   test.each(['31536000', '99999999999999999999', 'Fri, 31 Dec 9999 23:59:59 GMT'])(
-    'and asks for a pause until %s gets no other call',
+    'and asks for a pause of %s gets no other call',
     async (when) => {
       const { client, calls } = await oddServer(way, {
         busy: ({ response }) => response.writeHead(429, { 'retry-after': when }).end(),

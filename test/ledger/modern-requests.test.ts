@@ -136,7 +136,7 @@ describe('headers of a request', () => {
     ['the name is different', read, { 'mcp-name': 'a://2' }],
     ['the name is that of another tool', tool, { 'mcp-name': '=?base64?Z3LDtg==?=' }],
     ['the encoding of the name is invalid', tool, { 'mcp-name': '=?base64?@@?=' }],
-  ])('of a request cause 400 and −32020 if %s', async (_, body, headers) => {
+  ])('cause 400 and −32020 if %s', async (_, body, headers) => {
     const { post } = modernHttp(server.service);
     const response = await post(body, { 'mcp-name': encoded, ...headersFor(body), ...headers });
     expect(response.status).toBe(400);

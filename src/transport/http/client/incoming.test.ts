@@ -36,7 +36,7 @@ test.each([
   ['a response', { jsonrpc: '2.0', id: 1, result: 'text' }],
   ['an object without a method and a result', { jsonrpc: '2.0', id: 1 }],
   ['a value that is not an object', 'hello'],
-])('%s that is malformed is reported separately', (_, value) => {
+])('if malformed, %s is reported and not answered', (_, value) => {
   const { take, reported, answered } = incoming();
   take(value);
   expect([answered, reported.length]).toEqual([[], 1]);

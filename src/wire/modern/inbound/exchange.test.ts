@@ -224,7 +224,7 @@ describe('after the end of a request', () => {
     expect(heard(first)).toEqual([]);
   });
 
-  test('its signal has fired, even if it is first read later, and a response alone does not fire it', () => {
+  test('its signal is aborted with the first reason, but not by a response', () => {
     const { exchange } = opened();
     const { signal } = exchange;
     exchange.answered();

@@ -161,7 +161,7 @@ describe('an Accept header', () => {
     'application/*;q=0, text/*, */*',
     '*/*;q=0',
     'x/application/json, text/event-stream',
-  ])('the options %j cannot be combined', async (accept) => {
+  ])('%j is refused with 406, because it does not accept both', async (accept) => {
     expect((await new TestHttp(service).post(initialize(), { accept })).status).toBe(406);
   });
 });
