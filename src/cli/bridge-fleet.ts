@@ -1,11 +1,11 @@
-import { ConfigError, readConfig, type FleetConfig, type ServerConfig } from '../bridge/config/config.ts';
+import { readConfig, type ServerConfig } from '../bridge/config/config.ts';
 import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
 import type { CleanLog } from '../operate/logs.ts';
 import { createObserver } from './bridge-observer.ts';
 import { serveBridge, type ServedMembers } from './bridge-serve.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo } from './bridge-target.ts';
-import { Failure } from './failure.ts';
+import { usable } from './mcp-json.ts';
 import { atEnd } from './shutdown.ts';
 
 /**
@@ -13,7 +13,7 @@ import { atEnd } from './shutdown.ts';
  */
 export async function bridgeFleet(file: string, settings: BridgeSettings, log: CleanLog): Promise<void> {
   const onwarning = (message: string): void => log.write('warn', message);
-  const config = read(file);
+  const config = usable('--config:', () => readConfig(file));
   const observer = await createObserver(settings, log);
   const connect = async (name: string, server: ServerConfig): Promise<ServerConnection> => {
     const bridge = await bridgeTo(server, name, true, settings, log);
@@ -43,13 +43,4 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
     },
   };
   return serveBridge({ name: 'everwire', service: fleet.service, members }, observer, settings, log);
-}
-
-/** @throws Failure with code 2 if the file cannot be used. */
-function read(file: string): FleetConfig {
-  try {
-    return readConfig(file);
-  } catch (error) {
-    throw error instanceof ConfigError ? Failure.usage(`--config: ${error.message}`) : error;
-  }
 }

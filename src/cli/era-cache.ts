@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isObject } from '../jsonrpc/message.ts';
@@ -19,14 +19,7 @@ const ROUTES: ReadonlySet<unknown> = new Set<UpstreamRoute>(['connection', 'stre
  */
 export function fileEraCache(folder: string, scope = ''): EraCache {
   // URLs and command lines may contain secrets.
-  const fileOf = (key: string): string =>
-    path.join(
-      folder,
-      createHash('sha256')
-        .update(JSON.stringify([scope, key]))
-        .digest('hex')
-        .slice(0, 32),
-    );
+  const fileOf = (key: string): string => path.join(folder, hash('sha256', JSON.stringify([scope, key])).slice(0, 32));
   return {
     get: async (key) => {
       try {

@@ -48,7 +48,7 @@ export function configured(name: string, config: string | undefined, where: Surr
   const known = new Set<string>();
   for (const file of config === undefined ? usualFiles(where) : [path.resolve(where.cwd, config)]) {
     const listed = opened(file, config !== undefined, where);
-    const server = listed && usable(() => listed.server(name));
+    const server = listed && usable('cannot use', () => listed.server(name));
     if (server) {
       const { name: _name, tools: _tools, ...target } = server;
       return target;
@@ -78,10 +78,11 @@ function opened(file: string, wanted: boolean, { env, home }: Surroundings): Con
   }
 }
 
-function usable<T>(read: () => T): T {
+/** @param context begins the message. @throws Failure with code 2 if a configuration file cannot be used. */
+export function usable<T>(context: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof ConfigError ? Failure.usage(`cannot use ${error.message}`) : error;
+    throw error instanceof ConfigError ? Failure.usage(`${context} ${error.message}`) : error;
   }
 }
