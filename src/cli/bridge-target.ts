@@ -8,10 +8,9 @@ import { unrepeated } from '../operate/repetition.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 import { relayed } from './screen.ts';
-import { childEnv } from './child-env.ts';
 import { secretsIn, secretsOf } from './secrets.ts';
 import { stderrRelay } from './stderr-relay.ts';
-import { hasCredentials, type Target } from './target.ts';
+import { childEnv, hasCredentials, type Target } from './target.ts';
 
 /** Without `--state-key`. All bridges share it, so that tasks continue when the entry of a server changes in the file. */
 const OWN_KEY = randomBytes(32);
