@@ -49,9 +49,9 @@ test.each<[Record<string, string>, string | undefined, string]>([
   [{ 'x-api-key': `${ADA}0` }, undefined, 'The API key is not valid'],
   [{ authorization: `Bearer ${ADA}0` }, undefined, 'The bearer token is not valid'],
   [{ authorization: `Bearer ${ADA}0` }, 'none', 'The bearer token is not valid'],
-  [{ authorization: 'Bearer' }, undefined, 'The headers must hold one API key'],
-  [{}, undefined, 'An API key is needed'],
-  [{ 'x-api-key': ADA }, 'none', 'A bearer token is needed'],
+  [{ authorization: 'Bearer' }, undefined, 'The headers must contain exactly one API key'],
+  [{}, undefined, 'An API key is required'],
+  [{ 'x-api-key': ADA }, 'none', 'A bearer token is required'],
 ])('a refusal says what kind of credential was sent: %j, header %s', async (headers, header, message) => {
   const response = await over({ keys, ...(header === 'none' && { header: false }) }).post(initialize(), headers);
   expect(JSON.stringify(await response.json())).toContain(message);

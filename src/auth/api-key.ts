@@ -26,8 +26,8 @@ export interface ApiKeyAuthOptions extends ScopeOptions {
 const KEY = /^[\w.~+/-]+=*$/;
 
 /**
- * Accepts callers that send a known key, as `Authorization: Bearer <key>` or `X-API-Key: <key>`: for deployments without an
- * authorization server. Keys are compared in constant time. Clients are not told where to get one.
+ * Accepts callers that send a known key, as `Authorization: Bearer <key>` or `X-API-Key: <key>`. For deployments
+ * without an authorization server. Keys are compared in constant time. Clients are not told where to get a key.
  *
  * @throws TypeError for options that cannot work. The error never contains a key.
  */
@@ -90,7 +90,7 @@ class ApiKeyAuthenticator implements Authenticator {
 
   #unauthorized(): AuthRefusal {
     const needed = this.#header === undefined ? 'A bearer token' : 'An API key';
-    return bearerRefusal(401, `${needed} is needed`, { realm: 'mcp' });
+    return bearerRefusal(401, `${needed} is required`, { realm: 'mcp' });
   }
 }
 
@@ -121,5 +121,5 @@ function invalid(shown: string): AuthRefusal {
 }
 
 function invalidRequest(): AuthRefusal {
-  return bearerRefusal(400, 'The headers must hold one API key', { realm: 'mcp', error: 'invalid_request' });
+  return bearerRefusal(400, 'The headers must contain exactly one API key', { realm: 'mcp', error: 'invalid_request' });
 }

@@ -79,7 +79,7 @@ test('without a token, a client learns where to get one and which scopes to requ
   expect(await told(await post(undefined))).toEqual([
     401,
     `Bearer resource_metadata="${METADATA}", scope="mcp"`,
-    'An access token is needed',
+    'An access token is required',
   ]);
   expect((await told(await post('Basic YWRhOnNlY3JldA==')))[1]).toBe(
     `Bearer resource_metadata="${METADATA}", scope="mcp"`,
@@ -104,11 +104,15 @@ test('a valid token is accepted, also with 2026-07-28', async () => {
 
 test.each<[string, () => Promise<string>, string]>([
   ['garbage', () => Promise.resolve('garbage'), 'The access token is not valid'],
-  ['for another server', () => issuer.token('https://other.example'), 'The access token is not for this server'],
+  [
+    'for another server',
+    () => issuer.token('https://other.example'),
+    'The access token was not issued for this server',
+  ],
   [
     'for the host without the path',
     () => issuer.token('https://mcp.example.com/'),
-    'The access token is not for this server',
+    'The access token was not issued for this server',
   ],
   ['that has expired', () => issuer.token(RESOURCE, { exp: 1 }), 'The access token has expired'],
 ])('a token %s is refused with the reason', async (_what, token, why) => {
@@ -122,7 +126,7 @@ test.each<[string, () => Promise<string>, string]>([
 
 test('a header without exactly one token is malformed', async () => {
   const { post } = await serving(jwt());
-  const why = 'The Authorization header must hold one Bearer token';
+  const why = 'The Authorization header must contain exactly one Bearer token';
   const refusal = [
     400,
     `Bearer error="invalid_request", error_description="${why}", resource_metadata="${METADATA}"`,

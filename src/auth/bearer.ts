@@ -23,20 +23,20 @@ export interface IssuedBy extends JwtIssuer {
   readonly verify?: undefined;
   /** Default: the issuer. */
   readonly authorizationServers?: readonly string[] | undefined;
-  /** The server that tokens must be for: one of these must be in their `aud`. Default: `resource`. */
+  /** The accepted audiences: a token's `aud` must contain one of these. Default: `resource`. */
   readonly audience?: string | readonly string[] | undefined;
 }
 
-/** The resource, the scopes that it requires, and how its tokens are checked. */
+/** The protected resource, the scopes that it requires, and how its tokens are checked. */
 export type BearerAuthOptions = ResourceOptions & ScopeOptions & (VerifiedBy | IssuedBy);
 
 /**
- * Accepts callers that send an access token issued for this server, and tells others where to get one (2025-06-18 to
+ * Accepts callers that send an access token for this server. Tells other callers where to get one (2025-06-18 to
  * 2026-07-28, basic/authorization; RFC 6750; RFC 9728).
  *
- * A token is read from the `Authorization` header only. A call without a token, or with an invalid one, gets 401; one with
- * several tokens gets 400; one without a required scope gets 403, with all scopes that it requires. If a token cannot be
- * checked now, the answer is 503. The metadata of the resource is served at both well-known paths.
+ * A token is read from the `Authorization` header only. A call without a valid token gets 401, a call with several
+ * tokens 400. If the token lacks a required scope, the call gets 403, with all required scopes. If a token cannot be
+ * checked now, the call gets 503. The metadata of the resource is served at both well-known paths.
  *
  * @throws TypeError or RangeError for options that cannot work.
  */
@@ -105,7 +105,10 @@ class BearerAuthenticator implements Authenticator {
   }
 }
 
-/** Clients write a resource without a path as a URL has it, with a slash (2026-07-28, basic/authorization: Canonical Server URI). */
+/**
+ * For a resource without a path, clients may send its URL with or without the trailing slash (2026-07-28,
+ * basic/authorization: Canonical Server URI).
+ */
 function audienceOf(resource: string): readonly string[] {
   const { origin, pathname } = new URL(resource);
   return pathname === '/' ? [...new Set([resource, origin, `${origin}/`])] : [resource];

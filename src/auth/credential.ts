@@ -1,4 +1,4 @@
-/** Stands for an `Authorization` header that is not exactly one Bearer credential. */
+/** Used in place of a credential if the `Authorization` header is not exactly one Bearer credential. */
 export const MALFORMED = Symbol('malformed');
 
 /** Maximum length of a credential, far beyond what authorization servers issue. */

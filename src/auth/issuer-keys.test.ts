@@ -54,8 +54,8 @@ test.each([
 });
 
 test.each([
-  [{ issuer: 'https://honest.example' }, 'of another issuer'],
-  [{ jwks_uri: 7 }, 'names no jwks_uri'],
+  [{ issuer: 'https://honest.example' }, 'belongs to another issuer'],
+  [{ jwks_uri: 7 }, 'has no jwks_uri'],
   [
     { jwks_uri: 'http://issuer.example/keys' },
     '/.well-known/oauth-authorization-server: jwks_uri must be an https URL',

@@ -3,9 +3,9 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { fetchJson } from './fetch-json.ts';
 import { issuerMetadataUrls, secureUrl } from './urls.ts';
 
-/** Milliseconds after which keys are fetched again. */
+/** Age at which keys are fetched again, in milliseconds. */
 const MAX_AGE = 10 * 60_000;
-/** Milliseconds for which keys stay in use after that while the issuer cannot be reached. */
+/** How long keys stay in use after that while the issuer cannot be reached, in milliseconds. */
 const GRACE = 60 * 60_000;
 /** Minimum milliseconds between two fetches caused by unknown keys. */
 const COOLDOWN = 30_000;
@@ -58,7 +58,7 @@ export class IssuerKeys {
     const age = Date.now() - this.#fetchedAt;
     if (keys && age < MAX_AGE) return keys;
     if (!keys || age >= MAX_AGE + GRACE) return this.#fetch();
-    // In an outage callers do not wait for the next attempt: it may take seconds to fail.
+    // During an outage, callers do not wait for the next attempt, because it may take seconds to fail.
     const isOutage = this.#failure !== undefined;
     const fetched = this.#fetch().catch((error: unknown) => {
       this.#report(error as Error);
@@ -67,7 +67,7 @@ export class IssuerKeys {
     return isOutage ? keys : fetched;
   }
 
-  /** Reports each failure once, however many callers saw it. */
+  /** Reports each failure once, however many callers get it. */
   #report(error: Error): void {
     if (this.#reported === error) return;
     this.#reported = error;
@@ -110,8 +110,8 @@ async function discover(fetch: typeof globalThis.fetch, issuer: string): Promise
       continue;
     }
     // RFC 8414, section 3.3.
-    if (metadata['issuer'] !== issuer) throw new Error(`${place}: the metadata is of another issuer`);
-    if (typeof metadata['jwks_uri'] !== 'string') throw new Error(`${place}: the metadata names no jwks_uri`);
+    if (metadata['issuer'] !== issuer) throw new Error(`${place}: the metadata belongs to another issuer`);
+    if (typeof metadata['jwks_uri'] !== 'string') throw new Error(`${place}: the metadata has no jwks_uri`);
     return secureUrl(metadata['jwks_uri'], `${place}: jwks_uri`);
   }
   throw new AggregateError(failures, failures.map(({ message }) => message).join('; '));

@@ -50,11 +50,11 @@ test('the client may be in the azp claim', async () => {
 });
 
 test.each<[string, Record<string, unknown>, TokenOptions, string]>([
-  ['for another server', { aud: 'https://other.example/mcp' }, {}, 'not for this server'],
-  ['for the host without the path', { aud: 'https://mcp.example.com' }, {}, 'not for this server'],
-  ['without an audience', { aud: null }, {}, 'not for this server'],
-  ['of another issuer', { iss: 'https://other.example' }, {}, 'of another issuer'],
-  ['without an issuer', { iss: null }, {}, 'of another issuer'],
+  ['for another server', { aud: 'https://other.example/mcp' }, {}, 'not issued for this server'],
+  ['for the host without the path', { aud: 'https://mcp.example.com' }, {}, 'not issued for this server'],
+  ['without an audience', { aud: null }, {}, 'not issued for this server'],
+  ['of another issuer', { iss: 'https://other.example' }, {}, 'comes from another issuer'],
+  ['without an issuer', { iss: null }, {}, 'comes from another issuer'],
   ['that has expired', { exp: now() - 10 }, {}, 'has expired'],
   ['that is not valid yet', { nbf: now() + 600 }, {}, 'not valid yet'],
   ['without an expiry time', { exp: null }, {}, 'no valid exp'],
@@ -62,9 +62,9 @@ test.each<[string, Record<string, unknown>, TokenOptions, string]>([
   ['with an empty subject', { sub: '' }, {}, 'no valid sub'],
   ['with a number as subject', { sub: 7 }, {}, 'no valid sub'],
   ['bound to a key (cnf claim)', { cnf: { jkt: 'thumbprint' } }, {}, 'bound to a key'],
-  ['of another token type', {}, { typ: 'logout+jwt' }, 'no access token'],
-  ['that is a DPoP proof', {}, { typ: 'dpop+jwt' }, 'no access token'],
-  ['of an unknown token type', {}, { typ: 'atapplication/+jwt' }, 'no access token'],
+  ['of another token type', {}, { typ: 'logout+jwt' }, 'not an access token'],
+  ['that is a DPoP proof', {}, { typ: 'dpop+jwt' }, 'not an access token'],
+  ['of an unknown token type', {}, { typ: 'atapplication/+jwt' }, 'not an access token'],
   ['signed with an unknown key', {}, { kid: 'unknown' }, 'not valid'],
 ])('a token %s is refused', async (_what, claims, options, said) => {
   const failure = check(await issuer.token(AUDIENCE, claims, options));
@@ -73,7 +73,9 @@ test.each<[string, Record<string, unknown>, TokenOptions, string]>([
 });
 
 test('issuers are compared character by character', async () => {
-  await expect(check(await issuer.token(AUDIENCE, { iss: `${issuer.url}/` }))).rejects.toThrow('of another issuer');
+  await expect(check(await issuer.token(AUDIENCE, { iss: `${issuer.url}/` }))).rejects.toThrow(
+    'comes from another issuer',
+  );
 });
 
 test.each(['at+jwt', 'application/at+jwt', 'AT+JWT', 'JWT', null])('a token of type %j is accepted', async (typ) => {
@@ -82,7 +84,7 @@ test.each(['at+jwt', 'application/at+jwt', 'AT+JWT', 'JWT', null])('a token of t
 
 test.each(['JWT', null])('if the type is required, %j is refused', async (typ) => {
   await expect(check(await issuer.token(AUDIENCE, {}, { typ }), { requireType: true })).rejects.toThrow(
-    'no access token',
+    'not an access token',
   );
   expect(await check(await issuer.token(AUDIENCE), { requireType: true })).toBeDefined();
 });

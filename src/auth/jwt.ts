@@ -4,7 +4,10 @@ import { IssuerKeys } from './issuer-keys.ts';
 import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
 import { identifierUrl, secureUrl } from './urls.ts';
 
-/** With these algorithms only the issuer can sign. With a shared secret, every verifier could also forge tokens. */
+/**
+ * These algorithms are asymmetric, so only the issuer can sign. With a shared secret, every verifier could forge
+ * tokens.
+ */
 const ASYMMETRIC: ReadonlySet<string> = new Set(
   'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' '),
 );
@@ -18,34 +21,37 @@ export interface JwtIssuer {
    * Discovery).
    */
   readonly jwksUri?: string | undefined;
-  /** The keys themselves. Nothing is fetched then. */
+  /** The keys themselves. If given, nothing is fetched. */
   readonly jwks?: JSONWebKeySet | undefined;
   /** Signature algorithms to accept, asymmetric ones only. Default: RS, PS, ES and EdDSA. */
   readonly algorithms?: readonly string[] | undefined;
-  /** Accept only tokens whose header says `at+jwt` (RFC 9068, section 4). Default false: many issuers say `JWT`, or nothing. */
+  /**
+   * Accept only tokens with the header type `at+jwt` (RFC 9068, section 4). Default false, because many issuers use
+   * `JWT` or no type.
+   */
   readonly requireType?: boolean | undefined;
   /** Seconds by which clocks may differ, at most 300. Default 5. */
   readonly clockTolerance?: number | undefined;
   /** Fetches metadata and keys. Default: the `fetch` of this runtime. */
   readonly fetch?: typeof globalThis.fetch | undefined;
   /**
-   * Called for each failed fetch of keys while the ones fetched before stay in use, which is one hour at most. Default:
-   * writes the error to stderr.
+   * Called for each failed fetch of keys while older keys stay in use (at most one hour). Default: writes the error to
+   * stderr.
    */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
 /** Who issues tokens, and for which server. */
 export interface JwtVerifierOptions extends JwtIssuer {
-  /** The server that tokens must be for: one of these must be in `aud`. */
+  /** The accepted audiences: a token's `aud` must contain one of these. */
   readonly audience: string | readonly string[];
 }
 
 /**
- * Checks access tokens that are JWTs (RFC 9068). They must be signed with a key of the issuer, be issued for the audience,
- * and have a subject and an expiry time. The principal is `<issuer>#<subject>`; scopes come from `scope` or `scp`, the client
- * from `client_id` or `azp`. A token that is bound to a key of its owner (`cnf`) is refused, since that cannot be checked
- * here.
+ * Checks access tokens that are JWTs (RFC 9068). A token must be signed with a key of the issuer, be issued for the
+ * audience, and have a subject and an expiry time. The principal is `<issuer>#<subject>`. Scopes come from `scope` or
+ * `scp`, the client from `client_id` or `azp`. A token that is bound to a key (`cnf`) is refused, because the binding
+ * cannot be checked here.
  *
  * @throws TypeError or RangeError for options that cannot work.
  */
@@ -54,7 +60,8 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
   const { algorithms = [...ASYMMETRIC], fetch = globalThis.fetch, onerror = console.error } = options;
   identifierUrl(issuer, 'issuer');
   if (jwksUri !== undefined) secureUrl(jwksUri, 'jwksUri');
-  if (audience.length === 0) throw new TypeError('audience must be the audience that tokens are issued for');
+  if (audience.length === 0)
+    throw new TypeError('audience must not be empty: give the audience that tokens are issued for');
   for (const algorithm of algorithms) {
     if (!ASYMMETRIC.has(algorithm)) throw new TypeError(`Not an asymmetric signature: ${algorithm}`);
   }
@@ -103,7 +110,7 @@ async function verified(
     const type = protectedHeader.typ?.toLowerCase().replace(/^application\//, '');
     // Issuers also sign proofs, events and logout tokens, which have other types (RFC 8725, section 3.11).
     if (type !== 'at+jwt' && (requireType || (type !== undefined && type !== 'jwt'))) {
-      throw new InvalidToken('This is no access token');
+      throw new InvalidToken('The token is not an access token');
     }
     if (payload['cnf'] !== undefined)
       throw new InvalidToken('The access token is bound to a key, which is not supported');
@@ -118,8 +125,8 @@ async function verified(
 }
 
 function whatIsWrong(claim: string): string {
-  if (claim === 'aud') return 'The access token is not for this server';
-  if (claim === 'iss') return 'The access token is of another issuer';
+  if (claim === 'aud') return 'The access token was not issued for this server';
+  if (claim === 'iss') return 'The access token comes from another issuer';
   if (claim === 'nbf') return 'The access token is not valid yet';
   return `The access token has no valid ${claim}`;
 }
@@ -137,7 +144,7 @@ function authInfoOf(claims: JWTPayload, issuer: string): AuthInfo {
   };
 }
 
-/** One string in RFC 8693, section 4.2; some issuers use a list. */
+/** A string in RFC 8693, section 4.2. Some issuers use a list. */
 function scopesOf(claim: unknown): readonly string[] {
   if (typeof claim === 'string') return claim.split(' ').filter((scope) => scope !== '');
   return Array.isArray(claim) ? claim.filter((scope) => typeof scope === 'string') : [];

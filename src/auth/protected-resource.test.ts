@@ -69,7 +69,7 @@ describe('the error description of a refusal', () => {
       'without a token',
       () => resource().unauthorized(),
       401,
-      'An access token is needed',
+      'An access token is required',
       `Bearer resource_metadata="${METADATA}", scope="mcp read"`,
     ],
     [
@@ -83,8 +83,8 @@ describe('the error description of a refusal', () => {
       'for a malformed credential',
       () => resource().invalidRequest(),
       400,
-      'The Authorization header must hold one Bearer token',
-      `Bearer error="invalid_request", error_description="The Authorization header must hold one Bearer token", resource_metadata="${METADATA}"`,
+      'The Authorization header must contain exactly one Bearer token',
+      `Bearer error="invalid_request", error_description="The Authorization header must contain exactly one Bearer token", resource_metadata="${METADATA}"`,
     ],
     [
       'for a missing scope',

@@ -6,19 +6,19 @@ import { identifierUrl, wellKnown } from './urls.ts';
 
 const SUFFIX = 'oauth-protected-resource';
 
-/** What clients are told about the server (RFC 9728). */
+/** The metadata that clients get about the server (RFC 9728). */
 export interface ResourceOptions {
   /**
    * The URL of the endpoint as clients see it: `https://mcp.example.com/mcp`. It is the resource identifier (RFC 8707,
-   * section 2): tokens must be issued for it. A URL without a path is best written without a slash at its end. If HTTP+SSE
-   * is served too, give the origin: clients accept only a resource whose path is a prefix of that of their endpoint.
+   * section 2), for which tokens must be issued. Write a URL without a path without a trailing slash. If HTTP+SSE is
+   * served too, give the origin: clients accept a resource only if its path is a prefix of their endpoint's path.
    */
   readonly resource: string;
-  /** Scopes that the metadata names. Default: `scopes`. */
+  /** The scopes in the metadata. Default: `scopes`. */
   readonly scopesSupported?: readonly string[] | undefined;
-  /** Name of the server, for people. */
+  /** The server's name, for users. */
   readonly resourceName?: string | undefined;
-  /** URL of a page for developers. */
+  /** The URL of a page for developers. */
   readonly resourceDocumentation?: string | undefined;
   /** More members of the metadata document (RFC 9728, section 2), for example `resource_policy_uri`. */
   readonly metadata?: JsonObject | undefined;
@@ -61,7 +61,10 @@ export class ProtectedResource {
 
   /** For a call without a token. It gets no error code (RFC 6750, section 3.1). */
   unauthorized(): AuthRefusal {
-    return bearerRefusal(401, 'An access token is needed', { resource_metadata: this.metadataUrl, scope: this.#scope });
+    return bearerRefusal(401, 'An access token is required', {
+      resource_metadata: this.metadataUrl,
+      scope: this.#scope,
+    });
   }
 
   /** For a token that is expired, revoked, malformed or not for this server (RFC 6750, section 3.1: invalid_token). */
@@ -76,7 +79,7 @@ export class ProtectedResource {
 
   /** For a malformed or repeated credential (RFC 6750, section 3.1: invalid_request). */
   invalidRequest(): AuthRefusal {
-    const message = 'The Authorization header must hold one Bearer token';
+    const message = 'The Authorization header must contain exactly one Bearer token';
     return bearerRefusal(400, message, {
       error: 'invalid_request',
       error_description: message,

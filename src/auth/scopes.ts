@@ -14,11 +14,11 @@ export interface ScopeOptions {
   readonly implies?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** The scopes that requests need, and those that granted ones include. */
+/** The scopes that requests require, and the scopes that granted ones include. */
 export class Scopes {
   /** The scopes that every request needs. */
   readonly base: readonly string[];
-  /** Each scope of `implies` with all that it includes, itself too. */
+  /** Each scope of `implies` with all scopes that it includes, itself too. */
   readonly #implied: ReadonlyMap<string, readonly string[]>;
 
   /** @throws TypeError for a scope that is malformed or must not be requested. */
@@ -30,7 +30,7 @@ export class Scopes {
     this.#implied = new Map([...table.keys()].map((scope) => [scope, closure(scope, table)]));
   }
 
-  /** The caller with all scopes that theirs include. */
+  /** The caller, with all scopes that the granted ones include. */
   expand(auth: AuthInfo): AuthInfo {
     if (!auth.scopes.some((scope) => this.#implied.has(scope))) return auth;
     const scopes = auth.scopes.flatMap((scope) => this.#implied.get(scope) ?? scope);
@@ -48,7 +48,7 @@ export function suffices(auth: AuthInfo, needed: readonly string[]): boolean {
   return needed.every((scope) => auth.scopes.includes(scope));
 }
 
-/** A scope and all that it includes. The loop also visits what is added to the set while it runs. */
+/** A scope and all scopes that it includes. The loop also visits the scopes that it adds to the set. */
 function closure(scope: string, table: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const found = new Set([scope]);
   for (const each of found) for (const next of table.get(each) ?? []) found.add(next);

@@ -7,13 +7,13 @@ const CREDENTIALS = /\b(bearer|basic|dpop)(\s+)[\w.~+/-]{8,}=*/gi;
 const USER = /(:\/\/)[^\s"'<>`/?#]*@/g;
 /** A URL. The length of its scheme is bounded, so that a text of many words with dots takes linear time. */
 const URLS = /\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s"'<>`]+/gi;
-/** The end of a line, also as an escape sequence: variables often contain keys in that form. */
+/** A line end, also as an escape sequence, because environment variables often contain keys in that form. */
 const LINE_END = /[\r\n]|(?:\\r)?\\n/;
 
 /**
- * Makes a function that removes credentials from a text: the given secrets, `Bearer`, `Basic` and `DPoP` credentials, and
- * user names and passwords in URLs. Secrets are also found in their JSON and URL encodings, and where a line cuts them, if
- * at least 8 characters are left. Secrets of fewer than 8 characters stay.
+ * Makes a function that removes credentials from a text: the given secrets, `Bearer`, `Basic` and `DPoP` credentials,
+ * and user names and passwords in URLs. It also finds secrets in their JSON and URL encodings. If a line end cuts a
+ * secret, it finds a part of at least 8 characters. Secrets of fewer than 8 characters are not removed.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const forms = [...new Set(secrets.flatMap(partsOf).flatMap(writtenForms))];
@@ -44,18 +44,18 @@ function redacted(text: string, spans: readonly Span[]): string {
   return clean + text.slice(done);
 }
 
-/** A secret and its lines: a server writes to stderr line by line, and a key in PEM has several. */
+/** A secret and each of its lines. A server writes to stderr line by line, and a PEM key has several lines. */
 function partsOf(secret: string): string[] {
   const lines = secret.split(LINE_END).map((line) => line.trim());
   return [...new Set([secret, ...lines])].filter((part) => part.length >= MIN_SECRET);
 }
 
-/** A text as it is, in a URL, and in the forms that writers of JSON use (RFC 8259, section 7). */
+/** A text as it is, in a URL, and in the forms that JSON encoders use (RFC 8259, section 7). */
 function writtenForms(text: string): string[] {
   const json = JSON.stringify(text).slice(1, -1);
   const ascii = json.replace(/[\u007f-\uffff]/g, escaped);
   const inJson = [json, ascii, json.replace(/[<>&]/g, escaped), ascii.replaceAll('/', '\\/')];
-  // A URL has U+FFFD in place of half of a surrogate pair.
+  // In a URL, U+FFFD replaces an unpaired surrogate.
   const url = encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
   const form = new URLSearchParams([['', text]]).toString().slice(1);
   const inUrl = [url, url.replaceAll('%20', '+'), form];
@@ -67,7 +67,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Removes the queries of URLs from a text: they may hold tokens. */
+/** Removes the queries of URLs from a text, because they may contain tokens. */
 export function withoutQueries(text: string): string {
   return text.replace(URLS, (url) => url.replace(/\?[^#]*/, `?${REDACTED}`));
 }

@@ -4,7 +4,7 @@ import { ShareCounts } from './share.ts';
 export interface Holder {
   /** The bytes that are counted for it. Only the budget writes this. Initially 0. */
   held: number;
-  /** Ends it and frees what it keeps: its bytes are no longer counted. */
+  /** Ends the holder and frees what it keeps. Its bytes are no longer counted. */
   cutOff(): void;
 }
 
@@ -15,11 +15,11 @@ const REQUEST_PART = 0.5;
  * Limits the bytes that are kept in memory for peers: by an HTTP server for all its clients, or by this process for all
  * peers that do not read. It counts two kinds:
  *
- * - Data that waits for a client: unfinished bodies, and unread responses and events. At the limit, the client that has
- * kept the server waiting longest is disconnected. The newest never is, so a response larger than the limit still goes
- * out.
- * - Requests in flight. They may take half of the limit; beyond it new ones are refused. The requests of one principal
- * or address may take no more of that half than they leave free.
+ * - Data that waits for a client: unfinished bodies, unread responses and unread events. At the limit, the client that
+ *   has kept the server waiting longest is disconnected. The newest one never is, so a single response may be larger
+ *   than the limit.
+ * - Requests in flight. They may take half of the limit. Above that, new requests are refused. The requests of one
+ *   principal or address may use at most half of what the others leave free.
  */
 export class BufferBudget {
   /** Bytes. */
@@ -60,7 +60,7 @@ export class BufferBudget {
   reserve(bytes: number, share: string | undefined): boolean {
     const free = this.limit * REQUEST_PART - this.#requestBytes - bytes;
     if (free < 0) return false;
-    // One caller with endless requests cannot take everything: some room is left for the next caller.
+    // One caller with endless requests cannot take all room: some is always left for other callers.
     if (share !== undefined && this.#shares.of(share) + bytes > free) return false;
     this.#requestBytes += bytes;
     this.#bytes += bytes;

@@ -41,7 +41,7 @@ export class Deadline {
     this.#arm(this.#limits.timeout);
   }
 
-  /** From now on only the maximum counts, until as many calls of `release`. */
+  /** From now on only the maximum counts, until `release` has been called as often as `hold`. */
   hold(): void {
     this.#held += 1;
     this.extend();

@@ -1,8 +1,8 @@
 import type { ShareCounts } from './share.ts';
 
-/** Something that takes one of a limited number of places. */
+/** Something that takes one of a limited number of places, such as a session. */
 export interface Holding {
-  /** Whose it is (`shareOf`). */
+  /** The share that it counts towards (`shareOf`). */
   readonly share: string;
   /** Whether its client uses it now. */
   readonly busy: boolean;
@@ -11,22 +11,22 @@ export interface Holding {
 }
 
 export interface EvictionRules {
-  /** The number of places. All are taken. */
+  /** The number of places, all of them occupied. */
   readonly places: number;
-  /** How many of them each share has. */
+  /** How many places each share has. */
   readonly counts: ShareCounts;
-  /** The share that wants one more. */
+  /** The share that needs one more place. */
   readonly newcomer: string;
-  /** Holdings that were used after this time stay, by `Date.now()`. */
+  /** Holdings that were used after this time are not evicted, by `Date.now()`. */
   readonly unusedSince: number;
 }
 
 /**
- * Chooses the holding that makes room for a newcomer: the one that was unused for longest. Undefined if the newcomer must
- * be refused, because all are busy or were used recently. So that nobody can lock out the others:
+ * Chooses the holding to evict for a new one: the one that was unused the longest. Undefined if the new one must be
+ * refused, because all are busy or were used recently. Two rules prevent that one share locks out the others:
  *
- * - Whoever has more than half of the places makes room for others, with a busy holding if all are.
- * - Whoever has half of the places or more gets no place of others.
+ * - A share with more than half of the places makes room for others. If all its holdings are busy, it loses a busy one.
+ * - A share with half of the places or more never gets a place of another share.
  */
 export function evictable<H extends Holding>(holdings: Iterable<H>, rules: EvictionRules): H | undefined {
   const { counts, newcomer, unusedSince } = rules;

@@ -15,7 +15,7 @@ export class IdleWaiters {
     });
   }
 
-  /** Wakes all waiters, because it is idle now. */
+  /** Wakes all waiters. Called when the owner becomes idle. */
   settle(): void {
     for (const settle of this.#waiters) settle();
   }

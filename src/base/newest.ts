@@ -21,7 +21,7 @@ export class Newest<T> {
   delete(one: T): void {
     if (!this.#all.delete(one)) return;
     while (this.#order.length > 0 && !this.#all.has(this.#order.at(-1)!)) this.#order.pop();
-    // If members always overlap, the last one is never deleted, and only this shortens the list.
+    // If there is always a member left, this is the only place that shortens the list.
     if (this.#order.length > 2 * this.#all.size + 16) this.#order = [...this.#all];
   }
 }

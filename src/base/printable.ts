@@ -32,9 +32,9 @@ const UNSAFE = 1;
 const TAB_OR_BREAK = 2;
 /** Joiners have no width, but emoji and Arabic or Indic scripts need them. */
 const JOINER = 3;
-/** Unsafe if unpaired, and in the pairs of characters that show nothing. */
+/** Unsafe if unpaired, and also in pairs that encode an invisible character. */
 const SURROGATE = 4;
-/** Variation selector 16 shows nothing either, but emoji need it. */
+/** Variation selector 16 is invisible too, but emoji need it. */
 const EMOJI_STYLE = 5;
 
 /** The kind of each UTF-16 code unit. */
@@ -57,8 +57,9 @@ const ESCAPE_LENGTH = 6;
 const units = new Uint16Array(PIECE * ESCAPE_LENGTH);
 
 /**
- * Shows unsafe characters as `\u001b` and the like, for terminals and logs. Line breaks and tabs stay. A JSON text keeps its
- * meaning, since these characters occur only in its strings, where this is an escape (RFC 8259, section 7).
+ * Shows unsafe characters as escapes such as `\u001b`, for terminals and logs. Line breaks and tabs stay. A JSON text
+ * keeps its meaning, because these characters occur only in its strings, where the escape means the same (RFC 8259,
+ * section 7).
  */
 export function printable(text: string): string {
   return withEscapes(text, false);
@@ -82,7 +83,7 @@ function withEscapes(text: string, inOneLine: boolean): string {
   // Stryker disable next-line EqualityOperator: an empty piece adds nothing
   for (; start < text.length; start += PIECE) {
     const length = writePiece(text, start, inOneLine);
-    // Where a piece ends within a pair of surrogates, the second half comes with the next piece.
+    // If a piece ends between two surrogates, the second one is in the next piece.
     written += decoder.decode(units.subarray(0, length), { stream: true });
   }
   return written;
@@ -116,7 +117,7 @@ function hexDigit(value: number): number {
   return value + (value < 10 ? 0x30 : 0x57);
 }
 
-/** Whether a joiner, variation selector 16 or a surrogate is safe between its neighbours. */
+/** Whether a joiner, variation selector 16 or a surrogate is safe next to its neighbours. */
 function isSafeHere(text: string, at: number, kind: number | undefined): boolean {
   if (kind === SURROGATE) return isShownPair(text, at);
   if (!followsShown(text, at, kind)) return false;

@@ -1,6 +1,6 @@
 import { ShareCounts } from './share.ts';
 
-/** An amount that is bounded in total, and for each owner. What has no owner counts in the total only. */
+/** An amount that is limited in total and for each owner. Amounts without an owner count towards the total only. */
 export class Quota {
   readonly #max: number;
   readonly #maxPerOwner: number;
@@ -12,7 +12,7 @@ export class Quota {
     this.#maxPerOwner = maxPerOwner;
   }
 
-  /** Returns false, and takes nothing, if a bound would be exceeded. */
+  /** Reserves an amount. Returns false, and reserves nothing, if a limit would be exceeded. */
   take(owner: string | undefined, amount: number): boolean {
     const owned = amount + (owner === undefined ? 0 : this.#owned.of(owner));
     if (this.#total + amount > this.#max || (owner !== undefined && owned > this.#maxPerOwner)) return false;

@@ -1,8 +1,8 @@
 import { Oldest } from './oldest.ts';
 
 /**
- * The most recently ended entries, usually cancelled ones. The peer may still send messages about them until it learns
- * of the end. Those must be ignored (basic/utilities/cancellation: Behavior Requirements).
+ * The most recently ended entries, usually cancelled ones. Until the peer learns that they have ended, it may still
+ * send messages about them. These must be ignored (basic/utilities/cancellation: Behavior Requirements).
  */
 export class Recent<Value = undefined> {
   readonly #entries = new Map<unknown, Value>();

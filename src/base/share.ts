@@ -1,19 +1,27 @@
-/** Who makes a request. */
+/** The sender of a request, for limits. */
 export interface Owner {
   readonly principal: string | undefined;
   /** The remote address, if it is known. */
   readonly address: string | undefined;
 }
 
-/** Whose share of a limit a request counts against: that of the principal, or of the address if there is no principal. */
+/**
+ * The share of a limit that a request counts towards: that of the principal, or of the address if there is no
+ * principal.
+ */
 export function shareOf({ principal, address = '' }: Owner): string {
   return principal === undefined ? `address ${address}` : `principal ${principal}`;
 }
 
-/** The part of a limit that one share may take, where nobody can be made to give something up. The rest is for others. */
+/**
+ * The part of a limit that one share may use, if nothing can be taken away from a share later. The rest is for others.
+ */
 export const PART_OF_ONE = 7 / 8;
 
-/** Shares that stay in the map without anything. A `Map` keeps reallocating its tables if entries come and go. */
+/**
+ * How many shares without any amount stay in the map. A `Map` keeps reallocating its tables if entries are added and
+ * removed.
+ */
 const KEPT = 1000;
 
 /** Counts by share, or sums of amounts. */

@@ -21,7 +21,7 @@ export async function waitFor<T>(work: Promise<T>, { signal, timeout = 0, timeou
   let timer: Timer;
   const stopped = new Promise<never>((_, reject) => {
     stop = () => reject(signal?.reason as Error);
-    timer = startTimer(timeout, () => reject(timeoutError?.() ?? new Error(`Not within ${timeout} ms`)));
+    timer = startTimer(timeout, () => reject(timeoutError?.() ?? new Error(`Timed out after ${timeout} ms`)));
   });
   signal?.addEventListener('abort', stop);
   if (signal?.aborted) stop();

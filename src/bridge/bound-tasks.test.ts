@@ -65,7 +65,7 @@ function from(
 
 const NOT_FOUND = {
   code: -32602,
-  message: 'Task not found: there is none with this id, or it has expired',
+  message: 'Task not found: there is no task with this id, or it has expired',
 };
 
 test.each<[string, Partial<BridgeOptions>]>([
@@ -147,7 +147,7 @@ describe('on a shared connection', () => {
     });
     const bridge = bridgeTo(service, 'legacy', { connections: 'shared' });
     const exchange = from('ann', 'tools/call', { name: 'x' });
-    await expect(bridge.service(exchange)).rejects.toThrow('no open request names its task');
+    await expect(bridge.service(exchange)).rejects.toThrow('no open request contains its task id');
     expect(exchange.notified).toMatchObject([{ params: { data: 'own' } }]);
     expect(exchange.asked).toEqual([]);
   });

@@ -17,17 +17,17 @@ export interface BoundTasksOptions {
 }
 
 const MAC_BYTES = 16;
-/** The characters of a dot and a MAC in base64url. */
+/** The length of a dot and a MAC in base64url. */
 const MAC_LENGTH = 23;
 
 /**
  * Binds each task id to the principal that gets it. A server sees all clients of a bridge as one caller, so it would
- * return a task to each of them that knows its id. Nothing is stored: the id that a client gets ends with a MAC. Callers
- * without a principal get ids as they are.
+ * return a task to every client that knows its id. Nothing is stored: the id that a client gets ends with a MAC.
+ * Callers without a principal get the ids unchanged.
  */
 export function bindTasks(options: BoundTasksOptions): Middleware {
   checkStateKey(options.stateKey);
-  // Each client has a process of its own.
+  // Each client has its own process, so no other client can use its task ids.
   if (kindOf(options.target) === 'command' && !options.shared) return (next) => next;
   const tasks = new BoundTasks(options);
   return (next) => (exchange) => {
@@ -37,7 +37,7 @@ export function bindTasks(options: BoundTasksOptions): Middleware {
   };
 }
 
-/** A request in flight, with the server's ids of the tasks that it names. */
+/** A request in flight, with the server's ids of the tasks that it contains. */
 interface InFlight {
   readonly principal: string;
   readonly tasks: Set<string>;
@@ -45,7 +45,7 @@ interface InFlight {
 
 class BoundTasks {
   readonly #key: Buffer;
-  /** The id of one server's task is refused for another server. */
+  /** Bound into the MAC, so that the id of one server's task is refused for another server. */
   readonly #server: string;
   readonly #shared: boolean;
   readonly #inFlight = new Set<InFlight>();
@@ -78,14 +78,14 @@ class BoundTasks {
     }
   }
 
-  /** The exchange for the server, which sees its own ids. */
+  /** The exchange that the server gets, with the server's own ids. */
   #bound(exchange: Exchange, params: JsonObject, principal: string): Exchange {
     const bind = (id: string): string => this.#bind(id, principal);
     return derive(exchange, {
       params,
       notify: (name, said) => {
         if (!said) return exchange.notify(name);
-        // The status of a task goes only to the session that began it (`TaskOwners`).
+        // The status of a task is sent only to the session that created it (`TaskOwners`).
         if (name !== NotificationMethod.TaskStatus && this.#isForeign(idsIn(replaceTaskIds, said), principal))
           return Promise.resolve();
         const told = name === NotificationMethod.Acknowledged ? inFilter(said, (ids) => ids.map(bind)) : said;
@@ -93,14 +93,17 @@ class BoundTasks {
       },
       ask: async (question, asked, options) => {
         if (this.#isForeign(idsIn(replaceRelatedTask, asked), principal))
-          throw new RpcError(ErrorCode.InvalidRequest, `${question} was not asked: no open request names its task`);
+          throw new RpcError(
+            ErrorCode.InvalidRequest,
+            `${question} was not asked: no open request contains its task id`,
+          );
         const answer = await exchange.ask(question, replaceRelatedTask(asked, bind), options);
         return replaceRelatedTask(answer, (bound) => this.#open(bound, principal) ?? bound);
       },
     });
   }
 
-  /** Whether a message may be about a task of another client: no request of this principal in flight names the task. */
+  /** Whether a message may be about another client's task: no request of this principal in flight contains the task. */
   #isForeign(ids: readonly string[], principal: string): boolean {
     if (!this.#shared || ids.length === 0) return false;
     const requests = [...this.#inFlight].filter((request) => request.principal === principal);
@@ -114,7 +117,7 @@ class BoundTasks {
     return `${id}.${mac.subarray(0, MAC_BYTES).toString('base64url')}`;
   }
 
-  /** The server's own id. Undefined if it was not given to this principal. */
+  /** The server's own id. Undefined if this principal did not get the id. */
   #open(bound: string, principal: string): string | undefined {
     const id = bound.slice(0, -MAC_LENGTH);
     const [given, right] = [Buffer.from(bound), Buffer.from(this.#bind(id, principal))];
@@ -127,8 +130,8 @@ type Own = (bound: string) => string | undefined;
 /**
  * The parameters for the server.
  *
- * @throws RpcError −32602 if a task is of another principal, or there never was one, or its id is not written exactly as
- *   the specification says.
+ * @throws RpcError −32602 if a task belongs to another principal or never existed, or if a key is not spelled exactly
+ * as in the specification.
  */
 function inward({ method, params }: Exchange, own: Own): JsonObject {
   refuseVariants(params, 'taskId');
@@ -141,12 +144,12 @@ function inward({ method, params }: Exchange, own: Own): JsonObject {
   const known = (bound: string): string => {
     const id = own(bound);
     if (id !== undefined) return id;
-    throw new RpcError(ErrorCode.InvalidParams, 'Task not found: there is none with this id, or it has expired');
+    throw new RpcError(ErrorCode.InvalidParams, 'Task not found: there is no task with this id, or it has expired');
   };
   return replaceTaskIds(params, known);
 }
 
-/** @throws RpcError −32602 if the filter of a subscription can name tasks in another way than by a list of strings. */
+/** @throws RpcError −32602 if the filter of a subscription contains tasks in another form than a list of strings. */
 function checkFilter(params: JsonObject): void {
   refuseVariants(params, 'notifications');
   const filter: unknown = params['notifications'];
@@ -167,14 +170,14 @@ function inFilter(params: JsonObject, replace: (ids: string[]) => string[]): Jso
 }
 
 /**
- * Some servers ignore case when they read a name, or accept `task_id` for `taskId`. With such a name, a caller could
- * name a task that is not its own.
+ * Some servers ignore case when they read a key, or accept `task_id` for `taskId`. With such a key, a caller could use
+ * a task that is not its own.
  *
- * @throws RpcError −32602 if the object has such a name.
+ * @throws RpcError −32602 if the object has such a key.
  */
 function refuseVariants(object: JsonObject, name: 'taskId' | 'taskIds' | 'notifications'): void {
   for (const key of Object.keys(object)) {
-    // Upper case comes first: it turns letters such as ſ, which has no lower case, into plain ones.
+    // Upper case first, because letters such as ſ become plain letters only in upper case.
     const letters = key
       .toUpperCase()
       .toLowerCase()
@@ -193,12 +196,12 @@ function idsIn(replace: typeof replaceTaskIds, message: JsonObject): string[] {
   return ids;
 }
 
-/** A description that does not offer the list of tasks (2025-11-25, basic/utilities/tasks: Capabilities). */
+/** A server description that does not offer the list of tasks (2025-11-25, basic/utilities/tasks: Capabilities). */
 function withoutTaskList(description: JsonObject): JsonObject {
   return inside(description, 'capabilities', (all) => inside(all, 'tasks', (tasks) => without(tasks, ['list'])));
 }
 
-/** The same for each process that serves the same server. */
+/** The same for all processes that serve the same server. */
 function nameOf(target: Target): string {
   const kind = kindOf(target);
   if (kind === 'command') {

@@ -52,16 +52,16 @@ export interface BridgeOptions extends Pick<
    */
   readonly idleTimeout?: number | undefined;
   /**
-   * The most connections for clients without a session. Beyond that, the connection that was idle the longest is closed
-   * and `onerror` is called. If none is idle, the request is refused. A principal that has more than
-   * half of the connections gives one up for a client of another principal, even if it is in use. A principal that has
-   * half or more cannot close a connection of others. Default 100.
+   * The most connections for clients without a session. Above that, the connection that was idle the longest is closed
+   * and `onerror` is called. If none is idle, the request is refused. A principal with more than half of the
+   * connections loses one to a client of another principal, even if it is in use. A principal with half or more cannot
+   * close a connection of others. Default 100.
    */
   readonly maxConnections?: number | undefined;
   /**
-   * A secret of at least 16 bytes that binds the ids of tasks to the principals that they were given to, so that no other
-   * caller can use them. Bridges that serve the same callers share it. If the target is neither a URL nor a command, give
-   * each server a key of its own. Default: a random one of this bridge.
+   * A secret of at least 16 bytes. It binds the ids of tasks to the principals that got them, so that no other caller
+   * can use them. Bridges that serve the same callers must share it. If the target is neither a URL nor a command, give
+   * each server its own key. Default: a random key of this bridge.
    */
   readonly stateKey?: string | Uint8Array | undefined;
   /**
@@ -136,7 +136,7 @@ class ServerBridge implements Bridge {
     this.#options = options;
     this.#onerror = onerror;
     const bind = bindTasks({ target, stateKey, shared: connections !== 'per-session' });
-    // The bridge's only client gets this error with its call.
+    // The only client gets this error with its call, so it need not be reported.
     const report = options.anonymous === 'one-client' ? [] : [reportOutage(onerror)];
     this.service = compose(this.#answer, bind, ...report);
     this.#opener = openerFor(target, { ...options, connectTimeout });
@@ -279,7 +279,7 @@ class ServerBridge implements Bridge {
     return new Connection({ opener, identity, clientOf, principal, onerror: this.#onerror, onreopen });
   }
 
-  /** A connection that is closing still has its process. If it is one too many, a new one waits for it. */
+  /** A closing connection still has its process. If the limit would be exceeded, a new connection waits for it. */
   readonly #openWithRoom: Opener['open'] = async (identity, signal) => {
     const { maxConnections = MAX_CONNECTIONS } = this.#options;
     if (this.#connections.size + this.#closing.size > maxConnections)
@@ -333,7 +333,7 @@ class ServerBridge implements Bridge {
     if (connection) this.#release(connection);
   }
 
-  /** Closes a connection and stops handing it out. */
+  /** Closes a connection. No client gets it any more. */
   #release(connection: Connection): void {
     if (this.#checked === connection) this.#checked = undefined;
     const closing: Promise<void> = connection

@@ -23,7 +23,7 @@ export interface ConnectionOptions {
    * question.
    */
   readonly clientOf?: ClientOf | undefined;
-  /** Whose connection it is, if it is one principal's. */
+  /** The principal that the connection belongs to, if there is only one. */
   readonly principal?: string | undefined;
   readonly onerror: (error: Error) => void;
   /** Called each time that a lost connection was made again. */
@@ -37,7 +37,7 @@ export interface ConnectionOptions {
  */
 export class Connection {
   readonly attribution: QuestionAttribution | undefined;
-  /** Whose it is (`shareOf`). It changes when the connection is handed over. */
+  /** The share that it counts towards (`shareOf`). It changes when the connection is handed over. */
   share: string;
   /** Requests without a response yet, including those for a connection or a subscription. */
   requests = 0;

@@ -8,29 +8,33 @@ import { waitFor } from '../base/wait.ts';
 import { backgroundListExchange } from '../wire/background-list.ts';
 import { callsTool, headerCatalog } from '../wire/modern/outbound/tool-headers.ts';
 
-/** Milliseconds that reading the list of tools may take; calls that wait for it go on without it then. */
+/** How long reading the list of tools may take. Calls that wait for it then continue without it. Milliseconds. */
 const LIST_TIMEOUT = 10_000;
-/** Milliseconds in which the list is not read again, whatever callers say: each of their calls would be many requests. */
+/**
+ * The list is read at most once in this time, whatever callers send. Otherwise each of their calls could cause many
+ * requests. Milliseconds.
+ */
 const SETTLED = 10_000;
 
 /**
- * A server that processes a body must see that the headers say the same (2026-07-28, basic/transports/streamable-http:
- * Server Behavior for Custom Headers). A server behind a bridge cannot: what its caller said in headers ends at the bridge.
- * So the bridge checks it, by the definitions of the tools: those of the lists that come by. For a tool that no list has
- * shown, and where the headers are wrong by a definition that may be out of date, it reads the list itself.
+ * A server that processes a body must check that the headers match it (2026-07-28, basic/transports/streamable-http:
+ * Server Behavior for Custom Headers). A server behind a bridge cannot, because the caller's headers end at the bridge.
+ * So the bridge checks them, with the tool definitions from the lists that pass by. It reads the list itself for a tool
+ * that no list has shown, and if headers do not match a definition that may be out of date.
  *
- * @param service the server; all who call it must see the same tools.
+ * @param service the server. All its callers must see the same tools.
  */
 export function checkHeaders(service: Service): Service {
-  /** When the list was last read, as `performance.now` has it. */
+  /** When the list was last read, in the time of `performance.now()`. */
   let readAt = -Infinity;
-  // Definitions that are invalid are for the caller to judge, and a list that cannot be read shows when it is asked for.
+  // Invalid definitions are not reported here: callers see them. A list that cannot be read fails when a caller
+  // requests it.
   const tools = headerCatalog({
     list: (params, { signal }, caller: Caller) => service(backgroundListExchange(params, caller, signal)),
     timeout: LIST_TIMEOUT,
   });
 
-  /** Others may wait for the same list: that a caller is gone ends its own wait alone. @throws RpcError then. */
+  /** If the caller is gone, only its own wait ends, because others may wait for the same list. @throws RpcError then. */
   const read = async ({ params, caller, signal }: Exchange): Promise<void> => {
     const reading = tools.read(params['name'], caller).then(() => {
       readAt = performance.now();
@@ -48,7 +52,7 @@ export function checkHeaders(service: Service): Service {
     return result;
   };
 
-  /** What is wrong with the headers of a call, as far as the tool is known. */
+  /** Why the headers of a call are wrong. Undefined if they match, or if the tool is unknown. */
   const complaint = (exchange: Exchange): RpcError | undefined => {
     const { name, arguments: args } = exchange.params;
     const headers = tools.known(name);

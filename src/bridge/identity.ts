@@ -14,7 +14,7 @@ export interface BridgeIdentity {
 
 /**
  * The bridge's own identity, for connections that represent no single caller. It declares every capability, because it
- * can forward any question. Whether the caller can answer is checked then.
+ * can forward any question. Whether the caller can answer is checked when a question comes.
  */
 export const OWN_IDENTITY: BridgeIdentity = {
   clientInfo: { name: 'everwire-bridge', version: VERSION },

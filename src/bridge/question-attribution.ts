@@ -12,13 +12,16 @@ import { Turns, type TurnTaker } from './turns.ts';
 const BURST = 10;
 /** Milliseconds that a question may wait until only one client could have asked it. */
 const MAX_HELD = 30_000;
-/** Milliseconds for which a cancelled call may still ask: the server may not have processed the cancellation yet. */
+/**
+ * Milliseconds for which a cancelled call may still ask, because the server may not have processed the cancellation
+ * yet.
+ */
 const ABANDONED = 2000;
 /** The most names of tools, prompts and other requests that are remembered. */
 const MAX_NAMES = 1000;
 /**
- * The most characters of a name. Clients can invent longer names, and a server need not refuse them: all of those count
- * as one.
+ * The most characters of a name. Clients can invent longer names, and a server need not refuse them. All longer names
+ * count as one.
  */
 const MAX_NAME = 256;
 
@@ -42,7 +45,7 @@ class CallSlot implements TurnTaker {
   state: 'waiting' | 'running' | 'suspended' | 'abandoned' | 'ended' = 'waiting';
   /** The number of questions that wait for the client's answer. */
   open = 0;
-  /** Whether it may have asked, as other calls of its client may. */
+  /** Whether this call may have asked, or another call of its client. */
   suspect = false;
   readonly asks: () => boolean | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -62,25 +65,29 @@ type Settle = (outcome: Exchange | RpcError) => void;
 /**
  * Attributes questions to clients, on a connection that several clients share if the server does not name the call.
  *
- * - Calls of tools that ask take turns: those of one client at a time. A call leaves its turn while its client thinks about
- *   a question and takes it again before the server gets the answer, so nobody waits for another person.
- * - A tool that was called and did not ask is never held up. Should it ask after all, its question waits until one client
- *   alone has calls left of those that were in flight when it came.
- * - A call that has run for 2 seconds no longer holds up others, except tools that are known to ask.
- * - A cancelled call can still have asked, for 2 seconds or until the server answers it.
- * - What cannot be attributed within 30 seconds is refused.
+ * - Calls of tools that ask take turns: the calls of one client at a time. A call leaves its turn while its user
+ *   answers a question, and takes it again before the server gets the answer. So no client waits for another client's
+ *   user.
+ * - A tool that was called and did not ask is never delayed. If it asks after all, its question waits until the calls
+ *   that were in flight when it came, and still are, belong to one client.
+ * - A call that has run for 2 seconds no longer delays others, except tools that are known to ask.
+ * - A cancelled call may still have asked, for 2 seconds or until the server answers it.
+ * - A question that cannot be attributed within 30 seconds is refused.
  *
- * Three cases cannot be decided: a call asks a second question while its first is open; a call asks more than `BURST`
- * after its question; the server asks for a call that it has answered. Such a question is attributed to the client
- * whose turn it is.
+ * Three cases cannot be decided: a call asks a second question while its first is open; a call asks again more than
+ * `BURST` after its question; the server asks for a call that it has answered. Such a question is attributed to the
+ * client whose turn it is.
  */
 export class QuestionAttribution implements Attribution {
-  /** Requests that the server works on, or may still work on, in the order in which they began. */
+  /** Requests that the server processes, or may still process, oldest first. */
   readonly #calls = new Set<CallSlot>();
   readonly #turns = new Turns();
-  /** Questions that calls of several clients could have asked, each with those that were in flight when it came. */
+  /** Questions that calls of several clients could have asked, each with the calls that were in flight when it came. */
   readonly #held = new Map<Settle, readonly CallSlot[]>();
-  /** By the name of a tool whether it ever asked; one that is not here was never called. The name used last comes last. */
+  /**
+   * Whether a tool has ever asked, by its name. A tool that was never called has no entry. The tool used last is the
+   * last entry.
+   */
   readonly #asks = new Map<string, boolean>();
   readonly #oldestName = new Oldest(this.#asks);
   readonly #clientOf: ClientOf;
@@ -94,7 +101,7 @@ export class QuestionAttribution implements Attribution {
     return this.#turns.waiting;
   }
 
-  /** Lets a service answer an exchange, when it is the call's turn. */
+  /** Calls the service for an exchange, when it is the call's turn. */
   async answer(service: Service, exchange: Exchange): Promise<JsonObject> {
     const call = new CallSlot(exchange, this.#clientOf(exchange.caller) ?? exchange, this.#ask, this.#asks);
     await this.#turns.take(call, exchange.signal);
@@ -141,7 +148,7 @@ export class QuestionAttribution implements Attribution {
   async #resume(call: CallSlot): Promise<void> {
     call.state = 'waiting';
     await this.#turns.take(call, call.origin.signal, true);
-    // It may have ended meanwhile.
+    // The call may have ended meanwhile.
     if (call.state === 'waiting') call.state = 'running';
   }
 
@@ -178,7 +185,7 @@ export class QuestionAttribution implements Attribution {
     const calls = [...this.#calls];
     const active = calls.filter(({ state }) => state === 'running' || state === 'abandoned');
     const asking = active.filter(({ name }) => this.#asks.get(name) !== false);
-    // If all running tools have never asked, a call that waits for an answer may equally have asked again.
+    // If no running tool has ever asked, a call that waits for an answer may equally have asked again.
     return asking.length > 0 ? asking : calls;
   }
 
@@ -186,7 +193,7 @@ export class QuestionAttribution implements Attribution {
   #asker(candidates: readonly CallSlot[]): Exchange | undefined {
     const left = candidates.filter((call) => this.#calls.has(call));
     if (left.some(({ client }) => client !== left[0]!.client)) return undefined;
-    // Any of this client's calls may have asked, so none of their tools counts as one that does not ask.
+    // Any of this client's calls may have asked, so none of their tools counts as a tool that does not ask.
     for (const call of left) {
       call.suspect = true;
       if (left.length === 1) this.#remember(call.name, true);
@@ -210,7 +217,7 @@ export class QuestionAttribution implements Attribution {
       signal.addEventListener('abort', takenBack);
       this.#held.set(settle, candidates);
       this.#settleHeld(settle, candidates);
-      // Each of those calls may wait for one of these questions. Then no call would end, and no question could be
+      // Each of those calls may wait for one of these questions. Then no call would ever end, and no question could be
       // attributed.
       const all = new Set([...this.#held.values()].flat());
       if (this.#held.size >= all.size) for (const held of [...this.#held]) this.#refuse(...held);

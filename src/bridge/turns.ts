@@ -1,6 +1,6 @@
 import { RpcError } from '../jsonrpc/errors.ts';
 
-/** A call that has run for this many milliseconds holds up only tools that are known to ask. */
+/** A call that has run for this many milliseconds delays only tools that are known to ask. */
 const LONG = 2000;
 
 /** A call that takes turns with those of other clients. */
@@ -15,14 +15,14 @@ export interface TurnTaker {
  * with the number of waiting calls.
  */
 export class Turns {
-  /** Calls that hold a turn, with when they began, in milliseconds since the epoch. The oldest first. */
+  /** Calls that have a turn, with the time when they began, in milliseconds since the epoch. Oldest first. */
   readonly #holders = new Map<TurnTaker, number>();
   /** Waiting calls, with the function that lets each run. Calls that return with an answer go first. */
   readonly #returning = new Map<TurnTaker, () => void>();
   readonly #fresh = new Map<TurnTaker, () => void>();
   /**
-   * The waiting calls that are not known to ask. They need not wait behind a call that is known to ask and waits for a
-   * long call.
+   * The waiting calls that are not known to ask. They need not wait behind a call that is known to ask and itself waits
+   * for a long call.
    */
   readonly #unsure = new Set<TurnTaker>();
   #review: ReturnType<typeof setTimeout> | undefined;
@@ -89,7 +89,7 @@ export class Turns {
     return enter;
   }
 
-  /** Starts the calls that have their turn now. */
+  /** Starts the calls whose turn it is now. */
   #admit(): void {
     clearTimeout(this.#review);
     const all = this.#admitOf(this.#returning) && this.#admitOf(this.#fresh);

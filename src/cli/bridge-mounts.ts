@@ -10,7 +10,7 @@ import { RewrittenCall } from '../transport/http/server/rewritten-call.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.ts';
 
 export interface MountsOptions {
-  /** The service with this name; undefined if there is none now. */
+  /** The service with this name. Undefined if there is none now. */
   readonly find: (name: string) => Service | undefined;
   /** The part of the path after the name. */
   readonly path: string;
@@ -37,7 +37,9 @@ interface Mount {
 /** Serves each service at its own path: `/servers/<name>/mcp`. */
 export class Mounts {
   readonly #options: MountsOptions;
-  /** The services that a client has requested, without those that were gone when the last one was added. */
+  /**
+   * The handlers of the services that clients have requested. Removed services are dropped when the next one is added.
+   */
   readonly #mounts = new Map<string, Mount>();
   #draining = false;
 
@@ -95,7 +97,7 @@ export class Mounts {
     // This bounds the map: it never holds more entries than there are services.
     this.clear();
     const { find, inbound: inboundOptions, http, eventLog } = this.#options;
-    // Looked up for each call: the service may be replaced while sessions continue.
+    // Looked up for each call, because the service may be replaced while sessions continue.
     const inbound = inboundTo((exchange) => (find(name) ?? first)(exchange), inboundOptions);
     const { onsession, onrequest } = inbound;
     const paths = { path: '*', ssePath: false } as const;

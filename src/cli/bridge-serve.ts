@@ -43,7 +43,7 @@ export async function bridgeLog({ log: { level, format }, secrets }: BridgeSetti
 }
 
 /**
- * Serves a bridge as the settings printStatus, until the process gets a signal or, over stdio, the client disconnects.
+ * Serves a bridge with the given settings, until the process gets a signal or, over stdio, the client disconnects.
  *
  * @throws Error if it cannot listen.
  */

@@ -12,14 +12,17 @@ import { secretsIn, secretsOf } from './secrets.ts';
 import { stderrRelay } from './stderr-relay.ts';
 import { childEnv, hasCredentials, type Target } from './target.ts';
 
-/** Without `--state-key`. All bridges share it, so that tasks continue when the entry of a server changes in the file. */
+/**
+ * The key if there is no `--state-key`. All bridges share it, so that tasks continue when a server's entry in the file
+ * changes.
+ */
 const OWN_KEY = randomBytes(32);
 
 /**
- * Bridges one server as the settings say. Its secrets are removed from the log.
+ * Bridges one server with the given settings. Its secrets are removed from the log.
  *
- * @param name of the server in the log.
- * @param among whether it is one of several: log lines for people then begin with its name.
+ * @param name the server's name in the log.
+ * @param among whether it is one of several. If so, log lines for people begin with its name.
  */
 export async function bridgeTo(
   target: Target,
@@ -55,7 +58,7 @@ export async function bridgeTo(
 
 /**
  * A command with limits. The command and its child processes end when this process ends, even if it crashes. It does
- * not get the bridge's secrets, unless its own settings name them.
+ * not get the bridge's secrets, unless its own settings contain their names.
  *
  * @param prefix printed before each stderr line of the command, in a log for people.
  */
@@ -91,11 +94,11 @@ async function authorizerFor(
   const { loginFor } = await import('./login.ts');
   // A host starts the bridge without a terminal, and a background service has no user who could log in.
   const attended = stdio || (process.stderr.isTTY ?? false);
-  const teller = {
-    tell: (line: string) => log.write('warn', line),
+  const printer = {
+    print: (line: string) => log.write('warn', line),
     address: (line: string, address: URL) => log.address('warn', line, address),
   };
-  const authorizer = loginFor(new URL(server.url), teller, login, attended);
+  const authorizer = loginFor(new URL(server.url), printer, login, attended);
   return {
     get loginActiveUntil() {
       return authorizer.loginActiveUntil;

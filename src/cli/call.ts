@@ -32,7 +32,7 @@ export async function call([name, ...args]: readonly string[], flags: CallFlags)
       await output.value(result);
     } else if (result.isError) {
       const text = result.content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
-      terminal.tell(`everwire: ${name} failed: ${text}`);
+      terminal.print(`everwire: ${name} failed: ${text}`);
     } else {
       for (const block of result.content) await output.block(block);
       const { structuredContent } = result;

@@ -4,16 +4,16 @@ import path from 'node:path';
 import { isObject } from '../jsonrpc/message.ts';
 import type { CachedEra, Era, EraCache, UpstreamRoute } from '../wire/era-cache.ts';
 
-/** Lifetime of an entry, in milliseconds. After that, a server that also speaks another era by now is detected. */
+/** Lifetime of an entry, in milliseconds. Without it, an upgrade of a server would never be detected. */
 const MAX_AGE = 7 * 24 * 3_600_000;
 
 const ERAS: ReadonlySet<unknown> = new Set<Era>(['legacy', 'modern']);
 const ROUTES: ReadonlySet<unknown> = new Set<UpstreamRoute>(['connection', 'streamable-http', 'http+sse']);
 
 /**
- * An era cache in a folder, for the next run, with one small file for each server. Neither the name nor the content of a
- * file shows which server it is about. An entry is only a hint: a damaged file counts as none, and a folder that cannot
- * be written is left alone.
+ * An era cache in a folder, for later runs, with one small file for each server. Neither the name nor the content of a
+ * file shows which server it is about. An entry is only a hint: a damaged file is ignored, and nothing is written if
+ * the folder is not writable.
  *
  * @param scope separates servers that have the same key: the directory in which a command is started.
  */
@@ -38,7 +38,7 @@ export function fileEraCache(folder: string, scope = ''): EraCache {
           if (await isOld(file)) await rm(file, { force: true });
         }
       } catch {
-        // The next run probes again. A home folder that cannot be written is not worth an error on each run.
+        // The next run probes again. A home folder that is not writable is not worth an error in each run.
       }
     },
   };

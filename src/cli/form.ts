@@ -34,11 +34,11 @@ export async function fillIn(
   const { properties, required } = request.requestedSchema;
   const fields = Object.entries<unknown>(isObject(properties) ? properties : {});
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
-  person.tell(`${oneLine(server)} asks: ${indented(wordsOf(request.message))}`);
-  if (fields.length > 0) person.tell('(type !decline to decline, !cancel or Ctrl-D to dismiss the question)');
+  person.print(`${oneLine(server)} asks: ${indented(wordsOf(request.message))}`);
+  if (fields.length > 0) person.print('(type !decline to decline, !cancel or Ctrl-D to dismiss the question)');
   let content: Record<string, Value> = {};
   for (let again = false; ; again = true) {
-    if (again) person.tell('(Enter keeps the value shown, !clear removes it)');
+    if (again) person.print('(Enter keeps the value shown, !clear removes it)');
     const before = content;
     content = {};
     for (const [name, schema] of fields) {
@@ -66,7 +66,7 @@ async function review(
     const said = yesOrNo(line) ?? (line.trim() === '' ? true : undefined);
     if (said !== undefined) return said ? 'accept' : 'decline';
     if (filled && /^\s*e(dit)?\s*$/i.test(line)) return 'edit';
-    person.tell(filled ? 'Please answer yes, no or edit.' : 'Please answer yes or no.');
+    person.print(filled ? 'Please answer yes, no or edit.' : 'Please answer yes or no.');
   }
 }
 
@@ -80,9 +80,9 @@ async function askField(
 ): Promise<Typed> {
   const choices = choicesOf(schema);
   const label = oneLine(typeof schema['title'] === 'string' ? schema['title'] : name);
-  if (typeof schema['description'] === 'string') person.tell(`  ${oneLine(schema['description'])}`);
+  if (typeof schema['description'] === 'string') person.print(`  ${oneLine(schema['description'])}`);
   for (const [index, { value, title }] of choices.entries()) {
-    person.tell(`  ${index + 1}) ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
+    person.print(`  ${index + 1}) ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
   }
   const shown = preset === undefined ? '' : ` [${oneLine(String(preset))}]`;
   const prompt = `  ${label} (${kindOf(schema, choices)}${required ? '' : ', optional'})${shown}: `;
@@ -94,13 +94,13 @@ async function askField(
     if (line.trim() === '') {
       if (preset !== undefined) return { value: preset };
       if (!required) return 'nothing';
-      person.tell(`  ${label} is required${schema['type'] === 'string' ? '; enter "" for an empty text' : ''}.`);
+      person.print(`  ${label} is required${schema['type'] === 'string' ? '; enter "" for an empty text' : ''}.`);
       continue;
     }
     try {
       return { value: await read(line, schema, choices, label) };
     } catch (error) {
-      person.tell(`  ${(error as Error).message}.`);
+      person.print(`  ${(error as Error).message}.`);
     }
   }
 }

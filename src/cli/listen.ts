@@ -28,7 +28,7 @@ export function listen(uris: readonly string[], flags: ListenFlags): Work {
     };
     const ending = AbortSignal.any([signal, enough.signal]);
     const subscription = await client.subscribe(filter, onchange, { signal: ending });
-    terminal.tell(`listening to ${heard(subscription.filter)}`);
+    terminal.print(`listening to ${heard(subscription.filter)}`);
     const error = await subscription.closed;
     await written;
     signal.throwIfAborted();

@@ -11,9 +11,9 @@ import { dataFolder } from './data-folder.ts';
 /** How long a login may take, in milliseconds. Other timeouts do not include this time. */
 const LOGIN_TIMEOUT = 300_000;
 
-/** Tells the user how to log in. */
-export interface Teller {
-  tell(line: string): void;
+/** Shows messages about logins to the user. */
+export interface LoginPrinter {
+  print(line: string): void;
   /** Prints a full URL on its own line. */
   address(line: string, address: URL): void;
 }
@@ -26,25 +26,25 @@ export interface Teller {
  * @param allowed whether a browser may be opened. If not, only stored tokens are used and refreshed.
  * @param attended whether there is a user who could log in.
  */
-export function loginFor(url: URL, teller: Teller, allowed: boolean, attended: boolean): Authorizer {
+export function loginFor(url: URL, printer: LoginPrinter, allowed: boolean, attended: boolean): Authorizer {
   return oauth({
     server: url,
-    redirect: allowed && attended ? inBrowser(teller, url) : nobody(url, allowed),
+    redirect: allowed && attended ? inBrowser(printer, url) : nobody(url, allowed),
     store: new FileTokenStore(path.join(dataFolder(), 'tokens')),
     clientMetadata: { client_name: 'Everwire' },
   });
 }
 
-function inBrowser(teller: Teller, { host }: URL): RedirectHandler {
+function inBrowser(printer: LoginPrinter, { host }: URL): RedirectHandler {
   return loopbackRedirect({
     title: 'Everwire',
     timeout: LOGIN_TIMEOUT,
     open: async (url) => {
-      teller.address(`${host} asks you to log in`, url);
+      printer.address(`${host} asks you to log in`, url);
       if (await openBrowser(url)) return;
       // A user on another machine has to forward this port.
       const back = new URL(url.searchParams.get('redirect_uri')!);
-      teller.tell(
+      printer.print(
         `No browser could be opened. Open the URL yourself; after the login it redirects to ${back.host} on this machine.`,
       );
     },

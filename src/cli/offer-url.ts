@@ -4,10 +4,10 @@ import { agrees, type Prompter } from './prompter.ts';
 import { indented, oneLine, wordsOf } from './screen.ts';
 
 /**
- * Shows the user the full URL that a server asks them to offerUrl, and opens it if they agree (2026-07-28,
+ * Shows the user the full URL that a server asks them to open, and opens it if they agree (2026-07-28,
  * client/elicitation: Safe URL Handling). This process does not fetch the URL.
  *
- * @param open opens a URL in the browser; resolves with whether that worked.
+ * @param open opens a URL in the browser. Resolves with whether that worked.
  * @throws the signal's reason if it fires first.
  */
 export async function offerUrl(
@@ -18,19 +18,19 @@ export async function offerUrl(
   signal: AbortSignal,
 ): Promise<ElicitResult> {
   const url = new URL(request.url);
-  person.tell(`${oneLine(server)} asks you to open a URL: ${indented(wordsOf(request.message))}`);
-  person.tell(`  ${url.href}`);
+  person.print(`${oneLine(server)} asks you to open a URL: ${indented(wordsOf(request.message))}`);
+  person.print(`  ${url.href}`);
   // A server must not open local programs or files.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    person.tell(`  Declined: ${url.protocol} is not http or https.`);
+    person.print(`  Declined: ${url.protocol} is not http or https.`);
     return { action: 'decline' };
   }
-  person.tell(`  The host is ${url.host}.`);
-  for (const warning of warnings(url)) person.tell(`  Warning: ${warning}`);
+  person.print(`  The host is ${url.host}.`);
+  for (const warning of warnings(url)) person.print(`  Warning: ${warning}`);
   const agreed = await agrees(person, 'Open it in the browser?', false, signal);
   if (agreed === undefined) return { action: 'cancel' };
   if (!agreed) return { action: 'decline' };
-  if (!(await open(url))) person.tell('  No browser could be opened. Open the URL yourself.');
+  if (!(await open(url))) person.print('  No browser could be opened. Open the URL yourself.');
   return { action: 'accept' };
 }
 

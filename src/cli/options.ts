@@ -28,7 +28,7 @@ export function withAddressOptions(command: Command): Command {
     .addOption(new Option('--port <number>', 'port to listen on; 0 picks a free one').default(8000).argParser(port))
     .addOption(new Option('--path <path>', 'path of the Streamable HTTP endpoint').default('/mcp').argParser(path))
     .addOption(
-      // The user would believe in a protection that does not exist over stdio.
+      // Over stdio these options would protect nothing, but the user would believe that they do.
       new Option('--stdio', 'serve one client over stdin and stdout instead of HTTP').conflicts([
         ...['tlsCert', 'bearer', 'apiKey', 'issuer', 'allowOrigin', 'metrics', 'metricsAuth'],
       ]),

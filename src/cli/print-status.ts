@@ -5,7 +5,7 @@ let scrub = scrubber([]);
 let write = (text: string): void =>
   void process.stderr.write(`${shown(`everwire: ${text}`).replaceAll('\n', '\n  ')}\n`);
 
-/** Makes text from outside safe to show: removes secrets and terminal control characters. */
+/** Makes untrusted text safe to show: removes secrets and terminal control characters. */
 export function shown(text: string): string {
   return printable(scrub(text));
 }

@@ -1,7 +1,7 @@
 /** The user at a terminal, who can read messages and type answers. */
 export interface Prompter {
   /** Writes a line. Characters that control a terminal are made visible. */
-  tell(line: string): void;
+  print(line: string): void;
   /**
    * Asks for a line.
    *
@@ -24,7 +24,7 @@ export async function agrees(
     const said = yesOrNo(line);
     if (said !== undefined) return said;
     if (line.trim() === '') return otherwise;
-    person.tell('Please answer yes or no.');
+    person.print('Please answer yes or no.');
   }
 }
 

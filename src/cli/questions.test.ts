@@ -15,7 +15,7 @@ class Scripted implements Prompter {
     this.#lines = lines;
   }
 
-  tell(line: string): void {
+  print(line: string): void {
     this.heard.push(line);
   }
 

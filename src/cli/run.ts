@@ -12,7 +12,7 @@ export interface Servable {
 }
 
 /**
- * Serves as the flags printStatus, until the process gets a signal or, over stdio, the client disconnects.
+ * Serves with the given flags, until the process gets a signal or, over stdio, the client disconnects.
  *
  * @param name the server's name in the client configuration.
  */

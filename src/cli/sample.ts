@@ -21,12 +21,12 @@ export async function answerByHand(
   if (!Array.isArray(params.messages)) {
     throw new RpcError(ErrorCode.InvalidParams, 'sampling/createMessage needs a list of messages');
   }
-  person.tell(`${oneLine(server)} asks for a model's answer (at most ${String(params.maxTokens)} tokens):`);
-  if (typeof params.systemPrompt === 'string') person.tell(`  system: ${indented(params.systemPrompt)}`);
-  for (const message of params.messages) person.tell(`  ${oneLine(message.role)}: ${indented(textOf(message))}`);
+  person.print(`${oneLine(server)} asks for a model's answer (at most ${String(params.maxTokens)} tokens):`);
+  if (typeof params.systemPrompt === 'string') person.print(`  system: ${indented(params.systemPrompt)}`);
+  for (const message of params.messages) person.print(`  ${oneLine(message.role)}: ${indented(textOf(message))}`);
   const agreed = await agrees(person, 'Answer in place of the model?', false, signal);
   if (agreed !== true) throw rejected();
-  person.tell('Write the answer, then a line with a single dot.');
+  person.print('Write the answer, then a line with a single dot.');
   const lines: string[] = [];
   for (;;) {
     const line = await person.ask('> ', signal);

@@ -5,8 +5,8 @@ import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
 export const MIN_SECRET = 8;
 
 /**
- * If a variable's name contains one of these, its value is treated as a secret. The first group matches anywhere, the
- * second only as a whole word.
+ * If a variable's name contains one of these words, its value is treated as a secret. The first group matches anywhere
+ * in the name, the second only as a whole word.
  */
 const ANYWHERE = /auth|bearer|conn(?:ection)?_?str|cookie|cred|jwt|key|mnemonic|pass|private|pwd|secret|session|token/i;
 const AS_A_WORD = /(?:^|[_.-])(?:dsn|hmac|otp|pat|pem|pin|pw|salt|sas|seed|totp|webhook)(?:$|[_.\d-])/i;
@@ -26,7 +26,7 @@ function basicPasswordIn(value: string): string[] {
 }
 
 /**
- * The values of a server's headers, the values of variables and URL parameters whose names say that they are secrets, and
+ * The values of a server's headers, the values of variables and URL parameters whose names mark them as secrets, and
  * the passwords of URLs in any of these.
  */
 export function secretsOf(

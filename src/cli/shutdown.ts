@@ -21,8 +21,8 @@ export function stopOnSignals(): void {
 const PARENT_POLL = 500;
 
 /**
- * If npm started the process, there is a shell in between that forwards no signals: npm would end and the server would
- * not. So the end of that shell counts as a signal.
+ * If npm started the process, there is a shell in between that does not forward signals: npm would end and the server
+ * would not. So the end of that shell counts as a signal.
  */
 export function stopWithNpm(): void {
   if (process.env['npm_lifecycle_event'] === undefined) return;

@@ -5,11 +5,11 @@ const SECOND = 1000;
 const MAX_BEHIND = 1024 * 1024;
 
 /**
- * Passes on a server's stderr, within a limit on rate and on unread bytes.
+ * Passes on a server's stderr, with limits on the rate and on unread bytes.
  *
  * @param write writes a line, given without its line end.
- * @param behind how many written bytes are not read yet.
- * @returns the function that takes a line.
+ * @param behind returns how many written bytes are not read yet.
+ * @returns a function to call with each line.
  */
 export function stderrRelay(write: (line: string) => void, behind: () => number = () => 0): (line: string) => void {
   let since = -Infinity;
@@ -17,9 +17,9 @@ export function stderrRelay(write: (line: string) => void, behind: () => number 
   let left = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const tellLater = (): void => {
-    timer ??= setTimeout(tell, SECOND).unref();
+    timer ??= setTimeout(reportLeftOut, SECOND).unref();
   };
-  const tell = (): void => {
+  const reportLeftOut = (): void => {
     clearTimeout(timer);
     timer = undefined;
     if (left === 0) return;
@@ -30,7 +30,7 @@ export function stderrRelay(write: (line: string) => void, behind: () => number 
   return (line) => {
     const now = performance.now();
     if (now - since >= SECOND) {
-      tell();
+      reportLeftOut();
       since = now;
       passed = 0;
     }

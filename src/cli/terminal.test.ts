@@ -48,7 +48,7 @@ describe('a user', () => {
 
   test('sees the server’s text, without control characters', () => {
     const { terminal, screen } = terminalOf();
-    terminal.tell('a \u001b]8;;https://bad.example\u0007link\u202e');
+    terminal.print('a \u001b]8;;https://bad.example\u0007link\u202e');
     void terminal.ask('b\u009b2J: ', signal).catch(() => {});
     expect(screen.text).toContain('a \\u001b]8;;https://bad.example\\u0007link\\u202e\n');
     expect(screen.text).toContain('b\\u009b2J: ');
@@ -70,7 +70,7 @@ describe('a user', () => {
     const answer = terminal.ask('Name: ', controller.signal);
     controller.abort(new Error('taken back'));
     await expect(answer).rejects.toThrow('taken back');
-    expect(screen.text).toContain('(the server withdrew the question)');
+    expect(screen.text).toContain('(the server cancelled the question)');
     await expect(terminal.ask('Name: ', controller.signal)).rejects.toThrow('taken back');
   });
 

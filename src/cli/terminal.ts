@@ -24,7 +24,7 @@ export class Terminal implements Prompter {
   #reader: Interface | undefined;
   /** Lines that were typed before a question asked for them. */
   #typed: string[] = [];
-  /** Takes the next line. */
+  /** Called with the next line. */
   #waiting: ((line: string | undefined) => void) | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #asking = false;
@@ -37,14 +37,14 @@ export class Terminal implements Prompter {
     this.interactive = this.watched && (input.isTTY ?? false);
   }
 
-  tell(line: string): void {
+  print(line: string): void {
     const safe = shown(line);
     this.#bar.around(() => this.#screen.write(`${safe}\n`));
   }
 
   /** Prints a full URL on its own line. */
   address(line: string, { href }: URL): void {
-    this.tell(`${line}:\n${href}`);
+    this.print(`${line}:\n${href}`);
   }
 
   progress(progress: Progress): void {
@@ -64,7 +64,7 @@ export class Terminal implements Prompter {
 
   log({ level, logger, data }: LogMessage): void {
     const from = logger === undefined ? '' : ` ${wordsOf(logger)}:`;
-    this.tell(oneLine(`[${wordsOf(level)}]${from} ${wordsOf(data)}`));
+    this.print(oneLine(`[${wordsOf(level)}]${from} ${wordsOf(data)}`));
   }
 
   /** Questions use the terminal one at a time. */
@@ -90,7 +90,7 @@ export class Terminal implements Prompter {
       const taken = (): void => {
         this.#waiting = undefined;
         this.#reader?.pause();
-        this.tell('\n(the server withdrew the question)');
+        this.print('\n(the server cancelled the question)');
         reject(signal.reason);
       };
       signal.addEventListener('abort', taken, { once: true });
@@ -106,7 +106,7 @@ export class Terminal implements Prompter {
     });
   }
 
-  /** Stops reading stdin. Otherwise the process would not end. */
+  /** Stops reading stdin, so that the process can end. */
   close(): void {
     this.#bar.clear();
     this.#reader?.close();

@@ -64,7 +64,7 @@ export async function withClient(target: Target, flags: ClientFlags, work: Work)
     read = false;
     controller.abort(new Interrupted('the reader of the output has gone'));
   });
-  // A server that sends the same wrong thing over and over does not fill the screen.
+  // The same error of a server is printed only once.
   const warn = unrepeated(printStatus);
   let client: Client | undefined;
   try {
@@ -103,7 +103,7 @@ async function open(
     maxTimeout: 0,
     logLevel: flags.logLevel,
     signal,
-    // A server at a URL may be restarted while `listen` runs. A command that ended is not started again.
+    // A server at a URL may be restarted while `listen` runs. A command is not started again after it has ended.
     restart: target.kind === 'url',
     eraCache: fileEraCache(
       path.join(dataFolder(), 'eras'),
@@ -115,7 +115,7 @@ async function open(
   if (target.kind === 'command') {
     const { command, args, cwd } = target;
     const name = nameOfTarget(target);
-    const onstderr = (line: string): void => terminal.tell(relayed(line, name));
+    const onstderr = (line: string): void => terminal.print(relayed(line, name));
     return connect({ command, args, env: childEnv(target), cwd, onstderr, watchdog: true }, options);
   }
   const { url, transport, headers } = target;
@@ -125,7 +125,7 @@ async function open(
   return connect({ url, transport }, { ...options, headers, authorizer });
 }
 
-/** Names the server that asks: by the user's own name for it, not by the name that the server claims. */
+/** The name of the server that asks: the user's own name for it, not the name that the server claims. */
 function nameOfTarget(target: Target): string {
   return target.kind === 'url' ? new URL(target.url).host : nameOf(target);
 }

@@ -3,8 +3,8 @@ import { NotificationMethod } from '../protocol/methods.ts';
 import { changesOf } from '../protocol/subscriptions.ts';
 
 /**
- * Joins several consecutive subscriptions to one for the caller. The caller gets only the first acknowledgement. Each
- * later one becomes a notification for everything in the filter, because any of it may have changed in the gap.
+ * Joins several consecutive subscriptions into one for the caller. The caller gets only the first acknowledgement. Each
+ * later one becomes a notification for everything in the filter, because all of it may have changed in the gap.
  */
 export function acknowledgedOnce(exchange: Exchange): Exchange['notify'] {
   let acknowledged = false;

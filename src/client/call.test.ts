@@ -267,7 +267,10 @@ test('an error in a listener is reported, and the call continues', async () => {
     throw new Error('mine');
   };
   expect(await client.callTool('a', {}, { onprogress: failing })).toEqual({ content: [] });
-  expect(onerror.mock.calls.map(([{ message }]) => message)).toEqual(['mine', 'Progress came without a number']);
+  expect(onerror.mock.calls.map(([{ message }]) => message)).toEqual([
+    'mine',
+    'The server sent progress without a number',
+  ]);
 });
 
 test.each(['legacy', 'modern'] as const)('10,000 completed calls leave nothing in memory (%s)', async (eras) => {

@@ -128,12 +128,12 @@ export class Call extends BaseExchange implements Exchange {
     return this.#host.answer(this, method, params, options);
   }
 
-  /** Pauses all time limits except the total one: while a user thinks about a question, or for a subscription. */
+  /** Pauses all time limits except the total one: while a user answers a question, or for a subscription. */
   hold(): void {
     if (this.#live) this.#deadline?.hold();
   }
 
-  /** Takes back one `hold`. */
+  /** Undoes one `hold`. */
   release(): void {
     if (this.#live) this.#deadline?.release();
   }
@@ -143,7 +143,7 @@ export class Call extends BaseExchange implements Exchange {
     this.#live = false;
     this.#deadline?.clear();
     this.#limits.signal?.removeEventListener('abort', this.#cancel);
-    // The call is over, so cancel its open questions.
+    // The call has ended, so cancel its open questions.
     if (this.#deadline?.held) this.fire(this.ended ?? answered());
   }
 }

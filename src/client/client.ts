@@ -245,8 +245,8 @@ export class Client {
   }
 
   /**
-   * Subscribes to changes: of lists and resources by a filter, or of the resource with this URI. Resolves when the
-   * server has acknowledged it.
+   * Subscribes to changes: with a filter for lists and resources, or with the URI of one resource. Resolves when the
+   * server has acknowledged the subscription.
    */
   subscribe(
     what: string | SubscriptionFilter,

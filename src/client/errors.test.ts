@@ -53,7 +53,7 @@ describe('a failed call', () => {
     const error = new RevisionChanged('tools/call', '2025-11-25', cause);
     expect(error).toMatchObject({ name: 'ConnectionError', notExecuted, cause });
     expect(error.message).toContain(
-      notExecuted ? 'did not run and can be repeated' : 'can be repeated if it may run twice',
+      notExecuted ? 'did not run and can be repeated' : 'repeat this one only if it may run twice',
     );
     expect(mayRepeat(error, true)).toBe(false);
   });

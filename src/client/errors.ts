@@ -52,9 +52,9 @@ export class RevisionChanged extends ConnectionError {
     const notExecuted = isRefusedUnread(cause) || certainlyNotExecuted(cause);
     const repeat = notExecuted
       ? 'this one did not run and can be repeated'
-      : 'this one can be repeated if it may run twice';
+      : 'repeat this one only if it may run twice';
     super(
-      `${what} failed: the server seems to speak another revision than ${revision} now (${cause.message}). ` +
+      `${what} failed: the server now seems to speak another revision than ${revision} (${cause.message}). ` +
         `The next call connects anew; ${repeat}`,
       { cause, notExecuted },
     );
@@ -78,7 +78,7 @@ export class TaskCancelledError extends Error {
 export function mayRepeat(error: unknown, idempotent: boolean): boolean {
   if (!(error instanceof ConnectionError) || error instanceof NoConnection || error instanceof RevisionChanged)
     return false;
-  // The server has answered, and would give the same answer again.
+  // The server has answered, and would answer the same again.
   if (transportFailure(error.cause)?.status !== undefined) return false;
   return error.notExecuted || idempotent;
 }
@@ -101,9 +101,10 @@ function isOurs(error: RpcError, code: number): boolean {
 }
 
 /**
- * The error for the caller of a failed call: the server's own error unchanged, any other as a `ConnectionError`.
+ * The error for the caller of a failed call. The server's own error is returned unchanged, any other as a
+ * `ConnectionError`.
  *
- * @param closed whether the connection is closed. An error that reports this is then our own.
+ * @param closed whether the connection is closed. If so, an error that reports this was made by this side.
  */
 export function failure(what: string, thrown: unknown, closed: boolean): Error {
   if (thrown instanceof TimeoutError || thrown instanceof ConnectionError || thrown instanceof InvalidResultError)
@@ -113,7 +114,7 @@ export function failure(what: string, thrown: unknown, closed: boolean): Error {
   return new ConnectionError(`${what} failed: ${error.message}`, { cause: error });
 }
 
-/** Why there is no connection: the server's own refusal as it is. */
+/** The error if there is no connection. The server's own refusal is returned unchanged. */
 export function connectFailure(thrown: unknown, before: Error | undefined, limit: number): Error {
   const error = thrown instanceof Error ? thrown : RpcError.from(thrown);
   const context = before && !error.message.includes(before.message) ? ` (before that: ${before.message})` : '';

@@ -26,11 +26,11 @@ export interface UrlRequest {
   _meta?: JsonObject;
 }
 
-/** The context of a question, which its handler gets as second argument. */
+/** The context of a question. Its handler gets it as second argument. */
 export interface QuestionContext {
-  /** Fires when the server cancels the question, or its call is over. */
+  /** Fires when the server cancels the question, or when its call has ended. */
   readonly signal: AbortSignal;
-  /** The request that caused the question, if known. Over stdio, a handshake server does not tell. */
+  /** The request that caused the question, if known. Over stdio, a handshake server does not name it. */
   readonly method: string;
   /** The key of the question within its request (2026-07-28). */
   readonly key: string | undefined;

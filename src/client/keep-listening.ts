@@ -10,21 +10,23 @@ import { Resubscription } from './resubscription.ts';
 
 export interface KeepListeningOptions {
   readonly link: Link;
-  /** Listens once, over the connection that the link has. */
+  /** Listens once, over the current connection of the link. */
   readonly service: Service;
-  /** Gets one error for each loss, however many subscriptions the link carries and however many attempts follow. */
+  /** Called with one error for each loss, however many subscriptions the link has and however many attempts follow. */
   readonly onerror: (error: Error) => void;
 }
 
 /**
- * Serves one `subscriptions/listen` exchange with one subscription after the other, over any number of connections. When
- * the stream is lost, or a server that shuts down ends it with a response (2026-07-28, patterns/subscriptions: Graceful
- * Closure), the next subscription is opened after a growing pause. Once the server has acknowledged the first, only a
- * refusal or the exchange's signal ends this. The exchange gets one acknowledgment, and after each gap a notification for
- * everything that may have changed.
+ * Serves one `subscriptions/listen` exchange with one subscription after another, over any number of connections. If
+ * the stream is lost, or if a server that shuts down ends it with a response (2026-07-28, patterns/subscriptions:
+ * Graceful Closure), the next subscription is opened after a growing pause. After the first acknowledgment, only a
+ * refusal or the exchange's signal ends this. The exchange gets one acknowledgment. After each gap it gets a
+ * notification for everything that may have changed.
  *
- * @returns an empty result when the exchange's signal fired, or when the server ended it and the link makes no other connection.
- * @throws the server's refusal, why the first subscription could not be opened, or why the link was closed.
+ * @returns an empty result when the exchange's signal fired, or when the server ended the subscription and the link
+ * makes no other connection.
+ * @throws the server's refusal, the reason why the first subscription could not be opened, or the reason why the link
+ * was closed.
  */
 export async function keepListening(
   exchange: Exchange,
@@ -51,7 +53,7 @@ export async function keepListening(
         await link.connect();
         if (signal.aborted) break;
         await service(through);
-        // If no other connection can be made, the server's end of the subscription is final.
+        // If no other connection can be made, the end of the subscription is final.
         if (acknowledged && !link.reopens) break;
         lost = acknowledged
           ? new ConnectionError('the server ended it')

@@ -61,7 +61,7 @@ test('after five failures in a row, calls fail at once with the last error until
   const refused = await broken.call(0);
   expect(refused).toBeInstanceOf(NoConnection);
   expect(refused?.message).toMatch(
-    /^The server failed 6 times in a row, and is tried again in \d+ ms: Cannot connect: node exited with code 1: no key\nreading a\.json\nno key$/,
+    /^The server failed 6 times in a row; the next attempt is in \d+ ms: Cannot connect: node exited with code 1: no key\nreading a\.json\nno key$/,
   );
   expect(broken.attempts).toBe(6);
   await vi.advanceTimersByTimeAsync(2000);
@@ -134,7 +134,7 @@ test('a call fails if its connection is lost while it opens, and the next call o
   });
   await expect(link.service(new TestExchange('tools/call'))).rejects.toMatchObject({
     name: 'ConnectionError',
-    message: 'The connection was lost as soon as it was made',
+    message: 'The connection was lost immediately after it was made',
     cause: why,
   });
   expect(onopen).not.toHaveBeenCalled();
@@ -307,7 +307,7 @@ describe('a server that may speak another revision', () => {
     const next = call();
     await vi.advanceTimersByTimeAsync(0);
     expect(closed).toEqual([opened[0]]);
-    expect(onlost).toHaveBeenCalledExactlyOnceWith(new Error('it speaks 2026-07-28 now'));
+    expect(onlost).toHaveBeenCalledExactlyOnceWith(new Error('it now speaks 2026-07-28'));
     expect(onopen).toHaveBeenCalledTimes(2);
     answers.at(-1)!();
     expect(await next).toEqual({});

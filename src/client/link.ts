@@ -12,11 +12,14 @@ export interface LinkOptions {
   /** Whether the next call makes another connection after one was lost. */
   readonly reopens: boolean;
   /**
-   * Whether the server runs by itself. Then a subscription reconnects to it, too. A process of ours is started again for a
-   * call only. Default: false.
+   * Whether the server runs by itself. If so, a subscription also reconnects to it. A process that the client started
+   * is started again only for a call. Default: false.
    */
   readonly remote?: boolean | undefined;
-  /** Called with each connection before any call uses it. `rested`: the previous one was closed because it was idle. */
+  /**
+   * Called with each connection before any call uses it. `rested`: the previous connection was closed because it was
+   * idle.
+   */
   readonly onopen: (upstream: Upstream, rested: boolean) => void;
   /** Called when a connection was lost, with the reason if it is known. */
   readonly onlost?: ((reason: Error | undefined) => void) | undefined;
@@ -34,11 +37,11 @@ const FIRST_DELAY = 100;
  */
 const MAX_DELAY = 2000;
 /**
- * After this many failures in a row, without a response in between, calls wait for the next attempt only if it is near.
- * Otherwise each call would wait for seconds and then fail.
+ * After this many failures in a row without a response, calls wait for the next attempt only if it is near. Otherwise
+ * each call would wait for seconds and then fail.
  */
 const MAX_WAITED = 5;
-/** An attempt within this many milliseconds is near. */
+/** An attempt counts as near if it is this many milliseconds away. */
 const NEAR = 1000;
 
 /** The connection to a server: one at a time. After a loss, the next call makes another one if that is possible. */
@@ -49,7 +52,7 @@ export class Link {
   readonly #closing = new AbortController();
   #current: Upstream | undefined;
   #last: Upstream | undefined;
-  /** The connection whose server seems to speak another revision now. The next connection shows whether it does. */
+  /** The connection whose server seems to speak another revision now. The next connection will show it. */
   #doubted: Upstream | undefined;
   #connecting: Promise<Upstream> | undefined;
   /** The connection was closed because it was idle. */
@@ -58,7 +61,7 @@ export class Link {
   #quickFailures = 0;
   #failedAt = 0;
   /** Failures since the last response to a call. */
-  #inVain = 0;
+  #failuresInARow = 0;
   #answered = false;
   #failure: Error | undefined;
   #waiting: (() => void)[] = [];
@@ -81,7 +84,7 @@ export class Link {
     return this.#closing.signal.aborted;
   }
 
-  /** Whether a connection that was lost is followed by another. */
+  /** Whether another connection is made after one is lost. */
   get reopens(): boolean {
     return this.#options.reopens;
   }
@@ -201,13 +204,13 @@ export class Link {
     }
     if (upstream.closed) {
       this.#failed(upstream.closeReason);
-      throw new NoConnection('The connection was lost as soon as it was made', { cause: upstream.closeReason });
+      throw new NoConnection('The connection was lost immediately after it was made', { cause: upstream.closeReason });
     }
     const former = this.#doubted;
     this.#doubted = undefined;
     if (former) {
       if (!former.closed && former.revision === upstream.revision) return this.#resume(former, upstream);
-      this.#options.onlost?.(former.closed ? former.closeReason : new Error(`it speaks ${upstream.revision} now`));
+      this.#options.onlost?.(former.closed ? former.closeReason : new Error(`it now speaks ${upstream.revision}`));
       former.close().catch(onerror);
     }
     this.#current = this.#last = upstream;
@@ -218,14 +221,14 @@ export class Link {
     return upstream;
   }
 
-  /** Lets the next call find out which revision the server speaks. Calls in flight continue until then. */
+  /** Makes the next call find out which revision the server speaks. Calls in flight continue until then. */
   #doubt(upstream: Upstream): void {
     if (this.#current !== upstream) return;
     this.#current = undefined;
     this.#doubted = upstream;
   }
 
-  /** The server still speaks the same revision, so keep its state and the calls in flight. */
+  /** The server still speaks the same revision, so its state and the calls in flight are kept. */
   #resume(former: Upstream, other: Upstream): Upstream {
     other.close().catch(this.#options.onerror);
     this.#current = former;
@@ -243,7 +246,7 @@ export class Link {
 
   #failed(error: unknown): void {
     this.#quickFailures += 1;
-    this.#inVain = this.#answered ? 1 : this.#inVain + 1;
+    this.#failuresInARow = this.#answered ? 1 : this.#failuresInARow + 1;
     this.#answered = false;
     this.#failedAt = Date.now();
     this.#failure = error instanceof Error ? error : undefined;
@@ -255,14 +258,14 @@ export class Link {
     const longest = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
     const delay = this.#failedAt + longest - Date.now();
     if (delay <= 0) return;
-    if (this.#inVain > MAX_WAITED && delay > NEAR) throw this.#failsAgain(delay);
+    if (this.#failuresInARow > MAX_WAITED && delay > NEAR) throw this.#failsAgain(delay);
     await pause(delay, signal);
     signal.throwIfAborted();
   }
 
   #failsAgain(delay: number): Error {
     const why = this.#failure ? `: ${withLastWords(this.#failure)}` : '';
-    const message = `The server failed ${this.#inVain} times in a row, and is tried again in ${delay} ms${why}`;
+    const message = `The server failed ${this.#failuresInARow} times in a row; the next attempt is in ${delay} ms${why}`;
     return new NoConnection(message, { cause: this.#failure });
   }
 

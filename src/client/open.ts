@@ -19,10 +19,7 @@ import {
 } from './target.ts';
 
 const CONNECT_TIMEOUT = 60_000;
-/**
- * How much longer one step of connecting may take, because the user may have to log in. `connectTimeout` bounds the
- * rest.
- */
+/** How much longer one step of connecting may take if the user may have to log in. `connectTimeout` limits the rest. */
 const LOGIN_ALLOWANCE = 600_000;
 
 /** Creates the function that opens connections to a target. @throws TypeError if the target is invalid. */
@@ -109,7 +106,7 @@ function patient(options: ClientOptions): ClientOptions {
     : { ...options, connectTimeout: connectTimeout + LOGIN_ALLOWANCE };
 }
 
-/** Bounds the total time of connecting to a URL, without the time for a login. It always settles. */
+/** Limits the total time of connecting to a URL, without the time for a login. Always settles. */
 async function inTime<T>(
   url: URL,
   { authorizer, connectTimeout = CONNECT_TIMEOUT }: ClientOptions,
@@ -125,7 +122,7 @@ async function inTime<T>(
   );
   const signal = AbortSignal.any([closing, timedOut.signal]);
   try {
-    // If the connection succeeds after all, the code that made it closes it.
+    // If connecting succeeds after all, the function that connected closes the connection.
     return await waitFor(work(signal), { signal });
   } finally {
     deadline.clear();
@@ -205,7 +202,7 @@ async function negotiated(
       signal,
       probeTimeout,
       handshakeTimeout: connectTimeout,
-      // Each call has its own limits, and users may think longer than a server may take.
+      // Each call has its own limits, and users may need more time than a server.
       timeout: 0,
       maxTimeout: 0,
       onerror: report,

@@ -63,7 +63,7 @@ test('a result that needs too many steps to check is refused', async () => {
   const { checks, onerror } = knowing({ uniqueItems: true });
   const structuredContent = Array.from({ length: 300_000 }, (_, id) => ({ id }));
   await expect(checks.check('a', { structuredContent })).rejects.toThrow(
-    'The result of the tool a does not pass its output schema: is too large to check (more than 5,000,000 steps)',
+    'The result of the tool a does not match its output schema: is too large to check (more than 5,000,000 steps)',
   );
   expect(onerror).not.toHaveBeenCalled();
 });

@@ -19,7 +19,7 @@ export class OutputChecks {
     this.catalog = new ToolCatalog<JsonObject>({
       keep: ({ outputSchema }) => (isObject(outputSchema) ? outputSchema : undefined),
       ontoolarge: (name) =>
-        onerror(new Error(`Results of the tool ${name} are not checked: the output schemas of the list are too large`)),
+        onerror(new Error(`Results of the tool ${name} are not checked: the output schemas in the list are too large`)),
     });
   }
 
@@ -53,7 +53,7 @@ export class OutputChecks {
     }
     if (issues)
       throw new InvalidResultError(
-        `The result of the tool ${name} does not pass its output schema: ${complaint(issues)}`,
+        `The result of the tool ${name} does not match its output schema: ${complaint(issues)}`,
       );
   }
 }

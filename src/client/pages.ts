@@ -3,7 +3,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { checkEntries } from './checked.ts';
 import { InvalidResultError } from './errors.ts';
 
-/** The longest cursor, in characters. Each is kept until the list ends. */
+/** The longest cursor, in characters. Each cursor is kept until the list ends. */
 const MAX_CURSOR = 8192;
 
 /** Requests one page of a list. */

@@ -12,7 +12,7 @@ import type { SampleParams } from '../protocol/sampling.ts';
 import { filledIn } from './form-answer.ts';
 import type { FormRequest, Handlers, QuestionContext, UrlRequest } from './handlers.ts';
 
-/** There is no handler: the server should not have asked. */
+/** Used if there is no handler. The server should not have asked. */
 const UNANSWERABLE: ReadonlySet<number> = new Set([
   ErrorCode.MethodNotFound,
   McpErrorCode.MissingRequiredClientCapability,
@@ -99,7 +99,7 @@ function elicitation(onelicit: Handlers['onelicit']): Exclude<Handlers['onelicit
   return typeof onelicit === 'function' ? { form: onelicit } : (onelicit ?? {});
 }
 
-/** A mode that was not declared is an invalid parameter (2025-11-25, client/elicitation: Error Handling). */
+/** A mode that was not declared counts as an invalid parameter (2025-11-25, client/elicitation: Error Handling). */
 function undeclared(method: string, capability: string, revision: Revision): RpcError {
   const isMode = capability.includes('.');
   const legacy = isMode ? ErrorCode.InvalidParams : ErrorCode.MethodNotFound;
@@ -141,7 +141,7 @@ function checkedAction(answer: unknown): JsonObject {
 }
 
 /**
- * Checks what the handler's type promises; servers must follow these rules (2025-11-25, client/sampling: Error
+ * Checks the rules that the handler's type promises and that servers must follow (2025-11-25, client/sampling: Error
  * Handling).
  */
 function sampleParams(params: JsonObject): SampleParams {
@@ -171,7 +171,7 @@ function checkedRoots(roots: unknown): JsonObject {
   return { roots };
 }
 
-/** An encoded separator or dot bypasses checks that look at the path before it is decoded. */
+/** An encoded separator or dot could bypass checks of the path before it is decoded. */
 const STEPS_UP = /(^|[/\\]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
 
 /** A root is a `file://` URI without path traversal (2025-11-25 and 2026-07-28, client/roots: Root, Security). */

@@ -30,7 +30,7 @@ import { ResultCache } from './result-cache.ts';
 
 /** Opens connections for a client. */
 export interface Opener {
-  /** Whether it can do so more than once. */
+  /** Whether it can open more than one connection. */
   readonly reopens: boolean;
   /** Whether the server runs by itself. Default: false. */
   readonly remote?: boolean;
@@ -144,7 +144,7 @@ export class Requester implements CallHost {
     return REVISIONS[this.revision].era;
   }
 
-  /** One object that all calls share until its content changes. */
+  /** All calls share this object until its content changes. */
   get caller(): Caller {
     const { revision, era } = this;
     const logLevel = this.#levelIn(era);
@@ -230,7 +230,7 @@ export class Requester implements CallHost {
 
   async answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {
     const outlives = options?.outlivesRequest === true;
-    // The server did not say which call asked, so no call may time out while the user thinks.
+    // The server did not name the call that asked, so no call may time out while the user answers.
     const held = outlives ? this.#calls.values() : [call];
     const signal = outlives ? this.closing.signal : call.signal;
     for (const each of held) each.hold();
@@ -288,7 +288,7 @@ export class Requester implements CallHost {
   readonly listen: Service = (exchange) =>
     keepListening(exchange, { link: this.link, service: this.#service, onerror: this.onerror });
 
-  /** The connection may now have another era than when the exchange was made. If so, it needs another caller. */
+  /** Since the exchange was made, the connection may have changed its era. If so, it needs another caller. */
   async #sentAnew(exchange: Exchange): Promise<JsonObject> {
     await this.link.connect();
     const { caller } = exchange;
@@ -332,7 +332,8 @@ export class Requester implements CallHost {
     switch (method) {
       case NotificationMethod.Progress: {
         call.extend();
-        if (typeof params['progress'] !== 'number') throw new InvalidResultError('Progress came without a number');
+        if (typeof params['progress'] !== 'number')
+          throw new InvalidResultError('The server sent progress without a number');
         const { progressToken: _token, ...progress } = params;
         return onprogress?.(progress as { progress: number });
       }
@@ -369,7 +370,8 @@ export class Requester implements CallHost {
 
 function changeOf(method: string, params: JsonObject): Change | undefined {
   if (method === NotificationMethod.ResourceUpdated) {
-    if (typeof params['uri'] !== 'string') throw new InvalidResultError('An update of a resource came without its uri');
+    if (typeof params['uri'] !== 'string')
+      throw new InvalidResultError('The server sent a resource update without a uri');
     return { type: 'resource', uri: params['uri'] };
   }
   if (method === NotificationMethod.Task) return { type: 'task', task: params as DetailedTask };

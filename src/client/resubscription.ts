@@ -6,7 +6,7 @@ const MAX_DELAY = 30_000;
 /** After a subscription that lasted this long (milliseconds), pauses start again from the first. */
 const STABLE_AFTER = 5000;
 
-/** The pauses between subscriptions to a server that ends them, is lost or has trouble. */
+/** The pauses between subscriptions, if the server ends them, is lost or has problems. */
 export class Resubscription {
   #failures = 0;
   #acknowledgedAt: number | undefined;
@@ -15,7 +15,7 @@ export class Resubscription {
     this.#acknowledgedAt = performance.now();
   }
 
-  /** Called when a subscription has ended. Returns whether it is the first to fail since one that lasted. */
+  /** Called when a subscription has ended. Returns whether it is the first failure since a subscription that lasted. */
   ended(): boolean {
     const began = this.#acknowledgedAt;
     this.#acknowledgedAt = undefined;
@@ -24,8 +24,8 @@ export class Resubscription {
   }
 
   /**
-   * Waits before the next attempt, or until one of the signals fires. The pause doubles with each failure. A random part is
-   * taken off, so that clients of one server do not all come back at once.
+   * Waits before the next attempt, or until one of the signals fires. The pause doubles with each failure. It is
+   * shortened by a random amount, so that the clients of one server do not all return at once.
    */
   pause(...signals: readonly AbortSignal[]): Promise<void> {
     const longest = Math.min(FIRST_DELAY * 2 ** (this.#failures - 1), MAX_DELAY);

@@ -6,17 +6,20 @@ import type { RequestOptions } from './options.ts';
 import type { Requester } from './requester.ts';
 
 /**
- * A subscription to changes, until the client closes it or the server refuses it. When the server ends the stream or is
- * lost, the client subscribes again after a growing pause, from half a second to half a minute, and reports one error to
- * `onerror` for all its subscriptions. A command is started again by the next call only. After each gap the handler gets a change for everything in
- * `filter`, because all of it may have changed.
+ * A subscription to changes. It lasts until the client closes it or the server refuses it. If the server ends the
+ * stream or the connection is lost, the client subscribes again after a growing pause, from half a second to half a
+ * minute. It reports one error to `onerror` for all its subscriptions. A command is started again only by the next
+ * call. After each gap the handler gets a change for everything in `filter`, because all of it may have changed.
  */
 export interface Subscription {
   /** The filter that the server agreed to. It leaves out what the server does not support. */
   readonly filter: SubscriptionFilter;
-  /** Resolves when it is over: with the refusal that ended it, or undefined if the client closed it. Never rejects. */
+  /**
+   * Resolves when the subscription has ended: with the refusal that ended it, or with undefined if the client closed
+   * it. Never rejects.
+   */
   readonly closed: Promise<Error | undefined>;
-  /** Ends it; resolves when it is over. */
+  /** Ends the subscription. Resolves when it has ended. */
   close(): Promise<void>;
 }
 

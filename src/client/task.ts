@@ -71,7 +71,7 @@ export class TaskHandle {
   }
 
   /**
-   * Waits until the task is over, and answers its questions. Stopping the wait does not cancel the task.
+   * Waits until the task has ended, and answers its questions. Stopping the wait does not cancel the task.
    *
    * @throws the call's RpcError; TaskCancelledError; TimeoutError after `maxTimeout`; the signal's reason; a question
    * handler's error.
@@ -137,7 +137,7 @@ export class TaskHandle {
         throw new InvalidResultError(`The task asked more than ${MAX_QUESTIONS} times`);
       this.#asked.add(key);
       this.#answer(key, question, waiting).catch((error: unknown) => {
-        // If the server still needs the answer, the next caller that waits for the task is asked.
+        // If the server still needs the answer, it asks the next caller that waits for the task.
         this.#asked.delete(key);
         waiting.fail(error as Error);
       });
@@ -158,14 +158,14 @@ export class TaskHandle {
   }
 }
 
-/** Follows the server's hint, within bounds. */
+/** Uses the interval that the server suggests, within limits. */
 function intervalOf(task: JsonObject | undefined): number {
   const hint: unknown = task?.['pollIntervalMs'];
   const interval = typeof hint === 'number' && hint >= 0 ? hint : DEFAULT_INTERVAL;
   return Math.min(Math.max(interval, MIN_INTERVAL), MAX_INTERVAL) * (1 + Math.random() * JITTER);
 }
 
-/** One wait for a task. It ends when the task is over, the caller cancels, or the time limit is reached. */
+/** One wait for a task. It ends when the task ends, the caller cancels, or the time limit is reached. */
 class Waiting {
   readonly #controller = new AbortController();
   readonly #given: readonly AbortSignal[];
@@ -191,7 +191,7 @@ class Waiting {
     this.wake();
   }
 
-  /** Ends the pause, because there is news. */
+  /** Ends the pause early, because a notification about the task has come. */
   wake(): void {
     this.#wake?.();
   }

@@ -11,7 +11,7 @@ export function derive(exchange: Exchange, changes: ExchangeChanges): Exchange {
   return new DerivedExchange(exchange, changes);
 }
 
-/** It is cancelled with the original, without creating a signal for that. */
+/** Cancelled together with the original. No signal is created for this. */
 class DerivedExchange extends Lifetime implements Exchange {
   readonly #original: Exchange;
   readonly #changes: ExchangeChanges;

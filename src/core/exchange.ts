@@ -66,11 +66,13 @@ export interface Exchange {
   readonly method: string;
   readonly params: JsonObject;
   readonly caller: Caller;
-  /** Fires when the caller cancels or disconnects permanently. Created on first use, because it has a cost. */
+  /**
+   * Fires when the caller cancels or disconnects permanently. Created on first use, because creating a signal is slow.
+   */
   readonly signal: AbortSignal;
   /**
-   * Sends a notification that belongs to this request. Resolves when the transport has accepted it, so a fast sender
-   * waits for a slow reader. You need not await it: an unhandled rejection does no harm, because the side that created
+   * Sends a notification that belongs to this request. Resolves when the transport has accepted it, so that a fast
+   * sender waits for a slow reader. It need not be awaited: an unhandled rejection is harmless, because the creator of
    * the exchange reports it.
    */
   notify(method: string, params?: JsonObject): Promise<void>;

@@ -100,7 +100,7 @@ export function checkParamHeaders(headers: readonly ParamHeader[], args: JsonObj
       if (sent !== undefined) throw Refusal.header(`${name} was sent, but ${argument} was not`);
       continue;
     }
-    if (sent === undefined) throw Refusal.header(`${name} is missing; it must say what ${argument} says`);
+    if (sent === undefined) throw Refusal.header(`${name} is missing; it must repeat ${argument}`);
     const said = decodeHeaderValue(sent);
     if (said === undefined) throw Refusal.header(`${name} is malformed: neither plain ASCII nor =?base64?…?= of UTF-8`);
     if (isUnsafeInteger(value)) throw Refusal.header(`${argument} is beyond the integers that ${name} can carry`);

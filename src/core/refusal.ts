@@ -2,8 +2,8 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 
 /**
- * An error about the request itself: its method, headers, revision or common fields. It is thrown before any handler runs.
- * Over HTTP it has status 400 or 404; an error with the same code from a handler has status 200.
+ * An error in the request itself: in its method, headers, revision or common fields. It is thrown before any handler
+ * runs. Over HTTP it has status 400 or 404. An error with the same code from a handler has status 200.
  */
 export class Refusal extends RpcError {
   static params(why: string): Refusal {

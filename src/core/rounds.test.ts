@@ -55,12 +55,12 @@ test('a state without questions is sent back unchanged', async () => {
 });
 
 test.each<[string, JsonObject]>([
-  ['without saying which', {}],
-  ['without saying which', { inputRequests: {} }],
-  ['with "inputRequests" that are no object', { inputRequests: 5 }],
-  ['with "inputRequests" that are no object', { inputRequests: [form('A')], requestState: 's' }],
-  ['with a "requestState" that is no string', { requestState: 5 }],
-  ['with a "requestState" that is no string', { inputRequests: { a: form('A') }, requestState: null }],
+  ['without "inputRequests" or "requestState"', {}],
+  ['without "inputRequests" or "requestState"', { inputRequests: {} }],
+  ['with "inputRequests" that is not an object', { inputRequests: 5 }],
+  ['with "inputRequests" that is not an object', { inputRequests: [form('A')], requestState: 's' }],
+  ['with a "requestState" that is not a string', { requestState: 5 }],
+  ['with a "requestState" that is not a string', { inputRequests: { a: form('A') }, requestState: null }],
 ])('a result that asks for input %s fails at once: %j', async (what, fields) => {
   const { service, calls } = replies({ resultType: 'input_required', ...fields });
   const exchange = new TestExchange('tools/call');

@@ -61,15 +61,15 @@ export interface InputRequest {
 export function questionsOf(method: string, { inputRequests = {}, requestState }: JsonObject): InputRequest[] {
   const invalid = (what: string): RpcError =>
     new RpcError(ErrorCode.InternalError, `${method} asked for input ${what}`);
-  if (!isObject(inputRequests)) throw invalid('with "inputRequests" that are no object');
+  if (!isObject(inputRequests)) throw invalid('with "inputRequests" that is not an object');
   if (requestState !== undefined && typeof requestState !== 'string')
-    throw invalid('with a "requestState" that is no string');
+    throw invalid('with a "requestState" that is not a string');
   const entries = Object.entries<unknown>(inputRequests);
-  if (entries.length === 0 && requestState === undefined) throw invalid('without saying which');
+  if (entries.length === 0 && requestState === undefined) throw invalid('without "inputRequests" or "requestState"');
   return entries.map(([key, question]) => {
     const { method: asked, params = {} } = isObject(question) ? question : {};
     if (typeof asked !== 'string') throw invalid(`${JSON.stringify(key)} without a method`);
-    if (!isObject(params)) throw invalid(`${JSON.stringify(key)} with "params" that are no object`);
+    if (!isObject(params)) throw invalid(`${JSON.stringify(key)} with "params" that is not an object`);
     return { key, method: asked, params };
   });
 }
@@ -79,7 +79,7 @@ async function answered(exchange: Exchange, result: JsonObject): Promise<Exchang
   if (questions.length > MAX_QUESTIONS) {
     throw new RpcError(
       ErrorCode.InternalError,
-      `${exchange.method} asked ${questions.length} questions at once; the limit is ${MAX_QUESTIONS}, so none was sent`,
+      `${exchange.method} asked ${questions.length} questions at once, but the limit is ${MAX_QUESTIONS}; none was sent`,
     );
   }
   const others = new AbortController();

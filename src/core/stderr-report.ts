@@ -18,7 +18,7 @@ export function stderrReport(write: (text: string) => void = (text) => console.e
   let running = false;
 
   const over = (): void => {
-    if (more > 0) write(`${more} more errors came within ${PERIOD / 1000} seconds; "onerror" is given each of them`);
+    if (more > 0) write(`${more} more errors came within ${PERIOD / 1000} seconds; set "onerror" to get each of them`);
     written = more = 0;
     running = false;
   };

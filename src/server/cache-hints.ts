@@ -11,7 +11,7 @@ export interface CacheHints {
 }
 
 /**
- * The hints as fields of a result. A hint that is not given is left out.
+ * The hints as fields of a result. Hints that are not given are omitted.
  *
  * @throws TypeError if `ttlMs` is not an integer of at least 0, or `cacheScope` is neither `public` nor `private`.
  */

@@ -21,8 +21,8 @@ const OPTIONS: readonly string[] = [
 const ERAS: ReadonlySet<unknown> = new Set([undefined, 'both', 'legacy', 'modern']);
 
 /**
- * Refuses options that the types would refuse. A key that does not resemble an option is accepted: it describes the
- * server, as `name` does.
+ * Refuses options that the types would refuse. An unknown key that does not resemble an option is accepted, because it
+ * describes the server, as `name` does.
  *
  * @throws TypeError if an option looks misspelt, or `eras` has an unknown value.
  */

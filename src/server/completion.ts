@@ -3,7 +3,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Context } from './context.ts';
 
-/** What a completer gets in addition to the value typed so far. */
+/** The context that a completer gets in addition to the value typed so far. */
 export class CompletionContext extends Context {
   /** The arguments that already have a value (2025-06-18 and later). */
   readonly arguments: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ export type Completer =
 /** The completers of one prompt or template, by argument. */
 export type Completers = ReadonlyMap<string, Completer>;
 
-/** Finds the completers for a reference. Undefined if the reference names nothing. */
+/** Finds the completers for a reference. Undefined if no prompt or template matches the reference. */
 export type FindCompleters = (type: unknown, name: unknown) => Completers | undefined;
 
 /** 2025-11-25, server/utilities/completion: Completion Results. */

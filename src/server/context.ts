@@ -48,12 +48,14 @@ const DROPPED = Promise.resolve();
  * Lets a handler send notifications to its caller, ask it questions, and see who it is. The same methods work in every
  * revision.
  *
- * A question rejects with an `RpcError`: −32601 (−32021 from 2026-07-28) if the caller lacks the capability, and then
- * nothing is sent; −32602 if the answer is malformed; otherwise the caller's own error. The last argument of a question
- * may hold a `key`, which names the question within its request, and a `signal`, which cancels it. From 2026-07-28, a
- * caller repeats its request with the answers. If another process receives them, the handler runs again from the start.
- * Questions are matched by their keys, or else by their order, so ask in the same order or use keys. Steps in `once`
- * are not repeated (2026-07-28, basic/patterns/mrtr).
+ * A question rejects with an `RpcError`: with code −32601 (−32021 from 2026-07-28) if the caller lacks the capability,
+ * in which case nothing is sent; with −32602 if the answer is malformed; otherwise with the caller's own error. The
+ * last argument of a question may contain a `key`, which identifies the question within its request, and a `signal`,
+ * which cancels it.
+ *
+ * From 2026-07-28, a caller repeats its request with the answers. If another process receives them, the handler runs
+ * again from the start. Questions are matched by their keys, or else by their order. So ask in the same order, or use
+ * keys. Steps in `once` are not repeated (2026-07-28, basic/patterns/mrtr).
  */
 export class Context {
   /** The request as it was received. */
@@ -72,7 +74,7 @@ export class Context {
     return this.exchange.caller;
   }
 
-  /** What the caller's credential says. Undefined if the caller sent none. */
+  /** The data of the caller's credential. Undefined if the caller sent none. */
   get auth(): AuthInfo | undefined {
     return this.exchange.caller.auth;
   }
@@ -159,7 +161,8 @@ export class Context {
 
   #notify(method: string, params: JsonObject): Promise<void> {
     const sent = this.exchange.notify(method, params);
-    // Handlers often do not await the result, and middleware may have made the exchange: report a rejection here.
+    // Handlers often do not await the result, and middleware may have made the exchange. So a rejection is reported
+    // here.
     sent.catch(() => {});
     return sent;
   }

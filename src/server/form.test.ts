@@ -83,21 +83,21 @@ describe('an invalid form is refused', () => {
       'is a list, so its items must be a choice',
     ],
     ['a list of values of any type', { type: 'array' }, 'is a list, so its items must be a choice'],
-    ['a choice of numbers', { enum: [1, 2] }, 'a choice of a form must be one of strings'],
-    ['no choices', { type: 'string', enum: [] }, 'a choice of a form must be one of strings'],
-    ['a constant number', { const: 1 }, 'a choice of a form must be one of strings'],
+    ['a choice of numbers', { enum: [1, 2] }, 'the options of a choice must be strings'],
+    ['no choices', { type: 'string', enum: [] }, 'the options of a choice must be strings'],
+    ['a constant number', { const: 1 }, 'the options of a choice must be strings'],
     [
       'a union of types',
       { anyOf: [{ type: 'string' }, { type: 'number' }] },
-      'a choice of a form must be one of strings',
+      'the options of a choice must be strings',
     ],
     ['a condition', { type: 'string', if: {} }, 'has if, which forms do not support'],
     ['a reference', { type: 'string', $ref: '#' }, 'has $ref, which forms do not support'],
-    ['a default of another type', { type: 'integer', default: 0.5 }, 'its default does not have its type'],
+    ['a default of another type', { type: 'integer', default: 0.5 }, 'its default has the wrong type'],
     [
       'a default that is another kind of list',
       { type: 'array', items: { enum: ['x'] }, default: 'x' },
-      'its default does not have its type',
+      'its default has the wrong type',
     ],
   ])('because of %s', (_, schema, message) => {
     expect(() => field(schema)).toThrow(TypeError);

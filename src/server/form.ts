@@ -79,7 +79,7 @@ function fieldSchema(field: unknown, owner: string): JsonObject {
   return withDefault(shown, field, owner);
 }
 
-/** Schema libraries bound every integer by the safe integers of a double. These bounds carry no information. */
+/** Schema libraries limit every integer to the safe integers of a double. These limits carry no information. */
 function isBound(value: unknown): boolean {
   return typeof value === 'number' && Math.abs(value) !== Number.MAX_SAFE_INTEGER;
 }
@@ -104,18 +104,18 @@ function choicesOf(schema: JsonObject, titled: 'oneOf' | 'anyOf', owner: string)
   const { enum: listed, enumNames, oneOf, anyOf } = schema;
   const options = oneOf ?? anyOf;
   if (listed !== undefined) {
-    if (!isStrings(listed)) throw new TypeError(`${owner}: a choice of a form must be one of strings`);
+    if (!isStrings(listed)) throw new TypeError(`${owner}: the options of a choice must be strings`);
     const named = isStrings(enumNames) && enumNames.length === listed.length;
     return named ? { enum: listed, enumNames } : { enum: listed };
   }
   if (schema['const'] !== undefined) {
-    if (typeof schema['const'] !== 'string') throw new TypeError(`${owner}: a choice of a form must be one of strings`);
+    if (typeof schema['const'] !== 'string') throw new TypeError(`${owner}: the options of a choice must be strings`);
     return { enum: [schema['const']] };
   }
   if (!Array.isArray(options) || options.length === 0) return undefined;
   const constants: JsonObject[] = options.map((option: unknown) => {
     const { const: value, title } = isObject(option) ? option : {};
-    if (typeof value !== 'string') throw new TypeError(`${owner}: a choice of a form must be one of strings`);
+    if (typeof value !== 'string') throw new TypeError(`${owner}: the options of a choice must be strings`);
     return typeof title === 'string' ? { const: value, title } : { const: value };
   });
   if (constants.every((constant) => 'title' in constant)) return { [titled]: constants };
@@ -125,7 +125,7 @@ function choicesOf(schema: JsonObject, titled: 'oneOf' | 'anyOf', owner: string)
 function withDefault(shown: JsonObject, field: JsonObject, owner: string): JsonObject {
   const value: unknown = field['default'];
   if (value === undefined) return shown;
-  if (!fits(value, shown['type'])) throw new TypeError(`${owner}: its default does not have its type`);
+  if (!fits(value, shown['type'])) throw new TypeError(`${owner}: its default has the wrong type`);
   return { ...shown, default: value };
 }
 

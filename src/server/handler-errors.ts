@@ -30,7 +30,7 @@ export function errorsForCallers(expose: boolean, onerror: (error: Error) => voi
   };
 }
 
-/** Whether a handler threw because its signal fired. This is not an error, and no caller waits. */
+/** Whether a handler threw because its signal fired. Then no caller waits, so this is not an error. */
 function causedByAbort(thrown: unknown, exchange: Exchange): boolean {
   if (!isAborted(exchange)) return false;
   const reason = abortReason(exchange);

@@ -19,7 +19,7 @@ export const KINDS = Object.keys(CHANGED) as ListKind[];
 
 type Due = [method: string, params: JsonObject | undefined];
 
-/** One open `subscriptions/listen`. There may be ten thousand, so it holds as little as possible. */
+/** One open `subscriptions/listen`. There may be ten thousand of them, so it keeps as little as possible. */
 class Listener {
   readonly exchange: Exchange;
   readonly filter: SubscriptionFilter;
@@ -191,7 +191,7 @@ export class Listeners {
       try {
         await listener.exchange.notify(...next);
       } catch {
-        // The side that made the exchange reports it.
+        // The creator of the exchange reports a failure.
       }
     }
     listener.due = undefined;

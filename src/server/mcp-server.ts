@@ -75,8 +75,8 @@ export interface McpServerOptions
    */
   exposeErrors?: boolean | undefined;
   /**
-   * Gets every error that no caller sees; the handler's own error is its `cause`. Default: writes them to stderr, at
-   * most 20 in 10 seconds, and then the number of further ones.
+   * Called with every error that no caller sees. The `cause` is the handler's own error. Default: writes errors to
+   * stderr, at most 20 in 10 seconds, and then the number of further ones.
    */
   onerror?: ((error: Error) => void) | undefined;
 }
@@ -223,7 +223,7 @@ export class McpServer {
 
   /**
    * Serves this process's stdin and stdout. Resolves when stdin has ended and every request is answered. If the server
-   * is not served in another way then, it is closed and its tasks end, because no client could reach them.
+   * is then not served in another way, it is closed and its tasks end, because no client could reach them.
    */
   async stdio(options: StdioServerOptions = {}): Promise<void> {
     await this.#serving.stdio(options);
@@ -270,7 +270,7 @@ export class McpServer {
 
   readonly #answer = (exchange: Exchange): JsonObject | Promise<JsonObject> => {
     const kind = LISTED[exchange.method];
-    // Without the capability there is no such method.
+    // Without the capability, this method does not exist.
     if (kind !== undefined && !this.#has(kind)) throw Refusal.method(exchange.method);
     switch (exchange.method) {
       case Method.CallTool:
@@ -288,7 +288,7 @@ export class McpServer {
       case Method.ListPrompts:
         return this.#prompts.registry.page(exchange.params['cursor']);
       case Method.Complete:
-        // Without the capability there is no such method (2025-11-25, server/utilities/completion: Error Handling).
+        // Without the capability, this method does not exist (2025-11-25, server/utilities/completion: Error Handling).
         if (!this.#completes()) throw Refusal.method(exchange.method);
         return complete(exchange, (type, name) => this.#completers(type, name, exchange.caller));
       case Method.Discover:

@@ -97,7 +97,7 @@ describe('a tools/call over HTTP', () => {
       'no value for an argument',
       { region: 'eu' },
       {},
-      'Mcp-Param-Region is missing; it must say what the argument region says',
+      'Mcp-Param-Region is missing; it must repeat the argument region',
     ],
     ['a different string', { region: 'eu' }, { region: 'us' }, 'Mcp-Param-Region does not match the argument region'],
     ['a different case', { region: 'eu' }, { region: 'EU' }, 'Mcp-Param-Region does not match the argument region'],

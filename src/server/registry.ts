@@ -45,7 +45,7 @@ export interface RegistryOptions {
   /** The property of the list result: `tools`. */
   readonly list: string;
   readonly pageSize: number;
-  /** What every page of the list says about keeping it. */
+  /** The cache hints of every page of the list. */
   readonly cache?: CacheHints | undefined;
   /** Called after every change. */
   readonly changed: () => void;
@@ -61,7 +61,7 @@ interface Slot<Entry> {
 
 /** Named entries in the order of registration, and their list. The list is rebuilt only after a change. */
 export class Registry<Config extends EntryConfig, Entry extends { readonly definition: JsonObject }> {
-  /** What every page of the list says about keeping it. */
+  /** The cache hints of every page of the list. */
   readonly hints: JsonObject;
   readonly #slots = new Map<string, Slot<Entry>>();
   readonly #options: RegistryOptions;

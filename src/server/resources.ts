@@ -156,7 +156,7 @@ export class Resources {
     return Object.keys(hints).length === 0 ? result : { ...hints, ...result };
   }
 
-  /** Where a URI is registered and under which name, or that it is not registered. */
+  /** The name under which a URI is registered. Undefined if it is not registered. */
   #entryOf(uri: string): [Pick<Registry<never, never>, 'scopesOf' | 'authorize'>, key: string] {
     if (this.fixed.get(uri) !== undefined) return [this.fixed, uri];
     for (const { template } of this.templates.entries()) {

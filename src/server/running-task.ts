@@ -48,14 +48,16 @@ const MAX_MESSAGE = 2000;
 const MAX_QUESTIONS = 10_000;
 /** Milliseconds after which a write that failed is tried again. */
 const RETRIES = [100, 1000, 5000];
-const UNKEPT: Outcome = failure(new RpcError(ErrorCode.InternalError, 'The outcome of the task could not be stored'));
+const NOT_STORED: Outcome = failure(
+  new RpcError(ErrorCode.InternalError, 'The outcome of the task could not be stored'),
+);
 
 /**
  * A task that runs in this process. This object holds its current state. The store follows with one write at a time,
  * and each write has all changes since the last one.
  */
 export class RunningTask {
-  /** What it works on, in bytes of memory (estimated). */
+  /** The estimated memory of its request and the answers, in bytes. */
   size = 0;
   readonly #options: RunningTaskOptions;
   #record: TaskRecord;
@@ -257,7 +259,7 @@ export class RunningTask {
         this.#options.onerror(error as Error);
         const pause = error instanceof TaskStoreFull || error instanceof TypeError ? undefined : RETRIES[attempt];
         attempt += 1;
-        if (pause === undefined) this.#giveUp();
+        if (pause === undefined) this.#failUnstored();
         else {
           await after(pause);
           this.#changed = true;
@@ -271,7 +273,7 @@ export class RunningTask {
   #wrote(record: TaskRecord | undefined): void {
     if (!record) {
       // It has expired or was deleted.
-      this.#decide({ status: 'cancelled', statusMessage: 'It is not kept any more' });
+      this.#decide({ status: 'cancelled', statusMessage: 'The task is no longer stored' });
       return;
     }
     // Another process may have cancelled the task.
@@ -281,10 +283,10 @@ export class RunningTask {
   }
 
   /** If the task cannot be stored, it ends with an error. The error is small, so storing it may still work. */
-  #giveUp(): void {
-    if (this.#outcome === UNKEPT) return;
-    this.#decide(UNKEPT);
-    this.#outcome = UNKEPT;
+  #failUnstored(): void {
+    if (this.#outcome === NOT_STORED) return;
+    this.#decide(NOT_STORED);
+    this.#outcome = NOT_STORED;
     this.#changed = true;
   }
 

@@ -96,7 +96,7 @@ function schemaOf(given: AnySchema, side: 'input' | 'output', name: string): Sch
   } catch (cause) {
     throw new TypeError(`${name} cannot be written as JSON Schema: ${(cause as Error).message}`, { cause });
   }
-  // 2020-12 is the default dialect (2025-11-25, basic: Schema Dialect), and some older readers stumble over its name.
+  // 2020-12 is the default dialect (2025-11-25, basic: Schema Dialect), and some older readers do not accept its name.
   delete json['$schema'];
   return { json, validate: (value) => standard.validate(value) };
 }

@@ -110,7 +110,7 @@ export class Serving {
 
   async close(timeout: number): Promise<void> {
     this.#closed = true;
-    // This also closes what is just being opened.
+    // This also closes what is still being opened.
     await this.#mounted?.catch(() => {});
     await Promise.all([...this.#ways].map((close) => close(timeout)));
   }

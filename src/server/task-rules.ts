@@ -18,7 +18,7 @@ export interface TasksOptions {
   runner?: string | undefined;
 }
 
-/** What a new task starts with. */
+/** The initial values of a task. */
 export interface StartTaskOptions {
   /** The status message, for people or models. */
   statusMessage?: string | undefined;

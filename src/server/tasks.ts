@@ -23,9 +23,9 @@ import { TaskExchange } from './task-exchange.ts';
 
 /** The longest task id, in characters. Longer ids are unknown. */
 const MAX_ID = 256;
-/** What the requests of running tasks, and the answers to them, may be together, in bytes of memory (estimated). */
+/** The memory limit for the requests of running tasks and the answers to them, in bytes (estimated). */
 const MAX_SIZE = 256 * 1024 * 1024;
-/** The same, of one principal. */
+/** The same limit for one principal. */
 const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
 const STOPPED = 'The server was shut down before the task was done';
 
@@ -43,7 +43,8 @@ export class Tasks {
   readonly #onerror: (error: Error) => void;
   readonly #running = new Map<string, RunningTask>();
   /**
-   * Counts the requests of running tasks, and the answers to their questions: a store sees only tasks and their results.
+   * Counts the memory of the requests of running tasks and of the answers to their questions. A store counts only tasks
+   * and their results.
    */
   readonly #quota = new Quota(MAX_SIZE, MAX_PRINCIPAL_SIZE);
   #recovered: Promise<void> | undefined;
@@ -81,8 +82,8 @@ export class Tasks {
       exchange.signal.throwIfAborted();
       const task = await this.#create(settings, exchange, origin.params, options);
       if (task && (over || exchange.signal.aborted)) {
-        // The handler did not wait, or its caller is gone: nobody ever gets the id.
-        await task.end({ status: 'cancelled', statusMessage: 'The call was over before it became a task' });
+        // The handler did not wait, or its caller is gone, so no client ever gets the id.
+        await task.end({ status: 'cancelled', statusMessage: 'The call ended before it became a task' });
         return false;
       }
       exchange.task = task;
@@ -124,11 +125,11 @@ export class Tasks {
     if (task) {
       // The handler may keep answers for any time, so they are limited.
       if (!this.#admit(task, inputResponses)) {
-        throw new RpcError(ErrorCode.InternalError, 'No more answers of this size are taken now; try again later');
+        throw new RpcError(ErrorCode.InternalError, 'There is no room for an answer of this size now; try again later');
       }
       await task.answer(inputResponses);
     } else if (!isTerminal(record.status)) {
-      const why = 'another server works on it; requests for a task go where their Mcp-Name header says';
+      const why = 'another server runs it; route requests for a task by their Mcp-Name header';
       throw new RpcError(ErrorCode.InternalError, `The task cannot be answered here: ${why}`);
     }
     return { resultType: 'complete' };
@@ -239,7 +240,7 @@ export class Tasks {
     }
   }
 
-  /** Counts what a task works on. Returns false, and counts nothing, if that is too much. */
+  /** Counts the memory of a task. Returns false, and counts nothing, if there is no room. */
   #admit(task: RunningTask, value: JsonObject): boolean {
     const size = weightOf(value);
     if (!this.#quota.take(task.principal, size)) return false;
@@ -263,7 +264,7 @@ export class Tasks {
     }
     const record = await this.#read(taskId, principal);
     if (!record)
-      throw new RpcError(ErrorCode.InvalidParams, 'Task not found: there is none with this id, or it has expired');
+      throw new RpcError(ErrorCode.InvalidParams, 'Task not found: there is no task with this id, or it has expired');
     return record;
   }
 

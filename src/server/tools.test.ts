@@ -139,7 +139,7 @@ describe('the result of a tool with an output schema', () => {
     server.tool('any', { output: z.any() }, () => undefined);
     expect(await call('any')).toMatchObject({
       isError: true,
-      content: [{ text: expect.stringContaining('there is none') }],
+      content: [{ text: expect.stringContaining('the result has no value') }],
     });
     expect(errors).toHaveLength(1);
   });

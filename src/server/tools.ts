@@ -34,7 +34,7 @@ export interface ToolConfig<
   annotations?: ToolAnnotations | undefined;
   /**
    * Whether another process may run a call again from the start. In 2026-07-28, a caller's answers may reach another
-   * process than the one that asked; that process does not know how far the call came. Default: true if `readOnlyHint`
+   * process than the one that asked. That process does not know how far the call got. Default: true if `readOnlyHint`
    * or `idempotentHint` of `annotations` is true. `Context.once` makes steps safe to repeat.
    */
   safeToRerun?: boolean | undefined;
@@ -178,7 +178,7 @@ export class Tools {
     if (checked.issues) return this.#mismatch(tool, complaint(checked.issues));
     const structuredContent = checked.value;
     // A schema may accept undefined, but a result is required (2025-11-25, server/tools: Output Schema).
-    if (structuredContent === undefined) return this.#mismatch(tool, 'there is none');
+    if (structuredContent === undefined) return this.#mismatch(tool, 'the result has no value');
     if (whole) return structuredContent === value ? whole : { ...whole, structuredContent };
     // The same as text, for clients without structured content (2025-11-25, server/tools: Structured Content).
     return { content: [text(bare ? String(reply) : JSON.stringify(structuredContent))], structuredContent };

@@ -52,7 +52,7 @@ describe('a URI template', () => {
     ['{}', 'is not supported'],
     ['{#a}', 'operator # is not supported'],
     ['{a*}', 'is not supported'],
-    ['{a}{b}', 'nothing stands between {a} and {b}'],
+    ['{a}{b}', 'there must be text between {a} and {b}'],
     ['{a}/{a}', 'a variable occurs twice'],
     ['{+a}/{+b}', 'only one reserved variable'],
     ['{?a}/b', '{?...} must be at the end'],

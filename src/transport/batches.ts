@@ -17,7 +17,7 @@ export interface BatchRules {
 
 /**
  * Splits a batch and removes what cannot be delivered, in the same way on every transport: invalid messages, ids that
- * are in use, and `initialize`. Each of them gets an error. The error has the element's id only if it cannot be isTaken
+ * are in use, and `initialize`. Each of them gets an error. The error has the id of the element only if it cannot be taken
  * for the response to another request.
  *
  * @throws InvalidMessage if the whole batch is refused: in a revision without batches (only 2025-03-26 has them, basic:

@@ -123,7 +123,7 @@ describe('a child', () => {
     expect(refused).toMatchObject({
       code: -32000,
       message: expect.stringMatching(
-        /^The server failed 6 times in a row, and is tried again in \d+ ms: sh exited with code 3/,
+        /^The server failed 6 times in a row; the next attempt is in \d+ ms: sh exited with code 3/,
       ),
     });
     const again = Number(/in (\d+) ms/.exec(refused.message)![1]);

@@ -176,7 +176,7 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
       });
       expect(await call()).toBe('run 2');
       expect(server.ran).toHaveLength(2);
-      const speaks = after === 'modern' ? 'it speaks 2026-07-28 now' : 'it speaks 2025-11-25 now';
+      const speaks = after === 'modern' ? 'it now speaks 2026-07-28' : 'it now speaks 2025-11-25';
       expect(errors).toContain(`The server was lost: ${speaks}; it is connected to again for the next request`);
     },
   );
@@ -191,7 +191,7 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
     const slow = call();
     const answer = await held;
     server.before.push(status(400));
-    expect(await call()).toMatchObject({ code: -32000, message: expect.stringContaining('if it may run twice') });
+    expect(await call()).toMatchObject({ code: -32000, message: expect.stringContaining('only if it may run twice') });
     expect(await call()).toBe('run 2');
     answer('slow');
     expect(await slow).toBe('slow');

@@ -72,7 +72,7 @@ const CHANGED = {
   name: 'ConnectionError',
   notExecuted: true,
   message: expect.stringMatching(
-    /^tools\/call failed: the server seems to speak another revision than 20.* did not run/,
+    /^tools\/call failed: the server now seems to speak another revision than 20.* did not run/,
   ),
 };
 

@@ -43,7 +43,7 @@ test.each(cases)('%s: a client validates a result, or reports why not', async (_
   const valid = validityOf(outputSchema, structuredContent);
   // An unusable schema is reported, and nothing is checked against it.
   expect(errors.filter((message) => message.includes('are not checked'))).toHaveLength(valid === undefined ? 1 : 0);
-  const refused = 'The result of the tool a does not pass its output schema';
+  const refused = 'The result of the tool a does not match its output schema';
   expect(outcome).toContain(valid === false ? refused : 'taken');
 });
 

@@ -54,7 +54,7 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
   const error = answer.get('error');
   if (error !== null) {
     const reason = { error, description: answer.get('error_description') };
-    throw refused('authorization', `${server.issuer} did not authorize`, reason, [verifier, state]);
+    throw refused('authorization', `${server.issuer} did not grant access`, reason, [verifier, state]);
   }
   let code: string;
   try {
@@ -79,6 +79,6 @@ export function checkIssuer(answer: URLSearchParams, issuer: string, promised: b
   const named = answer.getAll('iss');
   if (named.length === 0 && !promised) return;
   if (named.length === 1 && named[0] === issuer) return;
-  const what = named.length === 0 ? 'does not name its issuer, as it should' : 'is of another issuer';
-  throw new OAuthError('issuer_mismatch', `The authorization response ${what}: ${issuer} was asked`);
+  const what = named.length === 0 ? 'lacks the required issuer' : 'comes from another issuer';
+  throw new OAuthError('issuer_mismatch', `The authorization response ${what}: expected ${issuer}`);
 }

@@ -41,7 +41,7 @@ test.each([
   names.set('auth.example', addresses);
   const url = new URL(`https://auth.example:${port}/`);
   const http = new GuardedHttp({ server: PUBLIC });
-  await expect(http.get(url, {})).rejects.toThrow(`auth.example leads to a ${reach} address`);
+  await expect(http.get(url, {})).rejects.toThrow(`auth.example resolves to a ${reach} address`);
   await expect(http.fetch(url.href, { method: 'POST', headers: {}, body: 'a' })).rejects.toMatchObject({
     code: 'blocked',
   });

@@ -44,9 +44,9 @@ describe('a URL named by a server', () => {
     ['ftp://auth.example/', 'is not https'],
     ['javascript:alert(1)', 'is not https'],
     ['file:///etc/passwd', 'is not https'],
-    ['https://user:pass@auth.example/', 'holds credentials'],
-    ['https://user@auth.example/', 'holds credentials'],
-    ['https://:pass@auth.example/', 'holds credentials'],
+    ['https://user:pass@auth.example/', 'contains credentials'],
+    ['https://user@auth.example/', 'contains credentials'],
+    ['https://:pass@auth.example/', 'contains credentials'],
     [['https://auth.example/'], 'is not an absolute URL'],
     ['not an address', 'is not an absolute URL'],
     [undefined, 'is not an absolute URL'],
@@ -233,7 +233,7 @@ describe('a response', () => {
 
   test('that switches protocols is an error', async () => {
     const url = await rawServer((socket) => void socket.once('data', () => socket.write(SWITCHING)));
-    await expect(http.get(url, {})).rejects.toThrow(/127\.0\.0\.1:\d+\/mcp: it switched to another protocol/);
+    await expect(http.get(url, {})).rejects.toThrow(/127\.0\.0\.1:\d+\/mcp: the server switched to another protocol/);
   });
 
   test('is not awaited even if the custom fetch ignores the signal', async () => {
@@ -269,7 +269,7 @@ describe('a response', () => {
     ['http://', 'redirects to another origin'],
     ['http://127.0.0.1:1/', 'redirects to another origin'],
     ['https://HOST/', 'redirects to another origin'],
-    ['http://user@HOST/', 'holds credentials'],
+    ['http://user@HOST/', 'contains credentials'],
   ])('that redirects to %s is refused', async (location, why) => {
     let asked = 0;
     const origin = await serve(({ headers }, response) => {

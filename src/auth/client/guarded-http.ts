@@ -16,16 +16,16 @@ const MAX_REDIRECTS = 3;
 
 export interface GuardedHttpOptions {
   /**
-   * The MCP server that names the addresses. A server on loopback may name loopback addresses, over `http` too; a server at
-   * a private IP address may name private addresses; every server may name public addresses.
+   * The MCP server that names the addresses. A server on loopback may name loopback addresses, also over `http`. A
+   * server at a private IP address may name private addresses. Every server may name public addresses.
    */
   readonly server: URL;
   /** Also allow private addresses, for a server in your own network that has a name. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
   /**
-   * Sends the requests. Default: `node:http`, with a check of every address that a name resolves to. Through a proxy there
-   * is no such check, since the proxy resolves names. A function of your own has to check them itself. IP addresses in URLs
-   * are always checked.
+   * Sends the requests. Default: `node:http`, which checks every address that a name resolves to. Through a proxy there
+   * is no such check, because the proxy resolves the names. A custom function must do the check itself. IP addresses in
+   * URLs are always checked.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
@@ -38,9 +38,10 @@ interface Ask {
 }
 
 /**
- * HTTP requests to addresses that a server has named. A hostile server could name an address that only this machine can
- * reach (2026-07-28, docs tutorials/security: Server-Side Request Forgery). So only `https` is allowed, no address that is
- * less public than the server itself, and no redirect to another origin. A response may take 10 seconds and have 1 MiB.
+ * Sends HTTP requests to addresses that a server has named. A hostile server could name an address that only this
+ * machine can reach (2026-07-28, docs tutorials/security: Server-Side Request Forgery). So only `https` is allowed, no
+ * address that is less public than the server itself, and no redirect to another origin. A response may take 10 seconds
+ * and be 1 MiB long.
  */
 export class GuardedHttp {
   readonly #reach: ReadonlySet<Reach | undefined>;
@@ -64,7 +65,7 @@ export class GuardedHttp {
     const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
     if (!url) throw new OAuthError('blocked', `${name} is not an absolute URL`);
     const refuse = (why: string): OAuthError => new OAuthError('blocked', `${name} ${url.origin} ${why}`);
-    if (url.username !== '' || url.password !== '') throw refuse('holds credentials');
+    if (url.username !== '' || url.password !== '') throw refuse('contains credentials');
     const reach = literalReach(url.hostname);
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && reach === 'loopback')) throw refuse('is not https');
     if (!this.#reach.has(reach)) throw refuse(`is ${reach}, and the server is not`);
@@ -146,7 +147,7 @@ export class GuardedHttp {
       sending.on('error', fail);
       sending.once('upgrade', (_reply, socket) => {
         socket.destroy();
-        fail(new Error('it switched to another protocol'));
+        fail(new Error('the server switched to another protocol'));
       });
       sending.end(body);
     });
@@ -161,7 +162,7 @@ export class GuardedHttp {
     resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
       if (error) return callback(error, undefined);
       const wrong = addresses.map(({ address }) => reachOf(address)).find((reach) => !this.#reach.has(reach));
-      if (wrong) return callback(new OAuthError('blocked', `${hostname} leads to a ${wrong} address`), undefined);
+      if (wrong) return callback(new OAuthError('blocked', `${hostname} resolves to a ${wrong} address`), undefined);
       if (options.all === true) return callback(null, addresses);
       const [first] = addresses;
       return callback(null, first!.address, first!.family);

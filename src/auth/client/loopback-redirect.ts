@@ -104,11 +104,10 @@ class LoopbackLogin implements LoginAttempt {
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const url = URL.canParse(request.url ?? '', this.redirectUri) ? new URL(request.url!, this.redirectUri) : undefined;
-    if (url?.pathname !== this.#path) return this.#show(response, 404, 'There is nothing here.');
-    if (request.method !== 'GET') return this.#show(response, 405, 'This page can only be read.');
+    if (url?.pathname !== this.#path) return this.#show(response, 404, 'Not found.');
+    if (request.method !== 'GET') return this.#show(response, 405, 'Only GET is allowed.');
     // A different host name that resolves to this address is an attack (DNS rebinding).
-    if (request.headers.host !== new URL(this.redirectUri).host)
-      return this.#show(response, 403, 'This is another site.');
+    if (request.headers.host !== new URL(this.redirectUri).host) return this.#show(response, 403, 'Wrong host name.');
     const waiting = this.#waiting;
     const answer = url.searchParams;
     if (!waiting || answer.get('state') !== waiting.request.state) {
@@ -117,7 +116,7 @@ class LoopbackLogin implements LoginAttempt {
     try {
       checkIssuer(answer, waiting.request.issuer, false);
     } catch (error) {
-      this.#show(response, 400, 'This answer is not from the server that was asked, and was thrown away.');
+      this.#show(response, 400, 'This response came from another server and was ignored.');
       return waiting.reject(error as Error);
     }
     const text = answer.has('error') ? 'You were not signed in.' : 'You are signed in.';

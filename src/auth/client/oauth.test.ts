@@ -131,7 +131,7 @@ describe('the code flow', () => {
     await expect(send(world.authorizer())).rejects.toMatchObject({
       code: 'authorization',
       error: 'access_denied',
-      message: `${ISSUER} did not authorize: access_denied: The user said no`,
+      message: `${ISSUER} did not grant access: access_denied: The user said no`,
     });
   });
 

@@ -86,7 +86,7 @@ export function stillGood(client: StoredClient, redirectUri: string | undefined)
 /**
  * Registers a client (RFC 7591; 2026-07-28, client-registration: Dynamic Client Registration).
  *
- * @throws OAuthError `registration` with the authorization server's error, or with a suggestion what to do instead.
+ * @throws OAuthError `registration` with the authorization server's error, or with a suggestion of what to do instead.
  */
 export async function register(
   { clientMetadata = {} }: RegistrationOptions,

@@ -176,7 +176,7 @@ function readSeparator(settings: unknown, place: Place): string {
   return usual;
 }
 
-/** Finds tools that are renamed to a name that is taken. */
+/** Finds tools whose new name is already used. */
 function checkNames(servers: readonly ServerConfig[], separator: string, place: Place): void {
   try {
     void new Naming(servers, { separator });

@@ -1,6 +1,6 @@
 import { evaluate, parse, type DocumentNode, type ValueNode } from '@humanwhocodes/momoa';
 
-/** A text that is not JSON. The message repeats no text, which may be secret. */
+/** An error for a text that is not JSON. The message does not quote the text, which may be secret. */
 export class JsonError extends Error {
   override readonly name = 'JsonError';
 }
@@ -33,7 +33,7 @@ export class ConfigJson {
     }
   }
 
-  /** The line and column of a key or a list item. If it does not exist, those of its parent. */
+  /** The line and column of a key or a list item. If it does not exist, the position of its parent. */
   position(path: readonly (string | number)[]): string {
     let at: Step = { value: this.#root.body, loc: this.#root.body.loc };
     for (const key of path) {

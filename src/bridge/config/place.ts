@@ -5,7 +5,7 @@ import type { Fill } from './variables.ts';
 /** At most this many problems of one file are reported at once. */
 const MAX_PROBLEMS = 10;
 
-/** A configuration that cannot be used. The message never repeats a value, because values may be secrets. */
+/** An error for a configuration that cannot be used. The message does not quote values, because they may be secrets. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly file: string;
@@ -28,7 +28,7 @@ export class Place {
   readonly #json: ConfigJson;
   readonly #problems: string[];
 
-  /** @param problems gets why the file cannot be used, each problem with its place. */
+  /** @param problems collects the problems, each with its place. */
   constructor(json: ConfigJson, problems: string[], fill: Fill, path: (string | number)[] = []) {
     this.#json = json;
     this.#fill = fill;

@@ -112,7 +112,7 @@ function readUrl(value: unknown, place: Place): string | undefined {
   return problem === undefined ? url : place.wrong(problem);
 }
 
-/** Why something cannot be the URL of a server. */
+/** Returns the reason if a text cannot be the URL of a server. */
 export function urlProblem(url: string): string | undefined {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return 'must be a URL that begins with http:// or https://';
   const { username, password } = new URL(url);
@@ -128,7 +128,7 @@ function readHeaders(value: unknown, place: Place): Record<string, string> {
   return headers;
 }
 
-/** Why something cannot be a header. */
+/** Returns the reason if a name and value cannot be a header. */
 export function headerProblem(name: string, value: string): string | undefined {
   if (!isHeaderName(name)) return 'is not a valid name of a header';
   return isHeaderValue(value) ? undefined : 'contains characters that a header cannot have';

@@ -89,7 +89,9 @@ export function variablesOf(entries: unknown): Set<string> {
   return names;
 }
 
-/** Where no more variables can end. Without this, the pattern looks for the end of each `${` in the whole rest. */
+/**
+ * Past this position no variable can end. Without it, the pattern would search the whole rest for the end of each `${`.
+ */
 function endOfVariables(text: string): number {
   return text.lastIndexOf('}') + 1;
 }

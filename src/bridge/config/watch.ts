@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Calls `onchange` when a file has changed, has gone or has come back. It looks at the file every `interval` milliseconds,
- * which works on every file system, through links, and when the folder is replaced. It does not keep the process alive.
+ * Calls `onchange` when a file was changed, removed or created again. It checks the file every `interval` milliseconds,
+ * which works on every file system, through links, and if the folder is replaced. It does not keep the process alive.
  *
  * @returns a function that stops it.
  */

@@ -13,11 +13,11 @@ export class ChildExchange extends BaseExchange implements Exchange {
   readonly #whole: Exchange;
   readonly #tell: Exchange['notify'];
 
-  /** @param tell gets the server's notifications. */
-  constructor(whole: Exchange, method: string, params: JsonObject, tell: Exchange['notify']) {
+  /** @param tell called with the server's notifications. */
+  constructor(whole: Exchange, method: string, params: JsonObject, onnotification: Exchange['notify']) {
     super();
     this.#whole = whole;
-    this.#tell = tell;
+    this.#tell = onnotification;
     this.method = method;
     this.header = whole.header && noHeader;
     const meta = metaOf(whole.params);

@@ -42,8 +42,8 @@ export interface Fleet {
   /** The names of the servers, in order. */
   readonly names: readonly string[];
   /**
-   * One server on its own, with its own names and its selected tools. After an update, it is the server that has the
-   * name then: subscriptions continue with that one, and are notified that everything may have changed.
+   * One server on its own, with its own names and its selected tools. After an update, this is the server that then has
+   * the name: subscriptions continue with that one, and are notified that everything may have changed.
    */
   member(name: string): Service | undefined;
   /**
@@ -157,8 +157,8 @@ class ServiceFleet implements Fleet {
   }
 
   /**
-   * Tries one server after the other. It skips servers that do not have what the request names, and servers that were
-   * certainly not reached. If the request may have run, no other server is tried.
+   * Tries one server after another. It skips servers that do not have what the request names, and servers that
+   * certainly did not get it. If the request may have run, no other server is tried.
    */
   async #firstOf(exchange: Exchange, routes: readonly Route[], notThere: ReadonlySet<number>): Promise<JsonObject> {
     let unreached: RpcError | undefined;

@@ -1,6 +1,6 @@
 /*
- * What clients get from one server and give back later names that server: URIs, task ids, and the state of a request that
- * asks something. So nothing has to be remembered, and a restarted fleet of the same file understands it too.
+ * Ids that clients get and later send back contain the name of their server: URIs, task ids, and the state of a request
+ * with questions. So a fleet stores nothing, and after a restart it still understands them.
  */
 
 const URI = /^everwire\+([a-z0-9.-]+):(.*)$/s;
@@ -12,13 +12,16 @@ export function wrapUri(label: string, uri: string): string {
   return `everwire+${label}:${uri}`;
 }
 
-/** Parses a URI that names its server. */
+/** Splits a URI that contains the name of its server. */
 export function unwrapUri(uri: string): { readonly label: string; readonly uri: string } | undefined {
   const [, label, own] = URI.exec(uri) ?? [];
   return label === undefined || own === undefined ? undefined : { label, uri: own };
 }
 
-/** Whether a URI looks like one that names its server. URI schemes are case-insensitive (RFC 3986, section 3.1). */
+/**
+ * Whether a URI looks like one that contains the name of its server. URI schemes are case-insensitive (RFC 3986,
+ * section 3.1).
+ */
 export function isWrapped(uri: string): boolean {
   return /^everwire\+/i.test(uri);
 }
@@ -34,7 +37,7 @@ export function splitTaskId(taskId: unknown): { readonly label: string; readonly
   return label === undefined || id === undefined ? undefined : { label, id };
 }
 
-/** The `requestState` of a result with questions. The server itself need not give one. */
+/** The `requestState` of a result with questions. The server's own state may be absent. */
 export function stateOf(label: string, state: string | undefined): string {
   return state === undefined ? `${label}!` : `${label}:${state}`;
 }

@@ -10,12 +10,12 @@ import type { FleetMember, Members } from './members.ts';
 import { renameNotice, renamingFor } from './results.ts';
 import { ServerListen } from './server-listen.ts';
 
-/** The most that waits for the acknowledgement. */
+/** The most notifications that wait for the acknowledgement. */
 const WAITING = { count: 1000, size: 10 * 1024 * 1024 };
 
 /**
- * One `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions), made of one subscription per server. A lost
- * one is opened again while the others continue.
+ * One `subscriptions/listen` (2026-07-28, basic/patterns/subscriptions), made of one subscription per server. If one is
+ * lost, it is opened again while the others continue.
  */
 export class MergedListen {
   readonly #exchange: Exchange;
@@ -178,7 +178,7 @@ export class MergedListen {
     if (this.#over.signal.aborted) return Promise.resolve();
     if (this.#waiting === undefined) {
       const sent = this.#exchange.notify(method, params);
-      // Code that awaits it gets the error. The side that made the exchange reports it.
+      // Code that awaits this gets the error. The creator of the exchange reports it.
       sent.catch(() => {});
       return sent;
     }

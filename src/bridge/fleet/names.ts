@@ -5,7 +5,7 @@ import type { ToolSelection } from './selection.ts';
 
 /** The longest name that hosts and models accept, in characters. */
 export const MAX_NAME = 64;
-/** The most characters of the server's part. */
+/** The most characters of the server's part of a name. */
 const MAX_PREFIX = 32;
 /** The names that hosts and models accept. */
 const ALLOWED = /^[A-Za-z0-9_-]+$/;
@@ -13,7 +13,7 @@ const ALLOWED = /^[A-Za-z0-9_-]+$/;
 export const SEPARATOR = /^[_.-]{1,4}$/;
 const HASH_LENGTH = 10;
 /**
- * The end of a shortened name. An own name that ends like this is shortened too, so this ending always means a
+ * The end of a shortened name. A server's own name that ends like this is shortened too, so this ending always means a
  * shortened name.
  */
 const SHORTENED = /_[0-9a-f]{10}$/;
@@ -43,9 +43,9 @@ interface Inward {
 }
 
 /**
- * The names of tools and prompts as clients see them. One server keeps its own names. With several servers each name
- * begins with its server's: `notes__search`. A tool that the configuration renames has exactly the name that it is
- * given. So a name identifies its server without any list.
+ * The names of tools and prompts as clients see them. A single server keeps its own names. With several servers each
+ * name begins with the name of its server: `notes__search`. A tool that the configuration renames has exactly its new
+ * name. So every name identifies its server, without any list.
  */
 export class Naming {
   /** Whether names and URIs stay as they are, because there is exactly one server. */
@@ -125,7 +125,7 @@ export class Naming {
   }
 
   #split(name: string): Inward | undefined {
-    // No prefix contains the separator, not even where the prefix and the separator after it meet.
+    // No prefix contains the separator, not even where the end of the prefix and the separator after it meet.
     const end = name.indexOf(this.#separator);
     const server = end < 1 ? undefined : this.#servers.get(name.slice(0, end));
     if (server === undefined) return undefined;

@@ -50,8 +50,8 @@ export interface OpenFleet {
   /** All servers as one service. */
   readonly service: Service;
   /**
-   * Each server separately, by its name, to be served at its own path. The map follows the file. A service can be used
-   * as long as its name is in the map.
+   * Each server separately, by its name, to be served at its own path. The map follows the file. A service works as
+   * long as its name is in the map.
    */
   readonly services: ReadonlyMap<string, Service>;
   /**
@@ -66,7 +66,7 @@ export interface OpenFleet {
 }
 
 /**
- * Opens the servers of a configuration. Resolves when all are opened. It does not wait for a response of any server.
+ * Opens the servers of a configuration. Resolves when all are opened. Does not wait for a response from any server.
  */
 export async function openFleet(config: FleetConfig, options: OpenFleetOptions): Promise<OpenFleet> {
   const fleet = new ConfiguredFleet(config, options);

@@ -130,7 +130,7 @@ describe('the resources of a fleet', () => {
       'everwire+a',
       'Everwire+',
     ]) {
-      const refused = { code: -32602, message: `Resource not found: ${uri} names no server that is here` };
+      const refused = { code: -32602, message: `Resource not found: ${uri} does not name a known server` };
       await expect(ask(two, 'resources/read', { uri })).rejects.toMatchObject(refused);
       const ref = { type: 'ref/resource', uri };
       await expect(ask(two, 'completion/complete', { ref, argument: {} })).rejects.toMatchObject(refused);

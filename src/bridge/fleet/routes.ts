@@ -35,8 +35,8 @@ export class Routes {
   }
 
   /**
-   * The possible servers for a resource request: the one that the URI names, or that asked a question in the last
-   * round. If neither names one, all servers.
+   * The possible servers for a resource request: the one that the URI names, or the one that asked a question in the
+   * last round. If there is neither, all servers.
    *
    * @throws RpcError −32602 if there is none.
    */
@@ -73,7 +73,7 @@ export class Routes {
     const member = split && this.#members.withLabel(split.label);
     if (member) return { member, params: { ...params, taskId: split.id } };
     // Not sent to any server: one of them may have a task with the same id.
-    const message = `Task not found: ${JSON.stringify(params['taskId'])} begins with the name of no server that is here`;
+    const message = `Task not found: ${JSON.stringify(params['taskId'])} does not begin with the name of a known server`;
     throw new RpcError(ErrorCode.InvalidParams, message);
   }
 
@@ -120,7 +120,7 @@ export class Routes {
     if (member) return { member, uri: unwrapped.uri };
     // Not sent to any server. But a single server may be a fleet itself.
     if (isWrapped(uri) && !this.#members.naming.bare)
-      throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri} names no server that is here`);
+      throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri} does not name a known server`);
     return undefined;
   }
 

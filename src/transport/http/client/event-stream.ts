@@ -6,7 +6,7 @@ import type { HttpReply } from './http.ts';
 import { unlessEnded } from './pause.ts';
 
 export interface ReadOptions extends EventSourceOptions {
-  /** How long the stream may be silentMessage. Milliseconds; 0 for no limit. */
+  /** How long the stream may be silent. Milliseconds; 0 for no limit. */
   readonly idleTimeout: number;
   /** Aborts the request and its stream. */
   readonly cancellation: Lifetime;
@@ -20,7 +20,7 @@ const EVENTS_PER_TURN = 100;
 /**
  * Reads the event stream of a reply to its end.
  *
- * @throws AnswerLost if the connection is lost or the stream is silentMessage for too long. The reason of the cancellation if
+ * @throws AnswerLost if the connection is lost or the stream is silent for too long. The reason of the cancellation if
  * the request is aborted. EventTooLarge.
  */
 export async function readEvents(reply: HttpReply, options: ReadOptions): Promise<void> {

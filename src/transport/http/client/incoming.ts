@@ -29,7 +29,7 @@ export class Incoming {
   profile: RevisionProfile | undefined;
   readonly #options: IncomingOptions;
   /**
-   * The server's requests in flight. The server would receive an error with one of their ids for the response to that
+   * The server's requests in flight. The server would take an error with one of their ids for the response to that
    * request.
    */
   readonly #inFlight = new InFlight();

@@ -249,18 +249,23 @@ describe('a request', () => {
       { resultType: 'input_required', requestState: 's' },
       'does not allow',
     ],
-    ['that asks for input without questions', 'tools/call', { resultType: 'input_required' }, 'without saying which'],
+    [
+      'that asks for input without questions',
+      'tools/call',
+      { resultType: 'input_required' },
+      'without "inputRequests" or "requestState"',
+    ],
     [
       'with a state that is not a string',
       'tools/call',
       { resultType: 'input_required', requestState: {} },
-      'no string',
+      'not a string',
     ],
     [
       'with questions that are not an object',
       'prompts/get',
       { resultType: 'input_required', inputRequests: [] },
-      'no object',
+      'not an object',
     ],
     [
       'with a question that is not a request',
