@@ -55,7 +55,7 @@ interface Group {
   readonly responses: Response[];
 }
 
-/** Collects the responses to a batch until the last one is there, because a batch is answered by one batch. */
+/** Collects the responses to a batch until all are there, because a batch is answered by one batch. */
 export class BatchAnswers {
   readonly #groups = new Map<Response['id'], Group>();
 

@@ -8,8 +8,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Whether a JSON text has arrays and objects in more than so many levels. It reads the text: the keys of a large object
- * take longer to walk than their text to parse.
+ * Whether a JSON text has arrays and objects nested deeper than a limit. It scans the text, because walking the keys of
+ * a large object takes longer than parsing its text.
  */
 export function isDeeper(text: string, than: number): boolean {
   let depth = 0;

@@ -16,7 +16,7 @@ export function* errorChain(error: unknown): Generator<Error, void, undefined> {
 
 /** Why a transport could not carry a request to the server, or its response back. */
 export interface TransportFailure extends Error {
-  /** Whether the request was certainly not executed. Where false, it may have been. */
+  /** Whether the request was certainly not executed. If false, it may have been executed. */
   readonly notExecuted: boolean;
   /** Whether another attempt may succeed. */
   readonly temporary?: boolean;
@@ -24,15 +24,15 @@ export interface TransportFailure extends Error {
   readonly unreachable?: boolean;
   /** Whether the server no longer knows the session. */
   readonly sessionGone?: boolean;
-  /** The HTTP status of the answer, if that is the failure. */
+  /** The HTTP status of the response, if the status is the failure. */
   readonly status?: number;
   /** The JSON-RPC error that came with the status. */
   readonly response?: ErrorResponse | undefined;
 }
 
 /**
- * The first error of the chain that knows whether the request was executed. The first decides: a lost answer stays
- * lost, whatever failed when it was fetched again.
+ * The first error of the chain that knows whether the request was executed. The first one decides: a lost answer stays
+ * lost, even if a later attempt to fetch it failed in another way.
  */
 export function transportFailure(error: unknown): TransportFailure | undefined {
   for (const each of errorChain(error)) {
@@ -58,7 +58,7 @@ export function httpStatus(error: unknown): number | undefined {
   return undefined;
 }
 
-/** Whether a request failed because its session is over. Every later request of the session fails, too. */
+/** Whether a request failed because its session has ended. Every later request of the session fails too. */
 export function isSessionGone(error: unknown): boolean {
   for (const each of errorChain(error)) if ('sessionGone' in each && each.sessionGone === true) return true;
   return false;
@@ -68,8 +68,9 @@ export function isSessionGone(error: unknown): boolean {
 const TEMPORARY: ReadonlySet<number> = new Set([CONNECTION_CLOSED, REQUEST_TIMEOUT, ErrorCode.InternalError]);
 
 /**
- * Whether another attempt may succeed: the connection was lost or the peer has trouble, and did not refuse. The first
- * error of the chain with a `temporary` decides, else the code of an `RpcError`. Undefined if nothing says it.
+ * Whether another attempt may succeed: the connection was lost or the peer has a problem, and it did not refuse. The
+ * first error of the chain with a `temporary` property decides, else the code of an `RpcError`. Undefined if neither
+ * exists.
  */
 export function isTemporary(error: unknown): boolean | undefined {
   for (const each of errorChain(error))

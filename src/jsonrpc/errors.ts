@@ -10,8 +10,8 @@ export const ErrorCode = {
 } as const;
 
 /**
- * Names of JSON-RPC error classes: ours, also from another copy of this package, and those of the official SDKs,
- * versions 1 and 2.
+ * Names of JSON-RPC error classes: those of this package (in any copy), and those of the official SDKs, versions 1 and
+ * 2.
  */
 const NAMES: ReadonlySet<string> = new Set(['RpcError', 'McpError', 'ProtocolError']);
 
@@ -27,18 +27,18 @@ function isCodeOf(error: Error, code: unknown): code is number {
   return (code >= -32768 && code <= -32000) || NAMES.has(error.name);
 }
 
-/** What an `RpcError` carries beside its code and message. */
+/** Options of an `RpcError`, in addition to its code and message. */
 export interface RpcErrorOptions {
-  /** Sent along as the error's `data`. */
+  /** Sent to the peer as the error's `data`. */
   readonly data?: unknown;
-  /** Why it happened. Never sent. */
+  /** The cause of the error. Never sent. */
   readonly cause?: unknown;
   /** Which side made the error. Default `'local'`. */
   readonly origin?: 'peer' | 'local';
 }
 
 /**
- * An error that is sent as a JSON-RPC error object: one side throws it, and the call on the other side rejects with it.
+ * An error that is sent as a JSON-RPC error object. One side throws it, and the call on the other side rejects with it.
  */
 export class RpcError extends Error {
   override readonly name = 'RpcError';

@@ -36,7 +36,7 @@ describe('parsing a message', () => {
   );
 
   const nested = (depth: number, inner = ''): string => `${'['.repeat(depth)}${inner}${']'.repeat(depth)}`;
-  const tooDeep = 'a message may not be nested deeper than 1000 values';
+  const tooDeep = 'a message must not be nested deeper than 1000 values';
 
   test('accepts 1,000 levels, however many brackets the strings contain', () => {
     expect(parseJson(nested(1000))).toEqual(JSON.parse(nested(1000)));
@@ -65,7 +65,7 @@ describe('parsing a message', () => {
 
 describe('a message of very many keys and values', () => {
   const many = `[${'{},'.repeat(200_000)}${' '.repeat(500_000)}{}]`;
-  const tooMany = 'a message may not hold more than 200000 keys and values';
+  const tooMany = 'a message must not have more than 200000 keys and values';
 
   test('is refused with an error that has its id, without being parsed', () => {
     const request = `{"jsonrpc":"2.0","id":7,"method":"a","params":{"a":${many}}}`;

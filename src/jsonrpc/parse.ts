@@ -18,7 +18,7 @@ import { MessageSkim } from './skim.ts';
  */
 const MAX_DEPTH = 1000;
 /**
- * How many keys and values a message may hold together. Millions of small ones fit into 16 MiB, and `JSON.parse` takes
+ * How many keys and values a message may have together. Millions of small values fit into 16 MiB, and `JSON.parse` takes
  * seconds for them. Keys count, because they take as long as values: each new one changes the shape of its object.
  */
 const MAX_KEYS_AND_VALUES = 200_000;
@@ -77,7 +77,7 @@ export function parseJson(text: Uint8Array | string): unknown {
   const value = parse(text);
   // Each level has two brackets.
   if (text.length > 2 * MAX_DEPTH && isDeeper(text, MAX_DEPTH)) {
-    const why = `a message may not be nested deeper than ${MAX_DEPTH} values`;
+    const why = `a message must not be nested deeper than ${MAX_DEPTH} values`;
     throw isObject(value) ? wrong(value, why) : invalidRequest(why);
   }
   return value;
@@ -85,7 +85,7 @@ export function parseJson(text: Uint8Array | string): unknown {
 
 /** The refusal of a message that is not parsed. */
 function tooMany(text: string): InvalidMessage {
-  const why = `a message may not hold more than ${MAX_KEYS_AND_VALUES} keys and values`;
+  const why = `a message must not have more than ${MAX_KEYS_AND_VALUES} keys and values`;
   const skim = new MessageSkim();
   skim.push(Buffer.from(text));
   const { id, hasMethod } = skim.envelope;

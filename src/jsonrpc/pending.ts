@@ -9,12 +9,12 @@ interface Entry {
   readonly deadline: Deadline;
 }
 
-/** The code that the official SDKs give to a request that ran out of time (implementation-defined range). */
+/** The code that the official SDKs use for a request that timed out (implementation-defined range). */
 export const REQUEST_TIMEOUT = -32001;
-/** The code that the official SDKs give to a request whose connection ended (implementation-defined range). */
+/** The code that the official SDKs use for a request whose connection was closed (implementation-defined range). */
 export const CONNECTION_CLOSED = -32000;
 
-/** The error of requests whose connection has closed. @param cause why, if that is known. */
+/** The error of requests whose connection has closed. @param cause the reason, if it is known. */
 export function connectionClosed(cause?: Error): RpcError {
   const message = cause ? `Connection closed: ${cause.message}` : 'Connection closed';
   return new RpcError(CONNECTION_CLOSED, message, { cause });
@@ -27,7 +27,7 @@ export function unexpectedResponse(response: Response): Error {
 }
 
 /**
- * The requests that one side of a connection has sent and that wait for a response. `open` adds a request; `settle`,
+ * The requests that one side of a connection has sent and that wait for a response. `open` adds a request. `settle`,
  * `cancel` and `close` remove it.
  */
 export class PendingRequests {
@@ -36,7 +36,7 @@ export class PendingRequests {
   #lastId: number;
   #closed: Error | undefined;
 
-  /** @param lastId the last id that was used on the connection before. Default 0: none was. */
+  /** @param lastId the last id that was already used on the connection. Default 0: none. */
   constructor(lastId = 0) {
     this.#lastId = lastId;
   }
@@ -53,11 +53,13 @@ export class PendingRequests {
   }
 
   /**
-   * Sends a request under a fresh id and resolves with its result.
+   * Sends a request with a new id and resolves with its result.
    *
-   * @param transmit sends the message; where it fails, the request fails with its error. Undefined means that it is sent.
-   * @param onexpired called when the time ran out, to tell the peer.
-   * @throws RpcError as sent by the peer; with −32001 when the time ran out; with −32000 when the connection closed.
+   * @param transmit sends the message. If it fails, the request fails with its error. Undefined means that the message
+   * is already sent.
+   * @param onexpired called when the request has timed out, to notify the peer.
+   * @throws RpcError as sent by the peer; with −32001 if the request timed out; with −32000 if the connection was
+   * closed.
    */
   open(
     method: string,
@@ -94,7 +96,7 @@ export class PendingRequests {
   /**
    * Handles a response. Returns false if no request waits for it, because it is late, duplicate or unknown.
    *
-   * @param cause of an error that this side created.
+   * @param cause the cause of an error that this side created.
    */
   settle(response: Response, cause?: Error): boolean {
     const entry = response.id === undefined ? undefined : this.#take(response.id);

@@ -100,7 +100,7 @@ export class MessageSkim {
     }
   }
 
-  /** The end of a member of the message. */
+  /** Called at the end of a member of the message. */
   #member(): void {
     if (this.#depth !== 1 || this.#root !== OPEN_OBJECT) return;
     this.#members += 1;

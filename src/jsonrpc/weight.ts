@@ -1,17 +1,20 @@
 /** Bytes of memory that a parsed value takes, as measured with V8: an empty object in a list takes 64 bytes for its 3 characters of JSON. */
 const OBJECT = 64;
 const ARRAY = 48;
-/** Of each value in an array or object, and of each key. */
+/** The memory of each value in an array or object, and of each key. */
 const MEMBER = 16;
 
-/** Bytes of memory that a character of JSON costs once it is parsed, beside its own byte. Strings and numbers take about as much as their text. */
+/**
+ * The memory of a character of JSON after parsing, in addition to its own byte. Strings and numbers take about as much
+ * as their text.
+ */
 const COSTS = new Uint8Array(256);
 COSTS['{'.charCodeAt(0)] = OBJECT;
 COSTS['['.charCodeAt(0)] = ARRAY;
 COSTS[','.charCodeAt(0)] = MEMBER;
 COSTS[':'.charCodeAt(0)] = MEMBER;
 
-/** Estimates how many bytes of memory a JSON text takes once it is parsed, rather too high than too low. */
+/** Estimates how many bytes of memory a JSON text takes after parsing. The estimate is rather too high than too low. */
 export function jsonWeight(json: Uint8Array): number {
   let weight = json.length;
   for (let index = 0; index < json.length; index += 1) weight += COSTS[json[index]!]!;

@@ -4,9 +4,9 @@ import type { Authenticator, AuthRefusal } from '../transport/http/server/access
 
 /**
  * Accepts the credentials of any of several authenticators. They are tried in order. If all refuse, the caller gets the
- * last refusal, so put the authenticator last that tells clients where to get a credential. A credential in an
- * authenticator's own header is judged by that authenticator. Only the authenticator that accepted a caller authorizes
- * its requests.
+ * last refusal. So put the authenticator that tells clients where to get a credential at the end. If a credential is in
+ * an authenticator's own header, only that authenticator's refusal counts. Only the authenticator that accepted a
+ * caller authorizes its requests.
  *
  * @throws TypeError if no authenticator is given.
  */
@@ -20,9 +20,9 @@ export function anyAuth(...authenticators: readonly Authenticator[]): Authentica
     authenticate: async (call: HttpCall): Promise<AuthInfo | AuthRefusal> => {
       let refusal: AuthRefusal | undefined;
       /** The refusal of an authenticator whose own header was sent. */
-      let judged: AuthRefusal | undefined;
+      let ownRefusal: AuthRefusal | undefined;
       for (const authenticator of authenticators) {
-        // In sequence: a caller with an API key must not cause a request to an issuer.
+        // One after the other: a caller with an API key must not cause a request to an issuer.
         const outcome = await authenticator.authenticate(call);
         if ('principal' in outcome) {
           admittedBy.set(outcome, authenticator);
@@ -30,9 +30,9 @@ export function anyAuth(...authenticators: readonly Authenticator[]): Authentica
         }
         // If a valid credential does not suffice, report what it lacks.
         if (refusal?.status !== 403) refusal = outcome;
-        if (showsOwn(call, authenticator)) judged = outcome;
+        if (showsOwn(call, authenticator)) ownRefusal = outcome;
       }
-      return judged && refusal!.status === 401 ? { ...refusal!, message: judged.message } : refusal!;
+      return ownRefusal && refusal!.status === 401 ? { ...refusal!, message: ownRefusal.message } : refusal!;
     },
     authorize: (auth, request, scopes) => (admittedBy.get(auth) ?? last).authorize(auth, request, scopes),
     metadata: (call) => {

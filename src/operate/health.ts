@@ -62,7 +62,7 @@ export function createHealth(checks: Readonly<Record<string, HealthCheck>> = {})
 function wordsOf(check: HealthCheck): string | undefined {
   try {
     const words = check();
-    // A free message might reveal what is behind the server.
+    // A longer text might reveal internal details of the server.
     return words === undefined || WORDS.test(words) ? words : 'failing';
   } catch {
     return 'failing';

@@ -18,7 +18,7 @@ export type LogFields = Readonly<Record<string, string | number | boolean | unde
 /** Maximum length of a message or a field, in characters. A child process may write an endless line to stderr. */
 const MAX_TEXT = 16_384;
 
-/** Where lines go. */
+/** The output of a log. */
 export interface Log {
   /** Writes one line. Never throws, and keeps no reference to its arguments. */
   write(severity: LogSeverity, message: string, fields?: LogFields): void;

@@ -8,7 +8,7 @@ import type { HttpPage } from '../transport/http/server/handler.ts';
 import { codeLabel, methodLabel, observed, type Ending } from './outcome.ts';
 import { respondText } from './page.ts';
 
-/** What is measured. */
+/** Which metrics there are. */
 export interface MetricsOptions {
   /** Whether to include metrics of this process: CPU, memory, event loop, garbage collection. Default true. */
   readonly process?: boolean | undefined;
@@ -151,7 +151,7 @@ export async function createMetrics(options: MetricsOptions = {}): Promise<Metri
       answer: (call) =>
         void text().then(
           (all) => respondText(call, 200, all, registry.contentType),
-          (error: unknown) => respondText(call, 500, `The figures cannot be read: ${(error as Error).message}\n`),
+          (error: unknown) => respondText(call, 500, `The metrics cannot be read: ${(error as Error).message}\n`),
         ),
     }),
   };

@@ -4,11 +4,11 @@ import type { TlsCredentials } from '../transport/http/server/listen.ts';
 
 /** What to do with a renewed certificate, and how often to check for one. */
 export interface TlsWatch {
-  /** Takes the new credentials: `(credentials) => listener.renewTls(credentials)`. */
+  /** Called with the new credentials: `(credentials) => listener.renewTls(credentials)`. */
   readonly renew: (credentials: TlsCredentials) => void;
   /**
-   * Receives the reason why changed files were not used, once for each change. The earlier credentials stay in use, and
-   * the files are checked again.
+   * Called with the reason if changed files were not used, once for each change. The earlier credentials stay in use,
+   * and the files are checked again.
    */
   readonly onerror: (error: Error) => void;
   /** Milliseconds between checks. Default 10 000. */

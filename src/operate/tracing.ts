@@ -152,8 +152,8 @@ class ApiTracing implements Tracing {
 }
 
 /**
- * For example `tools/call add`. Names that a caller chooses are cut. They are safe in a span, because a span is no time
- * series.
+ * For example `tools/call add`. Names that a caller chooses are cut to a maximum length. They are safe in a span,
+ * because spans are not time series.
  */
 function spanName(exchange: Exchange): string {
   const name = nameIn(exchange);

@@ -1,4 +1,4 @@
-/** What headers consist of in HTTP. */
+/** The syntax of HTTP header names and values. */
 
 /** RFC 9110, section 5.6.2: 1*tchar. */
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
@@ -10,7 +10,7 @@ export function isHeaderName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** Whether a header can hold this value. */
+/** Whether a header can have this value. */
 export function isHeaderValue(value: string): boolean {
   return VALUE.test(value);
 }

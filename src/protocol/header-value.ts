@@ -1,6 +1,7 @@
 /**
- * Values of the headers `Mcp-Name` and `Mcp-Param-*`, which say again what the body says (2026-07-28,
- * basic/transports/streamable-http: Value Encoding). What plain ASCII cannot carry is Base64 between two markers.
+ * Values of the headers `Mcp-Name` and `Mcp-Param-*`, which repeat values of the body (2026-07-28,
+ * basic/transports/streamable-http: Value Encoding). A value that plain ASCII cannot represent is sent as Base64
+ * between two markers.
  */
 
 const PREFIX = '=?base64?';
@@ -8,7 +9,7 @@ const SUFFIX = '?=';
 /** RFC 9110, section 5.5, without obs-text: visible ASCII, spaces and tabs. */
 const PLAIN = /^[\t\x20-\x7e]*$/;
 
-/** The header value that carries a string: itself where that is safe, else Base64 of its UTF-8 between the markers. */
+/** The header value for a string: the string itself if it is safe, else its UTF-8 as Base64 between the markers. */
 export function encodeHeaderValue(value: string): string {
   const ambiguous = value.startsWith(PREFIX) && value.endsWith(SUFFIX);
   if (PLAIN.test(value) && value.trim() === value && !ambiguous) return value;
@@ -16,8 +17,9 @@ export function encodeHeaderValue(value: string): string {
 }
 
 /**
- * The string that a header value carries, or undefined if it is malformed: characters that no header may hold, Base64
- * with other characters or wrong padding, bytes that are not UTF-8. A value without both markers stands for itself.
+ * The string that a header value represents. Undefined if it is malformed: it contains characters that are not allowed
+ * in a header, its Base64 has other characters or wrong padding, or its bytes are not UTF-8. A value without both
+ * markers is the string itself.
  */
 export function decodeHeaderValue(value: string): string | undefined {
   if (!PLAIN.test(value)) return undefined;
@@ -25,7 +27,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   if (!marked) return value;
   const base64 = value.slice(PREFIX.length, -SUFFIX.length);
   const bytes = Buffer.from(base64, 'base64');
-  // Node ignores what is not Base64: only what can be written back the same was well-formed.
+  // Node ignores characters that are not Base64. So a value is valid only if encoding gives the same text again.
   if (bytes.toString('base64') !== base64) return undefined;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

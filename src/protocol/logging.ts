@@ -9,7 +9,7 @@ export function isLogLevel(value: unknown): value is LogLevel {
   return LOG_LEVELS.includes(value as LogLevel);
 }
 
-/** Whether a message of this level is wanted by someone who asked for `threshold` and above. No threshold wants all. */
+/** Whether a log message of this level passes the level `threshold`. Without a threshold, every message passes. */
 export function reaches(level: unknown, threshold: LogLevel | undefined): boolean {
   return threshold === undefined || !isLogLevel(level) || LOG_LEVELS.indexOf(level) >= LOG_LEVELS.indexOf(threshold);
 }

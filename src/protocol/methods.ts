@@ -24,7 +24,9 @@ export const Method = {
   ListRoots: 'roots/list',
 } as const;
 
-/** The operations whose results say how long they are good for (2026-07-28, server/utilities/caching: Cacheable Results). */
+/**
+ * The requests whose results say how long they may be cached (2026-07-28, server/utilities/caching: Cacheable Results).
+ */
 export const CACHEABLE: ReadonlySet<string> = new Set([
   Method.Discover,
   Method.ListTools,
@@ -67,7 +69,7 @@ export const KNOWN_NOTICES: ReadonlySet<string> = new Set([
 /** Keys of `_meta` that this package acts on. */
 export const Meta = {
   ProgressToken: 'progressToken',
-  /** What each request says of its sender (2026-07-28, basic: _meta). */
+  /** The `_meta` keys with which each request describes its sender (2026-07-28, basic: _meta). */
   ProtocolVersion: 'io.modelcontextprotocol/protocolVersion',
   ClientInfo: 'io.modelcontextprotocol/clientInfo',
   ClientCapabilities: 'io.modelcontextprotocol/clientCapabilities',

@@ -1,6 +1,6 @@
 /**
- * The revision profile: what each revision of the specification allows. The only place that knows revisions by their
- * dates; everything else asks this table.
+ * The revision profiles: the features of each revision of the specification. Other code looks up features here instead
+ * of comparing dates.
  */
 
 import { ErrorCode } from '../jsonrpc/errors.ts';
@@ -10,7 +10,7 @@ import { TASKS_EXTENSION } from './tasks.ts';
 /** A revision of the Model Context Protocol, by its date. */
 export type Revision = '2024-11-05' | '2025-03-26' | '2025-06-18' | '2025-11-25' | '2026-07-28';
 
-/** What a revision has, and how it does it. */
+/** The features of a revision. */
 export interface RevisionProfile {
   readonly revision: Revision;
   /**
@@ -26,25 +26,25 @@ export interface RevisionProfile {
    */
   readonly versionHeader: boolean;
   /**
-   * An SSE stream opens with an event id and empty data, and may be closed at will (2025-11-25, transports: Sending
-   * Messages, 6).
+   * A server begins an event stream with an event id and empty data, and may close the stream at any time (2025-11-25,
+   * transports: Sending Messages, 6).
    */
   readonly primingEvent: boolean;
   /** Elicitation: `form` from 2025-06-18 (changelog, 6), `url` from 2025-11-25 (changelog, 6). */
   readonly elicitation: 'none' | 'form' | 'url';
   /**
-   * Forms with titles by `oneOf`, multiple choice, and defaults for all fields (2025-11-25, changelog, major 5 and
-   * minor 9).
+   * Forms may have titles with `oneOf`, multiple choices, and defaults for all fields (2025-11-25, changelog, major 5
+   * and minor 9).
    */
   readonly richForms: boolean;
   /**
-   * A URL elicitation has an id, and its completion is notified by that id: in 2025-11-25 alone (2026-07-28, changelog,
-   * minor 11).
+   * A URL elicitation has an id, and a notification with this id reports its completion. Only in 2025-11-25
+   * (2026-07-28, changelog, minor 11).
    */
   readonly elicitationId: boolean;
   /**
    * Tools in sampling, and the capabilities `sampling.tools` and `sampling.context` (2025-11-25, changelog, major 7).
-   * With them a message got a list of content, and content of tools (2025-11-25, client/sampling: Messages).
+   * Since then a message may have a list of content, and tool content (2025-11-25, client/sampling: Messages).
    */
   readonly samplingFeatures: boolean;
   /** Audio content (2025-03-26, changelog). */
@@ -52,19 +52,22 @@ export interface RevisionProfile {
   /** Resource links and `structuredContent` (2025-06-18, changelog, major 7 and 2). */
   readonly structuredContent: boolean;
   /**
-   * An output schema and a structured result may be of any type, not of objects alone, and the schema of a property may
-   * be a boolean (2026-07-28, changelog, minor 10).
+   * Output schemas and structured results may be of any type, not only objects, and a property's schema may be a
+   * boolean (2026-07-28, changelog, minor 10).
    */
   readonly anyOutput: boolean;
   /** The code for a resource that does not exist (2026-07-28, changelog, minor 6). */
   readonly resourceNotFound: typeof McpErrorCode.ResourceNotFound | typeof ErrorCode.InvalidParams;
-  /** Error codes of other revisions, and the nearest that this one has. A code that is not in it is sent as it is. */
+  /**
+   * Error codes of other revisions, with the nearest code of this revision. A code that is not listed is sent
+   * unchanged.
+   */
   readonly errorCodes: ReadonlyMap<number, number>;
   /** Vocabulary of later revisions, which is removed for this one. */
   readonly unknown: UnknownVocabulary;
 }
 
-/** Vocabulary of later revisions. Names that no revision defines are not in it, and pass unchanged. */
+/** Vocabulary of later revisions. Names that no revision defines are not listed, and pass unchanged. */
 export interface UnknownVocabulary {
   /** Properties, by the object that has them. */
   readonly properties: Readonly<Partial<Record<ShapedObject, readonly string[]>>>;
@@ -73,8 +76,8 @@ export interface UnknownVocabulary {
 }
 
 /**
- * The objects in a server's messages that got properties after the first revision, by their names in the schema or near
- * them.
+ * The objects in a server's messages that got properties after the first revision, by their names in the schema or
+ * similar names.
  */
 export type ShapedObject =
   | 'Annotations'
@@ -97,8 +100,8 @@ type Additions = Partial<Record<ShapedObject, readonly string[]>> & { readonly n
 
 /**
  * Cache hints (changelog, minor 5), `resultType` (major 8), subscriptions (major 4), and the extension for tasks, which
- * needs results of this revision. Others are between client and server, whose capabilities are no closed set in any
- * revision (schema: ServerCapabilities).
+ * needs results of this revision. Other extensions concern only the client and the server, whose capabilities are an
+ * open set in every revision (schema: ServerCapabilities).
  */
 const SINCE_2026_07_28: Additions = {
   Result: ['resultType', 'ttlMs', 'cacheScope'],
@@ -107,8 +110,8 @@ const SINCE_2026_07_28: Additions = {
 };
 
 /**
- * Icons (changelog, major 2) and what else an implementation says of itself (minor 2), tasks in the core (major 9;
- * until 2026-07-28), modes of elicitation (major 6), the dialect of a form (minor 10).
+ * Icons (changelog, major 2) and the other new fields of an implementation (minor 2), tasks in the core (major 9; until
+ * 2026-07-28), modes of elicitation (major 6), the dialect of a form (minor 10).
  */
 const SINCE_2025_11_25: Additions = {
   CreateMessageParams: ['task'],
@@ -154,18 +157,19 @@ function unknown(...additions: readonly Additions[]): UnknownVocabulary {
 }
 
 /**
- * The codes of 2026-07-28 (basic: Error Codes) before it. An unsupported version was one of invalid parameters in every
- * handshake revision (basic/lifecycle: Error Handling); a missing capability is what this package says −32601 for.
+ * Replacements for the codes of 2026-07-28 (basic: Error Codes) in earlier revisions. In every handshake revision, an
+ * unsupported version was an error of invalid parameters (basic/lifecycle: Error Handling). For a missing capability,
+ * this package uses −32601.
  */
 const NEWEST_CODES: readonly (readonly [number, number])[] = [
   [McpErrorCode.HeaderMismatch, ErrorCode.InvalidRequest],
   [McpErrorCode.MissingRequiredClientCapability, ErrorCode.MethodNotFound],
   [McpErrorCode.UnsupportedProtocolVersion, ErrorCode.InvalidParams],
 ];
-/** Of 2025-11-25 alone. */
+/** Only in 2025-11-25. */
 const URL_REQUIRED = [McpErrorCode.UrlElicitationRequired, ErrorCode.InternalError] as const;
 
-// Each profile is the one before with its changes.
+// Each profile is the previous one with changes.
 
 const FIRST: RevisionProfile = {
   revision: '2024-11-05',
@@ -236,16 +240,18 @@ export const REVISIONS: Readonly<Record<Revision, RevisionProfile>> = {
   '2026-07-28': FIFTH,
 };
 
-/** The revisions that open with a handshake, oldest first. */
+/** The revisions with a handshake, oldest first. */
 export const LEGACY_REVISIONS: readonly Revision[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 
-/** The revisions in which each request stands for itself, newest first. */
+/** The revisions without a handshake, in which each request is independent, newest first. */
 export const MODERN_REVISIONS: readonly Revision[] = ['2026-07-28'];
 
-/** What a handshake server offers to a client whose revision it does not know (lifecycle: Version Negotiation). */
+/**
+ * The revision that a handshake server offers to a client with an unknown revision (lifecycle: Version Negotiation).
+ */
 export const LATEST_LEGACY_REVISION: Revision = '2025-11-25';
 
-/** The profile of a revision, or undefined if the string names none that we know. */
+/** The profile of a revision. Undefined if the revision is unknown. */
 export function profileOf(revision: string): RevisionProfile | undefined {
   return Object.hasOwn(REVISIONS, revision) ? REVISIONS[revision as Revision] : undefined;
 }

@@ -2,9 +2,9 @@ import { isObject } from '../jsonrpc/message.ts';
 import type { SampleParams, SamplingContent } from './sampling.ts';
 
 /**
- * Refuses what must not be sent to a model (2025-11-25 and 2026-07-28, client/sampling: Message Content Constraints):
- * every assistant message with tool uses is followed by one user message that holds their results, all of them, and
- * nothing else.
+ * Refuses messages that must not be sent to a model (2025-11-25 and 2026-07-28, client/sampling: Message Content
+ * Constraints): after an assistant message with tool uses there must be one user message with the results of all of
+ * them, and nothing else.
  *
  * @throws TypeError that names the message by its position.
  */
@@ -27,7 +27,7 @@ export function checkMessages(messages: readonly unknown[], before = ''): void {
   if (open.length > 0) throw new TypeError(`${before}results are missing for the tool uses ${open.join(', ')}`);
 }
 
-/** The tool uses that a message leaves open, where those of `open` were before it. */
+/** The tool uses that are still open after a message. `open` has those before it. */
 function next(open: readonly string[], message: unknown, where: string): readonly string[] {
   if (!isObject(message)) throw new TypeError(`${where} must be an object`);
   const { role, content } = message;

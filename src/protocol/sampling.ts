@@ -35,7 +35,7 @@ export interface SamplingMessage {
 
 /** The server's preferences for a model. The client need not follow them (client/sampling: Model Preferences). */
 export interface ModelPreferences {
-  /** Parts of model names, the most wanted first. */
+  /** Parts of model names, in order of preference. */
   hints?: { name?: string }[];
   /** From 0 (unimportant) to 1 (most important). The same holds for the other priorities. */
   costPriority?: number;
@@ -52,7 +52,7 @@ export interface ToolChoice {
 /** The parameters of `sampling/createMessage`. */
 export interface SampleParams {
   messages: readonly SamplingMessage[];
-  /** The most tokens that the answer may have. */
+  /** The maximum number of tokens in the answer. */
   maxTokens: number;
   systemPrompt?: string;
   /** Values other than `none` are deprecated, and need the caller's capability `sampling.context`. Default `none`. */

@@ -10,7 +10,10 @@ export const LIST_CHANGES = [
   ['resourcesListChanged', NotificationMethod.ResourcesListChanged],
 ] as const;
 
-/** The notifications of a change, which only subscriptions carry. A newer one replaces an older one of the same thing. */
+/**
+ * The notifications of a change, which only subscriptions carry. A newer one replaces an older one about the same
+ * thing.
+ */
 export const CHANGES: ReadonlySet<string> = new Set([
   ...LIST_CHANGES.map(([, notice]) => notice),
   NotificationMethod.ResourceUpdated,
@@ -18,15 +21,15 @@ export const CHANGES: ReadonlySet<string> = new Set([
 
 const MEMBERS: ReadonlySet<string> = new Set([...LIST_CHANGES.map(([key]) => key), 'resourceSubscriptions', 'taskIds']);
 
-/** The most URIs or task ids in one filter, the most characters of one of them, and of all of them. */
+/** The most URIs or task ids in one filter, the most characters of one of them, and of all together. */
 export const MAX_NAMES = 1000;
 const MAX_NAME = 8192;
 const MAX_FILTER = 256 * 1024;
 
 /**
- * The part of a requested filter that MCP defines, without what is not wanted.
+ * The part of a requested filter that MCP defines, without entries that are false or empty.
  *
- * @throws RpcError −32602 if it is malformed or too large.
+ * @throws RpcError −32602 if the filter is malformed or too large.
  */
 export function readFilter(asked: unknown): SubscriptionFilter {
   if (!isObject(asked)) throw new RpcError(ErrorCode.InvalidParams, '"notifications" must be an object');

@@ -1,19 +1,26 @@
 import type { Work } from './work.ts';
 
-/** Equal for values that JSON Schema calls equal, and for no others (2020-12 core, section 4.2.2: Instance Equality). */
+/**
+ * A key that is equal for values that JSON Schema calls equal, and for no others (2020-12 core, section 4.2.2: Instance
+ * Equality).
+ */
 export type Key = string | boolean | null | undefined;
 
-/** What compares a value with others in constant time: a text, or the value itself where it is neither that nor a number. */
+/**
+ * The key for comparing a value with others in constant time: a text, or the value itself if it is a boolean, null or
+ * undefined.
+ */
 export function keyOf(value: unknown, work: Work): Key {
   if (typeof value === 'string') {
     work.take(8);
     work.read(value.length);
-    // The quote keeps it apart from the text of a list or an object.
+    // The quote distinguishes this from the text of a list or an object.
     return `"${value}`;
   }
   if (typeof value === 'number') {
     work.take(10);
-    // V8 hashes numbers, and texts that are whole numbers, without a seed: many of one hash would be compared one by one.
+    // V8 hashes numbers, and texts of whole numbers, without a seed. An attacker could choose many with one hash, which
+    // would be compared one by one.
     return `#${value}`;
   }
   if (typeof value !== 'object' || value === null) {
@@ -46,7 +53,7 @@ function write(value: unknown, parts: string[], work: Work): void {
     const keys = Object.keys(value);
     const comparisons = Math.ceil(Math.log2(keys.length + 1));
     work.take(8 + keys.length * (15 + 3 * comparisons));
-    // Sorting compares long names to the end if they begin alike.
+    // Long names that begin alike are compared to the end when they are sorted.
     for (const { length } of keys) work.take(2 + (length >>> 3) + (length >>> 4) * comparisons);
     parts.push('{');
     for (const key of keys.toSorted()) {

@@ -71,7 +71,7 @@ export const reference: Build = (said, { keyword, base, reader }) => {
   return (value, run, seen) => node.check(value, run, seen);
 };
 
-/** The outermost schema resource that has such an anchor decides (2020-12 core, section 8.2.3.2). */
+/** The outermost schema resource with such an anchor is used (2020-12 core, section 8.2.3.2). */
 export const dynamicReference: Build = (said, { keyword, base, reader }) => {
   if (typeof said !== 'string') throw new TypeError('$dynamicRef must be a string');
   const node = reader.referred(said, keyword, base);

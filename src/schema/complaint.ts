@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 
-/** Says in one line what is wrong with a value, argument by argument: `a: must be integer; b: is missing`. */
+/** Describes in one line what is wrong with a value, argument by argument: `a: must be integer; b: is missing`. */
 export function complaint(issues: readonly StandardSchemaV1.Issue[]): string {
   const shown = issues.slice(0, 10).map(({ path, message }) => {
     const where = path?.map((step) => String(typeof step === 'object' ? step.key : step)).join('.');

@@ -1,6 +1,6 @@
 import type { Work } from './work.ts';
 
-/** The members and items that some keyword has checked, for `unevaluatedProperties` and `unevaluatedItems`. */
+/** The members and items that a keyword has checked, for `unevaluatedProperties` and `unevaluatedItems`. */
 export class Evaluated {
   readonly #members = new Set<string | number>();
   /** Items before this index were checked. */

@@ -50,13 +50,13 @@ test.each<[JsonObject, string]>([
   [{ pattern: 7 }, 'is not valid: pattern must be a string'],
   [{ properties: { a: { items: { pattern: '[' } } } }, '(properties.a.items)'],
   [{ patternProperties: { '*': {} } }, 'is not valid: patternProperties is not a regular expression'],
-  [{ $ref: '#/$defs/a' }, 'is not valid: $ref leads to "#/$defs/a", but there is no schema'],
+  [{ $ref: '#/$defs/a' }, 'is not valid: $ref refers to "#/$defs/a", where there is no schema'],
   [{ $defs: { a: {} }, properties: { x: { $ref: '#/$defs/b' } } }, 'there is no schema (properties.x)'],
-  [{ $defs: {}, $ref: '#/$defs/constructor' }, 'but there is no schema'],
-  [{ $defs: { a: 7 }, $ref: '#/$defs/a' }, 'but there is no schema'],
-  [{ $ref: '#a' }, 'but there is no schema'],
-  [{ $ref: '#/%' }, 'but there is no schema'],
-  [{ $dynamicRef: '#node' }, '$dynamicRef leads to "#node", but there is no schema'],
+  [{ $defs: {}, $ref: '#/$defs/constructor' }, 'where there is no schema'],
+  [{ $defs: { a: 7 }, $ref: '#/$defs/a' }, 'where there is no schema'],
+  [{ $ref: '#a' }, 'where there is no schema'],
+  [{ $ref: '#/%' }, 'where there is no schema'],
+  [{ $dynamicRef: '#node' }, '$dynamicRef refers to "#node", where there is no schema'],
   [{ $ref: 'https://example.com/other' }, 'which is not in the schema'],
 ])('%j is not a valid schema, and is refused at once', (json, message) => {
   expect(() => new JsonSchema(json, 'The schema')).toThrow(TypeError);
@@ -157,7 +157,7 @@ test('references that double at each level are followed up to the limit on steps
 });
 
 test('a schema that refers to itself for the same value refuses every value', () => {
-  const message = 'is too deep to check (more than 500 schemas within one another)';
+  const message = 'is too deep to check (more than 500 nested schemas)';
   expect(check({ allOf: [{ $ref: '#' }] }, 1)).toEqual({ issues: [{ path: [], message }] });
 });
 

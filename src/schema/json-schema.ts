@@ -8,7 +8,7 @@ import { Run } from './run.ts';
 import { refuseExternalReferences, subschemasOf, type Subschema } from './subschemas.ts';
 import { TooMuchWork, Work } from './work.ts';
 
-/** Read once for each schema object, however many servers register it; gone when the schema is. */
+/** Compiled once for each schema object, however many servers register it. Removed together with the schema object. */
 const read = new WeakMap<JsonObject, Node>();
 
 /**
@@ -22,9 +22,9 @@ export class JsonSchema {
   readonly #root: Node;
 
   /**
-   * @param name how errors name it.
-   * @throws TypeError if it is no valid schema, `$schema` names a dialect other than 2020-12 and draft-07, it refers to
-   * what is not in it, or it is larger than what is checked.
+   * @param name the name of the schema in error messages.
+   * @throws TypeError if the schema is invalid, if `$schema` is a dialect other than 2020-12 and draft-07, if it refers
+   * to a schema outside itself, or if it is too large.
    */
   constructor(json: JsonObject, name: string) {
     this.json = json;
@@ -100,7 +100,7 @@ class Compiler implements SchemaReader {
     }
     if (typeof schema !== 'boolean') throw new TypeError(`${keyword} must be a schema`);
     const node = new Node(this.root.resource);
-    if (!schema) node.checks = [(_, run) => run.fail('must not be there')];
+    if (!schema) node.checks = [(_, run) => run.fail('is not allowed')];
     this.#nodes.set(schema, node);
     return node;
   }
@@ -109,7 +109,7 @@ class Compiler implements SchemaReader {
     this.work.read(reference.length);
     const found = this.#references.find(reference, base);
     if (typeof found === 'boolean' || isObject(found)) return this.node(found, '$ref', base);
-    throw new TypeError(`${keyword} leads to ${JSON.stringify(reference)}, but there is no schema`);
+    throw new TypeError(`${keyword} refers to ${JSON.stringify(reference)}, where there is no schema`);
   }
 
   dynamicName(reference: string, base: string): string | undefined {

@@ -14,13 +14,13 @@ export interface SchemaReader {
   node(schema: unknown, keyword: string, base: string): Node;
   /** The schema that a reference points to. @throws TypeError if there is none. */
   referred(reference: string, keyword: string, base: string): Node;
-  /** The anchor that `$dynamicRef` looks up in the dynamic scope; undefined if it works like `$ref`. */
+  /** The anchor that `$dynamicRef` looks up in the dynamic scope. Undefined if the reference works like `$ref`. */
   dynamicName(reference: string, base: string): string | undefined;
   /** The node of a schema that was read before. */
   known(schema: JsonObject): Node;
 }
 
-/** Where a keyword stands. */
+/** The location of a keyword. */
 interface Place {
   readonly keyword: string;
   readonly schema: JsonObject;
@@ -28,7 +28,10 @@ interface Place {
   readonly reader: SchemaReader;
 }
 
-/** Compiles the value of a keyword to a check; undefined if it restricts nothing. @throws TypeError if it is not valid. */
+/**
+ * Compiles the value of a keyword to a check. Undefined if it restricts nothing. @throws TypeError if the value is
+ * invalid.
+ */
 export type Build = (said: unknown, place: Place) => Check | undefined;
 
 export interface Keyword {
@@ -84,7 +87,7 @@ export function keysOf(value: object, { work }: Run): string[] {
   return keys;
 }
 
-/** Whether an object has a member. What it inherits, or what JSON would leave out, does not count. */
+/** Whether an object has a member. Inherited members, and members that JSON would omit, do not count. */
 export function has(value: JsonObject, key: string): boolean {
   return value[key] !== undefined && Object.hasOwn(value, key);
 }

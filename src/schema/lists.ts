@@ -21,7 +21,7 @@ export const uniqueItems: Build = (said) => {
   };
 };
 
-/** Checks the items from an index on, up to the first mistake. */
+/** Checks the items from an index on, and stops at the first mistake. */
 function each(node: Node, value: readonly unknown[], from: number, run: Run): boolean {
   for (let index = from; index < value.length; index += 1) {
     if (!member(node, value[index], index, run)) return false;
@@ -40,7 +40,7 @@ export const prefixItems: Build = (said, place) => {
   };
 };
 
-/** Checks all items after the first ones, which another keyword checks. */
+/** Checks all items after the first ones. Another keyword checks the first ones. */
 function rest(node: Node, first: number, isNothing: boolean): Check {
   const message = `must NOT have more than ${first} items`;
   return (value, run, seen) => {

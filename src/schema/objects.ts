@@ -91,7 +91,10 @@ export const required: Build = (said, place) => {
   };
 };
 
-/** For an object with a certain property: the properties that it must have too, or the schema that it must match. */
+/**
+ * Compiles a keyword with rules for objects that have a certain property: the other properties that they must have, or
+ * the schema that they must match.
+ */
 export const dependent: Build = (said, place) => {
   if (!isObject(said)) throw new TypeError(`${place.keyword} must be an object`);
   const lists: [string, string[]][] = [];
@@ -106,7 +109,7 @@ export const dependent: Build = (said, place) => {
     for (const [name, names] of lists) {
       if (!has(value, name)) continue;
       const absent = missing(value, names, run);
-      if (absent !== undefined) return run.fail(() => `is missing, and ${name} is there`, absent);
+      if (absent !== undefined) return run.fail(() => `is missing, although ${name} is present`, absent);
     }
     return nodes.every(([name, node]) => !has(value, name) || node.check(value, run, seen));
   };

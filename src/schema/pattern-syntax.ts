@@ -89,7 +89,7 @@ class Parser {
 
   #group(): Node {
     const [, kind] = this.#match(GROUP)!;
-    if (kind === undefined && this.#source[this.#at] === '?') throw new TypeError('has a group of an unknown kind');
+    if (kind === undefined && this.#source[this.#at] === '?') throw new TypeError('has an unknown kind of group');
     this.#work.enter();
     const of = this.alternatives();
     this.#work.leave();
@@ -115,7 +115,7 @@ class Parser {
       return { op: 'boundary', negated: escaped === 'B' };
     }
     if (escaped === 'k' || /[1-9]/.test(escaped)) {
-      throw new TypeError('has a backreference, whose time cannot be bounded');
+      throw new TypeError('has a backreference, which could take unlimited time');
     }
     if (escaped === 'p' || escaped === 'P') return this.#set(this.#match(PROPERTY)![0]);
     if (escaped === 'u') {

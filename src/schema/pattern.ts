@@ -2,24 +2,26 @@ import { Program, type Node } from './pattern-program.ts';
 import { parsePattern } from './pattern-syntax.ts';
 import type { Work } from './work.ts';
 
-/** Steps for one property of characters, which `RegExp` reads twice and compiles. */
+/** Steps for one Unicode property, which `RegExp` reads twice and compiles. */
 const PROPERTY_STEPS = 10_000;
 const PROPERTIES = /\\p/gi;
 const CLASSES = /\[(?:[^\\\]]|\\.)*/gs;
 
 /**
- * An ECMAScript regular expression with the flag `u`, as `pattern` holds it (2020-12 core, section 6.4). It runs as an
+ * An ECMAScript regular expression with the flag `u`, as in `pattern` (2020-12 core, section 6.4). It runs as an
  * automaton, in time that grows with pattern × text. `RegExp` backtracks, which can take exponential time.
  */
 export class Pattern {
   readonly #program: Program;
 
-  /** @throws TypeError if it is not a regular expression, or has a backreference: its time cannot be bounded. */
+  /**
+   * @throws TypeError if the text is not a regular expression, or has a backreference, which could take unlimited time.
+   */
   constructor(source: string, work: Work) {
     work.take(100 + 10 * source.length);
     takeSets(source, work);
     try {
-      // It explains a mistake better; the parser below then has to accept valid expressions only.
+      // `RegExp` explains mistakes better. So the parser below gets only valid expressions.
       void new RegExp(source, 'u');
     } catch (cause) {
       throw new TypeError(`is not a regular expression: ${(cause as Error).message}`, { cause });
@@ -28,15 +30,15 @@ export class Pattern {
     this.#program = new Program(tree, 1, work);
   }
 
-  /** Whether it matches anywhere in a text. */
+  /** Whether the pattern matches anywhere in a text. */
   test(text: string, work: Work): boolean {
     return this.#program.find(text, work);
   }
 }
 
-/** Counts what sets of characters cost, before `RegExp` reads them. */
+/** Counts the cost of character sets before `RegExp` reads them. */
 function takeSets(source: string, work: Work): void {
   for (const _ of source.matchAll(PROPERTIES)) work.take(PROPERTY_STEPS);
-  // `RegExp` sorts the ranges of a class, in quadratic time at worst.
+  // `RegExp` sorts the ranges of a class, which takes quadratic time in the worst case.
   for (const [{ length }] of source.matchAll(CLASSES)) work.take((length * length) / 16);
 }

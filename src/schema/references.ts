@@ -24,7 +24,7 @@ export class References {
     for (const { schema, base } of subschemas) {
       const resource = this.resource(base, schema);
       const { $anchor, $dynamicAnchor, $id } = schema;
-      // Draft-07 writes an anchor as an id.
+      // In draft-07, an anchor is written as an `$id`.
       const fragment = typeof $id === 'string' && $id.includes('#') ? $id.slice($id.indexOf('#') + 1) : undefined;
       for (const anchor of [$anchor, $dynamicAnchor, fragment]) remember(resource.anchors, anchor, schema);
       remember(resource.dynamicAnchors, $dynamicAnchor, schema);
@@ -40,7 +40,7 @@ export class References {
     return resource;
   }
 
-  /** The schema that a reference points to, or any other JSON that stands there; undefined if nothing does. */
+  /** The schema, or any other JSON, that a reference points to. Undefined if there is none. */
   find(reference: string, base: string): unknown {
     const { resource, fragment } = this.#parts(reference, base);
     if (fragment === '') return resource?.whole;
@@ -48,7 +48,10 @@ export class References {
     return resource?.anchors.get(fragment);
   }
 
-  /** The anchor that `$dynamicRef` looks up in the dynamic scope; undefined if it works like `$ref` (2020-12 core, section 8.2.3.2). */
+  /**
+   * The anchor that `$dynamicRef` looks up in the dynamic scope. Undefined if the reference works like `$ref` (2020-12
+   * core, section 8.2.3.2).
+   */
   dynamicName(reference: string, base: string): string | undefined {
     const { resource, fragment } = this.#parts(reference, base);
     return resource?.dynamicAnchors.has(fragment) ? fragment : undefined;
@@ -74,7 +77,7 @@ function fragmentOf(address: string): string {
   }
 }
 
-/** The value that a JSON pointer points to (RFC 6901); undefined if there is none. */
+/** The value that a JSON pointer points to (RFC 6901). Undefined if there is none. */
 function pointedAt(whole: JsonObject, pointer: string, work: Work): unknown {
   let at: unknown = whole;
   for (let end = 0; end < pointer.length && at !== undefined;) {

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Resource } from './references.ts';
 import { Work } from './work.ts';
 
-/** Mistakes that are reported for one value. */
+/** How many mistakes are reported for one value. */
 const MAX_ISSUES = 10;
 
 type Issue = StandardSchemaV1.Issue;
@@ -22,9 +22,9 @@ export class Run {
   }
 
   /**
-   * Records a mistake, at `member` if it is given; returns false.
+   * Records a mistake, at `member` if it is given. Returns false.
    *
-   * @param message a function if it has to be put together: many mistakes are not recorded.
+   * @param message a function if the message has to be composed, because many mistakes are never recorded.
    */
   fail(message: string | (() => string), member?: string): false {
     this.work.take(1);
@@ -36,7 +36,7 @@ export class Run {
     return false;
   }
 
-  /** Runs a check whose failure is no mistake. */
+  /** Runs a check without recording its mistakes. */
   quietly<T>(attempt: () => T): T {
     this.#quiet += 1;
     try {
@@ -51,7 +51,7 @@ export class Run {
     return this.#issues.length;
   }
 
-  /** Removes the mistakes that were recorded since. */
+  /** Removes the mistakes that were recorded after `mark`. */
   forget(mark: number): void {
     this.#issues.length = mark;
   }

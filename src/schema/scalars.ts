@@ -94,5 +94,5 @@ export function most(measure: Measure, what: string): Build {
   };
 }
 
-/** How much of something a value has; undefined if it is of another type. */
+/** The length or count of a value. Undefined if the value has another type. */
 type Measure = (value: unknown, run: Run) => number | undefined;

@@ -36,7 +36,7 @@ test('finds every subschema, and no other values', () => {
 test('a schema with too many levels is refused, and so is a circular one', () => {
   const nested = (depth: number): JsonObject => (depth === 1 ? {} : { items: nested(depth - 1) });
   expect(subschemasOf(nested(64), 'It')).toHaveLength(64);
-  expect(() => subschemasOf(nested(65), 'It')).toThrow(new TypeError('It is deeper than 64 schemas'));
+  expect(() => subschemasOf(nested(65), 'It')).toThrow(new TypeError('It is nested deeper than 64 schemas'));
   const circle: JsonObject = {};
   circle['not'] = circle;
   expect(() => subschemasOf(circle, 'It')).toThrow('deeper');

@@ -4,14 +4,14 @@ import { Work } from './work.ts';
 /** A subschema and its location. */
 export interface Subschema {
   readonly schema: JsonObject;
-  /** The path to it, for messages: `properties.region`. Empty for the whole schema. */
+  /** The path to the subschema, for messages: `properties.region`. Empty for the root schema. */
   readonly where: string;
   /**
-   * The chain of property names that leads to it from the root by `properties` alone; undefined if another keyword is
-   * on the way.
+   * The property names that lead from the root to the subschema, if the path has only `properties`. Undefined if it has
+   * another keyword.
    */
   readonly properties: readonly string[] | undefined;
-  /** What its `$ref` is relative to (JSON Schema 2020-12 core, section 8.2.1). */
+  /** The base URI of its `$ref` (JSON Schema 2020-12 core, section 8.2.1). */
   readonly base: string;
 }
 
@@ -34,7 +34,7 @@ const HOLDING: ReadonlySet<string> = new Set([
   'else',
   'contentSchema',
 ]);
-/** Keywords whose value is schemas by name. */
+/** Keywords whose value is an object of schemas by name. */
 const NAMED: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -47,7 +47,7 @@ const NAMED: ReadonlySet<string> = new Set([
 /** The base URI of a schema without `$id`. It cannot be fetched. */
 const ROOT = 'schema://root/';
 
-/** Schemas deeper than this, or of more subschemas, are refused: checking a value takes time that grows with both. */
+/** The limits of a schema's depth and subschemas, because the time to check a value grows with both. */
 const MAX_DEPTH = 64;
 const MAX_SUBSCHEMAS = 10_000;
 
@@ -68,7 +68,7 @@ export function subschemasOf(
   const found: Subschema[] = [];
   const visit = (schema: unknown, at: Omit<Subschema, 'schema'>, depth: number): void => {
     if (!isObject(schema)) return;
-    if (depth > MAX_DEPTH) throw new TypeError(`${name} is deeper than ${MAX_DEPTH} schemas`);
+    if (depth > MAX_DEPTH) throw new TypeError(`${name} is nested deeper than ${MAX_DEPTH} schemas`);
     if (found.length === MAX_SUBSCHEMAS) throw new TypeError(`${name} has more than ${MAX_SUBSCHEMAS} subschemas`);
     const base = typeof schema['$id'] === 'string' ? resolved(schema['$id'], at.base, work) : at.base;
     found.push({ ...at, schema, base });
@@ -124,7 +124,7 @@ export function refuseExternalReferences(
 
 /** Resolves a reference against its base to a URI. */
 export function resolved(reference: string, base: string, work: Work): string {
-  // Characters other than ASCII, as they are or percent-encoded, cost a step each.
+  // Each non-ASCII character, also if percent-encoded, costs a step.
   work.take(50 + reference.length + (base.length >>> 3));
   try {
     return new URL(reference, base).href;

@@ -332,7 +332,7 @@ describe('a JSON Schema', () => {
   test('that needs too many steps is refused', () => {
     const circle: JsonObject = { type: 'object' };
     circle['properties'] = { a: circle };
-    expect(setUp(circle)).toThrow('Tool t: the input schema is deeper than 64 schemas');
+    expect(setUp(circle)).toThrow('Tool t: the input schema is nested deeper than 64 schemas');
   });
 
   test('with composition and internal references is validated', async () => {

@@ -1,16 +1,16 @@
 import type { Message } from '../jsonrpc/message.ts';
 
-/** Names a session; unique among all that share the log. */
+/** Identifies a session. Unique among all that share the log. */
 export type SessionId = string;
-/** Names a stream within its session. Letters and digits only. */
+/** Identifies a stream within its session. Letters and digits only. */
 export type StreamId = string;
-/** Unique within its session, names its stream, and is visible ASCII. */
+/** Identifies an event. Unique within its session, contains the id of its stream, and is visible ASCII. */
 export type EventId = string;
 
 /** An event as it was appended. */
 export interface LoggedEvent {
   readonly id: EventId;
-  /** Undefined for an event that carries an id and nothing else: the priming event of 2025-11-25. */
+  /** Undefined for an event with an id but no data: the priming event of 2025-11-25. */
   readonly message: Message | undefined;
 }
 

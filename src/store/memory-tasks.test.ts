@@ -58,8 +58,8 @@ describe('in memory', () => {
       expect(await refused(options)).toBeUndefined();
     }
     expect(await refused({ maxBytes: 2 * size }, bobs)).toBeUndefined();
-    expect(await refused({ maxTasks: 1 })).toEqual(new TaskStoreFull('There are 1 tasks already'));
-    expect(await refused({ maxPerPrincipal: 1 })).toEqual(new TaskStoreFull('This caller has 1 tasks already'));
+    expect(await refused({ maxTasks: 1 })).toEqual(new TaskStoreFull('There are already 1 tasks'));
+    expect(await refused({ maxPerPrincipal: 1 })).toEqual(new TaskStoreFull('This caller already has 1 tasks'));
     const together = `All tasks together must not be larger than ${2 * size - 1} bytes`;
     expect(await refused({ maxBytes: 2 * size - 1 }, bobs)).toEqual(new TaskStoreFull(together));
     const alone = `A task must not be larger than ${size - 1} bytes`;

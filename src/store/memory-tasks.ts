@@ -15,13 +15,13 @@ export interface MemoryTaskStoreOptions {
   maxBytes?: number | undefined;
   /** Maximum size of one task in bytes of JSON. Default 16 MiB. */
   maxTaskBytes?: number | undefined;
-  /** How long a task without a `ttlMs` is kept when it is over, in milliseconds. Default 24 hours. */
+  /** How long a task without a `ttlMs` is kept after it has ended, in milliseconds. Default 24 hours. */
   maxAge?: number | undefined;
   /** The clock, in milliseconds since 1970. Default `Date.now`. */
   now?: (() => number) | undefined;
 }
 
-/** What the tasks of one principal take. */
+/** The number and size of the tasks of one principal. */
 interface Share {
   readonly tasks: number;
   readonly bytes: number;
@@ -41,10 +41,10 @@ interface Kept {
 }
 
 /**
- * Keeps tasks in the memory of this process. Expired tasks are removed at the next use of the store that needs the
- * room; there is no timer.
+ * Keeps tasks in the memory of this process. Expired tasks are removed when the store needs their room. There is no
+ * timer.
  *
- * @throws RangeError if a bound is negative or not a number.
+ * @throws RangeError if a limit is negative or not a number.
  */
 export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): TaskStore {
   const {
@@ -83,9 +83,9 @@ class MemoryTaskStore implements TaskStore {
     const kept = this.#keep(task);
     this.#sweep();
     if (this.#tasks.has(task.id)) throw new Error('A task with this id already exists');
-    if (this.#tasks.size >= maxTasks) throw new TaskStoreFull(`There are ${maxTasks} tasks already`);
+    if (this.#tasks.size >= maxTasks) throw new TaskStoreFull(`There are already ${maxTasks} tasks`);
     if (task.principal !== undefined && this.#shareOf(task.principal).tasks >= maxPerPrincipal) {
-      throw new TaskStoreFull(`This caller has ${maxPerPrincipal} tasks already`);
+      throw new TaskStoreFull(`This caller already has ${maxPerPrincipal} tasks`);
     }
     this.#checkRoom(kept.bytes, task.principal);
     this.#add(task.id, kept);
@@ -131,7 +131,7 @@ class MemoryTaskStore implements TaskStore {
     return undefined;
   }
 
-  /** @throws TypeError if the task is not JSON, TaskStoreFull where it is too large by itself. */
+  /** @throws TypeError if the task is not JSON. TaskStoreFull if the task alone is too large. */
   #keep(task: TaskRecord): Kept {
     const { maxTaskBytes, maxAge } = this.#bounds;
     const text = JSON.stringify(task);

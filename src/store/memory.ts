@@ -45,7 +45,7 @@ interface Node {
 
 interface Stream {
   readonly id: StreamId;
-  /** The issued event numbers are `first` to `last`. Events up to `dropped` are gone. */
+  /** The numbers of the issued events are `first` to `last`. Events up to `dropped` were dropped. */
   readonly first: number;
   last: number;
   dropped: number;
@@ -150,7 +150,7 @@ class EventsInMemory implements MemoryEventLog {
 class SessionEvents {
   readonly #bounds: Bounds;
   readonly #streams = new Map<StreamId, Stream>();
-  /** Streams without events, the one that lost them first comes first. */
+  /** Streams without events. The stream whose events were dropped first comes first. */
   #spent: Set<Stream> | undefined;
   #head: Node | undefined;
   #tail: Node | undefined;
@@ -206,7 +206,7 @@ class SessionEvents {
     return { stream, n };
   }
 
-  /** Drops what is too old, and returns how many bytes that were. */
+  /** Drops expired events. Returns their size in bytes. */
   expire(now: number): number {
     const before = this.#bytes;
     while (this.#head && now - this.#head.at > this.#bounds.maxAge) this.#dropOldest();
@@ -255,7 +255,7 @@ async function* nodes(node: Node | undefined, last: number): AsyncGenerator<Logg
   }
 }
 
-/** Throws at the first step, like a remote store would. */
+/** Throws at the first step, as a remote store would. */
 // oxlint-disable-next-line require-yield -- an iteration that only throws
 async function* purged(id: EventId, until: EventId | undefined): AsyncGenerator<LoggedEvent> {
   throw new EventsPurged(id, until);

@@ -39,7 +39,7 @@ export interface TaskStore {
    * @throws TaskStoreFull if a bound would be exceeded, Error if the id exists already.
    */
   create(task: TaskRecord): Promise<void>;
-  /** The task, or undefined if it has expired or this principal has no such task. */
+  /** The task. Undefined if it has expired, or if this principal has no such task. */
   get(id: string, principal: string | undefined): Promise<TaskRecord | undefined>;
   /**
    * Replaces a task by the result of `change`, atomically. `change` must have no side effects, because it is called again
