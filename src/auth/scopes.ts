@@ -14,7 +14,7 @@ export interface ScopeOptions {
   readonly implies?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-/** The scopes that requests require, and the scopes that granted ones include. */
+/** The scopes that requests require. A granted scope may include other scopes. */
 export class Scopes {
   /** The scopes that every request needs. */
   readonly base: readonly string[];

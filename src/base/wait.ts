@@ -33,7 +33,7 @@ export async function waitFor<T>(work: Promise<T>, { signal, timeout = 0, timeou
   }
 }
 
-/** Resolves when the work is done or the signal fires, whichever comes first. @throws what the work rejects with before. */
+/** Resolves when the work is done or the signal fires, whichever comes first. @throws the error of the work, if it fails first. */
 export async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   try {
     await waitFor(work, { signal });

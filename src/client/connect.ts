@@ -27,7 +27,7 @@ export async function connect(target: Target, options: ClientOptions = {}): Prom
   signal?.addEventListener('abort', abort, { once: true });
   try {
     await requester.link.connect();
-    // A server without sessions may be replaced by one that has them.
+    // After a restart, a server without sessions may become one with sessions.
     if (!(await hearChanges(requester))) requester.onsession = () => hearChanges(requester);
     return new Client(requester);
   } catch (error) {

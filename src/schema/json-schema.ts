@@ -12,7 +12,7 @@ import { TooMuchWork, Work } from './work.ts';
 const read = new WeakMap<JsonObject, Node>();
 
 /**
- * A JSON Schema of 2020-12 or draft-07, as tools' authors and peers write it. `format`, `contentEncoding` and its like, and
+ * A JSON Schema of 2020-12 or draft-07, as tools' authors and peers write it. `format`, `contentEncoding`, similar keywords, and
  * unknown keywords are annotations, as both dialects allow. The steps to read any schema and to check any value are bounded:
  * a value that takes more than `MAX_STEPS` is refused, and the issue says so. So a check holds the event loop for less than
  * 250 ms, whatever the schema and the value.
@@ -34,7 +34,7 @@ export class JsonSchema {
     this.#root = root;
   }
 
-  /** The issues are the first mistake in a value, with those of the alternatives that were tried. */
+  /** The issues are the first mistake in a value. If the schema has alternatives, the mistakes of each are included. */
   validate(value: unknown): StandardSchemaV1.Result<unknown> {
     const run = new Run();
     try {
@@ -60,7 +60,7 @@ const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
   ['json-schema.org/draft-07/schema', 'draft-07'],
 ]);
 
-/** 2025-11-25, basic: Schema Dialect. Absent means 2020-12; an unsupported one must be refused. */
+/** 2025-11-25, basic: Schema Dialect. The default is 2020-12. An unsupported dialect must be refused. */
 function dialectOf({ $schema }: JsonObject, name: string): Dialect {
   if ($schema === undefined) return '2020-12';
   const dialect =
@@ -94,7 +94,7 @@ class Compiler implements SchemaReader {
     const known = this.#nodes.get(schema);
     if (known) return known;
     if (isObject(schema)) {
-      // A JSON pointer can lead to a schema that no known keyword holds.
+      // A JSON pointer may lead to a schema that is not inside a known keyword.
       this.#add(subschemasOf(schema, this.#name, this.work, base));
       return this.#nodes.get(schema)!;
     }

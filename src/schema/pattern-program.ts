@@ -28,7 +28,7 @@ type Instruction =
 export class Program {
   readonly #code: Instruction[] = [];
   readonly #direction: Direction;
-  /** For each instruction the last step at which it was reached. Steps are counted over all texts. */
+  /** For each instruction, the last step in which it was reached. Steps are counted over all texts. */
   readonly #seen: number[];
   #now = 0;
 
@@ -44,7 +44,7 @@ export class Program {
     return this.#run(text, 0, this.#code[0]!.op !== 'start', work);
   }
 
-  /** Whether there is a match that begins at a position, or ends there if the text is read backward. */
+  /** Whether a match begins at this position. If the text is read backward: whether a match ends there. */
   matchesAt(text: string, at: number, work: Work): boolean {
     return this.#run(text, at, false, work);
   }
@@ -145,7 +145,7 @@ export class Program {
   }
 
   #repeat({ of, min, max }: Node & { op: 'repeat' }, work: Work): void {
-    // An empty part compiles to nothing, but each repetition must cost a step: the count has no bound.
+    // An empty part compiles to no instruction, but each repetition must cost a step, because the count has no limit.
     for (let count = 0; count < min; count += 1) {
       work.take(1);
       this.#compile(of, work);
@@ -184,7 +184,7 @@ export class CharacterSet {
   }
 
   has(code: number, work: Work): boolean {
-    // There are too many others to remember.
+    // Results are cached only for ASCII, because other characters are too many.
     if (code >= 128) work.take(5);
     if (code >= 128) return this.#expression.test(String.fromCodePoint(code));
     return (this.#known[code] ??= this.#expression.test(String.fromCodePoint(code)));

@@ -48,7 +48,7 @@ class Parser {
     const of = this.#term();
     const counts = this.#counts();
     if (!counts) return of;
-    // A lazy quantifier changes what is matched, not whether anything is.
+    // A lazy quantifier changes what is matched, but not whether there is a match.
     if (this.#source[this.#at] === '?') this.#at += 1;
     return { op: 'repeat', of, ...counts };
   }

@@ -29,8 +29,8 @@ export function toolResult(reply: unknown): JsonObject {
 }
 
 /**
- * Converts the return value of a resource's handler to a result. Undefined if the handler returned that the resource
- * does not exist.
+ * Converts the return value of a resource's handler to a result. Undefined if the handler returned undefined,
+ * which means that the resource does not exist.
  */
 export function resourceResult(reply: unknown, uri: string, mimeType: string | undefined): JsonObject | undefined {
   if (reply === undefined || reply === null) return undefined;

@@ -5,7 +5,7 @@ import type { Tasks } from './tasks.ts';
  * none.
  */
 export class LazyTasks {
-  /** Whether any tool works as a task, or did before. */
+  /** Whether any tool works as a task, or has ever done so. */
   used = false;
   readonly #make: (constructor: typeof Tasks) => Tasks;
   #tasks: Promise<Tasks> | undefined;

@@ -88,7 +88,7 @@ export class Serving {
     const inbound = await this.#inbound();
     const listener = await listenFor(inbound, listen, this.#httpOptions(inbound, options));
     const close = this.#keep((timeout) => listener.close(timeout));
-    // It may have been closed while this one was being opened.
+    // The server may have been closed while this was being opened.
     if (this.#closed) await close(0);
     this.#demandOpen();
     return { ...listener, close: (timeout = 5000) => close(timeout) };
