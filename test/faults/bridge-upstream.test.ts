@@ -171,7 +171,7 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
       expect(await call()).toMatchObject({
         code: -32000,
         message: expect.stringMatching(
-          /^tools\/call failed: the server seems to speak another revision .* did not run/,
+          /^tools\/call failed: the server now seems to speak another revision .* did not run/,
         ),
       });
       expect(await call()).toBe('run 2');

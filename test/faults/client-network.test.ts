@@ -274,7 +274,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
     });
     expect(await said('nowhere')).toMatchObject({
       notExecuted: true,
-      message: expect.stringContaining('not where to'),
+      message: expect.stringContaining('without a valid Location'),
     });
     expect(stranger.asked).toEqual([]);
     expect(calls.get('round')).toBe(6);

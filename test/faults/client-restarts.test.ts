@@ -107,7 +107,9 @@ describe('a server that speaks another era after a restart', () => {
     start('modern');
     const client = await clientOf(url);
     start('legacy');
-    await expect(client.readResource('era:now')).rejects.toThrow('resources/read failed: the server seems to speak');
+    await expect(client.readResource('era:now')).rejects.toThrow(
+      'resources/read failed: the server now seems to speak',
+    );
     expect((await client.readResource('era:now')).contents[0]).toMatchObject({ text: 'legacy' });
   });
 
