@@ -1,9 +1,9 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 
-/** The longest URI that is matched, in characters. */
+/** A longer URI is not matched, in characters. */
 const MAX_URI = 64 * 1024;
 
-/** A variable matches text without `/`, `?` and `#`. A reserved variable (`{+path}`) matches any text. */
+/** A variable takes what has no `/`, `?` or `#` in it; a reserved one (`{+path}`) takes anything. */
 type Part = { readonly literal: string } | { readonly variable: string; readonly reserved: boolean };
 
 /**
@@ -27,18 +27,18 @@ type Split<E extends string> = E extends `${infer Head},${infer Rest}` ? Head | 
 
 /**
  * Matches URIs against a URI template (RFC 6570): `{var}`, `{a,b}`, `{/var}`, one reserved `{+var}`, and `{?a,b}` at
- * the end. The parts after the reserved variable are matched from the right, all others from the left. Without a
- * reserved variable, only the text after the last variable is matched from the right. Each variable matches as little
- * as possible and is never tried again with more, so the time is linear in the length of any URI. Variables of the path
- * must not be empty. Those of the query may be absent.
+ * the end. What stands right of the reserved variable (without one: the text after the last variable) is matched from
+ * the right, the rest from the left, each variable taking as little as it can, and never going back: the time is linear
+ * in the length of the URI, whatever is sent. Variables of the path must not be empty; those of the query may be
+ * absent.
  */
 export class UriTemplate {
   readonly template: string;
-  /** All variables, in order. */
+  /** Every variable, in order. */
   readonly names: readonly string[];
   readonly #left: readonly Part[];
   readonly #reserved: string | undefined;
-  /** The parts that are matched from the right, each reversed, the last part first. */
+  /** What is matched from the right, last part first. */
   readonly #right: readonly Part[];
   readonly #query: readonly string[] | undefined;
 
@@ -52,16 +52,15 @@ export class UriTemplate {
     this.#query = query;
     this.#left = parts.slice(0, split);
     this.#reserved = reserved !== undefined && 'variable' in reserved ? reserved.variable : undefined;
-    const right = parts.slice(reserved === undefined ? split : split + 1);
-    this.#right = right.toReversed().map((part) => ('literal' in part ? { literal: backward(part.literal) } : part));
+    this.#right = parts.slice(reserved === undefined ? split : split + 1).toReversed();
     this.names = [...parts.flatMap((part) => ('variable' in part ? [part.variable] : [])), ...(query ?? [])];
     if (new Set(this.names).size < this.names.length) throw malformed(template, 'a variable occurs twice');
   }
 
   /**
-   * The variables of a URI, percent-decoded. Undefined if the URI does not match. The values come from the caller: a
-   * decoded value can contain any character, including `/` and `..`. If the query has a variable more than once, the
-   * last value counts.
+   * The variables of a URI, percent-decoded, or undefined if it does not match. They come from the caller: a decoded
+   * value can hold any character, `/` and `..` included. Of a variable that the query has more than once, the last
+   * value counts.
    *
    * @throws RpcError −32602 if a percent-encoding is broken, or the URI is longer than 65,536 characters.
    */
@@ -86,7 +85,7 @@ export class UriTemplate {
     return Object.fromEntries(found.map(([name, raw]) => [name, decode(raw, uri)]));
   }
 
-  /** Whether a URI matches. A URI with a broken percent-encoding does not. */
+  /** Whether a URI matches; one whose percent-encoding is broken does not. */
   fits(uri: string): boolean {
     try {
       return this.match(uri) !== undefined;
@@ -106,7 +105,7 @@ export class UriTemplate {
   }
 }
 
-/** Matches parts from the start of the path. Returns the position after them, or −1. */
+/** Matches parts from the start of the path; returns where the rest begins, or −1. */
 function fromLeft(path: string, parts: readonly Part[], found: [string, string][]): number {
   let at = 0;
   for (const [index, part] of parts.entries()) {
@@ -119,7 +118,7 @@ function fromLeft(path: string, parts: readonly Part[], found: [string, string][
     while (end < path.length && !isDelimiter(path[end])) end += 1;
     const next = parts[index + 1];
     if (next !== undefined && 'literal' in next) {
-      // The search begins at the second character, because the first belongs to the variable.
+      // From the second character on: the first belongs to the variable.
       const stop = path.slice(at, end + next.literal.length).indexOf(next.literal, 1);
       if (stop === -1) return -1;
       end = at + stop;
@@ -131,19 +130,30 @@ function fromLeft(path: string, parts: readonly Part[], found: [string, string][
   return at;
 }
 
-/**
- * Matches parts from the end of the path, by matching the reversed path from its start. Returns where they begin, or −1.
- */
+/** Matches parts (last one first) from the end of the path; returns where they begin, or −1. */
 function fromRight(path: string, parts: readonly Part[], found: [string, string][]): number {
-  if (parts.length === 0) return path.length;
-  const foundBackward: [string, string][] = [];
-  const length = fromLeft(backward(path), parts, foundBackward);
-  for (const [name, raw] of foundBackward) found.push([name, backward(raw)]);
-  return length === -1 ? -1 : path.length - length;
-}
-
-function backward(text: string): string {
-  return text.split('').toReversed().join('');
+  let at = path.length;
+  for (const [index, part] of parts.entries()) {
+    if ('literal' in part) {
+      if (!path.slice(0, at).endsWith(part.literal)) return -1;
+      at -= part.literal.length;
+      continue;
+    }
+    let start = at;
+    while (start > 0 && !isDelimiter(path[start - 1])) start -= 1;
+    const next = parts[index + 1];
+    if (next !== undefined && 'literal' in next) {
+      // Up to the last character, which belongs to the variable.
+      const from = Math.max(0, start - next.literal.length);
+      const stop = path.slice(from, Math.max(from, at - 1)).lastIndexOf(next.literal);
+      if (stop === -1) return -1;
+      start = from + stop + next.literal.length;
+    }
+    if (start === at) return -1;
+    found.push([part.variable, path.slice(start, at)]);
+    at = start;
+  }
+  return at;
 }
 
 function isDelimiter(character: string | undefined): boolean {
@@ -189,19 +199,19 @@ function addVariables(parts: Part[], template: string, operator: string, names: 
   if (operator !== '' && operator !== '+' && operator !== '/')
     throw malformed(template, `operator ${operator} is not supported`);
   if (operator === '+' && (names.length > 1 || parts.some((part) => 'variable' in part && part.reserved))) {
-    throw malformed(template, 'it can have only one reserved variable {+name}');
+    throw malformed(template, 'only one reserved variable {+name} can be told from its neighbours');
   }
   for (const [index, name] of names.entries()) {
     if (operator === '/') push(parts, { literal: '/' });
     else if (index > 0) push(parts, { literal: ',' });
     const last = parts.at(-1);
     if (last !== undefined && 'variable' in last)
-      throw malformed(template, `there must be text between {${last.variable}} and {${name}}`);
+      throw malformed(template, `nothing stands between {${last.variable}} and {${name}}`);
     parts.push({ variable: name, reserved: operator === '+' });
   }
 }
 
-/** Joins neighbouring literals, so that a variable sees all of the text after it. */
+/** Neighbouring literals become one, so that a variable sees all of what follows it. */
 function push(parts: Part[], part: { literal: string }): void {
   const last = parts.at(-1);
   if (last !== undefined && 'literal' in last) parts[parts.length - 1] = { literal: last.literal + part.literal };
