@@ -1,9 +1,9 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 
-/** A longer URI is not matched, in characters. */
+/** The longest URI that is matched, in characters. */
 const MAX_URI = 64 * 1024;
 
-/** A variable takes what has no `/`, `?` or `#` in it; a reserved one (`{+path}`) takes anything. */
+/** A variable matches text without `/`, `?` and `#`. A reserved variable (`{+path}`) matches any text. */
 type Part = { readonly literal: string } | { readonly variable: string; readonly reserved: boolean };
 
 /**
@@ -27,18 +27,18 @@ type Split<E extends string> = E extends `${infer Head},${infer Rest}` ? Head | 
 
 /**
  * Matches URIs against a URI template (RFC 6570): `{var}`, `{a,b}`, `{/var}`, one reserved `{+var}`, and `{?a,b}` at
- * the end. What stands right of the reserved variable (without one: the text after the last variable) is matched from
- * the right, the rest from the left, each variable taking as little as it can, and never going back: the time is linear
- * in the length of the URI, whatever is sent. Variables of the path must not be empty; those of the query may be
- * absent.
+ * the end. The parts after the reserved variable are matched from the right, all others from the left. Without a
+ * reserved variable, only the text after the last variable is matched from the right. Each variable matches as little
+ * as possible and is never tried again with more, so the time is linear in the length of any URI. Variables of the path
+ * must not be empty. Those of the query may be absent.
  */
 export class UriTemplate {
   readonly template: string;
-  /** Every variable, in order. */
+  /** All variables, in order. */
   readonly names: readonly string[];
   readonly #left: readonly Part[];
   readonly #reserved: string | undefined;
-  /** What is matched from the right, last part first. */
+  /** The parts that are matched from the right, the last part first. */
   readonly #right: readonly Part[];
   readonly #query: readonly string[] | undefined;
 
@@ -58,9 +58,9 @@ export class UriTemplate {
   }
 
   /**
-   * The variables of a URI, percent-decoded, or undefined if it does not match. They come from the caller: a decoded
-   * value can hold any character, `/` and `..` included. Of a variable that the query has more than once, the last
-   * value counts.
+   * The variables of a URI, percent-decoded. Undefined if the URI does not match. The values come from the caller: a
+   * decoded value can contain any character, including `/` and `..`. If the query has a variable more than once, the
+   * last value counts.
    *
    * @throws RpcError −32602 if a percent-encoding is broken, or the URI is longer than 65,536 characters.
    */
@@ -85,7 +85,7 @@ export class UriTemplate {
     return Object.fromEntries(found.map(([name, raw]) => [name, decode(raw, uri)]));
   }
 
-  /** Whether a URI matches; one whose percent-encoding is broken does not. */
+  /** Whether a URI matches. A URI with a broken percent-encoding does not. */
   fits(uri: string): boolean {
     try {
       return this.match(uri) !== undefined;
@@ -105,7 +105,7 @@ export class UriTemplate {
   }
 }
 
-/** Matches parts from the start of the path; returns where the rest begins, or −1. */
+/** Matches parts from the start of the path. Returns the position after them, or −1. */
 function fromLeft(path: string, parts: readonly Part[], found: [string, string][]): number {
   let at = 0;
   for (const [index, part] of parts.entries()) {
@@ -118,7 +118,7 @@ function fromLeft(path: string, parts: readonly Part[], found: [string, string][
     while (end < path.length && !isDelimiter(path[end])) end += 1;
     const next = parts[index + 1];
     if (next !== undefined && 'literal' in next) {
-      // From the second character on: the first belongs to the variable.
+      // The search begins at the second character, because the first belongs to the variable.
       const stop = path.slice(at, end + next.literal.length).indexOf(next.literal, 1);
       if (stop === -1) return -1;
       end = at + stop;
@@ -130,7 +130,7 @@ function fromLeft(path: string, parts: readonly Part[], found: [string, string][
   return at;
 }
 
-/** Matches parts (last one first) from the end of the path; returns where they begin, or −1. */
+/** Matches parts (last one first) from the end of the path. Returns where they begin, or −1. */
 function fromRight(path: string, parts: readonly Part[], found: [string, string][]): number {
   let at = path.length;
   for (const [index, part] of parts.entries()) {
@@ -199,19 +199,19 @@ function addVariables(parts: Part[], template: string, operator: string, names: 
   if (operator !== '' && operator !== '+' && operator !== '/')
     throw malformed(template, `operator ${operator} is not supported`);
   if (operator === '+' && (names.length > 1 || parts.some((part) => 'variable' in part && part.reserved))) {
-    throw malformed(template, 'only one reserved variable {+name} can be told from its neighbours');
+    throw malformed(template, 'it can have only one reserved variable {+name}');
   }
   for (const [index, name] of names.entries()) {
     if (operator === '/') push(parts, { literal: '/' });
     else if (index > 0) push(parts, { literal: ',' });
     const last = parts.at(-1);
     if (last !== undefined && 'variable' in last)
-      throw malformed(template, `nothing stands between {${last.variable}} and {${name}}`);
+      throw malformed(template, `there must be text between {${last.variable}} and {${name}}`);
     parts.push({ variable: name, reserved: operator === '+' });
   }
 }
 
-/** Neighbouring literals become one, so that a variable sees all of what follows it. */
+/** Joins neighbouring literals, so that a variable sees all of the text after it. */
 function push(parts: Part[], part: { literal: string }): void {
   const last = parts.at(-1);
   if (last !== undefined && 'literal' in last) parts[parts.length - 1] = { literal: last.literal + part.literal };
