@@ -104,3 +104,21 @@ test('a server with arbitrary answers affects only itself', async () => {
     { numRuns: 300 },
   );
 }, 60_000);
+
+test('an entry with more than 100 members is left out of a list', async () => {
+  const members = (count: number): JsonObject =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, 1]));
+  const tools = [
+    { name: 'wide', ...members(100) },
+    { name: 'good', ...members(99) },
+  ];
+  const { service } = scripted({ 'tools/list': () => ({ tools }) }, { tools: {} });
+  const fleet = createFleet({
+    members: [
+      { name: 'one', service },
+      { name: 'two', service: scripted().service },
+    ],
+  });
+  const listed = await fleet.service(new TestExchange('tools/list'));
+  expect(listed['tools'].map(({ name }: { name: string }) => name)).toEqual(['one__good']);
+});

@@ -7,6 +7,9 @@ import type { FleetMember } from './members.ts';
 /** The most characters of one server's cursor. */
 const MAX_CURSOR = 8192;
 
+/** The most members of an entry. It is copied to change its name, which takes long for an object of many members. */
+const MAX_MEMBERS = 100;
+
 /** How long a result may be cached, in milliseconds, and whether callers may share it. */
 export interface Hints {
   readonly ttlMs: number;
@@ -36,11 +39,15 @@ export async function readPage(
   const tooLong = typeof nextCursor === 'string' && nextCursor.length > MAX_CURSOR;
   if (tooLong) member.warn(`returned only a part of ${kind.method}: its cursor is too long`);
   return {
-    entries: entries.filter((entry: unknown) => isObject(entry) && typeof entry[kind.id] === 'string') as JsonObject[],
+    entries: entries.filter((entry: unknown) => isObject(entry) && isUsable(entry, kind)) as JsonObject[],
     // A cursor that leads to the same page would never end.
     next: typeof nextCursor === 'string' && !tooLong && nextCursor !== cursor ? nextCursor : undefined,
     ...hintsIn(result),
   };
+}
+
+function isUsable(entry: JsonObject, kind: ListKind): boolean {
+  return typeof entry[kind.id] === 'string' && Object.keys(entry).length <= MAX_MEMBERS;
 }
 
 export function hintsIn({ ttlMs, cacheScope }: JsonObject): Hints {
