@@ -72,6 +72,12 @@ describe('a truncated secret is removed', () => {
   });
 });
 
+test('a text with very many parts of a secret is removed as a whole', () => {
+  const scrub = scrubber(['secret-12345']);
+  expect(scrub('a secret-12345 b'.repeat(10_000))).toBe('a [redacted] b'.repeat(10_000));
+  expect(scrub('secret-1\n'.repeat(200_000))).toBe('[redacted]');
+});
+
 describe('a server that chooses its token and the text cannot make it take long:', () => {
   const token = 'a'.repeat(8000);
 

@@ -1,4 +1,4 @@
-import { MIN_SECRET, SecretSearch, type Span } from './secret-search.ts';
+import { MAX_PARTS, MIN_SECRET, SecretSearch, type Span } from './secret-search.ts';
 
 const REDACTED = '[redacted]';
 /** The name of a scheme and credentials, as in `Authorization` (RFC 9110, section 11.4). */
@@ -35,6 +35,7 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
 /** Replaces these parts of a text. Parts that overlap count as one. */
 function redacted(text: string, spans: readonly Span[]): string {
   if (spans.length === 0) return text;
+  if (spans.length > MAX_PARTS) return REDACTED;
   let clean = '';
   let done = 0;
   for (const [start, end] of spans.toSorted(([a], [b]) => a - b)) {

@@ -8,6 +8,9 @@ const MAX_ALTERNATIVES = 1000;
 /** After this many hits in one text, all seeds count as present. */
 const MAX_HITS = 1000;
 
+/** The search ends after this many parts, and the text should be removed as a whole: replacing each part takes long. */
+export const MAX_PARTS = 100_000;
+
 /** The start and the end of a part of a text. */
 export type Span = [start: number, end: number];
 
@@ -78,7 +81,7 @@ class SingleSearch {
   find(text: string, cut: boolean): Span[] {
     const found: Span[] = [];
     const { length } = this.#secret;
-    for (let hit = this.#hit(text, 0); hit !== -1;) {
+    for (let hit = this.#hit(text, 0); hit !== -1 && found.length <= MAX_PARTS;) {
       const borders = (this.#borders ??= this.#bordersOf());
       let at = hit + MIN_SECRET;
       let matched = MIN_SECRET;
