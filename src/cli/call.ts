@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ClientFlags } from './client-options.ts';
 import type { Work } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
+import { indented } from './screen.ts';
 import { suggestion } from '../base/nearest.ts';
 import { checkArguments, toolArguments } from './tool-arguments.ts';
 
@@ -32,7 +33,7 @@ export async function call([name, ...args]: readonly string[], flags: CallFlags)
       await output.value(result);
     } else if (result.isError) {
       const text = result.content.map((block) => (block.type === 'text' ? block.text : `[${block.type}]`)).join('\n');
-      terminal.print(`everwire: ${name} failed: ${text}`);
+      terminal.print(`everwire: ${name} failed: ${indented(text)}`);
     } else {
       for (const block of result.content) await output.block(block);
       const { structuredContent } = result;

@@ -4,6 +4,7 @@ import type { SubscriptionFilter } from '../protocol/types.ts';
 import type { ClientFlags } from './client-options.ts';
 import type { Work } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
+import { oneLine } from './screen.ts';
 
 export interface ListenFlags extends ClientFlags {
   readonly tools?: boolean;
@@ -61,9 +62,9 @@ function heard({ resourceSubscriptions = [], ...lists }: SubscriptionFilter): st
 function lineOf(change: Change): string {
   switch (change.type) {
     case 'resource':
-      return `updated ${change.uri}`;
+      return `updated ${oneLine(change.uri)}`;
     case 'task':
-      return `task ${change.task.taskId} ${change.task.status}`;
+      return `task ${oneLine(change.task.taskId)} ${oneLine(change.task.status)}`;
     default:
       return `changed ${change.type}`;
   }

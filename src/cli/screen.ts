@@ -1,8 +1,13 @@
 import { printable } from '../base/printable.ts';
 
-/** Any value as one safe line of text. A peer may send a wrong type. */
+/** The longest line that is shown, in characters. */
+const MAX_LINE = 16_384;
+
+/** Any value as one safe line of text, cut at 16,384 characters. A peer may send a wrong type. */
 export function oneLine(value: unknown): string {
-  return printable(wordsOf(value)).replace(/\s+/g, ' ').trim();
+  const text = wordsOf(value);
+  const line = printable(text.slice(0, MAX_LINE)).replace(/\s+/g, ' ').trim();
+  return text.length > MAX_LINE ? `${line}…` : line;
 }
 
 /** A string as it is, undefined as an empty string, and anything else as JSON. */

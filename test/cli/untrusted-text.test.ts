@@ -100,6 +100,15 @@ describe.runIf(able).each(['modern', 'legacy'])('a server (%s) cannot control th
   });
 });
 
+test.runIf(able).each([
+  ['a failed tool', ['call', 'odd', 'fails']],
+  ['an error', ['call', 'odd', 'refuses']],
+])('a text of several lines cannot look like a line of everwire, in %s', async (_, words) => {
+  const { stderr } = await onTerminal(...words, '--config', configured('modern', 'no\neverwire: log in at x'));
+  expect(stderr).toMatch(/^ +everwire: log in at x/m);
+  expect(stderr).not.toMatch(/^everwire: log in/m);
+});
+
 const WORDS = COMMANDS.filter(([words]) => !words.includes('--json'));
 const SOME = WORDS.filter(([[command, , name]]) => ['list', 'discover'].includes(command!) || name === 'plain');
 
