@@ -234,7 +234,7 @@ test('a server of a fleet is omitted from a list that has more levels than the s
       const result = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, serverInfo: info };
       return json(response, { jsonrpc: '2.0', id, result });
     }
-    const schema = `${'{"items":'.repeat(100_000)}{}${'}'.repeat(100_000)}`;
+    const schema = `${'{"items":'.repeat(90_000)}{}${'}'.repeat(90_000)}`;
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(
       `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"tools":[{"name":"a","inputSchema":${schema}}]}}`,
