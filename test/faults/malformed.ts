@@ -180,7 +180,7 @@ const damaged = fc
   });
 
 const deep = fc
-  .tuple(fc.constantFrom('[', '{"a":'), fc.constantFrom(10, 1000, 100_000), fc.boolean(), fc.boolean())
+  .tuple(fc.constantFrom('[', '{"a":'), fc.constantFrom(10, 1000, 90_000), fc.boolean(), fc.boolean())
   .map(([open, levels, closed, inside]) => {
     const nested = open.repeat(levels) + (closed ? '1' + (open === '[' ? ']' : '}').repeat(levels) : '');
     return Buffer.from(inside ? `{"jsonrpc":"2.0","id":"deep","method":"ping","params":{"a":${nested}}}` : nested);
