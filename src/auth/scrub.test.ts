@@ -29,6 +29,8 @@ describe('a secret is removed', () => {
     ['lower-case escapes', 'päss/word', 'p%c3%a4ss%2fword'],
     ['a plus for a space', 'pass word&1', 'pass+word%261'],
     ['characters that only forms escape', "pass word's", 'pass+word%27s'],
+    ['a plus for a space, with a character that only forms escape', 'pass word!x', 'pass+word!x'],
+    ['a lone surrogate and an exclamation mark, in a URL', 'password!\ud800', 'password!%EF%BF%BD'],
     ['a lone surrogate', 'password\ud83d', String.raw`password\ud83d`],
     ['a lone surrogate, in a URL', 'password\ud83d', 'password%EF%BF%BD'],
   ])('unchanged and in other encodings, with %s in it', (_, secret, written) => {
@@ -107,6 +109,10 @@ describe('a server that chooses its token and the text cannot make it take long:
 test('a secret of a few letters is not removed, even if it is a whole line', () => {
   const text = 'a short word: short';
   expect(scrubber(['short', 'word\nshort\n', ''])(text)).toBe(text);
+});
+
+test('a user name is removed from a URL that is shorter than any secret', () => {
+  expect(scrubber([])('a://b@c')).toBe('a://[redacted]@c');
 });
 
 test('a password in a URL is removed up to the last @ before the host', () => {
