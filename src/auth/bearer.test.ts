@@ -158,7 +158,7 @@ test('a token without the scope that every request needs is refused', async () =
   expect(await told(await post(`Bearer ${await issuer.token(RESOURCE)}`))).toEqual([
     403,
     `Bearer error="insufficient_scope", scope="mcp", resource_metadata="${METADATA}"`,
-    'This needs more than the credential allows: mcp',
+    'The credential does not have all the scopes that this needs: mcp',
   ]);
 });
 
@@ -168,7 +168,7 @@ test('a request that needs more scopes is refused with the list of all scopes th
   expect(await told(await post(`Bearer ${token}`, modern('files/write')))).toEqual([
     403,
     `Bearer error="insufficient_scope", scope="mcp files:write", resource_metadata="${METADATA}"`,
-    'This needs more than the credential allows: mcp files:write',
+    'The credential does not have all the scopes that this needs: mcp files:write',
   ]);
 });
 

@@ -90,7 +90,7 @@ describe('the error description of a refusal', () => {
       'for a missing scope',
       () => resource().insufficientScope(['mcp', 'write']),
       403,
-      'This needs more than the credential allows: mcp write',
+      'The credential does not have all the scopes that this needs: mcp write',
       `Bearer error="insufficient_scope", scope="mcp write", resource_metadata="${METADATA}"`,
     ],
   ])('%s says what to do', (_, refusal, status, message, challenge) => {

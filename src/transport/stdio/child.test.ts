@@ -220,7 +220,7 @@ describe('a child that exits by itself', () => {
     await peer.transport.close();
   });
 
-  test('because of SIGKILL is reported with the signal', async () => {
+  test('is reported with the signal if SIGKILL ended it', async () => {
     const peer = await Peer.start();
     process.kill(peer.pid, 'SIGKILL');
     await peer.closed;
@@ -236,7 +236,7 @@ describe('a child that exits by itself', () => {
     expect(peer.transport.closeReason?.message).toMatch(/exited with code 0$/);
   });
 
-  test('while a message is sent to it causes no error', async () => {
+  test('causes no error while a message is sent to it', async () => {
     const peer = await Peer.start();
     await peer.tell('exit', { code: 1, last: 60_000 });
     const sends = Array.from({ length: 200 }, () => peer.tell('echo', { text: 'x'.repeat(10_000) }).catch(() => {}));
@@ -254,7 +254,7 @@ describe('a child that exits by itself', () => {
     await vi.waitUntil(() => !runs(pid));
   });
 
-  test('or closes its stdout closes its connection', async () => {
+  test('closes its connection even if it only closes its stdout', async () => {
     const peer = await Peer.start({ stopTimeout: 50 });
     await peer.tell('close-stdout');
     await peer.closed;

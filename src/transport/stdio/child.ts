@@ -109,7 +109,7 @@ export class ChildTransport implements Transport {
   #exited = Promise.resolve();
   #gone = Promise.resolve();
   #stopped = false;
-  /** Stops the measuring. */
+  /** Stops measuring the memory. */
   #unwatch: (() => void) | undefined;
   /** Why the child was killed, if `close` did not do it. */
   #exceeded: Error | undefined;
@@ -217,10 +217,10 @@ export class ChildTransport implements Transport {
     }
     if (limit !== undefined) {
       const onexceeded = (used: number, processes: readonly number[]): void => this.#exceed(used, limit, processes);
-      let told = false;
+      let reported = false;
       const onerror = (error: Error): void => {
-        if (!told) this.#report(new Error(`The memory of ${this.#name} is not limited: ${error.message}`));
-        told = true;
+        if (!reported) this.#report(new Error(`The memory of ${this.#name} is not limited: ${error.message}`));
+        reported = true;
       };
       this.#unwatch = watchMemory({ pid, limit, onexceeded, onerror });
     }
@@ -228,11 +228,13 @@ export class ChildTransport implements Transport {
   }
 
   #exceed(used: number, limit: number, processes: readonly number[]): void {
-    const [has, may] = [used, limit].map((bytes) => `${Math.ceil(bytes / MEBIBYTE)} MiB`);
-    this.#exceeded = new Error(`${this.#name} was stopped: it used ${has} of memory, and the limit is ${may}`);
+    const [usedText, limitText] = [used, limit].map((bytes) => `${Math.ceil(bytes / MEBIBYTE)} MiB`);
+    this.#exceeded = new Error(
+      `${this.#name} was stopped: it used ${usedText} of memory, and the limit is ${limitText}`,
+    );
     this.#group?.signal('SIGKILL');
     // Some processes may have left the group.
-    for (const pid of processes) killed(pid);
+    for (const pid of processes) kill(pid);
   }
 
   #cannotStart(error: NodeJS.ErrnoException): Error {
@@ -332,11 +334,11 @@ export class ChildTransport implements Transport {
     await this.#gone;
     await stream.close();
     if (this.#stopped) return;
-    this.#reason = this.#whyOver(stream.closeReason, signalled);
+    this.#reason = this.#findReason(stream.closeReason, signalled);
     if (this.#reason !== stream.closeReason) this.#report(this.#reason);
   }
 
-  #whyOver(broken: Error | undefined, signalled: boolean): Error {
+  #findReason(broken: Error | undefined, signalled: boolean): Error {
     if (this.#exceeded) return this.#exceeded;
     if (broken && (signalled || broken instanceof InvalidMessage)) return broken;
     if (signalled || !this.#exit) return new Error(`${this.#name} closed its stdout`);
@@ -359,7 +361,7 @@ export class ChildTransport implements Transport {
   }
 }
 
-function killed(pid: number): void {
+function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {

@@ -158,7 +158,7 @@ describe('a line that is not a message', () => {
   test.each([
     ['an answer without an id', { jsonrpc: '2.0', error: { code: 1, message: 'x'.repeat(200) } }],
     ['a batch', [resultResponse(1, { text: 'x'.repeat(200) })]],
-  ])('that is too long and may be any response makes a client give up the connection: %s', (_, line) => {
+  ])('that is too long and may be any response closes the connection of a client: %s', (_, line) => {
     const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
     client.push(line);
     expect(client.lost).toEqual(['Invalid request: a message may have at most 100 bytes']);

@@ -27,19 +27,19 @@ export interface FramingSink {
   answer(json: string): void;
   report(error: Error): void;
   /**
-   * The connection must close: a line above the limit was skipped, and it may have been the response to any request, or a
-   * server writes something else than messages.
+   * The connection must close: a line above the limit was skipped, and it may have been the response to any request, or
+   * a server writes too many lines that are not messages.
    */
   lost(error: InvalidMessage): void;
 }
 
-/** Receives everything after `stop`. */
+/** Replaces the sink after `stop`, and ignores everything. */
 const SILENT: FramingSink = { deliver() {}, answer() {}, report() {}, lost() {} };
 
 export interface FramingOptions {
   /**
-   * Whether every invalid line is answered with an error, as a server does. A client reports such lines, and answers only
-   * those that must have been requests, under their id.
+   * Whether every invalid line is answered with an error, as a server does. A client reports such lines, and answers
+   * only those that must have been requests, with their id.
    */
   readonly answerInvalid: boolean;
   /** The size limit of one line, in bytes. */
@@ -58,7 +58,7 @@ export class Framing {
   readonly #answerInvalid: boolean;
   readonly #lines: LineReader;
   readonly #answers = new BatchAnswers();
-  /** Undefined for a server: its answers hold back a client that writes invalid lines. */
+  /** Undefined for a server: it answers each invalid line, which slows down a client that writes many. */
   readonly #noise: Noise | undefined;
   #profile: RevisionProfile | undefined;
 
@@ -171,7 +171,7 @@ export class Framing {
   }
 
   #malformed(error: InvalidMessage): void {
-    // From a server, a message with neither a method nor a result can only have been a response.
+    // A message from a server that has no method, result or error can only be meant as a response.
     if (error instanceof InvalidResponse || (error.failure && !this.#answerInvalid)) {
       this.#report(error);
       if (error.failure) this.#deliver(error.failure, 0);

@@ -62,7 +62,10 @@ export class LineReader {
     this.#finish();
   }
 
-  /** Whole lines, without the end of the last. All are decoded at once if nothing can be wrong with any of them. */
+  /**
+   * Handles complete lines, without the newline of the last one. They are decoded together, unless one could be too
+   * long or is not UTF-8.
+   */
   #complete(lines: Buffer): void {
     // Stryker disable next-line ConditionalExpression,EqualityOperator: line by line they come out the same, only slower
     if (lines.length > this.#maxBytes || !isUtf8(lines)) {

@@ -134,7 +134,7 @@ class Deferred {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // A caller that does not wait for the reader need not get the error.
+    // A caller that does not wait for the reader need not handle the error.
     this.promise.catch(() => {});
   }
 }

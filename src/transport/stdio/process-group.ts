@@ -39,7 +39,7 @@ export class ProcessGroup {
   /** SIGTERM asks every process of the group to end. SIGKILL ends it. Windows only has the latter. */
   signal(signal: 'SIGTERM' | 'SIGKILL'): void {
     if (!WINDOWS) return void send(this.pid, signal);
-    // If this fails, the process is already gone. Otherwise its exit does not come in time, which is reported.
+    // If `taskkill` cannot be started, the process does not exit in time, and the caller reports that.
     spawn('taskkill', ['/pid', String(this.pid), '/T', '/F'], { stdio: 'ignore', windowsHide: true }).on(
       'error',
       () => {},
@@ -90,6 +90,6 @@ async function survives(pid: number): Promise<boolean> {
   try {
     return (await listProcesses()).some(({ group }) => group === pid);
   } catch {
-    return true; // /proc is not mounted, or not for us: the signal reached something.
+    return true; // /proc cannot be read, but the signal found a process.
   }
 }

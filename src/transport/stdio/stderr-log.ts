@@ -11,13 +11,13 @@ const NOISE = /^\s*(?:at .*|Node\.js v\d.*|File ".*", line \d.*|\^+)$/;
 
 /** A child's stderr. Each line is passed on, and the tail is kept for error messages. */
 export class StderrLog {
-  readonly #online: ((line: string) => void) | undefined;
+  readonly #onLine: ((line: string) => void) | undefined;
   readonly #decoder = new StringDecoder('utf8');
   #tail = '';
   #line = '';
 
-  constructor(online: ((line: string) => void) | undefined) {
-    this.#online = online;
+  constructor(onLine: ((line: string) => void) | undefined) {
+    this.#onLine = onLine;
   }
 
   /** About the last 8 kB. */
@@ -27,14 +27,14 @@ export class StderrLog {
 
   /** The last meaningful line. Stack frames do not count. */
   get lastLine(): string | undefined {
-    const lines = this.#saying();
+    const lines = this.#nonEmptyLines();
     const last = lines.findLast((line) => !NOISE.test(line)) ?? lines.at(-1);
     return last && beginning(last, LAST_UNITS);
   }
 
   /** The last meaningful lines. */
   get lastLines(): string {
-    const lines = this.#saying().filter((line) => !NOISE.test(line));
+    const lines = this.#nonEmptyLines().filter((line) => !NOISE.test(line));
     return ending(lines.slice(-LAST_LINES).join('\n'), LAST_UNITS);
   }
 
@@ -44,28 +44,29 @@ export class StderrLog {
 
   end(): void {
     this.#take(this.#decoder.end());
-    if (this.#line !== '') this.#online?.(this.#line);
+    if (this.#line !== '') this.#onLine?.(this.#line);
     this.#line = '';
   }
 
-  #saying(): string[] {
+  #nonEmptyLines(): string[] {
     return this.#tail.split('\n').flatMap((line) => line.trim() || []);
   }
 
   #take(text: string): void {
     this.#tail = ending(this.#tail + text, TAIL);
-    if (!this.#online) return;
+    if (!this.#onLine) return;
     const lines = (this.#line + text).split('\n');
     const last = lines.pop() ?? '';
     const whole = last.length > MAX_LINE;
     this.#line = whole ? '' : last;
-    for (const line of lines) this.#online(line.endsWith('\r') ? line.slice(0, -1) : line);
-    if (whole) this.#online(last);
+    for (const line of lines) this.#onLine(line.endsWith('\r') ? line.slice(0, -1) : line);
+    if (whole) this.#onLine(last);
   }
 }
 
 /*
- * A text is cut between words, because half of a secret would not be recognized as one. A word without end is left out.
+ * A text is cut between words, because half of a secret would not be recognized as one. A word that does not fit is
+ * left out.
  */
 
 function beginning(text: string, length: number): string {

@@ -51,6 +51,7 @@ const MAX_PENDING_BYTES = 64 * 1024 * 1024;
  * server may write all its messages before it reads the next one.
  */
 const MAX_UNREAD = 1000;
+/** How long a closed connection is still read, in milliseconds. */
 const LINGER = 1000;
 /** How often `gone` is called, in milliseconds. */
 const GONE_POLL_INTERVAL = 1000;
@@ -99,7 +100,6 @@ export class StreamTransport implements Transport {
     this.#answerTimeout = options.answerTimeout ?? 0;
     const maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
     this.#maxUnsentBytes = maxPendingBytes / 4;
-    // What a server answers came in one chunk; what a client sends comes from all over the program.
     this.#outgoing = new Outgoing(output, maxPendingBytes, () => this.fail(sendBudgetExceeded()));
     this.#framing = new Framing(
       {

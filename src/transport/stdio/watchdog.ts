@@ -32,7 +32,7 @@ const SCRIPT = `
  */
 class Watchdog {
   readonly #groups = new Set<number>();
-  /** The connection to it. */
+  /** The pipe to its shell. */
   #line: Socket | undefined;
 
   /**

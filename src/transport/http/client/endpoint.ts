@@ -36,11 +36,11 @@ export const IDLE_TIMEOUT = 600_000;
 const MAX_RETRY_AFTER = 30_000;
 /** The shortest delay before a retry, for a server that sends `Retry-After: 0`. Milliseconds. */
 const MIN_RETRY_DELAY = 50;
-/** How often one request is repeated because of `Retry-After`. */
+/** The most times that one request is repeated because of `Retry-After`. */
 const MAX_DELAYS = 3;
 /**
- * How often one request is repeated with another credential. Authorizers have limits of their own, with better error
- * messages.
+ * The most times that one request is repeated with another credential. Authorizers have limits of their own, with
+ * better error messages.
  */
 const MAX_REFUSALS = 20;
 const MAX_REDIRECTS = 5;
@@ -167,7 +167,12 @@ export function isType(reply: HttpReply, type: string): boolean {
 export function notJson(reply: HttpReply, url: URL): HttpStatusError {
   reply.discard();
   const type = reply.header('content-type');
-  return statusError(reply, 'POST', url, type === undefined ? 'without a response' : `as ${type}, not as JSON`);
+  return statusError(
+    reply,
+    'POST',
+    url,
+    type === undefined ? 'there is no JSON body' : `the body is ${type}, not JSON`,
+  );
 }
 
 /** Reads the error from a reply with an error status. */

@@ -50,7 +50,10 @@ export class SessionGone extends Error implements TransportFailure {
   }
 }
 
-/** A connection was lost or silent for too long, or a response ended, before the answer. The request may have run. */
+/**
+ * No answer came: the connection was lost or silent for too long, or the response ended too early. The request may have
+ * run.
+ */
 export class AnswerLost extends Error implements TransportFailure {
   override readonly name = 'AnswerLost';
   readonly notExecuted = false;
@@ -71,8 +74,8 @@ export function statusError(reply: Pick<HttpReply, 'status'>, method: string, ur
 }
 
 /**
- * Whether the server reports that it does not know the session. The status is 404, unless the error is an unknown
- * method. Servers that follow the example of the official SDK send 400.
+ * Whether the server reports that it does not know the session. Status 404 says so, unless the error is about an
+ * unknown method. Servers that follow the example of the official SDK send 400.
  */
 export function isSessionGone({ status, response }: HttpStatusError): boolean {
   if (status === 404) return response?.error.code !== ErrorCode.MethodNotFound;

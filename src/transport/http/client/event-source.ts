@@ -16,7 +16,7 @@ export interface EventSourceOptions {
   readonly maxEventLength: number;
 }
 
-/** The size that each line of an event adds to the event, in code units. */
+/** What each line counts towards the limit of an event, in code units. */
 const LINE_OVERHEAD = 64;
 
 /** An event is larger than the limit. */
@@ -86,7 +86,7 @@ export class EventSourceReader {
   #grow(length: number): void {
     this.#size += length;
     const { maxEventLength } = this.#options;
-    // Short lines take memory too.
+    // Many short lines take more memory than their text.
     if (this.#size > maxEventLength || this.#lines * LINE_OVERHEAD > maxEventLength)
       throw new EventTooLarge(`An event from the server is larger than ${maxEventLength} characters`);
   }

@@ -2,7 +2,7 @@ import type { Lifetime } from '../../../base/lifetime.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpSend } from './http.ts';
 
-/** The causes that `fetch` gives if it has sent nothing. */
+/** The error codes which show that `fetch` has sent nothing. */
 const BEFORE_SENDING: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'EAI_AGAIN',
@@ -82,7 +82,7 @@ class FetchReply implements HttpReply {
       yield* body;
     } catch (error) {
       if (this.#cancellation?.ended) throw this.#cancellation.ended;
-      throw new AnswerLost(`The answer of ${shown(this.#url)} broke off: ${(error as Error).message}`, {
+      throw new AnswerLost(`The answer of ${shown(this.#url)} ended too early: ${(error as Error).message}`, {
         cause: error,
       });
     }

@@ -94,7 +94,7 @@ test('a client with waiting responses can be closed, and can send requests', asy
   await client.start();
   await client.send(request('call', 'tools/call'));
   await vi.waitUntil(() => held === 32);
-  await expect(client.send(request('list', 'tools/list'))).rejects.toThrow('without a response');
+  await expect(client.send(request('list', 'tools/list'))).rejects.toThrow('there is no JSON body');
   await client.close();
   expect(closed).toHaveBeenCalledOnce();
   await vi.waitUntil(() => refused >= 32);

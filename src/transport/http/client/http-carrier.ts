@@ -41,8 +41,8 @@ const LINGER = 1000;
  * transports/streamable-http: Sending Messages). Closing the response cancels the request.
  *
  * `request` rejects with HttpStatusError for an error status without a JSON-RPC error, and for 401, 403, 429 and 503;
- * with NotSent if the server cannot be reached; with AnswerLost if the response ends, breaks off or
- * falls silent before the answer. An event stream may be silent for `idleTimeout`.
+ * with NotSent if the server cannot be reached; with AnswerLost if the response ends, or is silent for too long, before
+ * the answer. An event stream may be silent for `idleTimeout`.
  */
 export function httpCarrier(url: URL, options: HttpCarrierOptions = {}): Carrier {
   return new HttpCarrier(url, options);

@@ -11,7 +11,7 @@ export interface HttpRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Aborts the request and its response. Pending reads of either fail with its reason. */
+  /** Aborts the request and its response. Reads that wait for it fail with the reason. */
   readonly cancellation?: Lifetime | undefined;
 }
 

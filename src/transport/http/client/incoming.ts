@@ -20,7 +20,7 @@ export interface IncomingOptions {
   readonly answer?: (response: Response) => void;
 }
 
-/** The size of a message is reported from this size on. Bytes. */
+/** The size of a smaller message is not reported. Bytes. */
 const SMALL = 4096;
 
 /** Parses the JSON texts of a server into messages. Splits batches in the revision that has them. */
@@ -44,7 +44,7 @@ export class Incoming {
   }
 
   /**
-   * Delivers the messages in a text, and reports invalid ones. An invalid request is answered with −32600 under its id
+   * Delivers the messages in a text, and reports invalid ones. An invalid request gets an error −32600 with its id
    * (JSON-RPC 2.0, section 5), because its sender would otherwise wait for ever.
    *
    * @param requestId the request whose response contained the text. The messages belong to that request, and an error

@@ -56,12 +56,12 @@ describe.each<[string, () => HttpSend]>([
     expect(lost).toBeInstanceOf(AnswerLost);
   });
 
-  test('notices a body that breaks off', async () => {
+  test('notices a body that ends too early', async () => {
     const url = await rawServer((socket) => {
       socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf'));
     });
     const reply = await make()(post(url));
-    await expect(reply.text(LIMIT)).rejects.toThrow(/broke off/);
+    await expect(reply.text(LIMIT)).rejects.toThrow(/ended too early/);
     const other = await make()(post(url));
     await expect(all(other)).rejects.toThrow(AnswerLost);
   });
@@ -194,7 +194,7 @@ describe('nodeHttp', () => {
     expect(sockets).toHaveLength(4);
   });
 
-  test('does not time out a response earlier because of that', async () => {
+  test('does not apply the idle time of a connection to a response', async () => {
     const server = await scripted((_asked, response, count) => {
       const answer = (): void => json(response, {}, 200, { connection: 'keep-alive', 'keep-alive': 'timeout=2' });
       if (count === 1) answer();

@@ -304,7 +304,7 @@ class NodeReply implements HttpReply {
   #lost(cause: unknown): Error {
     if (this.#cancellation?.ended) return this.#cancellation.ended;
     const why = cause instanceof Error ? `: ${cause.message}` : '';
-    return new AnswerLost(`The answer of ${shown(this.#url)} broke off${why}`, { cause });
+    return new AnswerLost(`The answer of ${shown(this.#url)} ended too early${why}`, { cause });
   }
 }
 

@@ -109,7 +109,7 @@ export abstract class PostingClient implements Transport {
       throw new Error(`More than ${this.#maxPending} characters wait for the server to accept them`);
     }
     this.#pending += body.length;
-    // Whoever waits for the answer of a request counts the request.
+    // A request is counted by the code that waits for its answer.
     const unanswered = isRequest(message) ? 0 : body.length;
     this.#countUnanswered(unanswered);
     try {

@@ -51,7 +51,7 @@ async function proxyAt(address: string, secure: boolean): Promise<Proxy> {
   return { name, tunnels: false, agent: new HttpProxyAgent(proxy, KEEP_ALIVE) };
 }
 
-/** The variable that names the proxy, in the order in which they are read. */
+/** The environment variable that names the proxy: the first one that is set. */
 function variableFor(secure: boolean): string {
   const names = [secure ? 'https_proxy' : 'http_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
   return names.find((name) => process.env[name])!;

@@ -3,8 +3,8 @@ export interface ReconnectionOptions {
   /** How many attempts in a row may fail. Default 8. */
   readonly maxAttempts?: number | undefined;
   /**
-   * The longest time for all attempts in a row. Milliseconds, default 2 minutes. If a server asks to wait longer, the
-   * stream fails.
+   * The longest time that the attempts in a row may take. Milliseconds, default 2 minutes. If a server asks to wait
+   * longer, the stream fails.
    */
   readonly maxTime?: number | undefined;
 }

@@ -57,7 +57,7 @@ test('a stream with a priming event and a longer retry time is reconnected at th
   expect(count).toBeLessThan(32);
 });
 
-test('a stream without any event is given up', async () => {
+test('a stream without any event fails after some attempts', async () => {
   expect(await connections(() => ': hello\n\n')).toBe(9);
 });
 
@@ -70,7 +70,7 @@ test('a stream with messages that ends at once is reconnected at most ten times 
   expect(await connections(() => 'retry: 0\ndata: {}\n\n')).toBeLessThanOrEqual(600);
 });
 
-test('a stream without messages that ends at once is given up, whatever its `retry`', async () => {
+test('a stream without messages that ends at once fails after some attempts, whatever its `retry`', async () => {
   expect(await connections(() => 'retry: 0\n\n')).toBe(9);
 });
 

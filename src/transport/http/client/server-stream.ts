@@ -87,7 +87,7 @@ export class ServerStream {
     }
   }
 
-  /** Everything has been received. The server closes the connection. */
+  /** Everything has been received. The server gets a short time to close the connection itself. */
   end(): void {
     this.#ended = true;
     if (this.#reading) this.#abortSoon();

@@ -111,7 +111,7 @@ test('start fails without an event stream, or without an endpoint event', async 
   const none = await scripted((_asked, response) => void response.writeHead(405).end());
   await expect(make(none.url).client.start()).rejects.toThrow(HttpStatusError);
   const other = await scripted((_asked, response) => void response.end('<html>'));
-  await expect(make(other.url).client.start()).rejects.toThrow('without an event stream');
+  await expect(make(other.url).client.start()).rejects.toThrow('the response is not an event stream');
   const ended = await scripted((_asked, response) => void events(response).end());
   await expect(make(ended.url).client.start()).rejects.toThrow('ended its event stream');
   const silent = await scripted((_asked, response) => void events(response));

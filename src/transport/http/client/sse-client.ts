@@ -74,7 +74,7 @@ export class SseClient extends PostingClient {
     });
     if (!isType(reply, 'text/event-stream')) {
       reply.discard();
-      throw statusError(reply, 'GET', this.url, 'without an event stream');
+      throw statusError(reply, 'GET', this.url, 'the response is not an event stream');
     }
     await new Promise<void>((resolve, reject) => {
       this.#read(reply, resolve).then(

@@ -189,7 +189,7 @@ export class StreamableClient extends PostingClient {
     const reply = await this.endpoint.send({ method: 'GET', url: this.url, headers, cancellation });
     if (isType(reply, 'text/event-stream')) return reply;
     reply.discard();
-    throw statusError(reply, 'GET', this.url, 'without an event stream');
+    throw statusError(reply, 'GET', this.url, 'the response is not an event stream');
   }
 
   protected override headers(headers: Record<string, string>): Record<string, string> {

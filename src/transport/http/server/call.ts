@@ -31,7 +31,7 @@ export interface HttpCall {
    * Reads the body, at most once. Resolves with the body, or with the reason if it is larger than `limit` bytes or
    * there is no memory for it. If the client disconnects before the end of the body, the promise never settles.
    *
-   * @param share whose share of the memory for requests the body counts against. Undefined if it is unknown.
+   * @param share the share (`shareOf`) whose part of the memory for requests the body uses. Undefined if it is unknown.
    */
   readBody(limit: number, share: string | undefined): Promise<Uint8Array | BodyRefusal>;
   /** Reports that the call is refused, with the header value that caused it, if any. Called before `respond`. */

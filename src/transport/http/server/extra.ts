@@ -11,7 +11,7 @@ const CREDENTIALS: ReadonlySet<string> = new Set([
   'dpop',
 ]);
 
-/** What is known from HTTP about a message. */
+/** What HTTP says about a message. */
 export class CallExtra implements MessageExtra {
   readonly principal: string | undefined;
   readonly auth: AuthInfo | undefined;

@@ -40,7 +40,7 @@ class FetchCall implements HttpCall {
   readonly #budget: BufferBudget;
   /** Bytes that are reserved for the body while the call is being answered. */
   #reserved = 0;
-  /** Whose share of the memory they are. */
+  /** The share that they count towards. */
   #share: string | undefined;
 
   constructor(
@@ -144,8 +144,8 @@ class FetchCall implements HttpCall {
     const stream = new FetchStream(this, this.#server);
     this.#resolve(new Response(stream.body, { status, headers: { ...headers } }));
     const { signal } = this.#request;
-    // Some runtimes do not cancel the body of a response if the client left before it. A client that left is not an
-    // error of the body, and some servers would report each such error.
+    // If the client has left before the response begins, some runtimes do not cancel its body. The stream ends without
+    // an error, because some servers report each error of a body.
     if (signal.aborted) queueMicrotask(() => stream.end());
     else signal.addEventListener('abort', () => stream.end(), { once: true });
     return stream;

@@ -43,8 +43,9 @@ export interface HttpHandlerOptions extends HostRules {
   /** Other pages by their path, looked up before the endpoints for each call with an allowed Host and Origin. */
   readonly pages?: ((path: string) => HttpPage | undefined) | undefined;
   /**
-   * The most requests without a session in flight, subscriptions included; beyond it 503. Default 20 000. One principal
-   * may have seven eighths of them. Without authentication, an address counts as a principal.
+   * The most requests in flight that have no session, subscriptions included. Further ones are refused with 503.
+   * Default 20 000. One principal may have seven eighths of them. Without authentication, an address counts as a
+   * principal.
    */
   readonly maxRequests?: number | undefined;
   /** Path of the Streamable HTTP endpoint, or `*` for any path, where a router in front decides. Default `/mcp`. */
@@ -112,7 +113,7 @@ export interface HttpHandler {
   readonly sessions: number;
   /** Event streams with a connected client, of every revision. */
   readonly streams: number;
-  /** Requests without a session in progress, subscriptions included. */
+  /** Requests in progress that have no session, subscriptions included. */
   readonly requests: number;
   /** Bytes kept in memory for clients now, including the default event log. */
   readonly bufferedBytes: number;

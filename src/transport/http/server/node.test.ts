@@ -87,7 +87,7 @@ test.each([1, 8])('a body of %i MB above the limit gets 413, with or without Con
   expect(withoutLength.status).toBe(413);
 });
 
-test('a body that breaks off opens no session and affects no other client', async () => {
+test('a body that ends too early opens no session and affects no other client', async () => {
   const { port, open, handler, server } = await onNode(scripted().service);
   const closed = deferred();
   server.once('connection', (socket) => socket.on('close', () => closed.resolve()));

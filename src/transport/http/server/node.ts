@@ -43,7 +43,7 @@ class NodeCall implements HttpCall {
   bodyBytes = 0;
   /** Bytes that are reserved for the body while the call is being answered. */
   #reserved = 0;
-  /** Whose share of the memory they are. */
+  /** The share that they count towards. */
   #share: string | undefined;
 
   constructor(request: NodeRequest, response: ServerResponse, server: Shared) {

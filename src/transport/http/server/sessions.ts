@@ -40,8 +40,8 @@ class Place<Session extends TableSession> implements Holding {
 }
 
 /**
- * The live sessions of a handler, limited in number. A session that was idle for too long ends. A full table ends a session
- * for a new one by the rules of `evictable`; the number of one principal, or of one address, is its share.
+ * The live sessions of a handler, limited in number. A session that was idle for too long ends. A full table ends a
+ * session for a new one by the rules of `evictable`. The sessions of one principal, or of one address, are one share.
  */
 export class SessionTable<Session extends TableSession> {
   readonly #places = new Map<string, Place<Session>>();

@@ -242,7 +242,7 @@ test.each(['2025-06-18', '2025-11-25'])(
     expect(await body(response)).toEqual({
       jsonrpc: '2.0',
       id: 7,
-      error: { code: -32000, message: 'This needs more than the credential allows: a b' },
+      error: { code: -32000, message: 'The credential does not have all the scopes that this needs: a b' },
     });
     expect(seen.length).toBe(count);
     // The id can be used again, and new scopes count at once.
@@ -282,7 +282,11 @@ test('a batch with a request without a required scope is refused completely, wit
   expect(response.headers.get('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="c a"');
   expect(await body(response)).toEqual([
     { jsonrpc: '2.0', id: 1, error: { code: -32000, message: expect.stringContaining('another request') } },
-    { jsonrpc: '2.0', id: 2, error: { code: -32000, message: expect.stringContaining('more than') } },
+    {
+      jsonrpc: '2.0',
+      id: 2,
+      error: { code: -32000, message: expect.stringContaining('does not have all the scopes') },
+    },
   ]);
   expect(seen.length).toBe(count);
   const good = await http.post([request(1, 'need/c'), request(2, 'need/a')], { ...session, ...as('ada a c') });

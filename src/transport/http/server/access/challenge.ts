@@ -23,7 +23,7 @@ export function bearerRefusal(
  * @param resourceMetadata the URL of the protected-resource metadata, if any.
  */
 export function insufficientScope(scopes: readonly string[], resourceMetadata?: string): AuthRefusal {
-  const message = `This needs more than the credential allows: ${scopes.join(' ')}`;
+  const message = `The credential does not have all the scopes that this needs: ${scopes.join(' ')}`;
   const scope = scopes.join(' ');
   return bearerRefusal(403, message, { error: 'insufficient_scope', scope, resource_metadata: resourceMetadata });
 }

@@ -69,7 +69,7 @@ describe('a Host', () => {
     expect(await refusal(rules, { host })).toBe(`Host not allowed: ${host}`);
   });
 
-  test('is judged the same each time', () => {
+  test('gives the same result each time', () => {
     const allowed = hostGuard({});
     expect(['localhost', 'evil.example', 'localhost', 'evil.example'].map(allowed)).toEqual([true, false, true, false]);
   });

@@ -1,6 +1,6 @@
 /**
- * Which `Host` and `Origin` headers are answered. Loopback always is; others are refused with 403 unless they are named
- * here (2025-11-25, basic/transports: Security Warning).
+ * Which `Host` and `Origin` headers are accepted. Those of loopback always are. Others are refused with 403 unless they
+ * are listed here (2025-11-25, basic/transports: Security Warning).
  */
 export interface HostRules {
   /** Host names to accept beside loopback: a name, or a name with a port. Default none. */
@@ -38,7 +38,7 @@ function remembered(decide: (value: string) => boolean): (value: string) => bool
 }
 
 /**
- * Whether a request with this Host header is answered. Protects local servers from DNS rebinding (2025-11-25,
+ * Whether a request with this Host header is accepted. Protects local servers from DNS rebinding (2025-11-25,
  * transports: Security Warning).
  */
 export function hostGuard(rules: HostRules): (host: string) => boolean {
@@ -51,7 +51,10 @@ export function hostGuard(rules: HostRules): (host: string) => boolean {
   });
 }
 
-/** Whether a request with this Origin header is answered: servers MUST validate it (2025-11-25, transports: Security Warning, 1). */
+/**
+ * Whether a request with this Origin header is accepted: servers MUST validate it (2025-11-25, transports: Security
+ * Warning, 1).
+ */
 export function originGuard(rules: HostRules): (origin: string) => boolean {
   const allowed = namedOriginGuard(rules);
   return remembered((origin) => {

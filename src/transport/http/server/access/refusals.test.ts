@@ -69,7 +69,7 @@ test('a body that is too large, a shutdown and a malformed request are reported'
   ]);
 });
 
-test('a request refused for lack of memory and a response that is broken off are reported', async () => {
+test('a request refused for lack of memory and a response that is cut off are reported', async () => {
   const refusals: HttpRefusal[] = [];
   const onrefusal = (refusal: HttpRefusal): void => void refusals.push(refusal);
   const big = () => ({ filler: 'x'.repeat(200_000) });

@@ -42,7 +42,8 @@ export class StatelessEndpoint extends Endpoint {
   take(call: HttpCall, message: Message | readonly unknown[]): void {
     if (!('jsonrpc' in message)) throw invalidRequest('a body must be one message: this revision has no batches');
     if (isNotification(message)) return this.#notification(call, message);
-    if (!isRequest(message)) return refuse(call, 400, 'A client must not send responses: retry the request with them');
+    if (!isRequest(message))
+      return refuse(call, 400, 'A client must not send responses: send the answers with a retry of the request');
     const share = shareOf(call);
     if (this.#inFlight >= this.#maxRequests || this.#counts.of(share) >= this.#maxRequests * PART_OF_ONE)
       return tooManyRequests(call, message.id);

@@ -183,7 +183,7 @@ describe('a client that reads slowly', () => {
     expect(http.errors.map(({ message }) => message)).toEqual([expect.stringContaining('reads too slowly')]);
   });
 
-  test('or not at all is disconnected, which cancels the request', async () => {
+  test('is disconnected if it reads nothing, which cancels the request', async () => {
     let exchange!: Exchange;
     const http = new ModernHttp(
       working(async (given) => {

@@ -17,7 +17,7 @@ const MAX_BEHIND = 1024 * 1024;
  */
 export class StatelessReply implements ReplyChannel {
   onclose: (() => void) | undefined;
-  /** Called if no response came soon. If the client has left, beginning the stream shows it. */
+  /** Begins the stream if no response comes soon. This also shows whether the client has left. */
   readonly #late: ReturnType<typeof setTimeout>;
   readonly #call: HttpCall;
   readonly #options: EndpointOptions;

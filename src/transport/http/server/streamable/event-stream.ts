@@ -20,7 +20,7 @@ export interface EventStreamOptions {
   readonly log: EventLog;
   readonly session: SessionId;
   readonly id: StreamId;
-  /** Whether a connection begins with an event with an id and no data, so that it can be resumed from the start. */
+  /** Whether each connection first gets an event with an id and no data, so that it can be resumed from the start. */
   readonly priming: boolean;
   readonly onerror: (error: Error) => void;
 }
@@ -29,7 +29,7 @@ export interface EventStreamOptions {
  * A stream of events that outlives its connections. Every message goes to the log first. A fast connection is written
  * to directly. A slow or resuming connection reads the log until it has caught up, so a slow reader needs no memory
  * except the log, which is limited. If its position was dropped from the log, it continues after the gap. Responses are
- * kept until they are sent, so a connected reader gets them whatever the log dropped.
+ * kept until they are sent, so a connected reader gets them even if the log has dropped them.
  */
 export class EventStream {
   readonly id: StreamId;
@@ -38,7 +38,7 @@ export class EventStream {
   #last: EventId | undefined;
   /** The last event that was sent on a connection. */
   #sent: EventId | undefined;
-  /** Runs appends, and everything that must not happen between two of them, one after the other. */
+  /** The queue of appends, and of everything that must not run during an append. */
   #tail: Promise<void>;
   /** Newest last. Each message goes only to the newest (2025-11-25, transports: Multiple Connections, 2). */
   readonly #connections: SseConnection[] = [];
@@ -106,7 +106,8 @@ export class EventStream {
   /**
    * Adds a connection, which becomes the one that messages go to.
    *
-   * @param after the event to resume after. Without it, the connection begins with what no connection has received.
+   * @param after the event to resume after. Without it, the connection begins with the first event that no connection
+   * has received.
    * @param limit the most connections at a time. Beyond it the oldest is closed.
    */
   attach(connection: SseConnection, after: EventId | undefined, limit: number): void {
@@ -187,7 +188,7 @@ export class EventStream {
         return;
       } else {
         const next = await this.#readOn(connection, place, current);
-        // The log may deliver an event before its writer knows the id.
+        // The log may deliver an event before `append` has returned its id.
         if (next === place) await this.#tail;
         place = next;
       }

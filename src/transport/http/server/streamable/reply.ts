@@ -23,7 +23,7 @@ export class Reply {
   /** Sent with the response. May be changed until it begins. */
   headers: HttpHeaders = JSON_HEADERS;
   stream: EventStream | undefined;
-  /** Called if the responses did not come soon. */
+  /** Begins the stream if the responses do not come soon. */
   readonly #late: ReturnType<typeof setTimeout>;
   readonly #owner: ReplyOwner;
   /** The number of requests without a response. */
@@ -78,7 +78,7 @@ export class Reply {
     this.#begin().pause(retry);
   }
 
-  /** The session has ended and closes its streams. A call without a response gets the given one. */
+  /** The session has ended and closes its streams. A call that has no response yet gets this error. */
   end(status: number, message: string): void {
     clearTimeout(this.#late);
     if (this.stream) return;

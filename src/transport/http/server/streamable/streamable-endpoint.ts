@@ -182,8 +182,8 @@ function rightVersion(version: string, { profile }: StreamableSession): boolean 
 }
 
 /**
- * Whether a message without a session is of a revision without sessions: it says so, or its revision is newer than
- * those known.
+ * Whether a message that names no session belongs to a revision without sessions: the body names its revision, or the
+ * header names an unknown one.
  */
 function isStateless(call: HttpCall, body: Message | readonly unknown[]): boolean {
   if (saysItsRevision(body)) return true;

@@ -26,8 +26,8 @@ const MAX_STANDALONE = 8;
 const STANDALONE = '0';
 
 /**
- * What the transport's owner gets with a message. The two functions have the names and the meaning of the official
- * SDK's.
+ * What the transport's owner gets with a message. The two functions have the same names and meaning in the official
+ * SDK.
  */
 class Extra extends CallExtra {
   readonly #session: StreamableSession;
@@ -115,7 +115,7 @@ export class StreamableSession implements Transport, ReplyOwner {
       const reply = message.id === undefined ? undefined : this.#replies.get(message.id);
       if (!reply)
         return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
-      // The session is not opened.
+      // A failed `initialize` opens no session, so its response has no session id.
       if (message.id === this.#initializing && 'error' in message) reply.headers = JSON_HEADERS;
       const sent = reply.send(message);
       this.#replies.delete(message.id!);
