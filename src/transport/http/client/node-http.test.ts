@@ -45,6 +45,36 @@ describe.each<[string, () => HttpSend]>([
     await expect(reply.text(LIMIT)).rejects.toThrow(`larger than ${LIMIT} bytes`);
   });
 
+  test('needs little memory for a body in chunks of one byte', async () => {
+    const url = await rawServer((socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n');
+        socket.write('1\r\nx\r\n'.repeat(1_000_000));
+      });
+    });
+    const before = process.memoryUsage().heapUsed;
+    const reply = await make()(post(url));
+    let most = 0;
+    const sampling = setInterval(() => (most = Math.max(most, process.memoryUsage().heapUsed - before)), 10);
+    // All chunks but the last are held when the limit is reached.
+    await expect(reply.text(999_999)).rejects.toThrow('larger than');
+    clearInterval(sampling);
+    expect(most).toBeLessThan(60_000_000);
+  });
+
+  test('closes connections whose discarded bodies do not end', async () => {
+    let open = 0;
+    const url = await rawServer((socket) => {
+      open += 1;
+      socket.on('close', () => (open -= 1));
+      socket.on('data', () => socket.write('HTTP/1.1 202 Accepted\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n'));
+    });
+    const send = make();
+    for (let n = 0; n < 100; n += 1) (await send(post(url))).discard();
+    await expect.poll(() => open).toBeLessThan(50);
+    send.close?.();
+  });
+
   test('reports a request that was certainly not sent', async () => {
     await expect(make()(post(await closedPort()))).rejects.toThrow(NotSent);
     await expect(make()(post(new URL('http://nowhere.invalid/')))).rejects.toThrow(NotSent);

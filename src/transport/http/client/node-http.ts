@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import { startTimer, type Timer } from '../../../base/timer.ts';
 import type { Lifetime } from '../../../base/lifetime.ts';
+import { BodyBuffer } from '../body-buffer.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest, type HttpSend } from './http.ts';
 import { proxyFor, watchProxy, type Proxy } from './proxy.ts';
@@ -37,6 +38,10 @@ const PROBE_AFTER = 30_000;
 
 /** Up to this many bytes of an unwanted body are read so that the connection can be reused. */
 const MAX_DISCARDED = 64 * 1024;
+/** How many unwanted bodies are read at a time. Above this, the oldest connection is closed: its body may never end. */
+const MAX_DISCARDING = 32;
+/** The unwanted bodies of all servers that have not ended yet, the oldest first. */
+const discarding = new Set<http.IncomingMessage>();
 
 const AGENT_OPTIONS = { keepAlive: true, keepAliveInitialDelay: PROBE_AFTER };
 
@@ -265,14 +270,12 @@ class NodeReply implements HttpReply {
         else response.on('end', () => resolve(body?.toString() ?? ''));
         return;
       }
-      const chunks: Buffer[] = [];
-      let length = 0;
+      const body = new BodyBuffer();
       response.on('data', (chunk: Buffer) => {
-        length += chunk.length;
-        if (length <= limit) chunks.push(chunk);
+        if (body.length + chunk.length <= limit) body.push(chunk);
         else tooLarge();
       });
-      response.on('end', () => resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString()));
+      response.on('end', () => resolve(Buffer.from(body.take()).toString()));
       response.on('error', (cause) => reject(this.#lost(cause)));
     });
   }
@@ -293,7 +296,14 @@ class NodeReply implements HttpReply {
       return;
     }
     response.resume();
-    if (response.complete || length <= MAX_DISCARDED) return;
+    if (response.complete) return;
+    discarding.add(response);
+    response.on('close', () => discarding.delete(response));
+    if (discarding.size > MAX_DISCARDING) {
+      const [oldest] = discarding;
+      discarding.delete(oldest!);
+      oldest!.destroy();
+    }
     let left = MAX_DISCARDED;
     response.on('data', (chunk: Buffer) => {
       left -= chunk.length;

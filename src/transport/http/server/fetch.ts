@@ -1,5 +1,5 @@
 import type { AuthInfo } from '../../../protocol/types.ts';
-import { BodyBuffer } from './body-buffer.ts';
+import { BodyBuffer } from '../body-buffer.ts';
 import type { BufferBudget, Holder } from '../../../base/buffer-budget.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 import type { HttpHandler } from './handler.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { AuthInfo } from '../../../protocol/types.ts';
-import { BodyBuffer } from './body-buffer.ts';
+import { BodyBuffer } from '../body-buffer.ts';
 import type { Holder } from '../../../base/buffer-budget.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 import type { HttpHandler } from './handler.ts';
