@@ -117,6 +117,6 @@ test('a server that starts slowly and exits on its first input gets one more con
 test('a transport given by the caller is not reopened, and the error says what to do', async () => {
   const make = transports(0);
   const { error } = await failing(make(), {});
-  expect(error.message).toMatch(/exits when it gets server\/discover, pin the eras to "legacy"/);
+  expect(error.message).toMatch(/exits when it gets server\/discover, set the option "eras" to "legacy"/);
   expect(make).toHaveBeenCalledTimes(1);
 });

@@ -13,7 +13,7 @@ export function backgroundListExchange(params: JsonObject, caller: Caller, signa
     params,
     caller,
     signal,
-    // Other parts on the way learn the tools from this list, as from any list that is requested over HTTP.
+    // With this function the request counts as an HTTP request, so header checks on the way learn from its result too.
     header: () => undefined,
     notes: new Map(),
     notify: () => Promise.resolve(),

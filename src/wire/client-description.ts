@@ -2,8 +2,8 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 
 /**
- * The most bytes of memory (estimated) in which a client describes itself. Each session keeps that, and there may be
- * thousands.
+ * The most memory for what a client says about itself, in bytes (estimated). Each session keeps this, and there may be
+ * thousands of sessions.
  */
 export const MAX_DESCRIPTION = 64 * 1024;
 

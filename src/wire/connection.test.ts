@@ -219,9 +219,9 @@ describe('when the connection closes', () => {
 
   test('subscriptions end with a response at the end of input, and other requests continue', async () => {
     const go = deferred();
-    const heard: Exchange[] = [];
+    const subscribers: Exchange[] = [];
     const { service } = scripted({
-      'subscriptions/listen': listening(heard),
+      'subscriptions/listen': listening(subscribers),
       work: () => go.promise.then(() => ({ done: true })),
     });
     const transport = new HandTransport();
@@ -231,7 +231,7 @@ describe('when the connection closes', () => {
     await settled();
     transport.onend!();
     await settled();
-    expect(heard).toEqual([]);
+    expect(subscribers).toEqual([]);
     go.resolve();
     await settled();
     expect(transport.sent).toMatchObject([

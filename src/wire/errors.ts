@@ -1,7 +1,7 @@
 import { RpcError } from '../jsonrpc/errors.ts';
 import type { RevisionProfile } from '../protocol/revisions.ts';
 
-/** An error with the codes of a revision. Codes that the revision does not have are replaced. */
+/** Converts an error to the codes of a revision. A code that the revision does not have is replaced. */
 export function errorIn(thrown: unknown, { errorCodes }: RevisionProfile): RpcError {
   const error = RpcError.from(thrown);
   const code = errorCodes.get(error.code);

@@ -82,7 +82,7 @@ export class HeldNotices {
     return held;
   }
 
-  /** The keys of the notifications to drop together with this one. Undefined if it is never dropped. */
+  /** The set with the keys of all notifications of the same kind. Undefined if they are never dropped. */
   #kind(method: string): Keys | undefined {
     const [logs, unknown, others] = this.#droppable;
     if (method === NotificationMethod.Message) return logs;

@@ -140,7 +140,7 @@ class EndedOnProbe extends RpcError {
 
   /** The error to show if the connection cannot be reopened. */
   withHint(): RpcError {
-    const hint = 'If the server exits when it gets server/discover, pin the eras to "legacy"';
+    const hint = 'If the server exits when it gets server/discover, set the option "eras" to "legacy"';
     return new RpcError(this.code, `${this.message}. ${hint}`, { cause: this.cause });
   }
 }

@@ -175,7 +175,7 @@ describe('over a connection of its own', () => {
     await server.transport.close();
     await expect(upstream).rejects.toMatchObject({
       code: -32000,
-      message: expect.stringMatching(/^Connection closed\. If the server exits .* pin the eras to "legacy"$/),
+      message: expect.stringMatching(/^Connection closed\. If the server exits .* set the option "eras" to "legacy"$/),
     });
   });
 
@@ -189,7 +189,7 @@ describe('over a connection of its own', () => {
     await expect((await playedServer({ signal: controller.signal })).upstream).rejects.toThrow('enough');
   });
 
-  test('contradictory pins are refused', async () => {
+  test('a revision and an era that contradict each other are refused', async () => {
     const { upstream } = await playedServer({ revision: MODERN, eras: 'legacy' });
     await expect(upstream).rejects.toBeInstanceOf(TypeError);
   });
@@ -217,8 +217,8 @@ describe('on behalf of a caller', () => {
       expect(found).toMatchObject(expected);
       const caller = { clientInfo: theirs, capabilities: { sampling: {} } };
       await found.service(new TestExchange('echo', {}, { caller }));
-      const told = found.era === 'modern' ? caller : { clientInfo, capabilities: { roots: {} } };
-      expect(seen.at(-1)!.caller).toMatchObject(told);
+      const expectedCaller = found.era === 'modern' ? caller : { clientInfo, capabilities: { roots: {} } };
+      expect(seen.at(-1)!.caller).toMatchObject(expectedCaller);
       const kept = await eraCache.get(onBehalfOf === MODERN ? 'it' : 'it (legacy first)');
       expect(kept).toMatchObject({ era: found.era });
     },
@@ -276,7 +276,7 @@ describe('a cached era', () => {
     expect(errors).toEqual(['disk', 'disk']);
   });
 
-  test('is removed for the oldest of 1,000 servers', async () => {
+  test('is removed for the oldest server if there are more than 1,000', async () => {
     const eraCache = memoryEraCache();
     for (let n = 0; n <= 1000; n += 1) await eraCache.set(`${n}`, modern);
     expect([await eraCache.get('0'), await eraCache.get('1')]).toEqual([undefined, modern]);

@@ -14,9 +14,9 @@ const inProcess = memoryEraCache();
  * On its own connection, `server/discover` goes first. Without a recognised 2026-07-28 response in time, `initialize`
  * follows on the same connection (2026-07-28, transports/stdio: Backward Compatibility).
  *
- * Over HTTP, a 4xx status without a recognised error leads from 2026-07-28 to the handshake, and from there to HTTP+SSE
- * (2026-07-28, transports/streamable-http: Backward Compatibility). Errors that do not depend on the revision end the
- * attempt: 401, 403, 408, 429, 5xx, and an unreachable server.
+ * Over HTTP, a 4xx status without a recognised error means that the handshake is tried after 2026-07-28, and HTTP+SSE
+ * after the handshake (2026-07-28, transports/streamable-http: Backward Compatibility). Errors that do not depend on
+ * the revision end the attempt: 401, 403, 408, 429, 5xx, and an unreachable server.
  *
  * @throws RpcError that lists what was tried. Everything that was opened is closed then. TypeError if `revision` and
  * `eras` contradict each other.

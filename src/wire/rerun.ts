@@ -13,8 +13,9 @@ const LIST_TIMEOUT = 5000;
 export type SafeToRerun = (request: Pick<Exchange, 'method' | 'params'>) => boolean;
 
 /**
- * Learns from tool lists which requests may run again: all except tool calls, and calls of tools with `readOnlyHint` or
- * `idempotentHint`. If an unlisted tool asks a question, the list is read first.
+ * Learns from tool lists which requests may run again: every request except `tools/call`, and `tools/call` of a tool
+ * with `readOnlyHint` or `idempotentHint`. If a tool asks a question and no list has shown it yet, the list is read
+ * first.
  */
 export class RerunByAnnotations {
   readonly #next: Service;

@@ -37,9 +37,9 @@ export interface InboundOptions {
    */
   readonly sealState?: boolean | undefined;
   /**
-   * Which requests may run again from the start, with the answers so far, if the process that asked their caller is gone.
-   * `by-annotations`: all but calls of tools, and calls of tools with `readOnlyHint` or `idempotentHint`, as `tools/list`
-   * shows them. Needs a `stateKey` that outlives the process. Default: none.
+   * Which requests may run again from the start, with the answers so far, if the process that asked their caller is
+   * gone. `by-annotations`: every request except `tools/call`, and `tools/call` of a tool with `readOnlyHint` or
+   * `idempotentHint` in `tools/list`. Needs a `stateKey` that outlives the process. Default: none.
    */
   readonly safeToRerun?: 'by-annotations' | ((request: Pick<Exchange, 'method' | 'params'>) => boolean) | undefined;
   /**

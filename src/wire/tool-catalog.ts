@@ -42,7 +42,7 @@ export interface ToolCatalogOptions<Known extends Fact, Reader> {
 }
 
 /**
- * What is known of a server's tools, collected from the `tools/list` results that pass by. For each tool it remembers
+ * What is known of a server's tools, collected from the `tools/list` results that pass through. For each tool it remembers
  * one fact, which `keep` makes from the definition, and never the whole definition.
  *
  * - `learn` reads a list that somebody requested. `known` answers from memory. `read` requests the list itself, for a

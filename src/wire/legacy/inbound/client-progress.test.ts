@@ -17,13 +17,14 @@ test('progress reaches the service only with the token of an open question to th
   await stranger.send({ method: 'notifications/initialized' }, { id: 1, method: 'other' });
   await client.send({ id: 1, method: 'work' });
   const question = client.take().find((message) => 'method' in message && message.method === 'roots/list')!;
-  const told = (): unknown[] => seen.filter(({ method }) => method === PROGRESS).map(({ params }) => params['message']);
+  const progressMessages = (): unknown[] =>
+    seen.filter(({ method }) => method === PROGRESS).map(({ params }) => params['message']);
 
   await stranger.send({ method: PROGRESS, params: { progressToken: 'mine', progress: 1, message: 'not mine' } });
   await client.send({ method: PROGRESS, params: { progressToken: 'mine', progress: 1, message: 'open' } });
   await client.send({ method: PROGRESS, params: { progressToken: 'none', progress: 1, message: 'unknown' } });
   await client.send({ id: 'id' in question ? question.id : undefined, result: { roots: [] } });
   await client.send({ method: PROGRESS, params: { progressToken: 'mine', progress: 2, message: 'late' } });
-  expect(told()).toEqual(['open']);
+  expect(progressMessages()).toEqual(['open']);
   over.resolve();
 });

@@ -26,7 +26,7 @@ export class ClientQuestions {
   readonly #connection: Connection;
   readonly #limits: TimeLimits;
   readonly #pending = new PendingRequests();
-  /** The request behind each question, by the id of the question. */
+  /** The request that asked each question, by the id of the question. */
   #askers: Map<RequestId, RequestExchange> | undefined;
   /** Questions that wait until the client is initialized, by id. Undefined after that. */
   #held: Map<RequestId, () => void> | undefined = new Map();
@@ -80,7 +80,7 @@ export class ClientQuestions {
     if (!outlivesRequest) asking.onAbort(ended);
     const token: unknown = params['_meta']?.[Meta.ProgressToken];
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
-    // The request has ended, so the answer's bytes count towards no request.
+    // If a question outlives its request, its answer may come after the end of the request, and counts towards none.
     if (asking instanceof RequestExchange && !outlivesRequest) (this.#askers ??= new Map()).set(id, asking);
     return (restore ? result.then(restore) : result).finally(() => {
       this.#askers?.delete(id);
@@ -95,7 +95,7 @@ export class ClientQuestions {
     const { id } = response;
     const asker = id === undefined ? undefined : this.#askers?.get(id);
     if ('result' in response && asker && !this.#requests.grow(asker.request, bytes)) {
-      const message = 'The answer was dropped: the requests in flight are too large with it';
+      const message = 'The answer was dropped: with it, the requests in flight would be too large';
       return this.#pending.settle(errorResponse(id, { code: ErrorCode.InternalError, message }));
     }
     return this.#pending.settle(response) || (this.#withdrawn?.has(id) ?? false);

@@ -12,12 +12,12 @@ async function connected() {
   const server = new Peer(far);
   await far.start();
   const { send, close } = near;
-  const gone = deferred();
+  const transportClosed = deferred();
   let broken = false;
   near.send = (message) => (broken ? Promise.reject(new Error('Nothing can be sent')) : send.call(near, message));
   near.close = () => {
     broken = true;
-    return gone.promise.then(() => close.call(near));
+    return transportClosed.promise.then(() => close.call(near));
   };
   const errors: string[] = [];
   const connecting = connectLegacy(near, {
@@ -31,15 +31,15 @@ async function connected() {
   const exchange = new TestExchange('tools/call', { name: 't' });
   const result = upstream.service(exchange).catch(({ code }: RpcError) => code);
   await settled();
-  return { upstream, exchange, result, gone, errors, breakOff: () => void (broken = true) };
+  return { upstream, exchange, result, transportClosed, errors, breakOff: () => void (broken = true) };
 }
 
 test('closing a connection causes no error about a cancellation that could not be sent', async () => {
-  const { upstream, exchange, result, gone, errors } = await connected();
+  const { upstream, exchange, result, transportClosed, errors } = await connected();
   const closed = upstream.close();
   exchange.abort();
   await settled();
-  gone.resolve();
+  transportClosed.resolve();
   await closed;
   expect(await result).toBe(-32603);
   expect(errors).toEqual([]);

@@ -52,11 +52,11 @@ test('a lost notification rejects for a handler that awaits it', async () => {
 test('a long request keeps nothing of its answered questions', async () => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  const asked: WeakRef<AbortSignal>[] = [];
+  const signals: WeakRef<AbortSignal>[] = [];
   const go = deferred();
   const ask = async (exchange: Exchange): Promise<void> => {
     const { signal } = new AbortController();
-    asked.push(new WeakRef(signal));
+    signals.push(new WeakRef(signal));
     await exchange.ask('roots/list', {}, { signal });
   };
   const { service } = scripted({ work: (exchange) => ask(exchange).then(() => go.promise.then(() => ({}))) });
@@ -65,7 +65,7 @@ test('a long request keeps nothing of its answered questions', async () => {
   await client.send({ id: client.next().id, result: { roots: [] } });
   await vi.waitFor(() => {
     collect();
-    expect(asked.map((signal) => signal.deref() === undefined)).toEqual([true]);
+    expect(signals.map((signal) => signal.deref() === undefined)).toEqual([true]);
   });
   go.resolve();
   await settled();

@@ -136,7 +136,7 @@ export class LegacyInbound implements Connection {
       case NotificationMethod.Cancelled:
         return;
       case NotificationMethod.Progress:
-        // Behind the service, a question to another client may have this token.
+        // Other tokens are not passed on: behind the service, a question to another client may have the same token.
         if (!this.#questions.extend(params)) return;
         break;
     }

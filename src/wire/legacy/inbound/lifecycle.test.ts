@@ -8,7 +8,7 @@ import { memoryTransportPair } from '../../../transport/memory.ts';
 import { streamTransport } from '../../../transport/stdio/stream.ts';
 import { serve } from '../../serve.ts';
 
-const answered = (id: unknown, code: number, message: string) => ({
+const errorFor = (id: unknown, code: number, message: string) => ({
   jsonrpc: '2.0',
   id,
   error: { code, message: expect.stringContaining(message) },
@@ -24,9 +24,9 @@ test.each([
   ['2099-01-01', '2025-11-25'],
   ['', '2025-11-25'],
   ['__proto__', '2025-11-25'],
-])('a client that asks for %j gets %s', async (asked, got) => {
+])('a client that asks for %j gets %s', async (requested, got) => {
   const { client } = await served(scripted({}, { tools: {} }).service);
-  expect(await client.request(1, 'initialize', hello(asked))).toEqual({
+  expect(await client.request(1, 'initialize', hello(requested))).toEqual({
     jsonrpc: '2.0',
     id: 1,
     result: { protocolVersion: got, capabilities: { tools: {} }, serverInfo: { name: 'scripted', version: '1' } },
@@ -71,14 +71,14 @@ test.each([
   ['a client without a name', { ...hello(), clientInfo: { version: '1' } }],
 ])('initialize with %s gets −32602, and may be repeated', async (_, params) => {
   const { client } = await served(scripted().service);
-  expect(await client.request(1, 'initialize', params)).toEqual(answered(1, -32602, 'initialize needs'));
+  expect(await client.request(1, 'initialize', params)).toEqual(errorFor(1, -32602, 'initialize needs'));
   expect(await client.request(1, 'initialize', hello())).toMatchObject({ id: 1, result: {} });
 });
 
 test('a request before initialize is refused, and a notification is ignored and reported', async () => {
   const { service, seen } = scripted();
   const { client, errors } = await served(service);
-  expect(await client.request(1, 'tools/list')).toEqual(answered(1, -32600, 'before initialize'));
+  expect(await client.request(1, 'tools/list')).toEqual(errorFor(1, -32600, 'before initialize'));
   await client.send({ method: 'notifications/initialized' });
   expect(client.take()).toEqual([]);
   expect(errors.map(String)).toEqual([expect.stringContaining('notifications/initialized came before initialize')]);
@@ -124,9 +124,9 @@ test('a second initialize is refused, before and after the response to the first
   await settled();
   expect(client.take()).toEqual([
     expect.objectContaining({ id: 1, result: expect.anything() }),
-    answered(2, -32600, 'already'),
+    errorFor(2, -32600, 'already'),
   ]);
-  expect(await client.request(3, 'initialize', hello())).toEqual(answered(3, -32600, 'already'));
+  expect(await client.request(3, 'initialize', hello())).toEqual(errorFor(3, -32600, 'already'));
 });
 
 test('after a service fails at initialize, the next initialize calls it again', async () => {
@@ -139,8 +139,8 @@ test('after a service fails at initialize, the next initialize calls it again', 
     },
   });
   const { client } = await served(service);
-  expect(await client.request(1, 'initialize', hello())).toEqual(answered(1, -32603, 'not yet'));
-  expect(await client.request(2, 'echo')).toEqual(answered(2, -32600, 'before initialize'));
+  expect(await client.request(1, 'initialize', hello())).toEqual(errorFor(1, -32603, 'not yet'));
+  expect(await client.request(2, 'echo')).toEqual(errorFor(2, -32600, 'before initialize'));
   expect(await client.request(3, 'initialize', hello())).toMatchObject({
     id: 3,
     result: { protocolVersion: '2025-11-25' },
@@ -188,15 +188,15 @@ test('exchanges have a caller', async () => {
 
 test('methods of other revisions do not exist', async () => {
   const { client } = await opened(scripted().service);
-  expect(await client.request(1, 'server/discover')).toEqual(answered(1, -32601, 'server/discover'));
-  expect(await client.request(2, 'subscriptions/listen')).toEqual(answered(2, -32601, 'subscriptions/listen'));
+  expect(await client.request(1, 'server/discover')).toEqual(errorFor(1, -32601, 'server/discover'));
+  expect(await client.request(2, 'subscriptions/listen')).toEqual(errorFor(2, -32601, 'subscriptions/listen'));
 });
 
 test('a request with the name of a notification does not reach the service, nor a notification with the name of a request', async () => {
   const { service, seen } = scripted();
   const { client, errors } = await opened(service);
   const before = seen.length;
-  expect(await client.request(1, 'notifications/initialized')).toEqual(answered(1, -32600, 'must not carry an id'));
+  expect(await client.request(1, 'notifications/initialized')).toEqual(errorFor(1, -32600, 'must not carry an id'));
   await client.send({ method: 'tools/list' });
   expect(client.take()).toEqual([]);
   expect(seen.length).toBe(before);
@@ -251,8 +251,8 @@ test('a service in plain JavaScript may return a value without a promise, and th
     throw new Error(`${exchange.method} thrown`);
   }) as Service);
   expect(await client.request(1, 'plain')).toMatchObject({ result: { plain: true } });
-  expect(await client.request(2, 'nothing')).toEqual(answered(2, -32603, ''));
-  expect(await client.request(3, 'work')).toEqual(answered(3, -32603, 'work thrown'));
+  expect(await client.request(2, 'nothing')).toEqual(errorFor(2, -32603, ''));
+  expect(await client.request(3, 'work')).toEqual(errorFor(3, -32603, 'work thrown'));
   await client.send({ method: 'notifications/vendor' });
   expect(await client.request(4, 'echo')).toMatchObject({ result: {} });
   expect(await rejections()).toEqual([]);
@@ -293,7 +293,7 @@ test('messages before the response to initialize are limited', async () => {
   await client.send({ id: 'i', method: 'initialize', params: hello() });
   await client.send(...Array.from({ length: 100 }, (_, id) => ({ id, method: 'echo' })));
   await client.send({ id: 'more', method: 'echo' }, { method: 'notifications/more' });
-  expect(client.take()).toEqual([answered('more', -32600, 'Too many requests')]);
+  expect(client.take()).toEqual([errorFor('more', -32600, 'Too many requests')]);
   expect(errors.map(String)).toEqual([expect.stringContaining('notifications/more was dropped')]);
   ready.resolve();
   await settled();
@@ -306,7 +306,7 @@ test('unanswered requests are limited', async () => {
   await client.send(...Array.from({ length: 10_000 }, (_, n) => ({ id: `w${n}`, method: 'wait' })));
   expect(client.take()).toEqual([]);
   expect(await client.request('more', 'wait')).toEqual(
-    answered('more', -32600, 'More than 10000 requests are in flight'),
+    errorFor('more', -32600, 'More than 10000 requests are in flight'),
   );
   gate.resolve({});
   await settled();
@@ -317,14 +317,14 @@ test('unanswered requests are limited', async () => {
 test("the size of a client's information about itself is limited", async () => {
   const { client } = await served(scripted().service);
   const large = hello('2025-11-25', { experimental: { filler: 'x'.repeat(70_000) } });
-  expect(await client.request(1, 'initialize', large)).toEqual(answered(1, -32602, 'larger than 65536'));
+  expect(await client.request(1, 'initialize', large)).toEqual(errorFor(1, -32602, 'larger than 65536'));
   const deep = hello('2025-11-25', { experimental: JSON.parse(`${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`) });
-  expect(await client.request(2, 'initialize', deep)).toEqual(answered(2, -32602, 'larger than 65536'));
+  expect(await client.request(2, 'initialize', deep)).toEqual(errorFor(2, -32602, 'larger than 65536'));
   // Its text is short, but each empty object takes about 100 bytes of memory.
   const many = hello('2025-11-25', {
     experimental: Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`a${index}`, {}])),
   });
-  expect(await client.request(3, 'initialize', many)).toEqual(answered(3, -32602, 'larger than 65536'));
+  expect(await client.request(3, 'initialize', many)).toEqual(errorFor(3, -32602, 'larger than 65536'));
   expect(await client.request(4, 'initialize', hello())).toHaveProperty('result');
 });
 

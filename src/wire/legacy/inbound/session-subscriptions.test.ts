@@ -9,26 +9,26 @@ import { LOG_LEVELS } from '../../../protocol/logging.ts';
 const capabilities = { logging: {}, resources: { subscribe: true } };
 const uri = 'x://y';
 
-function listenable(methods = {}): ReturnType<typeof scripted> & { heard: Exchange[] } {
-  const heard: Exchange[] = [];
-  return { heard, ...scripted({ 'subscriptions/listen': listening(heard), ...methods }, capabilities) };
+function listenable(methods = {}): ReturnType<typeof scripted> & { subscribers: Exchange[] } {
+  const subscribers: Exchange[] = [];
+  return { subscribers, ...scripted({ 'subscriptions/listen': listening(subscribers), ...methods }, capabilities) };
 }
 
 const log = (level: string) => ({ jsonrpc: '2.0', method: 'notifications/message', params: { level, data: level } });
 
 test('a session subscribes after initialization, and gets the service’s changes', async () => {
-  const { service, heard } = listenable();
+  const { service, subscribers } = listenable();
   const { client } = await opened(service);
   await client.send({ method: 'notifications/initialized' });
-  expect(heard.map(({ params }) => params)).toEqual([
+  expect(subscribers.map(({ params }) => params)).toEqual([
     { notifications: { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true } },
   ]);
-  await heard[0]!.notify('notifications/tools/list_changed');
-  await heard[0]!.notify('notifications/vendor', {
+  await subscribers[0]!.notify('notifications/tools/list_changed');
+  await subscribers[0]!.notify('notifications/vendor', {
     a: 1,
     _meta: { 'io.modelcontextprotocol/subscriptionId': 's', mine: 1 },
   });
-  await heard[0]!.notify('notifications/vendor', { _meta: { 'io.modelcontextprotocol/subscriptionId': 's' } });
+  await subscribers[0]!.notify('notifications/vendor', { _meta: { 'io.modelcontextprotocol/subscriptionId': 's' } });
   await settled();
   // Clients of these revisions get neither the acknowledgement nor the subscription id.
   expect(client.take()).toEqual([
@@ -46,11 +46,11 @@ test('a service may have no subscriptions', async () => {
 
 test('resources/subscribe opens an exchange for the resource, and is answered when that is acknowledged', async () => {
   const acknowledge = deferred();
-  const heard: Exchange[] = [];
+  const subscribers: Exchange[] = [];
   const { service } = scripted(
     {
       'subscriptions/listen': async (exchange) => {
-        heard.push(exchange);
+        subscribers.push(exchange);
         await acknowledge.promise;
         return listening([])(exchange);
       },
@@ -59,24 +59,24 @@ test('resources/subscribe opens an exchange for the resource, and is answered wh
   );
   const { client } = await opened(service);
   await client.send({ id: 1, method: 'resources/subscribe', params: { uri } });
-  expect(heard.at(-1)!.params).toEqual({ notifications: { resourceSubscriptions: [uri] } });
+  expect(subscribers.at(-1)!.params).toEqual({ notifications: { resourceSubscriptions: [uri] } });
   expect(client.take()).toEqual([]);
   acknowledge.resolve();
   await settled();
   expect(client.next()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
-  await heard.at(-1)!.notify('notifications/resources/updated', { uri });
+  await subscribers.at(-1)!.notify('notifications/resources/updated', { uri });
   await settled();
   expect(client.next()).toEqual({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
 });
 
 test('subscribing twice opens one subscription, one unsubscribe ends it, and another has no effect', async () => {
-  const { service, heard } = listenable();
+  const { service, subscribers } = listenable();
   const { client } = await opened(service);
   expect(await client.request(1, 'resources/subscribe', { uri })).toMatchObject({ result: {} });
   expect(await client.request(2, 'resources/subscribe', { uri })).toMatchObject({ result: {} });
-  expect(heard).toHaveLength(2);
+  expect(subscribers).toHaveLength(2);
   expect(await client.request(3, 'resources/unsubscribe', { uri })).toMatchObject({ result: {} });
-  expect(heard).toHaveLength(1);
+  expect(subscribers).toHaveLength(1);
   expect(await client.request(4, 'resources/unsubscribe', { uri })).toMatchObject({ result: {} });
 });
 
@@ -142,38 +142,38 @@ test.each([undefined, 'loud', 5])('log level %j gets −32602', async (level) =>
 });
 
 test('a new level reaches the service by a new subscription, and no message is missed or repeated', async () => {
-  const { service, heard } = listenable();
+  const { service, subscribers } = listenable();
   const { client } = await opened(service);
-  const [before] = heard;
+  const [before] = subscribers;
   await client.request(1, 'logging/setLevel', { level: 'warning' });
   expect(before!.signal.aborted).toBe(true);
-  expect(heard).toHaveLength(1);
-  expect(heard[0]).not.toBe(before);
-  expect(heard[0]!.caller.logLevel).toBe('warning');
+  expect(subscribers).toHaveLength(1);
+  expect(subscribers[0]).not.toBe(before);
+  expect(subscribers[0]!.caller.logLevel).toBe('warning');
   await before!.notify('notifications/tools/list_changed');
-  await heard[0]!.notify('notifications/tools/list_changed');
+  await subscribers[0]!.notify('notifications/tools/list_changed');
   await settled();
   expect(client.take()).toHaveLength(1);
 });
 
 test('closing the connection ends all subscriptions', async () => {
-  const { service, heard } = listenable();
+  const { service, subscribers } = listenable();
   const { client } = await opened(service);
   await client.request(1, 'resources/subscribe', { uri });
-  expect(heard).toHaveLength(2);
+  expect(subscribers).toHaveLength(2);
   await client.transport.close();
   await settled();
-  expect(heard).toEqual([]);
+  expect(subscribers).toEqual([]);
 });
 
 test('a refused level changes nothing, and the previous subscription continues', async () => {
-  const heard: Exchange[] = [];
+  const subscribers: Exchange[] = [];
   let refuse = false;
   const { service } = scripted(
     {
       'subscriptions/listen': (exchange) => {
         if (refuse) throw new RpcError(ErrorCode.MethodNotFound, 'no levels here');
-        return listening(heard)(exchange);
+        return listening(subscribers)(exchange);
       },
     },
     capabilities,
@@ -182,27 +182,27 @@ test('a refused level changes nothing, and the previous subscription continues',
   await client.request(1, 'logging/setLevel', { level: 'warning' });
   refuse = true;
   expect(await client.request(2, 'logging/setLevel', { level: 'debug' })).toMatchObject({ error: { code: -32601 } });
-  expect(heard).toHaveLength(1);
-  expect(heard[0]!.signal.aborted).toBe(false);
-  expect(heard[0]!.caller.logLevel).toBe('warning');
-  await heard[0]!.notify('notifications/tools/list_changed');
+  expect(subscribers).toHaveLength(1);
+  expect(subscribers[0]!.signal.aborted).toBe(false);
+  expect(subscribers[0]!.caller.logLevel).toBe('warning');
+  await subscribers[0]!.notify('notifications/tools/list_changed');
   await settled();
   expect(client.take()).toHaveLength(1);
   refuse = false;
   expect(await client.request(3, 'logging/setLevel', { level: 'debug' })).toMatchObject({ result: {} });
-  expect(heard.map(({ caller }) => caller.logLevel)).toEqual(['debug']);
+  expect(subscribers.map(({ caller }) => caller.logLevel)).toEqual(['debug']);
 });
 
 test('if two levels are set at once, the one that the service accepts stays', async () => {
   const answers = [deferred(), deferred()];
   const gates = [...answers];
   let opening = false;
-  const heard: Exchange[] = [];
+  const subscribers: Exchange[] = [];
   const { service } = scripted(
     {
       'subscriptions/listen': async (exchange) => {
         if (opening) await gates.shift()!.promise;
-        return listening(heard)(exchange);
+        return listening(subscribers)(exchange);
       },
     },
     capabilities,
@@ -217,7 +217,7 @@ test('if two levels are set at once, the one that the service accepts stays', as
   answers[1]!.resolve();
   await settled();
   expect(client.take()).toMatchObject([{ id: 2, result: {} }]);
-  expect(heard.map(({ caller }) => caller.logLevel)).toEqual(['error']);
+  expect(subscribers.map(({ caller }) => caller.logLevel)).toEqual(['error']);
 });
 
 test('a service with logging but without subscriptions accepts levels', async () => {
@@ -263,12 +263,12 @@ test.each(['ends', 'rejects'])(
 
 test('a session whose server was lost subscribes again with its next request', async () => {
   let lost = true;
-  const heard: Exchange[] = [];
+  const subscribers: Exchange[] = [];
   const { service } = scripted(
     {
       'subscriptions/listen': (exchange) => {
         if (lost) throw new RpcError(CONNECTION_CLOSED, 'The server is being started again');
-        return listening(heard)(exchange);
+        return listening(subscribers)(exchange);
       },
     },
     capabilities,
@@ -278,8 +278,8 @@ test('a session whose server was lost subscribes again with its next request', a
   lost = false;
   await client.request(1, 'echo');
   await client.request(2, 'echo');
-  expect(heard).toHaveLength(1);
-  await heard[0]!.notify('notifications/tools/list_changed');
+  expect(subscribers).toHaveLength(1);
+  await subscribers[0]!.notify('notifications/tools/list_changed');
   await settled();
   expect(client.take()).toEqual([{ jsonrpc: '2.0', method: 'notifications/tools/list_changed' }]);
 });

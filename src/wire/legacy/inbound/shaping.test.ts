@@ -121,9 +121,9 @@ const form = { mode: 'form', message: 'Fill in', requestedSchema, _meta: meta };
 const visit = { mode: 'url', message: 'Go there', url: 'https://a.example' };
 const named = { ...visit, elicitationId: expect.any(String) };
 const look = { type: 'text', text: 'Look', annotations: dated };
-const seen = { role: 'assistant', content: { type: 'text', text: 'I see' } };
+const reply = { role: 'assistant', content: { type: 'text', text: 'I see' } };
 const toModel = {
-  messages: [{ role: 'user', content: [look, image, audio] }, seen],
+  messages: [{ role: 'user', content: [look, image, audio] }, reply],
   maxTokens: 10,
 };
 
@@ -314,9 +314,9 @@ const rows = (first: unknown, third: unknown, fourth: unknown): Table => ({
 const plainText = { ...text, annotations };
 const plainEmbedded = { ...embedded, annotations };
 const linked = { type: 'text', text: 'one: a://1', annotations };
-const spoken = { type: 'text', text: '[audio, audio/wav]' };
+const audioAsText = { type: 'text', text: '[audio, audio/wav]' };
 const content: Table = {
-  '2024-11-05': [plainText, spoken, linked, plainEmbedded],
+  '2024-11-05': [plainText, audioAsText, linked, plainEmbedded],
   '2025-03-26': [plainText, audio, linked, plainEmbedded],
   '2025-06-18': [text, audio, without(link, 'icons'), embedded],
   '2025-11-25': [text, audio, link, embedded],
@@ -476,23 +476,23 @@ describe.each(Object.keys(content) as Legacy[])('in %s', (revision) => {
 
   test('questions have the form of its revision', async () => {
     const { questions, answer } = await inRevision(revision);
-    const asked = {
+    const expectedQuestions = {
       '2024-11-05': [],
       '2025-03-26': [],
       '2025-06-18': [{ message: 'Fill in', requestedSchema: plainSchema, _meta: meta }],
       '2025-11-25': [form, named],
     };
-    expect(questions('elicitation/create')).toEqual(asked[revision]);
-    expect(answer('visit')['error']?.code).toBe(asked[revision].length < 2 ? -32601 : undefined);
+    expect(questions('elicitation/create')).toEqual(expectedQuestions[revision]);
+    expect(answer('visit')['error']?.code).toBe(expectedQuestions[revision].length < 2 ? -32601 : undefined);
     expect(questions('roots/list')).toEqual([{}]);
   });
 
   test('a sampling message with several blocks becomes one message for each block, if the revision has one block only', async () => {
     const { questions } = await inRevision(revision);
     const first = revision < '2025-06-18' ? { ...look, annotations } : look;
-    const last = revision === '2024-11-05' ? spoken : audio;
+    const last = revision === '2024-11-05' ? audioAsText : audio;
     const apart = [first, image, last].map((part) => ({ role: 'user', content: part }));
-    const messages = revision === '2025-11-25' ? toModel.messages : [...apart, seen];
+    const messages = revision === '2025-11-25' ? toModel.messages : [...apart, reply];
     expect(questions('sampling/createMessage')).toEqual([{ ...toModel, messages }]);
   });
 });

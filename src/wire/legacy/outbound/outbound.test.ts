@@ -346,7 +346,7 @@ describe('questions of the server', () => {
 
   test('belong to the newest tools/call, otherwise to the newest call, otherwise to a subscriber', async () => {
     const { server, start } = await ready();
-    const asked = async (): Promise<string> => {
+    const nextAsked = async (): Promise<string> => {
       await server.send({ id: 'q', method: 'roots/list' });
       const answer: any = server.take().at(-1);
       return answer.result.name;
@@ -359,13 +359,13 @@ describe('questions of the server', () => {
         (message) => 'id' in message && void server.transport.send({ jsonrpc: '2.0', id: message.id!, result: {} }),
       );
     await settled();
-    expect(await asked()).toBe('listener');
+    expect(await nextAsked()).toBe('listener');
     await start('prompts/get', {}, answering('prompt'));
-    expect(await asked()).toBe('prompt');
+    expect(await nextAsked()).toBe('prompt');
     await start('tools/call', {}, answering('tool 1'));
     await start('tools/call', {}, answering('tool 2'));
     await start('resources/read', {}, answering('resource'));
-    expect(await asked()).toBe('tool 2');
+    expect(await nextAsked()).toBe('tool 2');
     listener.exchange.abort();
   });
 
@@ -425,19 +425,19 @@ describe('questions of the server', () => {
   test('are limited in number: further ones are refused until one is answered', async () => {
     const { server, start } = await ready();
     const first = deferred<JsonObject>();
-    let asked = 0;
-    const onask = (): Promise<JsonObject> => ((asked += 1) === 1 ? first.promise : new Promise(() => {}));
+    let questionCount = 0;
+    const onask = (): Promise<JsonObject> => ((questionCount += 1) === 1 ? first.promise : new Promise(() => {}));
     await start('tools/call', {}, { onask });
     server.take();
     const ask = (n: number) => ({ id: `s${n}`, method: 'roots/list' });
     await server.send(...Array.from({ length: 1001 }, (_, n) => ask(n)));
     const refusal = { code: -32603, message: expect.stringContaining('1000 questions') };
-    expect([asked, server.take()]).toEqual([1000, [{ jsonrpc: '2.0', id: 's1000', error: refusal }]]);
+    expect([questionCount, server.take()]).toEqual([1000, [{ jsonrpc: '2.0', id: 's1000', error: refusal }]]);
     first.resolve({ roots: [] });
     await settled();
     server.take();
     await server.send(ask(1001));
-    expect([asked, server.take()]).toEqual([1001, []]);
+    expect([questionCount, server.take()]).toEqual([1001, []]);
   });
 
   test("fail with the caller's error", async () => {
@@ -483,15 +483,15 @@ describe('a subscription', () => {
 
   /** Answers all pending requests with an empty result, and returns them. */
   async function answerAll(server: Peer): Promise<string[]> {
-    const said: string[] = [];
+    const notifications: string[] = [];
     for (let round = 0; round < 5; round += 1) {
       for (const message of server.take()) {
         if (!('method' in message)) continue;
-        said.push(message.params?.['uri'] ? `${message.method} ${message.params['uri']}` : message.method);
+        notifications.push(message.params?.['uri'] ? `${message.method} ${message.params['uri']}` : message.method);
         if ('id' in message) await server.send({ id: message.id, result: {} });
       }
     }
-    return said;
+    return notifications;
   }
 
   test('is acknowledged first, with what the server supports', async () => {
@@ -510,18 +510,18 @@ describe('a subscription', () => {
     const { server, start } = await ready();
     const { exchange, result } = await start('subscriptions/listen', { notifications: { toolsListChanged: true } });
     exchange.notified.length = 0;
-    const say = (method: string, params: JsonObject = {}): Promise<void> => server.send({ method, params });
-    await say('notifications/tools/list_changed');
-    await say('notifications/resources/list_changed');
-    await say('notifications/resources/updated', { uri: 'x://y' });
-    await say('notifications/vendor');
+    const notify = (method: string, params: JsonObject = {}): Promise<void> => server.send({ method, params });
+    await notify('notifications/tools/list_changed');
+    await notify('notifications/resources/list_changed');
+    await notify('notifications/resources/updated', { uri: 'x://y' });
+    await notify('notifications/vendor');
     expect(exchange.notified.map(({ method }) => method)).toEqual([
       'notifications/tools/list_changed',
       'notifications/vendor',
     ]);
     exchange.abort();
     expect(await result).toEqual({});
-    await say('notifications/tools/list_changed');
+    await notify('notifications/tools/list_changed');
     expect(exchange.notified).toHaveLength(2);
   });
 
@@ -592,13 +592,13 @@ describe('a subscription', () => {
   test('does not get an unknown notification while a caller without a session has the only call', async () => {
     const { server, start } = await ready();
     const listener = await start('subscriptions/listen', {});
-    const say = (n: number): Promise<void> => server.send({ method: 'notifications/vendor', params: { n } });
+    const notifyVendor = (n: number): Promise<void> => server.send({ method: 'notifications/vendor', params: { n } });
     const call = await start('tools/call');
-    await say(1);
+    await notifyVendor(1);
     // A subscriber gets no messages of calls.
     await server.send({ method: 'notifications/tools/list_changed' });
     await start('tools/call');
-    await say(2);
+    await notifyVendor(2);
     expect(call.exchange.notified).toEqual([{ method: 'notifications/vendor', params: { n: 1 } }]);
     expect(listener.exchange.notified.slice(1)).toEqual([{ method: 'notifications/vendor', params: { n: 2 } }]);
   });

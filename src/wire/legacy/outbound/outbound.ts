@@ -42,8 +42,8 @@ export interface OutboundOptions extends OpeningOptions {
 }
 
 /**
- * `notifications/initialized` is sent with the first exchange, so that there is a caller for everything that the server
- * sends after it.
+ * Connects to a server of a handshake revision and returns it as a `Service`. `notifications/initialized` is sent with
+ * the first exchange, so that there is a caller for everything that the server sends after it.
  *
  * Over Streamable HTTP, a request *from* the server belongs to the call on whose stream it comes. Otherwise nothing
  * names the call. By default all calls of a connection belong to one client; an `attribution` distinguishes several

@@ -74,7 +74,7 @@ export class ServerQuestions {
     related: RequestId | undefined,
     signal: AbortSignal,
   ): Promise<JsonObject> {
-    // If a bridge had to guess on whose stream to send the question, another call may have asked it.
+    // The server may be a bridge that had to guess the stream. Then another call may have asked the question.
     const relatedExchange = this.#calls.get(related)?.exchange;
     if (relatedExchange) return relatedExchange.ask(method, params, { signal, outlivesRequest: this.#calls.size > 1 });
     for (;;) {

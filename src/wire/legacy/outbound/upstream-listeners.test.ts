@@ -9,38 +9,41 @@ import { UpstreamListeners } from './upstream-listeners.ts';
 const params = { notifications: { resourceSubscriptions: ['x://y'] } };
 const capabilities = { resources: { subscribe: true } };
 
-/** A subscriber of a resource. `gone` records whether the server is told when nobody subscribes any more. */
+/** A subscriber of a resource. `unsubscribed` settles its `resources/unsubscribe`. */
 async function listening() {
   const errors: Error[] = [];
   const sent: string[] = [];
-  const gone = deferred<JsonObject>();
+  const unsubscribed = deferred<JsonObject>();
   const request = (method: string): OwnRequest => {
     sent.push(method);
-    return { result: method === 'resources/unsubscribe' ? gone.promise : Promise.resolve({}), cancel: () => {} };
+    return {
+      result: method === 'resources/unsubscribe' ? unsubscribed.promise : Promise.resolve({}),
+      cancel: () => {},
+    };
   };
   const listeners = new UpstreamListeners(request, (error) => void errors.push(error));
   const exchange = new TestExchange('subscriptions/listen', params);
   const over = listeners.listen(exchange, capabilities);
   await settled();
-  return { errors, sent, gone, listeners, exchange, over };
+  return { errors, sent, unsubscribed, listeners, exchange, over };
 }
 
 test('an error of resources/unsubscribe is reported', async () => {
-  const { errors, sent, gone, exchange, over } = await listening();
+  const { errors, sent, unsubscribed, exchange, over } = await listening();
   exchange.abort();
   await settled();
-  gone.reject(new Error('never heard of it'));
+  unsubscribed.reject(new Error('never heard of it'));
   expect(await over).toEqual({});
   expect(sent).toEqual(['resources/subscribe', 'resources/unsubscribe']);
   expect(errors.map(({ message }) => message)).toEqual(['never heard of it']);
 });
 
 test('a connection that closes in the meantime is not reported', async () => {
-  const { errors, gone, listeners, exchange, over } = await listening();
+  const { errors, unsubscribed, listeners, exchange, over } = await listening();
   exchange.abort();
   await settled();
   listeners.retire();
-  gone.reject(new Error('The connection is closed'));
+  unsubscribed.reject(new Error('The connection is closed'));
   expect(await over).toEqual({});
   expect(errors).toEqual([]);
 });
@@ -89,8 +92,8 @@ test('a reader that does not accept the acknowledgement is not awaited after it 
 
 test('an update of a part of a resource goes only to subscribers of the whole', async () => {
   const { listeners, exchange } = await listening();
-  const tell = (uri: unknown): void => listeners.deliver('notifications/resources/updated', { uri });
+  const notifyUpdate = (uri: unknown): void => listeners.deliver('notifications/resources/updated', { uri });
   exchange.notified.length = 0;
-  for (const uri of ['x://y', 'x://y/a.txt', 'x://yz', 'x://', undefined]) tell(uri);
+  for (const uri of ['x://y', 'x://y/a.txt', 'x://yz', 'x://', undefined]) notifyUpdate(uri);
   expect(exchange.notified.map(({ params: told }) => told!['uri'])).toEqual(['x://y', 'x://y/a.txt']);
 });

@@ -5,11 +5,11 @@ import { shapeContent } from './content.ts';
 const text = { type: 'text', text: 'hello' };
 const audio = { type: 'audio', data: '', mimeType: 'audio/wav', annotations: { priority: 1 } };
 const link = { type: 'resource_link', uri: 'file:///a', name: 'a' };
-const spoken = { type: 'text', text: '[audio, audio/wav]', annotations: { priority: 1 } };
+const audioAsText = { type: 'text', text: '[audio, audio/wav]', annotations: { priority: 1 } };
 const linked = { type: 'text', text: 'a: file:///a' };
 
 test.each([
-  ['2024-11-05', [text, spoken, linked]],
+  ['2024-11-05', [text, audioAsText, linked]],
   ['2025-03-26', [text, audio, linked]],
   ['2025-06-18', [text, audio, link]],
   ['2025-11-25', [text, audio, link]],

@@ -7,7 +7,7 @@ const profile = REVISIONS['2025-11-25'];
 const plain = { name: 'plain', inputSchema: { type: 'object' } };
 const array = { ...plain, outputSchema: { type: 'array' } };
 const union = { ...plain, outputSchema: { anyOf: [{ type: 'object' }, { type: 'string' }] } };
-const said = [{ type: 'text', text: 'said' }];
+const textContent = [{ type: 'text', text: 'said' }];
 
 test.each(LEGACY_REVISIONS)('%s gets no output schema that is not for an object', (revision) => {
   for (const tool of [array, union]) expect(shapeTool(tool, REVISIONS[revision])).toEqual(plain);
@@ -21,13 +21,13 @@ test.each(['2025-06-18', '2025-11-25'] as const)('%s gets an output schema that 
 test.each([[[1, 2]], ['text'], [3], [true], [null]])(
   'structured content that is not an object is omitted: %j',
   (value) => {
-    expect(shapeOutput({ content: said, structuredContent: value }, profile)).toEqual({ content: said });
+    expect(shapeOutput({ content: textContent, structuredContent: value }, profile)).toEqual({ content: textContent });
   },
 );
 
 test.each(['2024-11-05', '2025-03-26'] as const)('%s gets no structured content', (revision) => {
-  const result = { content: said, structuredContent: { a: 1 }, isError: false };
-  expect(shapeOutput(result, REVISIONS[revision])).toEqual({ content: said, isError: false });
+  const result = { content: textContent, structuredContent: { a: 1 }, isError: false };
+  expect(shapeOutput(result, REVISIONS[revision])).toEqual({ content: textContent, isError: false });
 });
 
 const image = { type: 'image', data: '', mimeType: 'image/png' };

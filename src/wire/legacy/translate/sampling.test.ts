@@ -35,10 +35,10 @@ describe('in 2025-11-25', () => {
   const profile = REVISIONS['2025-11-25'];
 
   const { structuredContent: _value, ...bare } = given;
-  const told = { ...bare, content: [{ type: 'text', text: '[1]' }] };
+  const converted = { ...bare, content: [{ type: 'text', text: '[1]' }] };
   test.each([
-    ['in a list', [given], [told]],
-    ['alone', given, told],
+    ['in a list', [given], [converted]],
+    ['alone', given, converted],
   ])('a tool result that is not an object becomes text: %s', (_, content, expected) => {
     expect(shapeSampling(messages(content), profile)).toEqual(messages(expected));
   });

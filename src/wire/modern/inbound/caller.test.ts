@@ -28,17 +28,17 @@ function refusal(message: Request, extra?: MessageExtra, supported?: string[]): 
 
 /** `_meta` with one field changed or removed. */
 function saying(field: string, value: unknown): Request {
-  const said = meta();
-  if (value === undefined) delete said[PREFIX + field];
-  else said[PREFIX + field] = value;
-  return request({ _meta: said });
+  const metaFields = meta();
+  if (value === undefined) delete metaFields[PREFIX + field];
+  else metaFields[PREFIX + field] = value;
+  return request({ _meta: metaFields });
 }
 
 describe('a caller', () => {
   test('is described by its request and the transport', () => {
     const auth = { principal: 'ada', scopes: ['a'] };
-    const said = meta({ roots: {} }, { [`${PREFIX}logLevel`]: 'warning' });
-    const caller = read(request({ _meta: said }), { principal: 'ada', auth });
+    const metaFields = meta({ roots: {} }, { [`${PREFIX}logLevel`]: 'warning' });
+    const caller = read(request({ _meta: metaFields }), { principal: 'ada', auth });
     expect({ ...caller }).toEqual({
       revision: MODERN,
       clientInfo: { name: 'test', version: '1' },
@@ -51,14 +51,14 @@ describe('a caller', () => {
   });
 
   test('does not have to give its name and its log level', () => {
-    const said = { [`${PREFIX}protocolVersion`]: MODERN, [`${PREFIX}clientCapabilities`]: {} };
-    const { clientInfo, logLevel, principal } = read(request({ _meta: said }));
+    const metaFields = { [`${PREFIX}protocolVersion`]: MODERN, [`${PREFIX}clientCapabilities`]: {} };
+    const { clientInfo, logLevel, principal } = read(request({ _meta: metaFields }));
     expect([clientInfo, logLevel, principal]).toEqual([undefined, undefined, undefined]);
   });
 
   test('cannot claim a principal', () => {
-    const said = meta({}, { principal: 'root', auth: { principal: 'root' }, session: 'x' });
-    const { principal, auth, session } = read(request({ _meta: said, principal: 'root' }));
+    const metaFields = meta({}, { principal: 'root', auth: { principal: 'root' }, session: 'x' });
+    const { principal, auth, session } = read(request({ _meta: metaFields, principal: 'root' }));
     expect([principal, auth, session]).toEqual([undefined, undefined, undefined]);
   });
 });

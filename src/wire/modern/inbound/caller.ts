@@ -51,7 +51,7 @@ export function readCaller(
     throw unsupportedVersion(named, supported);
   }
   if (!isObject(meta)) {
-    throw Refusal.params(`"_meta" must say ${Meta.ProtocolVersion} and ${Meta.ClientCapabilities}`);
+    throw Refusal.params(`"_meta" must contain ${Meta.ProtocolVersion} and ${Meta.ClientCapabilities}`);
   }
   const requested: unknown = meta[Meta.ProtocolVersion];
   if (typeof requested !== 'string') throw Refusal.params(`"_meta" must have a string ${Meta.ProtocolVersion}`);

@@ -11,34 +11,34 @@ interface TestRound extends Round {
   readonly reply: TestReply;
 }
 
-function round(id: RequestId, said: JsonObject = {}, principal?: string): TestRound {
-  const params = { _meta: meta({}, said) };
+function round(id: RequestId, metaFields: JsonObject = {}, principal?: string): TestRound {
+  const params = { _meta: meta({}, metaFields) };
   const extra = { principal };
   const caller = readCaller({ jsonrpc: '2.0', id, method: 'x', params }, extra, ['2026-07-28']);
   return { id, caller, extra, reply: new TestReply(), progressToken: progressTokenOf(params) };
 }
 
-function opened(method = 'tools/call', said?: JsonObject, params: JsonObject = {}) {
-  const first = round(1, said);
+function opened(method = 'tools/call', metaFields?: JsonObject, params: JsonObject = {}) {
+  const first = round(1, metaFields);
   const exchange = new ModernExchange(method, params, first, () => Promise.reject(new Error('nobody answers')));
   return { exchange, first };
 }
 
 const log = (level: string, data = level): [string, JsonObject] => ['notifications/message', { level, data }];
-const heard = ({ reply }: TestRound): unknown[] =>
+const sentOn = ({ reply }: TestRound): unknown[] =>
   reply.notifications.map(({ method, params }) => [method.replace('notifications/', ''), params]);
 
 describe('on the stream of a request', () => {
   test('log messages are not sent unless requested', async () => {
     const { exchange, first } = opened();
     await exchange.notify(...log('emergency'));
-    expect(heard(first)).toEqual([]);
+    expect(sentOn(first)).toEqual([]);
   });
 
   test('log messages of the requested level and above are sent', async () => {
     const { exchange, first } = opened('tools/call', { [LEVEL]: 'warning' });
     for (const level of ['debug', 'info', 'notice', 'warning', 'error']) await exchange.notify(...log(level));
-    expect(heard(first)).toEqual([
+    expect(sentOn(first)).toEqual([
       ['message', { level: 'warning', data: 'warning' }],
       ['message', { level: 'error', data: 'error' }],
     ]);
@@ -48,13 +48,13 @@ describe('on the stream of a request', () => {
     const { exchange, first } = opened('tools/call', { progressToken: 'mine' });
     await exchange.notify('notifications/progress', { progressToken: 'yours', progress: 1 });
     await exchange.notify('notifications/progress', { progress: 2 });
-    expect(heard(first)).toEqual([
+    expect(sentOn(first)).toEqual([
       ['progress', { progressToken: 'mine', progress: 1 }],
       ['progress', { progressToken: 'mine', progress: 2 }],
     ]);
     const silent = opened();
     await silent.exchange.notify('notifications/progress', { progressToken: 'yours', progress: 1 });
-    expect(heard(silent.first)).toEqual([]);
+    expect(sentOn(silent.first)).toEqual([]);
   });
 
   test.each([
@@ -66,14 +66,14 @@ describe('on the stream of a request', () => {
   ])('%s is not sent, because it belongs to a subscription', async (kind) => {
     const { exchange, first } = opened();
     await exchange.notify(`notifications/${kind}`, {});
-    expect(heard(first)).toEqual([]);
+    expect(sentOn(first)).toEqual([]);
   });
 
   test('unknown notifications are sent', async () => {
     const { exchange, first } = opened();
     await exchange.notify('notifications/vendor/odd', { a: 1 });
     await exchange.notify('notifications/vendor/bare');
-    expect(heard(first)).toEqual([
+    expect(sentOn(first)).toEqual([
       ['vendor/odd', { a: 1 }],
       ['vendor/bare', {}],
     ]);
@@ -82,10 +82,11 @@ describe('on the stream of a request', () => {
 
 describe('on the stream of a subscription', () => {
   const everything = { toolsListChanged: true, promptsListChanged: true, resourceSubscriptions: ['a'], taskIds: ['t'] };
-  const subscribed = (said?: JsonObject) => opened('subscriptions/listen', said, { notifications: everything });
+  const subscribed = (metaFields?: JsonObject) =>
+    opened('subscriptions/listen', metaFields, { notifications: everything });
   const acknowledge = (exchange: ModernExchange, notifications: JsonObject = everything): Promise<void> =>
     exchange.notify('notifications/subscriptions/acknowledged', { notifications });
-  const names = (first: TestRound): unknown[] => heard(first).map((each) => (each as unknown[])[0]);
+  const names = (first: TestRound): unknown[] => sentOn(first).map((each) => (each as unknown[])[0]);
 
   test('every message has the subscription id, and keeps its other fields', async () => {
     const { exchange, first } = subscribed();
@@ -93,7 +94,7 @@ describe('on the stream of a subscription', () => {
     await exchange.notify('notifications/tools/list_changed');
     await exchange.notify('notifications/resources/updated', { uri: 'a', _meta: { b: 1 } });
     const subscription = { 'io.modelcontextprotocol/subscriptionId': 1 };
-    expect(heard(first)).toEqual([
+    expect(sentOn(first)).toEqual([
       ['subscriptions/acknowledged', { notifications: everything, _meta: subscription }],
       ['tools/list_changed', { _meta: subscription }],
       ['resources/updated', { uri: 'a', _meta: { b: 1, ...subscription } }],
@@ -115,23 +116,23 @@ describe('on the stream of a subscription', () => {
       await exchange.notify('notifications/resources/updated', { uri: 'a', n });
     }
     await exchange.notify('notifications/tasks', { taskId: 't' });
-    expect(heard(first)).toEqual([]);
+    expect(sentOn(first)).toEqual([]);
     await acknowledge(exchange);
     expect(names(first)).toEqual(['subscriptions/acknowledged', 'tools/list_changed', 'resources/updated', 'tasks']);
-    expect(heard(first)[2]).toMatchObject(['resources/updated', { n: 2 }]);
+    expect(sentOn(first)[2]).toMatchObject(['resources/updated', { n: 2 }]);
   });
 
   test('changes before the acknowledgement are limited', async () => {
     const { exchange, first } = subscribed();
     for (let n = 0; n < 1000; n += 1) await exchange.notify('notifications/resources/updated', { uri: `a/${n}` });
     await acknowledge(exchange);
-    expect(heard(first)).toHaveLength(101);
-    expect(heard(first).at(-1)).toMatchObject(['resources/updated', { uri: 'a/999' }]);
+    expect(sentOn(first)).toHaveLength(101);
+    expect(sentOn(first).at(-1)).toMatchObject(['resources/updated', { uri: 'a/999' }]);
   });
 
   test('only acknowledged changes are sent, before or after the acknowledgement', async () => {
     const { exchange, first } = subscribed();
-    const say = async (): Promise<void> => {
+    const notifyAll = async (): Promise<void> => {
       await exchange.notify('notifications/tools/list_changed');
       await exchange.notify('notifications/prompts/list_changed');
       await exchange.notify('notifications/resources/list_changed');
@@ -141,9 +142,9 @@ describe('on the stream of a subscription', () => {
       await exchange.notify('notifications/elicitation/complete', {});
       await exchange.notify('notifications/vendor', {});
     };
-    await say();
+    await notifyAll();
     await acknowledge(exchange, { promptsListChanged: true });
-    await say();
+    await notifyAll();
     expect(names(first)).toEqual(['subscriptions/acknowledged', 'prompts/list_changed', 'prompts/list_changed']);
   });
 
@@ -165,11 +166,11 @@ describe('while a request waits for its caller to return', () => {
     const next = round(2, { [LEVEL]: 'debug', progressToken: 'p2' });
     exchange.resume(next);
     await settled();
-    expect(heard(next)).toEqual(
+    expect(sentOn(next)).toEqual(
       Array.from({ length: 100 }, (_, n) => ['message', { level: 'info', data: String(n + 5) }]),
     );
     await exchange.notify('notifications/progress', { progress: 2 });
-    expect(heard(next).at(-1)).toEqual(['progress', { progressToken: 'p2', progress: 2 }]);
+    expect(sentOn(next).at(-1)).toEqual(['progress', { progressToken: 'p2', progress: 2 }]);
   });
 
   test('the newest log messages are kept up to 256 KiB, and a larger one is dropped', async () => {
@@ -183,13 +184,13 @@ describe('while a request waits for its caller to return', () => {
     exchange.resume(next);
     await settled();
     const data = [large(3), large(4), 'last'];
-    expect(heard(next)).toEqual(data.map((each) => ['message', { level: 'info', data: each }]));
+    expect(sentOn(next)).toEqual(data.map((each) => ['message', { level: 'info', data: each }]));
     exchange.suspend();
     for (let n = 0; n < 2; n += 1) await exchange.notify(...log('info', large(n)));
     const third = round(3, { [LEVEL]: 'debug' });
     exchange.resume(third);
     await settled();
-    expect(heard(third)).toHaveLength(2);
+    expect(sentOn(third)).toHaveLength(2);
     exchange.suspend();
     await expect(exchange.notify('notifications/message', { level: 'info', data: 1n })).rejects.toThrow('BigInt');
   });
@@ -202,7 +203,7 @@ describe('while a request waits for its caller to return', () => {
     const next = round(2, { [LEVEL]: 'error' });
     exchange.resume(next);
     await settled();
-    expect(heard(next)).toEqual([['message', { level: 'error', data: 'error' }]]);
+    expect(sentOn(next)).toEqual([['message', { level: 'error', data: 'error' }]]);
   });
 
   test('the caller is still the previous one, and then the one of the next round', () => {
@@ -221,7 +222,7 @@ describe('after the end of a request', () => {
     exchange.answered();
     await exchange.notify('notifications/vendor/odd');
     await expect(exchange.ask('roots/list', {})).rejects.toThrow('has ended');
-    expect(heard(first)).toEqual([]);
+    expect(sentOn(first)).toEqual([]);
   });
 
   test('its signal is aborted with the first reason, but not by a response', () => {

@@ -147,7 +147,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
 
   /**
    * The parameters of a notification that may go on this request's stream, which carries only related messages
-   * (2026-07-28, transports: Receiving Messages).
+   * (2026-07-28, transports: Receiving Messages). Undefined if it must not be sent there.
    */
   #toRequest(method: string, params: JsonObject = {}): JsonObject | undefined {
     if (method === NotificationMethod.Message) {

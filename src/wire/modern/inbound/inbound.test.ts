@@ -130,17 +130,17 @@ describe('close()', () => {
   });
 
   test('ends subscriptions with their response, and notifies the service', async () => {
-    const heard: Exchange[] = [];
-    const client = new ModernClient(scripted({ 'subscriptions/listen': listening(heard) }).service);
+    const subscribers: Exchange[] = [];
+    const client = new ModernClient(scripted({ 'subscriptions/listen': listening(subscribers) }).service);
     const reply = client.send('subscriptions/listen', { notifications: {} });
     await settled();
-    expect(heard).toHaveLength(1);
+    expect(subscribers).toHaveLength(1);
     await client.inbound.close(0);
     expect(reply.response).toMatchObject({
       result: { resultType: 'complete', _meta: { 'io.modelcontextprotocol/subscriptionId': 1 } },
     });
     await settled();
-    expect(heard).toEqual([]);
+    expect(subscribers).toEqual([]);
   });
 
   test('ends suspended requests, and those that would be suspended later', async () => {
@@ -269,12 +269,12 @@ describe('the filter of a subscription is refused before it reaches a service', 
   });
 
   test('unless it is within the limits, and then unknown fields are passed on', async () => {
-    const heard: Exchange[] = [];
-    const client = new ModernClient(scripted({ 'subscriptions/listen': listening(heard) }).service);
+    const subscribers: Exchange[] = [];
+    const client = new ModernClient(scripted({ 'subscriptions/listen': listening(subscribers) }).service);
     const notifications = { resourceSubscriptions: names(1000), taskIds: names(1000), 'vendor/odd': true };
     client.send('subscriptions/listen', { notifications });
     await settled();
-    expect(heard[0]!.params).toMatchObject({ notifications });
+    expect(subscribers[0]!.params).toMatchObject({ notifications });
     await client.inbound.close(0);
   });
 });

@@ -55,7 +55,7 @@ export class InputRounds implements SuspendedRequest {
   #answerBytes = 0;
   /** The size of the questions that were sent last, in bytes. */
   #questionBytes = 0;
-  /** How often questions were sent. A `requestState` is valid only for the newest round. */
+  /** How many times questions were sent. A `requestState` is valid only for the newest round. */
   round = 0;
   readonly #suspended: SuspendedRequests<InputRounds>;
   readonly #inquire: Inquirer;

@@ -17,7 +17,7 @@ function tool(handler: (exchange: Exchange) => Promise<JsonObject>): Service {
 const twoRounds = tool(async (exchange) => {
   const { content } = await exchange.ask('elicitation/create', form('name?'), { key: 'name' });
   const sure = await exchange.ask('elicitation/create', form(`${content.name}?`));
-  return { content: [], said: [content.name, sure['action']] };
+  return { content: [], received: [content.name, sure['action']] };
 });
 
 function questions({ response }: Answered): JsonObject {
@@ -45,7 +45,7 @@ describe('a handler that asks', () => {
     const second = await client.request('tools/call', retry(first, { name: accept({ name: 'Ada' }) }));
     expect(questions(second)).toEqual({ 'elicitation-1': { method: 'elicitation/create', params: form('Ada?') } });
     const third = await client.request('tools/call', retry(second, { 'elicitation-1': { action: 'decline' } }));
-    expect(third.response.result).toEqual({ resultType: 'complete', content: [], said: ['Ada', 'decline'] });
+    expect(third.response.result).toEqual({ resultType: 'complete', content: [], received: ['Ada', 'decline'] });
     expect(third.response.id).toBe(3);
     expect(client.inbound.suspended).toBe(0);
   });
@@ -331,7 +331,7 @@ describe('a requestState', () => {
     const old = await client.request('tools/call', retry(first, { name: accept({ name: 'Eve' }) }));
     expect(old).toMatchObject({ status: 400, response: { error: { code: -32602 } } });
     const last = await client.result('tools/call', retry(second, { 'elicitation-1': { action: 'accept' } }));
-    expect(last).toMatchObject({ said: ['Ada', 'accept'] });
+    expect(last).toMatchObject({ received: ['Ada', 'accept'] });
   });
 
   test('continues once if two retries arrive together', async () => {
@@ -393,7 +393,7 @@ describe('a requestState', () => {
     const second = await two!.request('tools/call', retry(first, { name: accept({ name: 'Ada' }) }));
     expect(questions(second)).toEqual({ 'elicitation-1': { method: 'elicitation/create', params: form('Ada?') } });
     const last = await three!.result('tools/call', retry(second, { 'elicitation-1': { action: 'accept' } }));
-    expect(last).toMatchObject({ said: ['Ada', 'accept'] });
+    expect(last).toMatchObject({ received: ['Ada', 'accept'] });
   });
 
   test('gives no answer to a question that has changed', async () => {

@@ -22,7 +22,7 @@ const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const TOOLS_CHANGED = 'notifications/tools/list_changed';
 
 const described = { supportedVersions: [MODERN], capabilities: { tools: {}, logging: {} } };
-const asked = (method: string, params?: JsonObject, options?: TestExchangeOptions): TestExchange =>
+const exchangeFor = (method: string, params?: JsonObject, options?: TestExchangeOptions): TestExchange =>
   new TestExchange(method, params, { ...options, caller: { revision: MODERN, ...options?.caller } });
 
 /** Connects to one of our own servers in memory. */
@@ -192,7 +192,7 @@ describe('a request', () => {
       },
     };
     const answer = upstream.service(
-      asked('tools/call', params, { caller: { capabilities: { elicitation: {} }, logLevel: 'error' } }),
+      exchangeFor('tools/call', params, { caller: { capabilities: { elicitation: {} }, logLevel: 'error' } }),
     );
     await settled();
     const request = server.next();
@@ -214,7 +214,7 @@ describe('a request', () => {
 
   test('requests all log messages for a caller whose revision has them by default', async () => {
     const { server, upstream } = await opened();
-    const exchange = asked('tools/call', { name: 't' }, { caller: { revision: '2025-11-25' } });
+    const exchange = exchangeFor('tools/call', { name: 't' }, { caller: { revision: '2025-11-25' } });
     const answer = upstream.service(exchange);
     await settled();
     const { id, params } = server.next();
@@ -231,12 +231,12 @@ describe('a request', () => {
       },
     });
     const { upstream } = await connected(service);
-    await expect(upstream.service(asked('fail'))).rejects.toMatchObject({
+    await expect(upstream.service(exchangeFor('fail'))).rejects.toMatchObject({
       code: -32602,
       message: 'not so',
       data: { why: 1 },
     });
-    await expect(upstream.service(asked('nothing'))).rejects.toMatchObject({ code: -32601 });
+    await expect(upstream.service(exchangeFor('nothing'))).rejects.toMatchObject({ code: -32601 });
   });
 
   test.each<[string, string, JsonObject, string]>([
@@ -275,7 +275,7 @@ describe('a request', () => {
     ],
   ])('fails if the server returns a result %s', async (_, method, result, message) => {
     const { server, upstream } = await opened();
-    const answer = upstream.service(asked(method, { name: 't', uri: 'u:' }));
+    const answer = upstream.service(exchangeFor(method, { name: 't', uri: 'u:' }));
     answer.catch(() => {});
     await settled();
     await server.send({ id: server.next().id, result });
@@ -286,7 +286,7 @@ describe('a request', () => {
     const { server, upstream } = await opened({
       capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } },
     });
-    const answer = upstream.service(asked('tools/call', { name: 't' }));
+    const answer = upstream.service(exchangeFor('tools/call', { name: 't' }));
     await settled();
     await server.send({ id: server.next().id, result: { resultType: 'task', taskId: 'x' } });
     expect(await answer).toEqual({ resultType: 'task', taskId: 'x' });
@@ -294,7 +294,7 @@ describe('a request', () => {
 
   test('with an input_required result is passed on, and its retry has the same state and another id', async () => {
     const { server, upstream } = await opened();
-    const exchange = asked('tools/call', { name: 't' }, { onask: () => ({ action: 'decline' }) });
+    const exchange = exchangeFor('tools/call', { name: 't' }, { onask: () => ({ action: 'decline' }) });
     const state = '{"b":1, "a": "\u00e9"}  ';
     const complete = (async () => completeRounds(upstream.service, exchange, await upstream.service(exchange)))();
     await settled();
@@ -319,7 +319,7 @@ describe('a request', () => {
       return { content: [{ type: 'text', text: content['name'] }] };
     };
     const { upstream } = await connected(service);
-    const exchange = asked(
+    const exchange = exchangeFor(
       'tools/call',
       { name: 't' },
       { caller: { capabilities: { elicitation: {} } }, onask: () => ({ action: 'accept', content: { name: 'Ada' } }) },
@@ -330,7 +330,7 @@ describe('a request', () => {
 
   test('gets its own progress, with the token of its caller', async () => {
     const { server, upstream, errors } = await opened();
-    const [a, b] = [0, 1].map(() => asked('tools/call', { name: 't', _meta: { progressToken: 'mine' } }));
+    const [a, b] = [0, 1].map(() => exchangeFor('tools/call', { name: 't', _meta: { progressToken: 'mine' } }));
     const answers = [upstream.service(a!), upstream.service(b!)];
     await settled();
     const [first, second] = [server.next(), server.next()];
@@ -360,7 +360,7 @@ describe('a request', () => {
       },
     });
     const { service } = await connectModern(carrier, { clientInfo, onerror: (error) => void errors.push(error) });
-    const exchange = asked('prompts/get', { name: 'p', _meta: { progressToken: 'mine' } });
+    const exchange = exchangeFor('prompts/get', { name: 'p', _meta: { progressToken: 'mine' } });
     await service(exchange);
     expect(exchange.notified).toEqual([{ method: PROGRESS, params: { progressToken: 'mine', progress: 1 } }]);
     expect(errors).toHaveLength(1);
@@ -369,7 +369,7 @@ describe('a request', () => {
   test.each(['tools/call', 'prompts/get'])('that is already cancelled is not sent: %s', async (method) => {
     const carrier = new TestCarrier({ 'tools/list': () => ({ tools: [] }), [method]: () => ({}) });
     const { service } = await connectModern(carrier, { clientInfo });
-    const exchange = asked(method, { name: 'a' });
+    const exchange = exchangeFor(method, { name: 'a' });
     exchange.abort();
     await expect(service(exchange)).rejects.toThrow('aborted');
     expect(carrier.requests.map((request) => request.method)).toEqual(['server/discover']);
@@ -381,7 +381,7 @@ describe('a request', () => {
     });
     const upstream = await connectModern(carrier, { clientInfo });
     expect(upstream.discovered.instructions).toBeUndefined();
-    await upstream.service(asked('server/discover'));
+    await upstream.service(exchangeFor('server/discover'));
     expect(upstream.discovered.instructions).toBe('Read.');
   });
 
@@ -395,7 +395,7 @@ describe('a request', () => {
       },
     });
     const { upstream } = await connected(service);
-    const exchange = asked('wait');
+    const exchange = exchangeFor('wait');
     const added = vi.spyOn(exchange.signal, 'addEventListener');
     const removed = vi.spyOn(exchange.signal, 'removeEventListener');
     const answer = upstream.service(exchange);
@@ -410,7 +410,7 @@ describe('a request', () => {
 
   test('leaves nothing in memory, even after many requests', async () => {
     const { upstream } = await connected(scripted().service);
-    const exchange = asked('echo', { _meta: { progressToken: 1 } });
+    const exchange = exchangeFor('echo', { _meta: { progressToken: 1 } });
     for (let n = 0; n < 1000; n += 1) await upstream.service(exchange);
     expect(getEventListeners(exchange.signal, 'abort')).toEqual([]);
   });
@@ -419,14 +419,14 @@ describe('a request', () => {
     const { server, upstream } = await opened();
     const onclose = vi.fn<() => void>();
     upstream.onclose = onclose;
-    const answer = upstream.service(asked('wait'));
+    const answer = upstream.service(exchangeFor('wait'));
     answer.catch(() => {});
     await settled();
     await server.transport.close();
     await expect(answer).rejects.toMatchObject({ code: -32000, message: 'Connection closed' });
     expect(onclose).toHaveBeenCalledOnce();
     expect(upstream.closed).toBe(true);
-    await expect(upstream.service(asked('wait'))).rejects.toMatchObject({ code: -32000 });
+    await expect(upstream.service(exchangeFor('wait'))).rejects.toMatchObject({ code: -32000 });
   });
 });
 
@@ -436,7 +436,7 @@ describe('the timeout of a request', () => {
 
   test('starts again with each progress, up to the maximum', async () => {
     const { server, upstream } = await opened({ timeout: 1000, maxTimeout: 2500 });
-    const answer = upstream.service(asked('tools/call', { name: 't', _meta: { progressToken: 1 } }));
+    const answer = upstream.service(exchangeFor('tools/call', { name: 't', _meta: { progressToken: 1 } }));
     answer.catch(() => {});
     await settled();
     const { id, params } = server.next();
@@ -453,7 +453,7 @@ describe('the timeout of a request', () => {
 
   test('is reached if there is no progress', async () => {
     const { upstream } = await opened({ timeout: 1000 });
-    const answer = upstream.service(asked('tools/list'));
+    const answer = upstream.service(exchangeFor('tools/list'));
     answer.catch(() => {});
     await vi.advanceTimersByTimeAsync(1000);
     await expect(answer).rejects.toMatchObject({ code: -32001, message: expect.stringContaining('within 1000 ms') });
@@ -461,7 +461,7 @@ describe('the timeout of a request', () => {
 
   test('has no timer after the response', async () => {
     const { upstream } = await connected(scripted().service);
-    for (let n = 0; n < 10; n += 1) await upstream.service(asked('echo', { n }));
+    for (let n = 0; n < 10; n += 1) await upstream.service(exchangeFor('echo', { n }));
     expect(vi.getTimerCount()).toBe(0);
   });
 });
@@ -469,8 +469,8 @@ describe('the timeout of a request', () => {
 describe('notifications of callers', () => {
   test('that exist only in older revisions are dropped, and others are refused', async () => {
     const { server, upstream } = await opened();
-    expect(await upstream.service(asked('notifications/roots/list_changed'))).toEqual({});
-    await expect(upstream.service(asked('notifications/own'))).rejects.toMatchObject({ code: -32601 });
+    expect(await upstream.service(exchangeFor('notifications/roots/list_changed'))).toEqual({});
+    await expect(upstream.service(exchangeFor('notifications/own'))).rejects.toMatchObject({ code: -32601 });
     expect(server.take()).toEqual([]);
   });
 });
@@ -497,9 +497,9 @@ describe('headers of a request', () => {
       'tasks/get': () => ({}),
     });
     const { service } = await over(carrier);
-    await service(asked('resources/read', { uri: 'file:///a b' }));
-    await service(asked('prompts/get', { name: 'é' }));
-    await service(asked('tasks/get', { taskId: 't1' }));
+    await service(exchangeFor('resources/read', { uri: 'file:///a b' }));
+    await service(exchangeFor('prompts/get', { name: 'é' }));
+    await service(exchangeFor('tasks/get', { taskId: 't1' }));
     expect(carrier.requests.map(({ headers }) => headers)).toEqual([
       { 'mcp-protocol-version': MODERN, 'mcp-method': 'server/discover' },
       { 'mcp-protocol-version': MODERN, 'mcp-method': 'resources/read', 'mcp-name': 'file:///a b' },
@@ -515,7 +515,7 @@ describe('headers of a request', () => {
       'tools/call': () => ({}),
     });
     const { service } = await over(carrier);
-    const call = (args: JsonObject) => service(asked('tools/call', { name: 't', arguments: args }));
+    const call = (args: JsonObject) => service(exchangeFor('tools/call', { name: 't', arguments: args }));
     await Promise.all([call({ region: ' eu ', deep: { n: 42 }, flag: false }), call({ region: null, deep: {} })]);
     await call({ region: '' });
     expect(carrier.of('tools/list')).toHaveLength(2);
@@ -540,9 +540,11 @@ describe('headers of a request', () => {
       },
     });
     const { service } = await over(carrier);
-    expect(await service(asked('tools/call', { name: 't', arguments: { region: 'eu' } }))).toEqual({ content: [] });
+    expect(await service(exchangeFor('tools/call', { name: 't', arguments: { region: 'eu' } }))).toEqual({
+      content: [],
+    });
     expect([carrier.of('tools/list').length, carrier.of('tools/call').length]).toEqual([2, 2]);
-    const refused = service(asked('tools/call', { name: 't', arguments: { region: 'nowhere' } }));
+    const refused = service(exchangeFor('tools/call', { name: 't', arguments: { region: 'nowhere' } }));
     await expect(refused).rejects.toMatchObject({ code: -32020 });
     expect([carrier.of('tools/list').length, carrier.of('tools/call').length]).toEqual([3, 4]);
   });
@@ -556,7 +558,9 @@ describe('headers of a request', () => {
       },
     });
     const { service } = await over(carrier);
-    expect(await service(asked('tools/call', { name: 't', arguments: { region: 'eu' } }))).toEqual({ content: [] });
+    expect(await service(exchangeFor('tools/call', { name: 't', arguments: { region: 'eu' } }))).toEqual({
+      content: [],
+    });
   });
 
   test('leave no listener after the list was read', async () => {
@@ -564,7 +568,7 @@ describe('headers of a request', () => {
     onTestFinished(() => void vi.useRealTimers());
     const carrier = new TestCarrier({ 'tools/list': () => list(['t', schema]), 'tools/call': () => ({ content: [] }) });
     const { service } = await over(carrier);
-    const exchange = asked('tools/call', { name: 't' });
+    const exchange = exchangeFor('tools/call', { name: 't' });
     await service(exchange);
     expect(vi.getTimerCount()).toBe(0);
     expect(getEventListeners(exchange.signal, 'abort')).toEqual([]);
@@ -579,12 +583,12 @@ describe('headers of a request', () => {
     });
     const { service } = await over(carrier, (error) => void errors.push(error));
     for (let n = 0; n < 2; n += 1) {
-      expect(await service(asked('tools/list'))).toEqual({ ...list(['good', schema]), ttlMs: 5 });
+      expect(await service(exchangeFor('tools/list'))).toEqual({ ...list(['good', schema]), ttlMs: 5 });
     }
     expect(errors.map(({ message }) => message)).toEqual([
       'Tool bad: x-mcp-header of properties.a must be on a property of type string, integer or boolean; the tool is left out',
     ]);
-    await expect(service(asked('tools/call', { name: 'bad' }))).rejects.toMatchObject({ code: -32602 });
+    await expect(service(exchangeFor('tools/call', { name: 'bad' }))).rejects.toMatchObject({ code: -32602 });
     expect(carrier.of('tools/call')).toEqual([]);
   });
 
@@ -595,7 +599,7 @@ describe('headers of a request', () => {
       'tools/call': () => ({}),
     });
     const { service } = await over(carrier, (error) => void errors.push(error));
-    await service(asked('tools/call', { name: 't' }));
+    await service(exchangeFor('tools/call', { name: 't' }));
     expect(carrier.of('tools/list')).toHaveLength(100);
     expect(errors.map(({ message }) => message)).toEqual(['tools/list has more than 100 pages; the rest was not read']);
   });
@@ -609,8 +613,8 @@ describe('headers of a request', () => {
       'tools/call': () => ({}),
     });
     const { service } = await over(carrier, (error) => void errors.push(error));
-    await service(asked('tools/call', { name: 't' }));
-    await service(asked('tools/call', { name: 't' }));
+    await service(exchangeFor('tools/call', { name: 't' }));
+    await service(exchangeFor('tools/call', { name: 't' }));
     expect([carrier.of('tools/list').length, carrier.of('tools/call').length]).toEqual([1, 2]);
     expect(errors.map(({ message }) => message)).toEqual(['no list']);
   });
@@ -631,11 +635,11 @@ describe('headers of a request', () => {
       handshakeTimeout: 5,
       onerror: (error) => void errors.push(error),
     });
-    const exchange = asked('tools/call', { name: 't' });
+    const exchange = exchangeFor('tools/call', { name: 't' });
     const cancelled = service(exchange);
     exchange.abort();
     await expect(cancelled).rejects.toThrow('aborted');
-    expect(await service(asked('tools/call', { name: 't' }))).toEqual({ content: [] });
+    expect(await service(exchangeFor('tools/call', { name: 't' }))).toEqual({ content: [] });
     expect(errors.map(({ message }) => message)).toEqual([
       'Request timed out: tools/list was not answered within 5 ms',
     ]);
@@ -645,8 +649,8 @@ describe('headers of a request', () => {
     const bad = list(['bad', { type: 'object', properties: { a: { type: 'number', 'x-mcp-header': 'A' } } }]);
     const { service, seen } = scripted({ 'tools/list': () => bad, 'tools/call': () => ({}) });
     const { upstream } = await connected(service);
-    expect((await upstream.service(asked('tools/list')))['tools']).toEqual(bad.tools);
-    await upstream.service(asked('tools/call', { name: 'bad' }));
+    expect((await upstream.service(exchangeFor('tools/list')))['tools']).toEqual(bad.tools);
+    await upstream.service(exchangeFor('tools/call', { name: 'bad' }));
     expect(seen.map(({ method }) => method)).toEqual(['server/discover', 'tools/list', 'tools/call']);
   });
 });
@@ -654,7 +658,7 @@ describe('headers of a request', () => {
 describe('a subscription', () => {
   test('is acknowledged, gets the requested changes, and ends with its exchange', async () => {
     const { server, upstream, errors } = await opened();
-    const exchange = asked('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const exchange = exchangeFor('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const over = upstream.service(exchange);
     await settled();
     const { id, params } = server.next();
@@ -687,7 +691,7 @@ describe('a subscription', () => {
     ['a cancellation', (id) => ({ method: 'notifications/cancelled', params: { requestId: id } })],
   ])('ends if the server sends %s', async (_, end) => {
     const { server, upstream, errors } = await opened();
-    const over = upstream.service(asked('subscriptions/listen', { notifications: {} }));
+    const over = upstream.service(exchangeFor('subscriptions/listen', { notifications: {} }));
     await settled();
     const { id } = server.next();
     const params = { _meta: { 'io.modelcontextprotocol/subscriptionId': id }, notifications: {} };
@@ -699,8 +703,8 @@ describe('a subscription', () => {
 
   test('fails if the server refuses it, or closes the connection', async () => {
     const { server, upstream } = await opened();
-    const refused = upstream.service(asked('subscriptions/listen'));
-    const lost = upstream.service(asked('subscriptions/listen'));
+    const refused = upstream.service(exchangeFor('subscriptions/listen'));
+    const lost = upstream.service(exchangeFor('subscriptions/listen'));
     for (const promise of [refused, lost]) promise.catch(() => {});
     await settled();
     await server.send({ id: server.next().id, error: { code: -32603, message: 'too many' } });
@@ -710,21 +714,21 @@ describe('a subscription', () => {
   });
 
   test('forgets the definitions of tools when they have changed', async () => {
-    let heard: CarriedRequest | undefined;
+    let subscription: CarriedRequest | undefined;
     const carrier = new TestCarrier({
       'subscriptions/listen': (request) => {
-        heard = request;
+        subscription = request;
         return new Promise(() => {});
       },
       'tools/list': () => ({ tools: [] }),
       'tools/call': () => ({}),
     });
     const { service } = await connectModern(carrier, { clientInfo });
-    await service(asked('tools/call', { name: 't' }));
-    void service(asked('subscriptions/listen', { notifications: { toolsListChanged: true } }));
-    heard!.onnotification({ jsonrpc: '2.0', method: ACKNOWLEDGED, params: { notifications: {} } });
-    heard!.onnotification({ jsonrpc: '2.0', method: TOOLS_CHANGED });
-    await service(asked('tools/call', { name: 't' }));
+    await service(exchangeFor('tools/call', { name: 't' }));
+    void service(exchangeFor('subscriptions/listen', { notifications: { toolsListChanged: true } }));
+    subscription!.onnotification({ jsonrpc: '2.0', method: ACKNOWLEDGED, params: { notifications: {} } });
+    subscription!.onnotification({ jsonrpc: '2.0', method: TOOLS_CHANGED });
+    await service(exchangeFor('tools/call', { name: 't' }));
     expect(carrier.of('tools/list')).toHaveLength(2);
   });
 });
@@ -757,8 +761,8 @@ describe('a subscription whose stream is lost', () => {
 
   test('fails if the server does not acknowledge it in time', async () => {
     const { streams, upstream } = await broken();
-    const lost = upstream.service(asked('subscriptions/listen'));
-    const silent = upstream.service(asked('subscriptions/listen'));
+    const lost = upstream.service(exchangeFor('subscriptions/listen'));
+    const silent = upstream.service(exchangeFor('subscriptions/listen'));
     for (const promise of [lost, silent]) promise.catch(() => {});
     await settled();
     streams[0]!.lose(new Error('reset'));
@@ -769,7 +773,7 @@ describe('a subscription whose stream is lost', () => {
 
   test('ends if the server cancels it', async () => {
     const { streams, upstream, acknowledge } = await broken();
-    const over = upstream.service(asked('subscriptions/listen'));
+    const over = upstream.service(exchangeFor('subscriptions/listen'));
     await settled();
     acknowledge(0, {});
     streams[0]!.request.onnotification({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });

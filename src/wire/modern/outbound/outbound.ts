@@ -133,7 +133,7 @@ class ModernOutbound implements Upstream {
    */
   #drop(method: string): Promise<JsonObject> {
     if (DROPPED.has(method)) return Promise.resolve({});
-    const message = `Method not found: revision ${this.revision} has no notification ${method} of clients`;
+    const message = `Method not found: in revision ${this.revision}, a client must not send ${method}`;
     return Promise.reject(new RpcError(ErrorCode.MethodNotFound, message));
   }
 

@@ -21,15 +21,19 @@ async function carrying(options: TransportCarrierOptions = {}, closeReason?: Err
 /** Sends a request. Returns the messages that belong to it. */
 function send(carrier: TransportCarrier, method: string, meta: JsonObject = {}) {
   const lifetime = new Lifetime();
-  const heard: Notification[] = [];
+  const notifications: Notification[] = [];
   const response: Promise<Response> = carrier.request({
     method,
     params: { _meta: meta },
     lifetime,
-    onnotification: (notification) => void heard.push(notification),
+    onnotification: (notification) => void notifications.push(notification),
   });
   response.catch(() => {});
-  return { response, heard, cancel: (reason = new Error('This operation was aborted')) => lifetime.abort(reason) };
+  return {
+    response,
+    notifications,
+    cancel: (reason = new Error('This operation was aborted')) => lifetime.abort(reason),
+  };
 }
 
 const logged = { 'io.modelcontextprotocol/logLevel': 'debug' };
@@ -43,10 +47,10 @@ test('a log message goes to the newest tool call that requested a level, or else
   const [tool, read] = [send(carrier, 'tools/call', logged), send(carrier, 'resources/read', logged)];
   const listen = send(carrier, 'subscriptions/listen', logged);
   await server.send(log);
-  expect([silent, tool, read, listen].map(({ heard }) => heard.length)).toEqual([0, 1, 0, 0]);
+  expect([silent, tool, read, listen].map(({ notifications }) => notifications.length)).toEqual([0, 1, 0, 0]);
   tool.cancel();
   await server.send(log);
-  expect([silent, tool, read, listen].map(({ heard }) => heard.length)).toEqual([0, 1, 1, 0]);
+  expect([silent, tool, read, listen].map(({ notifications }) => notifications.length)).toEqual([0, 1, 1, 0]);
 });
 
 test('an unknown notification goes to the request in flight if there is only one', async () => {
@@ -54,10 +58,10 @@ test('an unknown notification goes to the request in flight if there is only one
   const listen = send(carrier, 'subscriptions/listen');
   const call = send(carrier, 'tools/call');
   await server.send({ method: 'notifications/vendor' }, { method: 'notifications/tools/list_changed' });
-  expect(call.heard.map(({ method }) => method)).toEqual(['notifications/vendor']);
+  expect(call.notifications.map(({ method }) => method)).toEqual(['notifications/vendor']);
   const other = send(carrier, 'tools/call');
   await server.send({ method: 'notifications/vendor' });
-  expect([listen, call, other].map(({ heard }) => heard.length)).toEqual([0, 1, 0]);
+  expect([listen, call, other].map(({ notifications }) => notifications.length)).toEqual([0, 1, 0]);
   expect(errors).toEqual([
     'notifications/tools/list_changed was ignored: it belongs to no request in flight',
     'notifications/vendor was ignored: it belongs to no request in flight',
