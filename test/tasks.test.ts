@@ -86,16 +86,16 @@ describe('tasks over HTTP', () => {
     const done = await until(taskId, 'completed');
     expect(done.result).toEqual({ resultType: 'complete', content: [{ type: 'text', text: 'Hello, Luca!' }] });
 
-    const heard: JsonObject[] = [];
-    while (heard.at(-1)?.['status'] !== 'completed') {
+    const updates: JsonObject[] = [];
+    while (updates.at(-1)?.['status'] !== 'completed') {
       const { method, params } = await events.message();
       expect(method).toBe('notifications/tasks');
-      heard.push(params);
+      updates.push(params);
     }
-    expect(heard[0]).toMatchObject({ taskId, status: 'input_required', inputRequests: asked.inputRequests });
+    expect(updates[0]).toMatchObject({ taskId, status: 'input_required', inputRequests: asked.inputRequests });
     const { resultType: _, _meta: __, ...task } = await get(taskId);
-    expect(heard.at(-1)).toMatchObject(task);
-    expect(heard.at(-1)?.['_meta']).toHaveProperty('io.modelcontextprotocol/subscriptionId');
+    expect(updates.at(-1)).toMatchObject(task);
+    expect(updates.at(-1)?.['_meta']).toHaveProperty('io.modelcontextprotocol/subscriptionId');
     await events.cancel();
   });
 

@@ -169,7 +169,7 @@ test.each<[string, ApiKeyAuthOptions]>([
   ['must consist', { keys: { 'secret key': 'ada' } }],
   ['must consist', { keys: { '': 'ada' } }],
   ['no principal', { keys: { secret: '' } }],
-])('invalid options are refused with an error that does not contain a key: %s', (said, options) => {
-  expect(() => apiKeyAuth(options)).toThrow(said);
+])('invalid options are refused with an error that does not contain a key: %s', (problem, options) => {
+  expect(() => apiKeyAuth(options)).toThrow(problem);
   expect(() => apiKeyAuth(options)).not.toThrow('secret');
 });

@@ -56,7 +56,7 @@ async function serving(options: BearerAuthOptions, more: Partial<ListenOptions> 
 
 const jwt = (options: Partial<BearerAuthOptions> = {}): BearerAuthOptions =>
   ({ resource: RESOURCE, issuer: issuer.url, scopes: ['mcp'], ...options }) as BearerAuthOptions;
-const told = async (response: Response): Promise<unknown[]> => {
+const statusAndBody = async (response: Response): Promise<unknown[]> => {
   const { error } = (await response.json()) as { error: { message: string } };
   return [response.status, response.headers.get('www-authenticate'), error.message];
 };
@@ -76,12 +76,12 @@ const modern = (method: string) => ({
 
 test('without a token, a client learns where to get one and which scopes to request', async () => {
   const { post } = await serving(jwt());
-  expect(await told(await post(undefined))).toEqual([
+  expect(await statusAndBody(await post(undefined))).toEqual([
     401,
     `Bearer resource_metadata="${METADATA}", scope="mcp"`,
     'An access token is required',
   ]);
-  expect((await told(await post('Basic YWRhOnNlY3JldA==')))[1]).toBe(
+  expect((await statusAndBody(await post('Basic YWRhOnNlY3JldA==')))[1]).toBe(
     `Bearer resource_metadata="${METADATA}", scope="mcp"`,
   );
 });
@@ -89,7 +89,7 @@ test('without a token, a client learns where to get one and which scopes to requ
 test('a token in the query is ignored', async () => {
   const { post } = await serving(jwt());
   const token = await issuer.token(RESOURCE, { scope: 'mcp' });
-  const [status, challenge] = await told(await post(undefined, initialize(), `/mcp?access_token=${token}`));
+  const [status, challenge] = await statusAndBody(await post(undefined, initialize(), `/mcp?access_token=${token}`));
   expect([status, challenge]).toEqual([401, `Bearer resource_metadata="${METADATA}", scope="mcp"`]);
 });
 
@@ -117,7 +117,7 @@ test.each<[string, () => Promise<string>, string]>([
   ['that has expired', () => issuer.token(RESOURCE, { exp: 1 }), 'The access token has expired'],
 ])('a token %s is refused with the reason', async (_what, token, why) => {
   const { post } = await serving(jwt());
-  expect(await told(await post(`Bearer ${await token()}`))).toEqual([
+  expect(await statusAndBody(await post(`Bearer ${await token()}`))).toEqual([
     401,
     `Bearer error="invalid_token", error_description="${why}", resource_metadata="${METADATA}", scope="mcp"`,
     why,
@@ -132,8 +132,8 @@ test('a header without exactly one token is malformed', async () => {
     `Bearer error="invalid_request", error_description="${why}", resource_metadata="${METADATA}"`,
     why,
   ];
-  expect(await told(await post('Bearer'))).toEqual(refusal);
-  expect(await told(await post('Bearer a b'))).toEqual(refusal);
+  expect(await statusAndBody(await post('Bearer'))).toEqual(refusal);
+  expect(await statusAndBody(await post('Bearer a b'))).toEqual(refusal);
 });
 
 test('two Authorization headers are refused, although node:http would keep the first', async () => {
@@ -155,7 +155,7 @@ test('two Authorization headers are refused, although node:http would keep the f
 
 test('a token without the scope that every request needs is refused', async () => {
   const { post } = await serving(jwt());
-  expect(await told(await post(`Bearer ${await issuer.token(RESOURCE)}`))).toEqual([
+  expect(await statusAndBody(await post(`Bearer ${await issuer.token(RESOURCE)}`))).toEqual([
     403,
     `Bearer error="insufficient_scope", scope="mcp", resource_metadata="${METADATA}"`,
     'The credential does not have all the scopes that this needs: mcp',
@@ -165,7 +165,7 @@ test('a token without the scope that every request needs is refused', async () =
 test('a request that needs more scopes is refused with the list of all scopes that it needs', async () => {
   const { post } = await serving(jwt());
   const token = await issuer.token(RESOURCE, { scope: 'mcp other' });
-  expect(await told(await post(`Bearer ${token}`, modern('files/write')))).toEqual([
+  expect(await statusAndBody(await post(`Bearer ${token}`, modern('files/write')))).toEqual([
     403,
     `Bearer error="insufficient_scope", scope="mcp files:write", resource_metadata="${METADATA}"`,
     'The credential does not have all the scopes that this needs: mcp files:write',
@@ -271,7 +271,7 @@ test('a custom verifier returns the owner of a token', async () => {
     },
   });
   expect((await post('Bearer opaque')).status).toBe(200);
-  expect((await told(await post('Bearer other')))[2]).toBe('The access token is not valid');
+  expect((await statusAndBody(await post('Bearer other')))[2]).toBe('The access token is not valid');
   expect(asked).toEqual([
     ['opaque', '/mcp'],
     ['other', '/mcp'],
@@ -284,7 +284,7 @@ test('an expired token is refused, even if a custom verifier accepts it', async 
   const expiresAt = 999_999_995;
   const verify = (): AuthInfo => ({ principal: 'ada', scopes: [], expiresAt });
   const strict = await serving({ resource: RESOURCE, ...SERVERS, verify });
-  expect((await told(await strict.post('Bearer a')))[2]).toBe('The access token has expired');
+  expect((await statusAndBody(await strict.post('Bearer a')))[2]).toBe('The access token has expired');
   const lenient = await serving({ resource: RESOURCE, ...SERVERS, verify, clockTolerance: 6 });
   expect((await lenient.post('Bearer a')).status).toBe(200);
 });
@@ -335,9 +335,9 @@ test.each<[string, Partial<BearerAuthOptions>]>([
   ['offline_access', { scopes: ['offline_access'] }],
   ['Not a scope', { scopesSupported: ['a b'] }],
   ['clockTolerance', { clockTolerance: -1 }],
-])('invalid options are refused: %s', (said, options) => {
+])('invalid options are refused: %s', (problem, options) => {
   const verify = (): undefined => undefined;
-  expect(() => bearerAuth({ resource: RESOURCE, ...SERVERS, verify, ...options })).toThrow(said);
+  expect(() => bearerAuth({ resource: RESOURCE, ...SERVERS, verify, ...options })).toThrow(problem);
 });
 
 test('without an issuer and a verifier, the error names what is missing', () => {

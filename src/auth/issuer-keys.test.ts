@@ -60,9 +60,9 @@ test.each([
     { jwks_uri: 'http://issuer.example/keys' },
     '/.well-known/oauth-authorization-server: jwks_uri must be an https URL',
   ],
-])('metadata with %j is refused', async (metadata, said) => {
+])('metadata with %j is refused', async (metadata, problem) => {
   issuer.metadata = metadata;
-  await expect(check(verifier(), await issuer.token(AUDIENCE))).rejects.toThrow(said);
+  await expect(check(verifier(), await issuer.token(AUDIENCE))).rejects.toThrow(problem);
 });
 
 test('a new key is found, and a removed key is dropped when the cached keys expire', async () => {

@@ -66,10 +66,10 @@ test.each<[string, Record<string, unknown>, TokenOptions, string]>([
   ['that is a DPoP proof', {}, { typ: 'dpop+jwt' }, 'not an access token'],
   ['of an unknown token type', {}, { typ: 'atapplication/+jwt' }, 'not an access token'],
   ['signed with an unknown key', {}, { kid: 'unknown' }, 'not valid'],
-])('a token %s is refused', async (_what, claims, options, said) => {
+])('a token %s is refused', async (_what, claims, options, message) => {
   const failure = check(await issuer.token(AUDIENCE, claims, options));
   await expect(failure).rejects.toThrow(InvalidToken);
-  await expect(failure).rejects.toThrow(said);
+  await expect(failure).rejects.toThrow(message);
 });
 
 test('issuers are compared character by character', async () => {
@@ -167,9 +167,9 @@ test.each<[string, Partial<JwtVerifierOptions>]>([
   ['clockTolerance', { clockTolerance: 301 }],
   ['clockTolerance', { clockTolerance: -1 }],
   ['clockTolerance', { clockTolerance: NaN }],
-])('invalid options are refused: %s', (said, options) => {
+])('invalid options are refused: %s', (message, options) => {
   const make = () => jwtVerifier({ issuer: 'https://issuer.example', audience: AUDIENCE, ...options });
-  expect(make).toThrow(said);
+  expect(make).toThrow(message);
   expect(make).not.toThrow('secret');
 });
 

@@ -105,6 +105,6 @@ test.each<[string, Partial<ResourceOptions>, string[], string[]]>([
   ['An authorization server must be an https URL', {}, [ISSUER, 'http://issuer.example'], []],
   ['Not a scope: "a b"', {}, [ISSUER], ['a b']],
   ['Not a scope: "a b"', { scopesSupported: ['a b'] }, [ISSUER], []],
-])('invalid options are refused: %s', (said, options, servers, scopes) => {
-  expect(() => new ProtectedResource({ resource: RESOURCE, ...options }, servers, scopes)).toThrow(said);
+])('invalid options are refused: %s', (problem, options, servers, scopes) => {
+  expect(() => new ProtectedResource({ resource: RESOURCE, ...options }, servers, scopes)).toThrow(problem);
 });

@@ -28,9 +28,9 @@ test.each([
   [`no ${SECRET}`, 'no [redacted]'],
   [{ token: SECRET }, 'a value that is not an error was thrown'],
   [undefined, 'a value that is not an error was thrown'],
-])('the thrown value may not be an error: %j', (thrown, said) => {
+])('the thrown value may not be an error: %j', (thrown, problem) => {
   const error = withoutSecret(thrown, SECRET);
-  expect(error.message).toBe(`The credential cannot be checked: ${said}`);
+  expect(error.message).toBe(`The credential cannot be checked: ${problem}`);
 });
 
 test('circular causes are followed only once', () => {

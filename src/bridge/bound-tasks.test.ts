@@ -16,7 +16,7 @@ const related = (taskId: string): JsonObject => ({ [RELATED]: { taskId } });
 
 /** A bridge to one server with tasks. The server sees one caller. */
 function bridged(options: Partial<BridgeOptions> = {}, eras: 'legacy' | 'modern' = 'modern') {
-  const heard: Exchange[] = [];
+  const subscribers: Exchange[] = [];
   const task = (taskId: string): JsonObject => ({ taskId, status: 'working' });
   const { service, seen } = scripted(
     {
@@ -32,11 +32,11 @@ function bridged(options: Partial<BridgeOptions> = {}, eras: 'legacy' | 'modern'
         };
       },
       'tasks/list': () => ({ tasks: [task('t')] }),
-      'subscriptions/listen': listening(heard),
+      'subscriptions/listen': listening(subscribers),
     },
     { tasks: { list: {}, cancel: {} } },
   );
-  return { bridge: bridgeTo(service, eras, options), seen, heard };
+  return { bridge: bridgeTo(service, eras, options), seen, subscribers };
 }
 
 function bridgeTo(service: Service, eras: 'legacy' | 'modern', options: Partial<BridgeOptions>): Bridge {
@@ -112,17 +112,17 @@ test('every field that holds a task id is bound to the principal', async () => {
 });
 
 test('a subscription can name only the tasks of its own principal', async () => {
-  const { bridge, heard } = bridged();
+  const { bridge, subscribers } = bridged();
   const { taskId } = await bridge.service(from('ann', 'tools/call', { name: 'x' }));
   const notifications = { taskIds: [taskId, 't'], toolsListChanged: true };
   const listen = from('ann', 'subscriptions/listen', { notifications });
   const stranger = from('bob', 'subscriptions/listen', { notifications });
   const listens = [listen, stranger].map((each) => bridge.service(each));
-  await expect.poll(() => heard.length).toBe(2);
+  await expect.poll(() => subscribers.length).toBe(2);
   await expect.poll(() => [listen, stranger].every(({ notified }) => notified.length > 0)).toBe(true);
   expect(listen.notified[0]!.params).toMatchObject({ notifications: { taskIds: [taskId] } });
   expect(stranger.notified[0]!.params).toMatchObject({ notifications: { taskIds: [] } });
-  for (const each of heard) await each.notify('notifications/tasks', { taskId: 't', status: 'completed' });
+  for (const each of subscribers) await each.notify('notifications/tasks', { taskId: 't', status: 'completed' });
   await expect.poll(() => listen.notified[1]).toMatchObject({ params: { taskId, status: 'completed' } });
   expect(stranger.notified).toHaveLength(1);
   listen.abort();
@@ -239,7 +239,8 @@ test('behind a fleet, only the principal that created a task can use it, and onl
   );
   const over = listens.map((listen) => fleet.service(listen));
   await expect.poll(() => listens.every(({ notified }) => notified.length > 0)).toBe(true);
-  for (const heard of one.heard) await heard.notify('notifications/tasks', { taskId: 't', status: 'completed' });
+  for (const subscribers of one.subscribers)
+    await subscribers.notify('notifications/tasks', { taskId: 't', status: 'completed' });
   await expect.poll(() => listens[0]!.notified[1]).toMatchObject({ params: { taskId, status: 'completed' } });
   expect(listens[1]!.notified).toHaveLength(1);
   for (const listen of listens) listen.abort();

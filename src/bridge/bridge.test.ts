@@ -63,10 +63,10 @@ const capabilities = { tools: { listChanged: true }, resources: { subscribe: tru
 const everything = { roots: {}, sampling: {}, elicitation: {} };
 
 test('all messages pass through unchanged if both sides speak the same revision', async () => {
-  const heard: Exchange[] = [];
+  const subscribers: Exchange[] = [];
   const { service } = scripted(
     {
-      'subscriptions/listen': listening(heard),
+      'subscriptions/listen': listening(subscribers),
       'vendor/odd': ({ params }) => ({ structuredContent: { odd: [params] }, _meta: { kept: true } }),
       ask: (exchange) => exchange.ask('elicitation/create', { message: 'm', requestedSchema: {} }),
       work: async (exchange) => {
@@ -113,8 +113,8 @@ test('all messages pass through unchanged if both sides speak the same revision'
   expect(client.next()).toEqual({ jsonrpc: '2.0', id: 4, result: { action: 'accept', content: { a: 1 } } });
 
   await client.request(5, 'resources/subscribe', { uri: 'x://y' });
-  await heard.at(-1)!.notify('notifications/resources/updated', { uri: 'x://y' });
-  await heard[0]!.notify('notifications/tools/list_changed');
+  await subscribers.at(-1)!.notify('notifications/resources/updated', { uri: 'x://y' });
+  await subscribers[0]!.notify('notifications/tools/list_changed');
   await settled();
   expect(client.take().map((message) => 'method' in message && message.method)).toEqual([
     'notifications/resources/updated',
@@ -194,8 +194,8 @@ test('requests in flight fail if the server is lost, and the next request starts
 });
 
 test('a subscription is opened again at the restarted server, and continues', async () => {
-  const heard: Exchange[] = [];
-  const { service } = scripted({ 'subscriptions/listen': listening(heard) }, capabilities);
+  const subscribers: Exchange[] = [];
+  const { service } = scripted({ 'subscriptions/listen': listening(subscribers) }, capabilities);
   const { bridge, opened: ends, received } = bridged(to(service));
   const { client } = await opened(bridge.service);
   await settled();
@@ -203,7 +203,7 @@ test('a subscription is opened again at the restarted server, and continues', as
   await settled();
   await ends[0]!.close();
   await settled();
-  expect(heard).toEqual([]);
+  expect(subscribers).toEqual([]);
   await client.send({ id: 2, method: 'echo' });
   await settled();
   await settled();
@@ -217,7 +217,7 @@ test('a subscription is opened again at the restarted server, and continues', as
   ];
   for (const message of [...changes, { id: 2 }]) expect(others).toContainEqual(expect.objectContaining(message));
   expect(received.filter((message) => 'method' in message && message.method === 'resources/subscribe')).toHaveLength(2);
-  await heard[0]!.notify('notifications/tools/list_changed');
+  await subscribers[0]!.notify('notifications/tools/list_changed');
   await settled();
   expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }]);
 });
@@ -326,11 +326,11 @@ test.each([
   ['of a session', 'per-session'],
   ['shared by all', 'shared'],
 ] as const)('an idle connection %s is closed, and opened again when it is needed', async (_, connections) => {
-  const heard: Exchange[] = [];
+  const subscribers: Exchange[] = [];
   const questions = [deferred(), deferred()];
   const { service } = scripted(
     {
-      'subscriptions/listen': listening(heard),
+      'subscriptions/listen': listening(subscribers),
       wait: () => questions[1]!.promise.then(() => ({})),
     },
     capabilities,
@@ -346,7 +346,7 @@ test.each([
   expect(bridge.upstreams).toBe(1);
   await vi.advanceTimersByTimeAsync(4000);
   expect(bridge.upstreams).toBe(0);
-  expect(heard).toEqual([]);
+  expect(subscribers).toEqual([]);
   client.take();
 
   await client.send({ id: 2, method: 'echo' });
@@ -354,7 +354,7 @@ test.each([
   await settled();
   // Nobody knows what has changed in the meantime.
   expect(client.take()).toMatchObject([{ method: 'notifications/tools/list_changed' }, { id: 2, result: {} }]);
-  expect([bridge.upstreams, ends.length, heard.length]).toEqual([1, 2, 1]);
+  expect([bridge.upstreams, ends.length, subscribers.length]).toEqual([1, 2, 1]);
   // The server did nothing wrong.
   expect([bridge.restarts, errors]).toEqual([0, []]);
 });

@@ -114,11 +114,11 @@ test.each(CELLS)(
     expect(text(await client.callTool('sample'))).toContain('ho');
     expect(text(await client.callTool('roots'))).toContain('file:///r');
     const calls = [client.callTool('who', { n: 7 }), client.callTool('twice')];
-    const said = await Promise.all(calls.map((call) => call.then(text, (error: Error) => error.message)));
+    const outcomes = await Promise.all(calls.map((call) => call.then(text, (error: Error) => error.message)));
     // Before 2025-06-18 there are no elicitations.
     const cannot = expect.stringContaining('the elicitation capability');
     const answers = ['7 is Who is 7?', expect.stringContaining('{"x":5}')];
-    expect(said).toEqual(revision < '2025-06-18' ? [cannot, cannot] : answers);
+    expect(outcomes).toEqual(revision < '2025-06-18' ? [cannot, cannot] : answers);
     const progress: number[] = [];
     expect(text(await client.callTool('talk', {}, { onprogress: ({ progress: at }) => void progress.push(at) }))).toBe(
       'said',

@@ -55,14 +55,14 @@ const text = ({ content = [] }: { content?: readonly unknown[] }): unknown => (c
 
 test.each(CLIENTS)('%s answers the question of an older call after a newer one has ended', async (_, connectTo) => {
   const { target, ask, end } = server();
-  const asked = deferred();
-  const person = deferred();
+  const questionAsked = deferred();
+  const userAnswers = deferred();
   let questions = 0;
   const client = await connectTo(target, {
     onelicit: async () => {
       questions += 1;
-      asked.resolve();
-      await person.promise;
+      questionAsked.resolve();
+      await userAnswers.promise;
       return { action: 'accept', content: { name: 'Ann' } };
     },
   });
@@ -71,11 +71,11 @@ test.each(CLIENTS)('%s answers the question of an older call after a newer one h
   const newer = client.callTool('newer');
   await client.listTools();
   ask();
-  await asked.promise;
+  await questionAsked.promise;
   end();
   // Long enough for the end of a call to arrive.
   await client.listTools({ fresh: true });
-  person.resolve();
+  userAnswers.resolve();
   expect([text(await older), text(await newer)]).toEqual(['Ann', 'done']);
   expect(questions).toBe(1);
 });
@@ -83,13 +83,13 @@ test.each(CLIENTS)('%s answers the question of an older call after a newer one h
 test('no call that may have asked times out while a user answers', async () => {
   vi.useFakeTimers();
   const { target, ask, end } = server();
-  const asked = deferred();
-  const person = deferred();
+  const questionAsked = deferred();
+  const userAnswers = deferred();
   const client = await connect(target, {
     timeout: 1000,
     onelicit: async () => {
-      asked.resolve();
-      await person.promise;
+      questionAsked.resolve();
+      await userAnswers.promise;
       return { action: 'accept', content: { name: 'Ann' } };
     },
   });
@@ -97,10 +97,10 @@ test('no call that may have asked times out while a user answers', async () => {
   const older = client.callTool('older');
   const newer = client.callTool('newer');
   ask();
-  await asked.promise;
+  await questionAsked.promise;
   end();
   expect(text(await newer)).toBe('done');
   await vi.advanceTimersByTimeAsync(60_000);
-  person.resolve();
+  userAnswers.resolve();
   expect(text(await older)).toBe('Ann');
 });

@@ -171,9 +171,9 @@ describe('an invalid setting is reported with the name of its option', () => {
     [['--path', '/readyz'], /^--path \/readyz is already the path of a page/],
     [['--path', '/metrics', '--metrics'], /^--path \/metrics is already the path of a page/],
   ])('%j', (words, message) => {
-    const said = refusal(...words);
-    expect(said).toMatch(message);
-    expect(said).not.toContain(SECRET);
+    const refused = refusal(...words);
+    expect(refused).toMatch(message);
+    expect(refused).not.toContain(SECRET);
   });
 
   test.each([

@@ -8,7 +8,7 @@ import { offerUrl } from './offer-url.ts';
 
 /** A user who types one line after another, and then nothing more. */
 class Scripted implements Prompter {
-  readonly heard: string[] = [];
+  readonly printed: string[] = [];
   readonly #lines: string[];
 
   constructor(...lines: string[]) {
@@ -16,12 +16,12 @@ class Scripted implements Prompter {
   }
 
   print(line: string): void {
-    this.heard.push(line);
+    this.printed.push(line);
   }
 
   async ask(prompt: string, signal: AbortSignal): Promise<string | undefined> {
     signal.throwIfAborted();
-    this.heard.push(prompt);
+    this.printed.push(prompt);
     return this.#lines.shift();
   }
 
@@ -53,7 +53,7 @@ describe('a form', () => {
       action: 'accept',
       content: { name: 'Ada', floor: 3, bell: true },
     });
-    expect(person.heard).toEqual([
+    expect(person.printed).toEqual([
       'the shop asks: Please tell',
       '(type !decline to decline, !cancel or Ctrl-D to dismiss the question)',
       '  As on the door',
@@ -68,7 +68,7 @@ describe('a form', () => {
     const person = new Scripted('');
     const message = 'Hi.\n\neverwire: done';
     await fillIn(person, 'the shop', { ...form({}), message }, signal);
-    expect(person.heard[0]).toBe('the shop asks: Hi.\n    \n    everwire: done');
+    expect(person.printed[0]).toBe('the shop asks: Hi.\n    \n    everwire: done');
   });
 
   test.each<[string, object, string, unknown]>([
@@ -118,10 +118,10 @@ describe('a form', () => {
       'field: must NOT have fewer than 2 items.',
     ],
     [text, '', 'x', 'field is required; enter "" for an empty text.'],
-  ])('asks again: %j', async (schema, wrong, right, said) => {
+  ])('asks again: %j', async (schema, wrong, right, complaint) => {
     const person = new Scripted(wrong, right, 'y');
     expect(await fill(person, { field: schema }, ['field'])).toMatchObject({ action: 'accept' });
-    expect(person.heard).toContain(`  ${said}`);
+    expect(person.printed).toContain(`  ${complaint}`);
     expect(person.left).toBe(0);
   });
 
@@ -139,8 +139,8 @@ describe('a form', () => {
     const person = new Scripted('Adq', '3', 'y', 'perhaps', 'e', 'Ada', '', '!clear', 'edit', '', '4', '', '');
     const properties = { name: text, floor: { type: 'integer' }, bell: { type: 'boolean' } };
     expect(await fill(person, properties, ['name'])).toEqual({ action: 'accept', content: { name: 'Ada', floor: 4 } });
-    expect(person.heard).toEqual(expect.arrayContaining(['Please answer yes, no or edit.', '  name (text) [Adq]: ']));
-    expect(person.heard.filter((line) => line.startsWith('  bell'))).toEqual([
+    expect(person.printed).toEqual(expect.arrayContaining(['Please answer yes, no or edit.', '  name (text) [Adq]: ']));
+    expect(person.printed.filter((line) => line.startsWith('  bell'))).toEqual([
       '  bell (yes or no, optional): ',
       '  bell (yes or no, optional) [true]: ',
       '  bell (yes or no, optional): ',
@@ -174,7 +174,7 @@ describe('a URL that the server wants to open', () => {
   test('is shown in full, and opened only if the user agrees', async () => {
     const person = new Scripted('y');
     expect(await go(person, 'https://example.com/sign-in?next=%2F')).toEqual({ action: 'accept' });
-    expect(person.heard).toEqual([
+    expect(person.printed).toEqual([
       'the shop asks you to open a URL: Sign in',
       '  https://example.com/sign-in?next=%2F',
       '  The host is example.com.',
@@ -195,7 +195,7 @@ describe('a URL that the server wants to open', () => {
   test('is left to the user if there is no browser', async () => {
     const person = new Scripted('y');
     expect(await go(person, 'https://example.com/', false)).toEqual({ action: 'accept' });
-    expect(person.heard.at(-1)).toMatch(/Open the URL yourself/);
+    expect(person.printed.at(-1)).toMatch(/Open the URL yourself/);
   });
 
   test.each([
@@ -205,7 +205,7 @@ describe('a URL that the server wants to open', () => {
   ])('causes a warning if it is %s', async (url, warning) => {
     const person = new Scripted('n');
     await go(person, url);
-    expect(person.heard.filter((line) => line.startsWith('  Warning: '))).toEqual([expect.stringMatching(warning)]);
+    expect(person.printed.filter((line) => line.startsWith('  Warning: '))).toEqual([expect.stringMatching(warning)]);
   });
 
   test.each(['file:///etc/passwd', 'javascript:alert(1)', 'vscode://x'])('is declined if it is %s', async (url) => {
@@ -234,7 +234,7 @@ describe('a sampling request', () => {
       model: 'a person',
       stopReason: 'endTurn',
     });
-    expect(person.heard.slice(0, 4)).toEqual([
+    expect(person.printed.slice(0, 4)).toEqual([
       "the shop asks for a model's answer (at most 100 tokens):",
       '  system: Be brief.',
       '  user: Two\n    lines \u001b[31m',

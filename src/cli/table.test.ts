@@ -56,6 +56,6 @@ test.each([
   [12_345, '12 kB'],
   [999_999, '1.0 MB'],
   [25_000_000, '25 MB'],
-])('%d bytes are shown in a readable unit', (count, said) => {
-  expect(bytes(count)).toBe(said);
+])('%d bytes are shown in a readable unit', (count, expected) => {
+  expect(bytes(count)).toBe(expected);
 });

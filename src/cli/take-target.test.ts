@@ -121,16 +121,16 @@ describe('names in mcp.json', () => {
   });
 
   test('are not searched in an unreadable host file, whose contents are not shown', () => {
-    const said = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const printed = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     try {
       write('.mcp.json', '{ "token": hunter2 }');
       write('.cursor/mcp.json', { mcpServers: { mine: { command: 'node' } } });
       expect(take(['mine'])).toMatchObject({ command: 'node' });
-      expect(said.mock.calls.map(([text]) => text)).toEqual([
+      expect(printed.mock.calls.map(([text]) => text)).toEqual([
         expect.stringMatching(/^everwire: ignored .*\.mcp\.json: line 1, column 12: this is not valid JSON\n$/),
       ]);
     } finally {
-      said.mockRestore();
+      printed.mockRestore();
     }
     write('secret.json', '{ "token": hunter2 }');
     expect(() => take(['mine'], { config: 'secret.json' })).toThrow(

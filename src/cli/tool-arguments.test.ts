@@ -173,6 +173,6 @@ test.each([
     },
     'bare takes a (("x" | "y")[]) and b (any, required)',
   ],
-])('the arguments of a tool are described: %j', (inputSchema, said) => {
-  expect(wanted({ name: 'bare', inputSchema })).toBe(said);
+])('the arguments of a tool are described: %j', (inputSchema, description) => {
+  expect(wanted({ name: 'bare', inputSchema })).toBe(description);
 });

@@ -238,16 +238,16 @@ describe.each(Object.entries(ways))('a server (%s)', (_, way) => {
 
   test('gets notifications of changed roots, if the revision has them', async () => {
     const server = library();
-    const heard: string[] = [];
+    const methodsReceived: string[] = [];
     server.use((next) => (exchange) => {
-      heard.push(exchange.method);
+      methodsReceived.push(exchange.method);
       return next(exchange);
     });
     const client = await reader(way, { onroots: () => [] }, server);
     await client.rootsChanged();
     await client.ping();
-    const told = era === 'legacy' ? ['notifications/roots/list_changed'] : [];
-    await vi.waitFor(() => expect(heard.filter((method) => method.includes('roots'))).toEqual(told));
+    const expected = era === 'legacy' ? ['notifications/roots/list_changed'] : [];
+    await vi.waitFor(() => expect(methodsReceived.filter((method) => method.includes('roots'))).toEqual(expected));
     await expect(client.notify('custom')).rejects.toThrow(TypeError);
   });
 });

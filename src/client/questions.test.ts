@@ -87,17 +87,17 @@ test('roots may have a name with a dot', async () => {
   expect(await setUp({ onroots: () => roots }).ask('roots/list')).toEqual({ roots });
 });
 
-const said = { role: 'user', content: { type: 'text', text: 'hi' } };
+const userMessage = { role: 'user', content: { type: 'text', text: 'hi' } };
 const used = { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: 'add', input: {} }] };
 const result = { type: 'tool_result', toolUseId: '1', content: [] };
 test.each<[string, JsonObject, string]>([
   ['no messages', { maxTokens: 1 }, 'messages must be a list'],
-  ['an invalid message', { messages: [said, null], maxTokens: 1 }, 'messages[1] must be an object'],
-  ['a missing maxTokens', { messages: [said] }, 'maxTokens must be a number'],
+  ['an invalid message', { messages: [userMessage, null], maxTokens: 1 }, 'messages[1] must be an object'],
+  ['a missing maxTokens', { messages: [userMessage] }, 'maxTokens must be a number'],
   ['a missing tool result', { messages: [used], maxTokens: 1 }, 'results are missing for the tool uses 1'],
   [
     'a tool result beside other content',
-    { messages: [used, { role: 'user', content: [result, said.content] }], maxTokens: 1 },
+    { messages: [used, { role: 'user', content: [result, userMessage.content] }], maxTokens: 1 },
     'messages[1] must have only the results of 1',
   ],
 ])('sampling with %s is refused, and the handler is not called', async (_, params, why) => {

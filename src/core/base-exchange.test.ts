@@ -36,28 +36,28 @@ const shapes: [string, (exchange: Request) => Exchange][] = [
 test.each(shapes)('all listeners of an exchange %s are notified once when it is cancelled', (_, shape) => {
   const request = new Request();
   const exchange = shape(request);
-  const heard: string[] = [];
-  for (const name of ['a', 'b', 'c']) onAbort(exchange, () => heard.push(name));
+  const notified: string[] = [];
+  for (const name of ['a', 'b', 'c']) onAbort(exchange, () => notified.push(name));
   expect(isAborted(exchange)).toBe(false);
   const reason = new Error('enough');
   request.fire(reason);
-  expect(heard.toSorted()).toEqual(['a', 'b', 'c']);
+  expect(notified.toSorted()).toEqual(['a', 'b', 'c']);
   expect(isAborted(exchange)).toBe(true);
   expect(abortReason(exchange)).toBe(reason);
   request.fire(new Error('again'));
-  expect(heard).toHaveLength(3);
+  expect(notified).toHaveLength(3);
 });
 
 test.each(shapes)('a removed listener of an exchange %s is not notified', (_, shape) => {
   const request = new Request();
   const exchange = shape(request);
-  const heard: string[] = [];
-  const [first, second] = ['first', 'second'].map((name) => () => void heard.push(name));
+  const notified: string[] = [];
+  const [first, second] = ['first', 'second'].map((name) => () => void notified.push(name));
   onAbort(exchange, first!);
   onAbort(exchange, second!);
   offAbort(exchange, first!);
   request.fire(new Error('enough'));
-  expect(heard).toEqual(['second']);
+  expect(notified).toEqual(['second']);
 });
 
 test('a settled exchange notifies nobody, and is aborted if its signal is first read afterwards', () => {

@@ -37,14 +37,14 @@ test('questions are asked and the request is repeated with the answers and the s
   const { service, calls } = replies(asks({ a: form('A'), b: form('B') }, 's1'), asks({ c: form('C') }), {
     done: true,
   });
-  const exchange = new TestExchange('tools/call', { name: 't' }, { onask: (_, { message }) => ({ said: message }) });
+  const exchange = new TestExchange('tools/call', { name: 't' }, { onask: (_, { message }) => ({ text: message }) });
   expect(await service(exchange)).toEqual({ done: true });
   expect(exchange.asked.map(({ params }) => params['message'])).toEqual(['A', 'B', 'C']);
   expect(calls.map(({ params }) => params)).toEqual([
     { name: 't' },
-    { name: 't', inputResponses: { a: { said: 'A' }, b: { said: 'B' } }, requestState: 's1' },
+    { name: 't', inputResponses: { a: { text: 'A' }, b: { text: 'B' } }, requestState: 's1' },
     // The last result had no state, so none is sent.
-    { name: 't', inputResponses: { c: { said: 'C' } } },
+    { name: 't', inputResponses: { c: { text: 'C' } } },
   ]);
 });
 

@@ -31,10 +31,10 @@ describe.each([
     ['with a handler that is not a function', [name, { name: 'x' }, 'x'], 'needs a function as its handler, not "x"'],
     ['with an empty name', ['', { name: 'x' }, handler], 'needs a non-empty name, not ""'],
     ['without a name', [{ name: 'x' }, handler], 'needs a non-empty name, not object'],
-  ])('%s causes an error that names the right form', (_, given, said) => {
+  ])('%s causes an error that names the right form', (_, given, message) => {
     const call = () => loose()[method]!(...given);
     expect(call).toThrow(TypeError);
-    expect(call).toThrow(`${method}() ${said}`);
+    expect(call).toThrow(`${method}() ${message}`);
   });
 });
 

@@ -34,7 +34,7 @@ describe.each<[string, JsonObject]>([
   ['logging/setLevel', { level: 'info' }],
 ])('an error thrown within %s', (method, params) => {
   /** The error that a client gets. It is the same in every revision with a handshake. */
-  async function told(thrown: unknown, options: Partial<McpServerOptions> = {}): Promise<JsonObject> {
+  async function errorFor(thrown: unknown, options: Partial<McpServerOptions> = {}): Promise<JsonObject> {
     const errors: JsonObject[] = [];
     for (const revision of LEGACY_REVISIONS) {
       const { client } = await opened(brokenServer(thrown, options).service, { revision });
@@ -49,7 +49,7 @@ describe.each<[string, JsonObject]>([
   test('is −32603 without its message, and onerror gets both', async () => {
     const onerror = vi.fn<(error: Error) => void>();
     const thrown = new Error(SECRET);
-    expect(await told(thrown, { onerror })).toEqual({
+    expect(await errorFor(thrown, { onerror })).toEqual({
       code: -32603,
       message: `${failed} failed with an internal error`,
     });
@@ -60,14 +60,17 @@ describe.each<[string, JsonObject]>([
 
   test('is sent unchanged if it is meant for the caller, or if errors are exposed', async () => {
     const onerror = vi.fn<(error: Error) => void>();
-    expect(await told(new UserError('ask for another'), { onerror })).toEqual({
+    expect(await errorFor(new UserError('ask for another'), { onerror })).toEqual({
       code: -32603,
       message: 'ask for another',
     });
     const refusal = new RpcError(ErrorCode.InvalidParams, 'not so', { data: 1 });
-    expect(await told(refusal, { onerror })).toEqual({ code: -32602, message: 'not so', data: 1 });
+    expect(await errorFor(refusal, { onerror })).toEqual({ code: -32602, message: 'not so', data: 1 });
     expect(onerror).not.toHaveBeenCalled();
-    expect(await told(new Error(SECRET), { onerror, exposeErrors: true })).toEqual({ code: -32603, message: SECRET });
+    expect(await errorFor(new Error(SECRET), { onerror, exposeErrors: true })).toEqual({
+      code: -32603,
+      message: SECRET,
+    });
     expect(onerror).toHaveBeenCalledTimes(LEGACY_REVISIONS.length);
   });
 });

@@ -81,8 +81,10 @@ describe('a tools/call over HTTP', () => {
     ['a nested argument', { at: { zone: 'a' } }, { zone: 'a' }],
     ['an absent argument', {}, {}],
     ['an argument without a header', { 'x-mcp-header': 'x' }, {}],
-  ])('is run if its headers have %s', async (_, args, said) => {
-    const headers = Object.fromEntries(Object.entries(said).map(([name, value]) => [`mcp-param-${name}`, value]));
+  ])('is run if its headers have %s', async (_, args, headerValues) => {
+    const headers = Object.fromEntries(
+      Object.entries(headerValues).map(([name, value]) => [`mcp-param-${name}`, value]),
+    );
     expect(await call(args, { headers })).toEqual(done);
   });
 
@@ -134,8 +136,10 @@ describe('a tools/call over HTTP', () => {
     ],
     ['a value for a list', { region: ['eu'] }, { region: 'eu' }, 'Mcp-Param-Region does not match the argument region'],
     ['an integer beyond 2^53', { count: 2 ** 53 }, { count: '9007199254740993' }, 'beyond the integers'],
-  ])('is refused if its headers have %s', async (_, args, said, message) => {
-    const headers = Object.fromEntries(Object.entries(said).map(([name, value]) => [`mcp-param-${name}`, value]));
+  ])('is refused if its headers have %s', async (_, args, headerValues, message) => {
+    const headers = Object.fromEntries(
+      Object.entries(headerValues).map(([name, value]) => [`mcp-param-${name}`, value]),
+    );
     await expect(call(args, { headers })).rejects.toMatchObject({
       code: -32020,
       message: expect.stringContaining(`Header mismatch: `),

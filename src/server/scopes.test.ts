@@ -64,10 +64,10 @@ test.each(['file:///a', 'file:///b/x'])(
       message: expect.stringContaining('files:read'),
     });
     expect(refused.notified).toEqual([]);
-    const heard = listen('files:read');
-    const over = service(heard);
-    expect(heard.notified).toEqual([{ method: 'notifications/subscriptions/acknowledged', params: filter }]);
-    heard.abort();
+    const subscription = listen('files:read');
+    const over = service(subscription);
+    expect(subscription.notified).toEqual([{ method: 'notifications/subscriptions/acknowledged', params: filter }]);
+    subscription.abort();
     await over;
   },
 );

@@ -118,13 +118,13 @@ describe('log messages', () => {
   });
 
   test('are never sent on a subscription', async () => {
-    const heard: Exchange[] = [];
-    const { client } = await served(scripted({ 'subscriptions/listen': listening(heard) }).service);
+    const subscribers: Exchange[] = [];
+    const { client } = await served(scripted({ 'subscriptions/listen': listening(subscribers) }).service);
     await client.send(asked(1, 'subscriptions/listen', { notifications: { toolsListChanged: true }, _meta: logging }));
     client.take();
-    await heard[0]!.notify('notifications/message', { level: 'emergency', data: 'fire' });
-    await heard[0]!.notify('notifications/progress', { progressToken: 1, progress: 1 });
-    await heard[0]!.notify('notifications/tools/list_changed');
+    await subscribers[0]!.notify('notifications/message', { level: 'emergency', data: 'fire' });
+    await subscribers[0]!.notify('notifications/progress', { progressToken: 1, progress: 1 });
+    await subscribers[0]!.notify('notifications/tools/list_changed');
     expect(client.take()).toEqual([
       { jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: { _meta: { [ID]: 1 } } },
     ]);
@@ -253,14 +253,14 @@ describe('a subscription', () => {
   });
 
   test('ends if its client closes the stream', async () => {
-    const heard: Exchange[] = [];
-    const { post } = modernHttp(scripted({ 'subscriptions/listen': listening(heard) }).service);
+    const subscribers: Exchange[] = [];
+    const { post } = modernHttp(scripted({ 'subscriptions/listen': listening(subscribers) }).service);
     const events = new Events(await post(asked(1, 'subscriptions/listen', { notifications: {} })));
     await events.message();
-    const [exchange] = heard;
+    const [exchange] = subscribers;
     await events.cancel();
     await aborted(exchange!.signal);
-    await expect.poll(() => heard).toEqual([]);
+    await expect.poll(() => subscribers).toEqual([]);
   });
 
   test('with an invalid filter gets −32602', async () => {

@@ -72,9 +72,9 @@ describe('the stream of a POST in 2025-03-26', () => {
 
   test('carries messages of its requests, and the GET stream carries all others', async () => {
     const go = deferred();
-    const heard: Exchange[] = [];
+    const subscribers: Exchange[] = [];
     const { service } = scripted({
-      'subscriptions/listen': listening(heard),
+      'subscriptions/listen': listening(subscribers),
       work: async (exchange) => {
         await exchange.notify('notifications/n', { n: 1 });
         await go.promise;
@@ -85,13 +85,13 @@ describe('the stream of a POST in 2025-03-26', () => {
     await settled();
     const standalone = await session.events();
     const events = new Events(await session.post([request(1, 'work')]));
-    await heard[0]!.notify('notifications/n', { n: 11 });
+    await subscribers[0]!.notify('notifications/n', { n: 11 });
     go.resolve();
     expect(await events.message()).toEqual(note(1));
     const question = await events.message();
     await session.post({ jsonrpc: '2.0', id: question.id, result: { roots: [] } });
     expect(messages(await events.rest())).toEqual([{ jsonrpc: '2.0', id: 1, result: { roots: [] } }]);
-    await heard[0]!.notify('notifications/n', { n: 12 });
+    await subscribers[0]!.notify('notifications/n', { n: 12 });
     expect([await standalone.message(), await standalone.message()]).toEqual([note(11), note(12)]);
   });
 });

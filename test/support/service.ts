@@ -71,13 +71,13 @@ export function scripted(
 }
 
 /** Acknowledges everything in `subscriptions/listen`, and passes the exchange to the test. */
-export function listening(heard: Exchange[]): Answer {
+export function listening(subscribers: Exchange[]): Answer {
   return async (exchange) => {
-    heard.push(exchange);
+    subscribers.push(exchange);
     const { notifications } = exchange.params;
     await exchange.notify('notifications/subscriptions/acknowledged', { notifications });
     await aborted(exchange.signal);
-    heard.splice(heard.indexOf(exchange), 1);
+    subscribers.splice(subscribers.indexOf(exchange), 1);
     return {};
   };
 }

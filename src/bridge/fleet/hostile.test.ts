@@ -39,10 +39,10 @@ function evil(answers: readonly unknown[]): Service {
   let next = 0;
   const take = (): unknown => answers[(next += 1) % answers.length];
   return (async (exchange) => {
-    const [said, answer] = [take(), take()];
-    await exchange.notify('notifications/message', said as JsonObject);
-    await exchange.notify('notifications/tools/list_changed', said as JsonObject);
-    await exchange.notify('notifications/resources/updated', said as JsonObject);
+    const [noticeParams, answer] = [take(), take()];
+    await exchange.notify('notifications/message', noticeParams as JsonObject);
+    await exchange.notify('notifications/tools/list_changed', noticeParams as JsonObject);
+    await exchange.notify('notifications/resources/updated', noticeParams as JsonObject);
     if (next % 7 === 0) throw answer;
     return answer;
   }) as Service;

@@ -11,15 +11,15 @@ type Answer = NonNullable<Parameters<typeof scripted>[0]>[string];
 const LISTS = { tools: { listChanged: true }, resources: { listChanged: true, subscribe: true } };
 const SESSION = { caller: { session: { id: 's', signal: new AbortController().signal } } };
 
-/** A server that accepts subscriptions. `heard` has the open exchanges. */
+/** A server that accepts subscriptions. `subscribers` has the open exchanges. */
 function server(
   capabilities: JsonObject = LISTS,
   more: Record<string, Answer> = {},
-): { service: Service; seen: Exchange[]; heard: Exchange[] } {
-  const heard: Exchange[] = [];
+): { service: Service; seen: Exchange[]; subscribers: Exchange[] } {
+  const subscribers: Exchange[] = [];
   const { service, seen } = scripted(
     {
-      'subscriptions/listen': listening(heard),
+      'subscriptions/listen': listening(subscribers),
       'tools/list': () => ({ tools: [] }),
       'resources/list': () => ({ resources: [] }),
       'resources/templates/list': () => ({ resourceTemplates: [] }),
@@ -27,7 +27,7 @@ function server(
     },
     capabilities,
   );
-  return { service, seen, heard };
+  return { service, seen, subscribers };
 }
 
 function fleetOf(servers: Record<string, { service: Service }>): { fleet: Fleet; warnings: string[] } {
@@ -39,7 +39,7 @@ function fleetOf(servers: Record<string, { service: Service }>): { fleet: Fleet;
 }
 
 /** The notifications of an exchange, in short form. */
-const said = ({ notified }: TestExchange): unknown[] =>
+const notificationsOf = ({ notified }: TestExchange): unknown[] =>
   notified.map(({ method, params }) => [
     method.replace('notifications/', ''),
     params?.['notifications'] ?? params?.['uri'],
@@ -75,22 +75,22 @@ describe('a subscription to several servers', () => {
     const filter = { toolsListChanged: true, resourcesListChanged: true };
     const { exchange, over } = listen(fleet, filter);
     await settled();
-    expect(said(exchange)).toEqual([['subscriptions/acknowledged', filter]]);
-    expect([a, b, c].map(({ heard }) => heard.map(({ params }) => params))).toEqual(
+    expect(notificationsOf(exchange)).toEqual([['subscriptions/acknowledged', filter]]);
+    expect([a, b, c].map(({ subscribers }) => subscribers.map(({ params }) => params))).toEqual(
       Array.from({ length: 3 }, () => [{ notifications: filter }]),
     );
-    await changed(b.heard[0], 'tools');
-    await changed(a.heard[0], 'resources');
+    await changed(b.subscribers[0], 'tools');
+    await changed(a.subscribers[0], 'resources');
     // Nobody subscribed to it.
-    await changed(a.heard[0], 'prompts');
-    expect(said(exchange).slice(1)).toEqual([
+    await changed(a.subscribers[0], 'prompts');
+    expect(notificationsOf(exchange).slice(1)).toEqual([
       ['tools/list_changed', undefined],
       ['resources/list_changed', undefined],
     ]);
     exchange.abort();
     expect(await over).toEqual({});
     await settled();
-    expect([a.heard, b.heard]).toEqual([[], []]);
+    expect([a.subscribers, b.subscribers]).toEqual([[], []]);
   });
 
   test("of a session reports changes of all servers, and log messages have the server's name", async () => {
@@ -98,8 +98,8 @@ describe('a subscription to several servers', () => {
     const { fleet } = fleetOf({ a });
     const { exchange } = listen(fleet, { toolsListChanged: true }, SESSION);
     await settled();
-    await a.heard[0]!.notify('notifications/message', { level: 'info', logger: 'db', data: 'x' });
-    await a.heard[0]!.notify('notifications/custom', { x: 1 });
+    await a.subscribers[0]!.notify('notifications/message', { level: 'info', logger: 'db', data: 'x' });
+    await a.subscribers[0]!.notify('notifications/custom', { x: 1 });
     expect(exchange.notified.slice(1)).toEqual([
       { method: 'notifications/message', params: { level: 'info', logger: 'a/db', data: 'x' } },
       { method: 'notifications/custom', params: { x: 1 } },
@@ -112,13 +112,13 @@ describe('a subscription to several servers', () => {
     const uris = ['everwire+b:x:both', 'everwire+a:x:both', 'everwire+b:x:b'];
     const { exchange } = listen(fleet, { resourceSubscriptions: [...uris, 'x:b', 'everwire+nobody:x:1'] });
     await settled();
-    expect(said(exchange)).toEqual([['subscriptions/acknowledged', { resourceSubscriptions: uris }]]);
-    expect(a.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:both'] });
-    expect(b.heard[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:both', 'x:b'] });
+    expect(notificationsOf(exchange)).toEqual([['subscriptions/acknowledged', { resourceSubscriptions: uris }]]);
+    expect(a.subscribers[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:both'] });
+    expect(b.subscribers[0]?.params['notifications']).toEqual({ resourceSubscriptions: ['x:both', 'x:b'] });
     // The subscribed resource, a part of it, and another resource.
     for (const uri of ['x:both', 'x:b/part', 'x:bc'])
-      await b.heard[0]!.notify('notifications/resources/updated', { uri });
-    expect(said(exchange).slice(1)).toEqual([
+      await b.subscribers[0]!.notify('notifications/resources/updated', { uri });
+    expect(notificationsOf(exchange).slice(1)).toEqual([
       ['resources/updated', 'everwire+b:x:both'],
       ['resources/updated', 'everwire+b:x:b/part'],
       ['resources/updated', 'everwire+b:x:bc'],
@@ -130,9 +130,9 @@ describe('a subscription to several servers', () => {
     const { fleet } = fleetOf({ a, b });
     const { exchange } = listen(fleet, { taskIds: ['b:1', 'nobody:2'] });
     await settled();
-    expect(said(exchange)).toEqual([['subscriptions/acknowledged', { taskIds: ['b:1'] }]]);
-    expect(a.heard).toEqual([]);
-    await b.heard[0]!.notify('notifications/tasks', { taskId: '1', status: 'working' });
+    expect(notificationsOf(exchange)).toEqual([['subscriptions/acknowledged', { taskIds: ['b:1'] }]]);
+    expect(a.subscribers).toEqual([]);
+    await b.subscribers[0]!.notify('notifications/tasks', { taskId: '1', status: 'working' });
     expect(exchange.notified[1]?.params).toEqual({ taskId: 'b:1', status: 'working' });
   });
 
@@ -150,17 +150,17 @@ describe('a subscription to several servers', () => {
     const { fleet } = fleetOf({ slow, b });
     const { exchange } = listen(fleet, { toolsListChanged: true });
     await settled();
-    await changed(b.heard[0], 'tools');
+    await changed(b.subscribers[0], 'tools');
     expect(exchange.notified).toEqual([]);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(said(exchange)).toEqual([
+    expect(notificationsOf(exchange)).toEqual([
       ['subscriptions/acknowledged', { toolsListChanged: true }],
       ['tools/list_changed', undefined],
     ]);
     // Nobody knows what the server sent in the meantime.
     acknowledge();
     await settled();
-    expect(said(exchange)).toHaveLength(3);
+    expect(notificationsOf(exchange)).toHaveLength(3);
   });
 
   test('continues when a server is lost: it subscribes again and reports possible changes', async () => {
@@ -185,10 +185,10 @@ describe('a subscription to several servers', () => {
       exchange.notified.length = 0;
       end(error);
       await settled();
-      await changed(b.heard[0], 'tools');
-      expect(said(exchange)).toEqual([['tools/list_changed', undefined]]);
+      await changed(b.subscribers[0], 'tools');
+      expect(notificationsOf(exchange)).toEqual([['tools/list_changed', undefined]]);
       await vi.advanceTimersByTimeAsync(1000);
-      expect(said(exchange).slice(1)).toEqual(
+      expect(notificationsOf(exchange).slice(1)).toEqual(
         expect.arrayContaining([
           ['tools/list_changed', undefined],
           ['resources/updated', 'everwire+lost:x:1'],
@@ -211,8 +211,8 @@ describe('a subscription to several servers', () => {
     expect(attempts).toBeGreaterThan(120);
     expect(attempts).toBeLessThan(250);
     expect(warnings).toEqual(['the server "ending" does not answer subscriptions/listen: the subscription has ended']);
-    await changed(b.heard[0], 'tools');
-    expect(said(exchange).at(-1)).toEqual(['tools/list_changed', undefined]);
+    await changed(b.subscribers[0], 'tools');
+    expect(notificationsOf(exchange).at(-1)).toEqual(['tools/list_changed', undefined]);
   });
 
   test('does nothing at servers without subscriptions', async () => {
@@ -220,7 +220,7 @@ describe('a subscription to several servers', () => {
     const { fleet, warnings } = fleetOf({ none, b: server() });
     const { exchange } = listen(fleet, { toolsListChanged: true });
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(said(exchange)).toEqual([['subscriptions/acknowledged', { toolsListChanged: true }]]);
+    expect(notificationsOf(exchange)).toEqual([['subscriptions/acknowledged', { toolsListChanged: true }]]);
     expect(none.seen.filter(({ method }) => method === 'subscriptions/listen')).toHaveLength(1);
     expect(warnings).toEqual([]);
   });
@@ -256,7 +256,7 @@ describe('a subscription to several servers', () => {
     fleet.close();
     expect(await over).toEqual({});
     await settled();
-    expect(a.heard).toEqual([]);
+    expect(a.subscribers).toEqual([]);
     const gone = new TestExchange('subscriptions/listen', { notifications: {} });
     gone.abort();
     expect(await fleetOf({ a }).fleet.service(gone)).toEqual({});
@@ -269,20 +269,20 @@ describe('an update of a fleet', () => {
     const { fleet } = fleetOf({ a, b });
     const { exchange } = listen(fleet, { toolsListChanged: true });
     await settled();
-    const [kept] = a.heard;
+    const [kept] = a.subscribers;
     fleet.update([
       { name: 'c', service: c.service },
       { name: 'a', service: a.service },
     ]);
     await settled();
     expect(fleet.names).toEqual(['c', 'a']);
-    expect(a.heard).toEqual([kept]);
-    expect(b.heard).toEqual([]);
-    expect(c.heard).toHaveLength(1);
-    expect(said(exchange).slice(1)).toContainEqual(['tools/list_changed', undefined]);
+    expect(a.subscribers).toEqual([kept]);
+    expect(b.subscribers).toEqual([]);
+    expect(c.subscribers).toHaveLength(1);
+    expect(notificationsOf(exchange).slice(1)).toContainEqual(['tools/list_changed', undefined]);
     exchange.notified.length = 0;
-    await changed(c.heard[0], 'tools');
-    expect(said(exchange)).toEqual([['tools/list_changed', undefined]]);
+    await changed(c.subscribers[0], 'tools');
+    expect(notificationsOf(exchange)).toEqual([['tools/list_changed', undefined]]);
   });
 
   test('without changes sends no notification', async () => {
@@ -295,7 +295,7 @@ describe('an update of a fleet', () => {
     expect(exchange.notified).toHaveLength(1);
     fleet.update([{ name: 'a', service: a.service, tools: { hide: ['x'] } }]);
     await settled();
-    expect(said(exchange).slice(1)).toContainEqual(['tools/list_changed', undefined]);
+    expect(notificationsOf(exchange).slice(1)).toContainEqual(['tools/list_changed', undefined]);
   });
 
   test('keeps the resource URIs that the subscriber used', async () => {
@@ -309,9 +309,9 @@ describe('an update of a fleet', () => {
     await settled();
     fleet.update(members.slice(0, 1));
     await settled();
-    expect(a.heard).toHaveLength(2);
-    for (const exchange of a.heard) await exchange.notify('notifications/resources/updated', { uri: 'x:1' });
-    expect(said(bare).slice(1)).toEqual([['resources/updated', 'x:1']]);
-    expect(said(named).slice(1)).toEqual([['resources/updated', 'everwire+a:x:1']]);
+    expect(a.subscribers).toHaveLength(2);
+    for (const exchange of a.subscribers) await exchange.notify('notifications/resources/updated', { uri: 'x:1' });
+    expect(notificationsOf(bare).slice(1)).toEqual([['resources/updated', 'x:1']]);
+    expect(notificationsOf(named).slice(1)).toEqual([['resources/updated', 'everwire+a:x:1']]);
   });
 });

@@ -17,14 +17,14 @@ interface World {
   readonly log: string[];
   readonly warnings: string[];
   readonly changes: FleetChange[];
-  readonly heard: Exchange[];
+  readonly subscribers: Exchange[];
   /** Resolves when the next change is applied, or the next warning is reported. */
   next(): Promise<void>;
 }
 
 /** Servers with one tool each, which has the name of their command. */
 async function opened(first: FleetConfig, options: Partial<OpenFleetOptions> = {}): Promise<World> {
-  const [log, warnings, changes, heard]: [string[], string[], FleetChange[], Exchange[]] = [[], [], [], []];
+  const [log, warnings, changes, subscribers]: [string[], string[], FleetChange[], Exchange[]] = [[], [], [], []];
   let wake = (): void => {};
   const fleet = await openFleet(first, {
     connect: (name, server) => {
@@ -35,7 +35,7 @@ async function opened(first: FleetConfig, options: Partial<OpenFleetOptions> = {
         {
           'tools/list': () => ({ tools: [{ name: tool }] }),
           'tools/call': () => ({ content: [name] }),
-          'subscriptions/listen': listening(heard),
+          'subscriptions/listen': listening(subscribers),
         },
         { tools: { listChanged: true } },
       );
@@ -52,7 +52,7 @@ async function opened(first: FleetConfig, options: Partial<OpenFleetOptions> = {
     ...options,
   });
   onTestFinished(() => fleet.close());
-  return { fleet, log, warnings, changes, heard, next: () => new Promise((resolve) => (wake = resolve)) };
+  return { fleet, log, warnings, changes, subscribers, next: () => new Promise((resolve) => (wake = resolve)) };
 }
 
 async function tools({ fleet }: World): Promise<string[]> {
@@ -62,105 +62,105 @@ async function tools({ fleet }: World): Promise<string[]> {
 
 describe('the servers in a file', () => {
   test('are served together, and each separately', async () => {
-    const world = await opened(config({ a: { command: 'x' }, b: { command: 'x' } }));
-    expect(await tools(world)).toEqual(['a__x', 'b__x']);
-    expect([...world.fleet.services.keys()]).toEqual(['a', 'b']);
-    const { tools: own } = await world.fleet.services.get('b')!(new TestExchange('tools/list'));
+    const fixture = await opened(config({ a: { command: 'x' }, b: { command: 'x' } }));
+    expect(await tools(fixture)).toEqual(['a__x', 'b__x']);
+    expect([...fixture.fleet.services.keys()]).toEqual(['a', 'b']);
+    const { tools: own } = await fixture.fleet.services.get('b')!(new TestExchange('tools/list'));
     expect(own).toEqual([{ name: 'x' }]);
-    await world.fleet.close();
-    expect(world.log).toEqual(['open a', 'open b', 'close a', 'close b']);
-    await expect(world.fleet.service(new TestExchange('tools/list'))).rejects.toThrow('The fleet is closed');
+    await fixture.fleet.close();
+    expect(fixture.log).toEqual(['open a', 'open b', 'close a', 'close b']);
+    await expect(fixture.fleet.service(new TestExchange('tools/list'))).rejects.toThrow('The fleet is closed');
   });
 
   test('that are unchanged stay open when others are added, removed or changed', async () => {
-    const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' }, c: { command: 'z' } }));
+    const fixture = await opened(config({ a: { command: 'x' }, b: { command: 'y' }, c: { command: 'z' } }));
     const listener = new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } });
-    void world.fleet.service(listener);
+    void fixture.fleet.service(listener);
     await settled();
-    const [kept] = world.heard;
-    await world.fleet.update(
+    const [kept] = fixture.subscribers;
+    await fixture.fleet.update(
       config({ a: { command: 'x', tools: { rename: { x: 'first' } } }, c: { command: 'zz' }, d: { command: 'w' } }),
     );
-    expect(world.log).toEqual(['open a', 'open b', 'open c', 'open c', 'open d', 'close b', 'close c']);
-    expect(world.changes).toEqual([{ added: ['d'], removed: ['b'], changed: ['c'] }]);
-    expect(await tools(world)).toEqual(['first', 'c__zz', 'd__w']);
-    expect([...world.fleet.services.keys()]).toEqual(['a', 'c', 'd']);
+    expect(fixture.log).toEqual(['open a', 'open b', 'open c', 'open c', 'open d', 'close b', 'close c']);
+    expect(fixture.changes).toEqual([{ added: ['d'], removed: ['b'], changed: ['c'] }]);
+    expect(await tools(fixture)).toEqual(['first', 'c__zz', 'd__w']);
+    expect([...fixture.fleet.services.keys()]).toEqual(['a', 'c', 'd']);
     expect(listener.notified.map(({ method }) => method)).toContain('notifications/tools/list_changed');
     // Renaming its tools does not affect its connection, but the fleet subscribes again.
-    expect(world.heard).not.toContain(kept);
-    const again = await world.fleet.services.get('c')!(new TestExchange('tools/list'));
+    expect(fixture.subscribers).not.toContain(kept);
+    const again = await fixture.fleet.services.get('c')!(new TestExchange('tools/list'));
     expect(again['tools']).toEqual([{ name: 'zz' }]);
   });
 
   test('keep the connections on which the fleet has subscriptions', async () => {
-    const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }));
-    void world.fleet.service(new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } }));
+    const fixture = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }));
+    void fixture.fleet.service(new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } }));
     await settled();
-    const [a, b] = world.heard;
-    await world.fleet.update(config({ b: { command: 'y' }, a: { command: 'other' } }));
+    const [a, b] = fixture.subscribers;
+    await fixture.fleet.update(config({ b: { command: 'y' }, a: { command: 'other' } }));
     await settled();
-    expect(world.heard).toContain(b);
-    expect(world.heard).not.toContain(a);
-    expect(world.heard).toHaveLength(2);
+    expect(fixture.subscribers).toContain(b);
+    expect(fixture.subscribers).not.toContain(a);
+    expect(fixture.subscribers).toHaveLength(2);
   });
 
   test('served separately keep their names, and subscribers of a changed one are notified', async () => {
-    const world = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }));
-    const own = world.fleet.services.get('a')!;
+    const fixture = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }));
+    const own = fixture.fleet.services.get('a')!;
     const listener = new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const over = own(listener);
     await settled();
-    await world.fleet.update(config({ a: { command: 'other' }, b: { command: 'y' } }));
+    await fixture.fleet.update(config({ a: { command: 'other' }, b: { command: 'y' } }));
     await settled();
     expect(listener.notified.map(({ method }) => method)).toEqual([
       'notifications/subscriptions/acknowledged',
       'notifications/tools/list_changed',
     ]);
     expect((await own(new TestExchange('tools/list')))['tools']).toEqual([{ name: 'other' }]);
-    await world.fleet.update(config({ b: { command: 'y' } }));
+    await fixture.fleet.update(config({ b: { command: 'y' } }));
     expect(await over).toEqual({});
     await expect(own(new TestExchange('tools/list'))).rejects.toThrow('The server "a" was removed');
   });
 
   test('get new tool names when the file changes them', async () => {
     const servers = { a: { command: 'x' }, b: { command: 'y' } };
-    const world = await opened(config(servers));
-    await world.fleet.update(config(servers, { separator: '.' }));
-    expect(await tools(world)).toEqual(['a.x', 'b.y']);
-    expect(world.log).toEqual(['open a', 'open b']);
+    const fixture = await opened(config(servers));
+    await fixture.fleet.update(config(servers, { separator: '.' }));
+    expect(await tools(fixture)).toEqual(['a.x', 'b.y']);
+    expect(fixture.log).toEqual(['open a', 'open b']);
     // No server was added or removed.
-    expect(world.changes).toEqual([]);
+    expect(fixture.changes).toEqual([]);
   });
 
   test('include no server that cannot be opened, which is tried again with the next change', async () => {
-    const world = await opened(config({ a: { command: 'broken' }, b: { command: 'y' } }));
-    expect(world.warnings).toEqual(['the server "a" cannot be opened: no such command']);
-    expect(await tools(world)).toEqual(['b__y']);
-    await expect(world.fleet.services.get('a')!(new TestExchange('tools/list'))).rejects.toThrow('no such command');
-    await world.fleet.update(config({ a: { command: 'broken' }, b: { command: 'y' } }));
-    expect(world.warnings.filter((warning) => warning.includes('cannot be opened'))).toHaveLength(2);
+    const fixture = await opened(config({ a: { command: 'broken' }, b: { command: 'y' } }));
+    expect(fixture.warnings).toEqual(['the server "a" cannot be opened: no such command']);
+    expect(await tools(fixture)).toEqual(['b__y']);
+    await expect(fixture.fleet.services.get('a')!(new TestExchange('tools/list'))).rejects.toThrow('no such command');
+    await fixture.fleet.update(config({ a: { command: 'broken' }, b: { command: 'y' } }));
+    expect(fixture.warnings.filter((warning) => warning.includes('cannot be opened'))).toHaveLength(2);
   });
 
   test('change with one update after another, and not after closing', async () => {
-    const world = await opened(config({ a: { command: 'x' } }));
-    const one = world.fleet.update(config({ b: { command: 'y' } }));
-    const two = world.fleet.update(config({ c: { command: 'z' } }));
+    const fixture = await opened(config({ a: { command: 'x' } }));
+    const one = fixture.fleet.update(config({ b: { command: 'y' } }));
+    const two = fixture.fleet.update(config({ c: { command: 'z' } }));
     await Promise.all([one, two]);
-    expect(world.log).toEqual(['open a', 'open b', 'close a', 'open c', 'close b']);
-    const closing = world.fleet.close();
-    await Promise.all([closing, world.fleet.update(config({ d: { command: 'w' } }))]);
-    expect(world.log.at(-1)).toBe('close c');
+    expect(fixture.log).toEqual(['open a', 'open b', 'close a', 'open c', 'close b']);
+    const closing = fixture.fleet.close();
+    await Promise.all([closing, fixture.fleet.update(config({ d: { command: 'w' } }))]);
+    expect(fixture.log.at(-1)).toBe('close c');
   });
 
   test('that cannot be used together are refused, and none is opened', async () => {
-    const world = await opened(config({ a: { command: 'x' } }));
+    const fixture = await opened(config({ a: { command: 'x' } }));
     const twice = config({ b: { command: 'y' } });
     const servers = [...twice.servers, ...twice.servers];
-    await expect(world.fleet.update({ ...twice, servers })).rejects.toThrow(
+    await expect(fixture.fleet.update({ ...twice, servers })).rejects.toThrow(
       'the names "b" and "b" have the same letters and digits',
     );
-    expect(world.log).toEqual(['open a']);
-    expect(await tools(world)).toEqual(['x']);
+    expect(fixture.log).toEqual(['open a']);
+    expect(await tools(fixture)).toEqual(['x']);
   });
 });
 
@@ -172,26 +172,26 @@ describe('a file that changes', () => {
     const write = (servers: object | string): void =>
       writeFileSync(file, typeof servers === 'string' ? servers : JSON.stringify({ mcpServers: servers }));
     write({ a: { command: 'x' } });
-    const world = await opened(readConfig(file), { watch: true });
-    let next = world.next();
+    const fixture = await opened(readConfig(file), { watch: true });
+    let next = fixture.next();
     write({ a: { command: 'x' }, b: { command: 'y' } });
     await next;
-    expect(await tools(world)).toEqual(['a__x', 'b__y']);
-    next = world.next();
+    expect(await tools(fixture)).toEqual(['a__x', 'b__y']);
+    next = fixture.next();
     write('{ "mcpServers": { "a": ');
     await next;
-    expect(world.warnings).toEqual([
+    expect(fixture.warnings).toEqual([
       `${file}: this is not valid JSON: the file ends too early; the servers stay unchanged`,
     ]);
-    expect(await tools(world)).toEqual(['a__x', 'b__y']);
-    next = world.next();
+    expect(await tools(fixture)).toEqual(['a__x', 'b__y']);
+    next = fixture.next();
     rmSync(file);
     await next;
-    expect(world.warnings.at(-1)).toBe(`${file}: there is no such file; the servers stay unchanged`);
-    next = world.next();
+    expect(fixture.warnings.at(-1)).toBe(`${file}: there is no such file; the servers stay unchanged`);
+    next = fixture.next();
     write({ b: { command: 'y' } });
     await next;
-    expect(await tools(world)).toEqual(['y']);
-    expect(world.log).toEqual(['open a', 'open b', 'close a']);
+    expect(await tools(fixture)).toEqual(['y']);
+    expect(fixture.log).toEqual(['open a', 'open b', 'close a']);
   });
 });

@@ -137,16 +137,16 @@ describe('other requests', () => {
   });
 
   test('as notifications go to all servers, even if one is down', async () => {
-    const heard: string[] = [];
+    const notified: string[] = [];
     const hearing = (name: string): ReturnType<typeof scripted> =>
-      scripted({ 'notifications/roots/list_changed': () => (heard.push(name), {}) });
+      scripted({ 'notifications/roots/list_changed': () => (notified.push(name), {}) });
     const { fleet } = fleetOf({
       a: hearing('a'),
       b: scripted({ 'notifications/roots/list_changed': down }),
       c: hearing('c'),
     });
     expect(await ask(fleet, 'notifications/roots/list_changed')).toEqual({});
-    expect(heard).toEqual(['a', 'c']);
+    expect(notified).toEqual(['a', 'c']);
   });
 
   test('are refused once the fleet is closed', async () => {

@@ -97,18 +97,18 @@ describe('a server that is down', () => {
     const { service, wake } = hanging(toolServer('a', ['x'], { 'subscriptions/listen': listening([]) }).service);
     const b = toolServer('b', ['y'], { 'subscriptions/listen': listening([]) });
     const { fleet } = fleetOf({ a: { service }, b }, { timeout: 30 });
-    const [acknowledged, told] = [deferred(), deferred()];
+    const [acknowledged, listChanged] = [deferred(), deferred()];
     const listener = new TestExchange(
       'subscriptions/listen',
       { notifications: { toolsListChanged: true } },
-      { onnotify: (method) => (method === 'notifications/tools/list_changed' ? told : acknowledged).resolve() },
+      { onnotify: (method) => (method === 'notifications/tools/list_changed' ? listChanged : acknowledged).resolve() },
     );
     const over = fleet.service(listener);
     expect(await tools(fleet)).toEqual(['b__y']);
     await acknowledged.promise;
     expect(listener.notified.map(({ method }) => method)).toEqual(['notifications/subscriptions/acknowledged']);
     wake();
-    await told.promise;
+    await listChanged.promise;
     expect(await tools(fleet)).toEqual(['a__x', 'b__y']);
     listener.abort();
     expect(await over).toEqual({});

@@ -210,11 +210,11 @@ test('after stop, nothing is delivered, answered or reported, not even from the 
 });
 
 describe('after stop, nothing more is sent', () => {
-  type Said = 'deliver' | 'answer' | 'report' | 'lost';
+  type SinkMethod = 'deliver' | 'answer' | 'report' | 'lost';
   const tooLong = 'x'.repeat(1001);
   const two = [notification('n'), notification('n')];
 
-  test.each<[string, boolean, unknown[], Said, Said[]]>([
+  test.each<[string, boolean, unknown[], SinkMethod, SinkMethod[]]>([
     ['for an answered line', true, ['rubbish'], 'answer', ['answer']],
     ['for a reported line', true, ['rubbish', 'rubbish'], 'report', ['answer', 'report']],
     ['for a line that is too long', true, [tooLong, tooLong], 'answer', ['answer']],
@@ -226,9 +226,9 @@ describe('after stop, nothing more is sent', () => {
     ['for a batch', true, [two], 'deliver', ['deliver']],
     ['for the rest of a batch', true, [[request(1, 'a'), 5], cancelled(1)], 'deliver', ['deliver']],
   ])('%s', (_, server, values, last, expected) => {
-    const said: Said[] = [];
-    const note = (what: Said) => (): void => {
-      said.push(what);
+    const calls: SinkMethod[] = [];
+    const note = (what: SinkMethod) => (): void => {
+      calls.push(what);
       if (what === last) framing.stop();
     };
     const sink = { deliver: note('deliver'), answer: note('answer'), report: note('report'), lost: note('lost') };
@@ -238,7 +238,7 @@ describe('after stop, nothing more is sent', () => {
     framing.push(Buffer.from(`${text.join('\n')}\n{"jsonrpc":"2.0","method":"last"}`));
     framing.end();
     framing.end();
-    expect(said.filter((each) => each !== 'report' || last !== 'deliver')).toEqual(expected);
+    expect(calls.filter((each) => each !== 'report' || last !== 'deliver')).toEqual(expected);
   });
 });
 
@@ -285,10 +285,10 @@ describe('a batch', () => {
     ['2025-06-18', 'this connection speaks 2025-06-18'],
     ['2025-11-25', 'this connection speaks 2025-11-25'],
     ['2026-07-28', 'this connection speaks 2026-07-28'],
-  ])('is refused in revision %s', (revision, spoken) => {
+  ])('is refused in revision %s', (revision, reason) => {
     const bench = new Bench(revision === undefined ? {} : { revision });
     bench.push([request(1, 'a'), notification('n')]);
-    expect(bench.answered).toEqual([refused(`Invalid request: batches exist only in revision 2025-03-26; ${spoken}`)]);
+    expect(bench.answered).toEqual([refused(`Invalid request: batches exist only in revision 2025-03-26; ${reason}`)]);
     expect(bench.delivered).toEqual([]);
   });
 

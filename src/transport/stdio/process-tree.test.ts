@@ -42,9 +42,9 @@ test.skipIf(process.platform === 'win32')('the processes of this machine are lis
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
-  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  const [output] = (await once(child.stdout, 'data')) as [Buffer];
   const found = (await listProcesses()).find(({ pid }) => pid === child.pid);
   expect(found).toMatchObject({ parent: process.pid });
-  expect(found!.resident / Number(String(said))).toBeGreaterThan(0.5);
-  expect(found!.resident / Number(String(said))).toBeLessThan(2);
+  expect(found!.resident / Number(String(output))).toBeGreaterThan(0.5);
+  expect(found!.resident / Number(String(output))).toBeLessThan(2);
 });

@@ -14,21 +14,21 @@ const flood = Array.from({ length: PINGS }, (_, id) =>
 
 /** A server that takes some milliseconds for each response, and counts the simultaneous ones. */
 function slowly() {
-  const seen = { now: 0, most: 0, taken: 0 };
+  const posts = { now: 0, most: 0, taken: 0 };
   const take = (response: ServerResponse): void => {
-    seen.now += 1;
-    seen.most = Math.max(seen.most, seen.now);
+    posts.now += 1;
+    posts.most = Math.max(posts.most, posts.now);
     setTimeout(() => {
-      seen.now -= 1;
-      seen.taken += 1;
+      posts.now -= 1;
+      posts.taken += 1;
       response.writeHead(202).end();
     }, 2);
   };
-  return { seen, take };
+  return { posts, take };
 }
 
 /** A client that answers each ping at once, and how many pings it has read before the server got their responses. */
-function answering(client: Transport, seen: { taken: number }) {
+function answering(client: Transport, posts: { taken: number }) {
   const ahead = { most: 0 };
   const errors: Error[] = [];
   let delivered = 0;
@@ -36,42 +36,42 @@ function answering(client: Transport, seen: { taken: number }) {
   client.onmessage = (message: Message) => {
     if (!('method' in message) || !('id' in message)) return;
     delivered += 1;
-    ahead.most = Math.max(ahead.most, delivered - seen.taken);
+    ahead.most = Math.max(ahead.most, delivered - posts.taken);
     client.send(resultResponse(message.id, {})).catch((error: Error) => errors.push(error));
   };
   onTestFinished(() => client.close());
   return { ahead, errors };
 }
 
-const all = (seen: { taken: number }) => vi.waitUntil(() => seen.taken === PINGS, { timeout: 30_000, interval: 20 });
+const all = (posts: { taken: number }) => vi.waitUntil(() => posts.taken === PINGS, { timeout: 30_000, interval: 20 });
 
 test('a server that floods pings over Streamable HTTP gets 32 responses at a time, and is read no faster', async () => {
-  const { seen, take } = slowly();
+  const { posts, take } = slowly();
   const server = await scripted(({ body }: Asked, response) => {
     if (body?.method === 'tools/call') events(response, flood);
     else take(response);
   });
   const client = new StreamableClient(server.url);
-  const { ahead, errors } = answering(client, seen);
+  const { ahead, errors } = answering(client, posts);
   await client.start();
   await client.send(request(0, 'tools/call'));
-  await all(seen);
-  expect(seen.most).toBeLessThanOrEqual(32);
+  await all(posts);
+  expect(posts.most).toBeLessThanOrEqual(32);
   expect(ahead.most).toBeLessThan(PINGS / 4);
   expect(errors).toEqual([]);
 });
 
 test('a server that floods pings over HTTP+SSE gets 32 responses at a time, and is read no faster', async () => {
-  const { seen, take } = slowly();
+  const { posts, take } = slowly();
   const server = await scripted(({ method }, response) => {
     if (method === 'GET') events(response, `event: endpoint\ndata: /messages\n\n${flood}`);
     else take(response);
   });
   const client = new SseClient(server.url);
-  const { ahead, errors } = answering(client, seen);
+  const { ahead, errors } = answering(client, posts);
   await client.start();
-  await all(seen);
-  expect(seen.most).toBeLessThanOrEqual(32);
+  await all(posts);
+  expect(posts.most).toBeLessThanOrEqual(32);
   expect(ahead.most).toBeLessThan(PINGS / 4);
   expect(errors).toEqual([]);
 });
@@ -106,16 +106,16 @@ test('timers run while a server floods notifications', async () => {
   const notices = event({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 1 } });
   const server = await scripted((_asked, response) => void events(response, notices.repeat(count)));
   const client = new StreamableClient(server.url);
-  let came = 0;
+  let delivered = 0;
   let cameWhenTimer = 0;
   client.onmessage = () => {
-    if (came === 0) setTimeout(() => (cameWhenTimer = came), 0);
-    came += 1;
+    if (delivered === 0) setTimeout(() => (cameWhenTimer = delivered), 0);
+    delivered += 1;
   };
   onTestFinished(() => client.close());
   await client.start();
   await client.send(request(0, 'tools/call'));
-  await vi.waitUntil(() => came === count, 20_000);
+  await vi.waitUntil(() => delivered === count, 20_000);
   expect(cameWhenTimer).toBeGreaterThan(0);
   expect(cameWhenTimer).toBeLessThan(count / 2);
 });

@@ -47,8 +47,14 @@ describe('a request of a revision without sessions', () => {
 
   test('is answered on an event stream, after its notifications', async () => {
     const { url } = await scripted(({ body }, response) => {
-      const heard = { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } };
-      events(response, ': hello\n\n', event(heard), 'event: other\ndata: {}\n\n', event(answer(body.id))).end();
+      const progressNotice = { jsonrpc: '2.0', method: 'notifications/progress', params: { progress: 1 } };
+      events(
+        response,
+        ': hello\n\n',
+        event(progressNotice),
+        'event: other\ndata: {}\n\n',
+        event(answer(body.id)),
+      ).end();
     });
     const onnotification = vi.fn<CarriedRequest['onnotification']>();
     const { carrier, errors } = open(url);

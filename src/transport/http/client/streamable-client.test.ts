@@ -241,10 +241,10 @@ describe('a session', () => {
 describe('a request', () => {
   test('is answered as JSON, on an event stream, or in a batch', async () => {
     const server = await serving((asked, response) => {
-      const heard = notification('notifications/message', { level: 'info', data: 1 });
+      const logMessage = notification('notifications/message', { level: 'info', data: 1 });
       if (asked.body.id === 1) json(response, answerTo(asked));
-      else if (asked.body.id === 2) events(response, event(heard), event(answerTo(asked))).end();
-      else json(response, [heard, answerTo(asked)]);
+      else if (asked.body.id === 2) events(response, event(logMessage), event(answerTo(asked))).end();
+      else json(response, [logMessage, answerTo(asked)]);
     });
     const opened = await open(server.url);
     opened.client.setProtocolVersion('2025-03-26');
@@ -285,12 +285,15 @@ describe('a request', () => {
     const times: number[] = [];
     const server = await serving((_asked, response) => {
       times.push(performance.now());
-      const said = event(notification('notifications/progress', { progress: times.length }), `e${times.length}`);
+      const progressEvent = event(
+        notification('notifications/progress', { progress: times.length }),
+        `e${times.length}`,
+      );
       if (times.length === 1) events(response, 'id: e0\nretry: 80\ndata: \n\n').end();
       else if (times.length === 4) events(response, event({ jsonrpc: '2.0', id: 1, result: {} })).end();
       else {
         // Half of an event does not count: the event comes again.
-        events(response, said, 'id: e9\ndata: {"jsonrpc":"2.0","id":1,"res');
+        events(response, progressEvent, 'id: e9\ndata: {"jsonrpc":"2.0","id":1,"res');
         setTimeout(() => response.destroy(), 5);
       }
     });
@@ -491,8 +494,8 @@ test('a malformed request from the server is answered by a POST, and the call on
   await handshake(opened);
   await opened.client.send(request(1, 'tools/call'));
   expect(await opened.answer(1)).toMatchObject({ result: {} });
-  const said = server.asked.find(({ body }) => body?.error);
-  expect(said?.body).toMatchObject({ id: 's1', error: { code: -32600 } });
-  expect(said?.headers).toMatchObject(SESSION);
+  const errorPost = server.asked.find(({ body }) => body?.error);
+  expect(errorPost?.body).toMatchObject({ id: 's1', error: { code: -32600 } });
+  expect(errorPost?.headers).toMatchObject(SESSION);
   expect(opened.errors).toHaveLength(1);
 });

@@ -6,7 +6,7 @@ import type { ReplyChannel } from '../../transport.ts';
 /** The response to a request of 2026-07-28 that is never answered, and how to send it. */
 function unanswered() {
   let take: (reply: ReplyChannel) => void;
-  const asked = new Promise<ReplyChannel>((resolve) => {
+  const pendingReply = new Promise<ReplyChannel>((resolve) => {
     take = resolve;
   });
   const handler = createHttpHandler({ grace: 0, onrequest: (_message, _extra, reply) => take(reply!) });
@@ -30,14 +30,14 @@ function unanswered() {
         }),
       }),
     );
-  return { asked, send };
+  return { pendingReply, send };
 }
 
 test('a request ends when its signal fires during the response', async () => {
-  const { asked, send } = unanswered();
+  const { pendingReply, send } = unanswered();
   const abort = new AbortController();
   const responding = send(abort.signal);
-  const reply = await asked;
+  const reply = await pendingReply;
   const closed = new Promise<void>((resolve) => {
     reply.onclose = () => resolve();
   });
@@ -50,10 +50,10 @@ test('a request ends when its signal fires during the response', async () => {
 });
 
 test('a request ends if its signal fired before the response', async () => {
-  const { asked, send } = unanswered();
+  const { pendingReply, send } = unanswered();
   const abort = new AbortController();
   const responding = send(abort.signal);
-  const reply = await asked;
+  const reply = await pendingReply;
   const closed = new Promise<void>((resolve) => {
     reply.onclose = () => resolve();
   });

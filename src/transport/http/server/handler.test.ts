@@ -51,7 +51,7 @@ test.each(['the metadata document', 'a page', 'the endpoint'])(
     const http = new TestHttp(service, { auth: allow({ metadata }), pages });
     const response = await http.post(initialize(), { host: 'evil.example' });
     expect([response.status, await message(response)]).toEqual([403, 'Host not allowed: evil.example']);
-    for (const asked of [answer, metadata, pages]) expect(asked).not.toHaveBeenCalled();
+    for (const callback of [answer, metadata, pages]) expect(callback).not.toHaveBeenCalled();
   },
 );
 
@@ -218,14 +218,14 @@ test('a page of an allowed origin may send credentials and read responses, and o
     [undefined, ''],
   ] as const) {
     const http = new TestHttp(service, { allowedOrigins: [origin], auth: given });
-    const asked = { origin, 'access-control-request-method': 'POST' };
-    const preflight = await http.send('OPTIONS', '/mcp', asked);
+    const preflightHeaders = { origin, 'access-control-request-method': 'POST' };
+    const preflight = await http.send('OPTIONS', '/mcp', preflightHeaders);
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, origin]);
     expect(preflight.headers.get('access-control-allow-headers')).toMatch(new RegExp(`mcp-name${more}$`));
     const read = await http.post(initialize(), { origin });
     expect([read.status, read.headers.get('access-control-allow-origin')]).toEqual([200, origin]);
     expect((await http.send('OPTIONS', '/mcp', { origin })).status).toBe(405);
-    const other = await http.send('OPTIONS', '/mcp', { ...asked, origin: 'https://evil.example' });
+    const other = await http.send('OPTIONS', '/mcp', { ...preflightHeaders, origin: 'https://evil.example' });
     expect([other.status, other.headers.get('access-control-allow-origin')]).toEqual([403, null]);
   }
 });

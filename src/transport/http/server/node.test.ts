@@ -70,8 +70,8 @@ function rawPost(headers: Record<string, string>, body: string): string {
 test.each([1, 8])('a body of %i MB above the limit gets 413, with or without Content-Length', async (megabytes) => {
   const { url } = await onNode(scripted().service, { maxBodyBytes: 1000 });
   const body = 'x'.repeat(megabytes * 1024 * 1024);
-  const told = await fetch(url, { method: 'POST', headers: POST_HEADERS, body });
-  expect(told.status).toBe(413);
+  const refused = await fetch(url, { method: 'POST', headers: POST_HEADERS, body });
+  expect(refused.status).toBe(413);
   const stream = new ReadableStream({
     start(controller) {
       controller.enqueue(new TextEncoder().encode(body));

@@ -64,18 +64,18 @@ test.each([
 });
 
 test('Host and Origin are checked before a credential', async () => {
-  const asked: string[] = [];
+  const metadataPaths: string[] = [];
   const http = gated({
     authenticate: ({ path }) => {
-      asked.push(path);
+      metadataPaths.push(path);
       return { principal: 'a', scopes: [] };
     },
   });
   expect((await http.post(initialize(), { ...as('a'), host: 'evil.example' })).status).toBe(403);
   expect((await http.post(initialize(), { ...as('a'), origin: 'https://evil.example' })).status).toBe(403);
-  expect(asked).toEqual([]);
+  expect(metadataPaths).toEqual([]);
   expect((await http.post(initialize(), as('a'))).status).toBe(200);
-  expect(asked).toEqual(['/mcp']);
+  expect(metadataPaths).toEqual(['/mcp']);
 });
 
 test('at an unknown path, no credential is required', async () => {
@@ -205,11 +205,11 @@ test.each(['POST', 'GET'])(
 test.each(['GET /sse', 'POST /mcp'])(
   'a client that disconnects during authentication opens no session: %s',
   async (target) => {
-    const asked = deferred<HttpCall>();
+    const pendingCall = deferred<HttpCall>();
     const known = deferred<AuthInfo>();
     const auth = testAuth({
       authenticate: (call) => {
-        asked.resolve(call);
+        pendingCall.resolve(call);
         return known.promise;
       },
     });
@@ -220,7 +220,7 @@ test.each(['GET /sse', 'POST /mcp'])(
     const socket = connectSocket(listener.port, '127.0.0.1');
     const head = [`${target} HTTP/1.1`, 'Host: localhost', 'Content-Type: application/json'];
     socket.write(`${[...head, `Content-Length: ${json.length}`].join('\r\n')}\r\n\r\n${json}`);
-    const call = await asked.promise;
+    const call = await pendingCall.promise;
     expect(call.gone).toBe(false);
     socket.destroy();
     await vi.waitFor(() => expect(call.gone).toBe(true));
@@ -357,16 +357,16 @@ test('the session of one caller does not exist for another, with any HTTP method
     http.send('GET', '/mcp', { ...headers, ...as('bob'), accept: 'text/event-stream', 'last-event-id': eventId }),
     http.send('DELETE', '/mcp', { ...headers, ...as('bob') }),
   ];
-  const told = async (responses: Promise<Response>[]): Promise<unknown[]> =>
+  const repliesTo = async (responses: Promise<Response>[]): Promise<unknown[]> =>
     Promise.all(
       responses.map(async (answer) => {
         const response = await answer;
         return [response.status, [...response.headers], await response.text()];
       }),
     );
-  const theirs = await told(requestsOfAnother(session));
+  const theirs = await repliesTo(requestsOfAnother(session));
   expect(theirs.map((each) => (each as unknown[])[0])).toEqual([404, 404, 404, 404, 404]);
-  expect(theirs).toEqual(await told(requestsOfAnother(missing)));
+  expect(theirs).toEqual(await repliesTo(requestsOfAnother(missing)));
   const still = await http.post(request(2, 'echo'), { ...session, ...as('ada') });
   expect(still.status).toBe(200);
   await events.cancel();

@@ -125,13 +125,13 @@ test('unread HTTP+SSE sessions share one limit', async () => {
       text += String(stream.read());
     }
     const path = /data: (\S+)/.exec(text)![1]!;
-    const say = (message: object): void => {
+    const postMessage = (message: object): void => {
       const body = JSON.stringify({ jsonrpc: '2.0', ...message });
       posts.write(postText(path, { 'content-length': String(body.length) }, body));
     };
-    say(initialize('2024-11-05'));
-    say({ method: 'notifications/initialized' });
-    say({ id: 1, method: 'big' });
+    postMessage(initialize('2024-11-05'));
+    postMessage({ method: 'notifications/initialized' });
+    postMessage({ id: 1, method: 'big' });
   }
   await vi.waitFor(() => expect(seen.filter(({ method }) => method === 'big')).toHaveLength(12));
   await vi.waitFor(() => expect(handler.bufferedBytes).toBeLessThanOrEqual(BOUND));

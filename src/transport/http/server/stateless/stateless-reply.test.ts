@@ -18,7 +18,7 @@ const KB = 'x'.repeat(1024);
 const working = (work: (exchange: Exchange) => JsonObject | Promise<JsonObject>) => scripted({ work }).service;
 
 /** Sends one notification of the given number of kilobytes. */
-const say = (exchange: Exchange, n: number, kilobytes = 1): Promise<void> =>
+const sendProgress = (exchange: Exchange, n: number, kilobytes = 1): Promise<void> =>
   exchange.notify('notifications/odd', { n, filler: KB.repeat(kilobytes) });
 
 describe('the response', () => {
@@ -49,8 +49,8 @@ describe('the response', () => {
   test('is a stream at once if a notification comes first, and ends with the response', async () => {
     const http = new ModernHttp(
       working(async (exchange) => {
-        await say(exchange, 1);
-        await say(exchange, 2);
+        await sendProgress(exchange, 1);
+        await sendProgress(exchange, 2);
         return { done: true };
       }),
     );
@@ -67,7 +67,7 @@ describe('the response', () => {
     [
       'a stream',
       async (exchange: Exchange) => {
-        await say(exchange, 1);
+        await sendProgress(exchange, 1);
         return { big: 1n };
       },
     ],
@@ -84,13 +84,13 @@ describe('the response', () => {
     const http = new ModernHttp(
       working(async (given) => {
         exchange = given;
-        await say(exchange, 1);
+        await sendProgress(exchange, 1);
         return {};
       }),
     );
     const events = new Events(await http.call('work'));
     const messages = [await events.message(), await events.message()];
-    await say(exchange, 2);
+    await sendProgress(exchange, 2);
     expect(await events.next()).toBeUndefined();
     expect(messages.map(({ method }) => method)).toEqual(['notifications/odd', undefined]);
     expect(http.errors).toEqual([]);
@@ -99,7 +99,7 @@ describe('the response', () => {
   test('is on the stream if it is an error and a stream has begun, without a separate status', async () => {
     const http = new ModernHttp(
       working(async (exchange) => {
-        await say(exchange, 1);
+        await sendProgress(exchange, 1);
         return exchange.ask('roots/list', {});
       }),
     );
@@ -110,12 +110,12 @@ describe('the response', () => {
 });
 
 describe('a client that disconnects', () => {
-  test.each([0, 1])('cancels the request, after %i notifications', async (said) => {
+  test.each([0, 1])('cancels the request, after %i notifications', async (count) => {
     let exchange!: Exchange;
     const http = new ModernHttp(
       working(async (given) => {
         exchange = given;
-        for (let n = 0; n < said; n += 1) await say(exchange, n);
+        for (let n = 0; n < count; n += 1) await sendProgress(exchange, n);
         await aborted(exchange.signal);
         return {};
       }),
@@ -123,11 +123,11 @@ describe('a client that disconnects', () => {
     const call = http.call('work');
     await vi.advanceTimersByTimeAsync(110);
     const events = new Events(await call);
-    for (let n = 0; n < said; n += 1) await events.message();
+    for (let n = 0; n < count; n += 1) await events.message();
     expect(exchange.signal.aborted).toBe(false);
     await events.cancel();
     expect(exchange.signal.aborted).toBe(true);
-    await say(exchange, 9);
+    await sendProgress(exchange, 9);
     expect(http.errors).toEqual([]);
   });
 
@@ -155,7 +155,7 @@ describe('a client that reads slowly', () => {
     let sent = 0;
     const http = new ModernHttp(
       working(async (exchange) => {
-        for (; sent < 20; sent += 1) await say(exchange, sent, 50);
+        for (; sent < 20; sent += 1) await sendProgress(exchange, sent, 50);
         return {};
       }),
     );
@@ -170,7 +170,7 @@ describe('a client that reads slowly', () => {
   test('loses notifications of a handler that does not await them, with one report, and gets the response', async () => {
     const http = new ModernHttp(
       working(async (exchange) => {
-        for (let n = 0; n < 100; n += 1) void say(exchange, n, 50);
+        for (let n = 0; n < 100; n += 1) void sendProgress(exchange, n, 50);
         return { done: true };
       }),
     );
@@ -188,7 +188,7 @@ describe('a client that reads slowly', () => {
     const http = new ModernHttp(
       working(async (given) => {
         exchange = given;
-        await say(exchange, 1, 100);
+        await sendProgress(exchange, 1, 100);
         await aborted(exchange.signal);
         return {};
       }),
@@ -207,7 +207,7 @@ describe('a client that reads slowly', () => {
 test('an idle stream is kept alive with comments', async () => {
   const http = new ModernHttp(
     working(async (exchange) => {
-      await say(exchange, 1);
+      await sendProgress(exchange, 1);
       await aborted(exchange.signal);
       return {};
     }),

@@ -125,17 +125,17 @@ test('a response is kept outside the log while its reader is connected', async (
 });
 
 test('a log that returns an event before its id is known is not polled', async () => {
-  let asked = 0;
-  const told = deferred();
+  let reads = 0;
+  const appendReturns = deferred();
   let waits = false;
   const log = logWith((plain) => ({
     append: async (...args) => {
       const id = await plain.append(...args);
-      if (waits) await told.promise;
+      if (waits) await appendReturns.promise;
       return id;
     },
     after: (...args) => {
-      if (++asked > 100) throw new Error('it is asked for ever');
+      if (++reads > 100) throw new Error('it is asked for ever');
       return plain.after(...args);
     },
   }));
@@ -151,11 +151,11 @@ test('a log that returns an event before its id is known is not polled', async (
   await settled();
   await drain();
   expect([given, errors]).toEqual([[1, 2, 3].map(note), []]);
-  told.resolve();
+  appendReturns.resolve();
   await sent;
   await settled();
   expect([given, errors]).toEqual([[1, 2, 3].map(note), []]);
-  expect(asked).toBeLessThan(10);
+  expect(reads).toBeLessThan(10);
 });
 
 test('a reader that was replaced gets no more events', async () => {

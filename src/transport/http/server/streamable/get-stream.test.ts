@@ -8,31 +8,31 @@ import { memoryEventLog } from '../../../../store/memory.ts';
 const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
 
 /** A session and the subscription exchanges of its service. */
-async function listened(
+async function subscribedSession(
   revision = '2025-11-25',
   methods = {},
   options = {},
-): Promise<{ session: TestSession; heard: Exchange[] }> {
-  const heard: Exchange[] = [];
-  const { service } = scripted({ 'subscriptions/listen': listening(heard), ...methods });
+): Promise<{ session: TestSession; subscribers: Exchange[] }> {
+  const subscribers: Exchange[] = [];
+  const { service } = scripted({ 'subscriptions/listen': listening(subscribers), ...methods });
   const session = await new TestHttp(service, options).open(revision);
   await settled();
-  return { session, heard };
+  return { session, subscribers };
 }
 
 const numbered = (n: number) => ({ jsonrpc: '2.0' as const, method: 'notifications/n', params: { n } });
 
 test('a message that belongs to no request is sent on the GET stream', async () => {
-  const { session, heard } = await listened();
+  const { session, subscribers } = await subscribedSession();
   const events = await session.events();
-  await heard[0]!.notify('notifications/tools/list_changed');
+  await subscribers[0]!.notify('notifications/tools/list_changed');
   expect(await events.message()).toEqual(changed);
 });
 
 test('messages before the first GET are not lost', async () => {
-  const { session, heard } = await listened();
-  await heard[0]!.notify('notifications/tools/list_changed');
-  await heard[0]!.notify('notifications/prompts/list_changed');
+  const { session, subscribers } = await subscribedSession();
+  await subscribers[0]!.notify('notifications/tools/list_changed');
+  await subscribers[0]!.notify('notifications/prompts/list_changed');
   const events = await session.events();
   expect(await events.message()).toEqual(changed);
   expect(await events.message()).toMatchObject({ method: 'notifications/prompts/list_changed' });
@@ -69,7 +69,7 @@ test('the oldest of more than eight GET streams is closed', async () => {
 
 test('the messages and the response of a request are on its own stream, not on the GET stream', async () => {
   const go = deferred();
-  const { session, heard } = await listened('2025-11-25', {
+  const { session, subscribers } = await subscribedSession('2025-11-25', {
     work: async (exchange: Exchange) => {
       await exchange.notify('notifications/message', { level: 'info', data: 'mine' });
       await go.promise;
@@ -82,7 +82,7 @@ test('the messages and the response of a request are on its own stream, not on t
   const text = await reply.text();
   expect(text).toContain('"mine"');
   expect(text).toContain('"done":true');
-  await heard[0]!.notify('notifications/tools/list_changed');
+  await subscribers[0]!.notify('notifications/tools/list_changed');
   expect(await events.message()).toEqual(changed);
 });
 

@@ -60,16 +60,16 @@ test('a cancelled call cancels its question on its own stream, which then ends',
 });
 
 test('a question that belongs to no call is sent on the GET stream', async () => {
-  const heard: Exchange[] = [];
-  const { service } = scripted({ 'subscriptions/listen': listening(heard) });
+  const subscribers: Exchange[] = [];
+  const { service } = scripted({ 'subscriptions/listen': listening(subscribers) });
   const session = await new TestHttp(service).open('2025-11-25', capabilities);
   await settled();
-  const asked = heard[0]!.ask('roots/list', {});
+  const questionAnswer = subscribers[0]!.ask('roots/list', {});
   // Nothing is lost if the client opens its stream later.
   const events = await session.events();
   const question = await events.message();
   await session.post({ jsonrpc: '2.0', id: question.id, result: { roots: [{ uri: 'file:///' }] } });
-  expect(await asked).toEqual({ roots: [{ uri: 'file:///' }] });
+  expect(await questionAnswer).toEqual({ roots: [{ uri: 'file:///' }] });
 });
 
 test('a question in one session cannot be answered from another', async () => {
