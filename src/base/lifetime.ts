@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /**
  * The lifetime of an exchange, a session or an outgoing request. It ends with one reason, and signals that by an
  * `AbortSignal`. The signal is created on first use, because creating one costs up to a third of the time of a request on
@@ -17,6 +19,8 @@ export class Lifetime {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
+      // One request to many servers adds a listener for each of them, and Node warns of a leak at the eleventh.
+      setMaxListeners(0, this.#controller.signal);
       if (this.#ended) this.#controller.abort(this.#ended);
     }
     return this.#controller.signal;

@@ -170,7 +170,8 @@ class ServerBridge implements Bridge {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweep);
-    for (const connection of this.#all()) this.#release(connection);
+    for (const key of this.#connections.keys()) this.#forget(key);
+    if (this.#checked) this.#release(this.#checked);
     await Promise.all(this.#closing);
     this.#opener.close?.();
   }

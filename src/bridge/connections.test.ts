@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { scripted } from '../../test/support/service.ts';
@@ -312,4 +313,14 @@ test('a closed bridge opens no connection', async () => {
   await expect(bridge.check()).rejects.toThrow('The bridge is closed');
   await expect(bridge.service(from('p', 'echo'))).rejects.toThrow('The bridge is closed');
   expect(ends).toEqual([]);
+});
+
+test('a closed bridge leaves no listener at the sessions that used it', async () => {
+  const { bridge, ends } = bridged(scripted().service);
+  const session: Session = { id: '1', signal: new AbortController().signal };
+  await bridge.service(new TestExchange('server/discover', {}, { caller: { session, revision: '2025-11-25' } }));
+  expect(getEventListeners(session.signal, 'abort')).toHaveLength(1);
+  await bridge.close();
+  expect(getEventListeners(session.signal, 'abort')).toEqual([]);
+  expect([ends.length, bridge.upstreams]).toEqual([1, 0]);
 });

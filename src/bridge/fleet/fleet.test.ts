@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import { ask, call, down, fleetOf, tools, toolServer, type Answers } from '../../../test/support/fleet.ts';
 import { aborted, deferred, scripted } from '../../../test/support/service.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
+import { opened } from '../../../test/support/wire.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { createFleet } from './fleet.ts';
@@ -316,4 +317,22 @@ describe('the description of a fleet', () => {
     expect(Object.keys(capabilities).toSorted()).toEqual(['completions', 'logging', 'prompts', 'resources', 'tools']);
     expect(_meta['dev.everwire/missing']).toEqual(['a']);
   });
+});
+
+test('a session and its requests can use many servers without a warning about a leak', async () => {
+  const warned = vi.fn<() => void>();
+  process.on('warning', warned);
+  onTestFinished(() => void process.off('warning', warned));
+  const names = Array.from({ length: 12 }, (_, n) => `s${n}`);
+  const { fleet } = fleetOf(Object.fromEntries(names.map((name) => [name, toolServer(name, ['t'])])));
+  const { client } = await opened((exchange) => {
+    // As each bridge of a server does.
+    if (exchange.method === 'tools/list')
+      for (const _ of names) exchange.caller.session?.signal.addEventListener('abort', () => {});
+    return fleet.service(exchange);
+  });
+  const { tools: listed } = (await client.request(1, 'tools/list')).result!;
+  expect(listed).toHaveLength(12);
+  await new Promise(process.nextTick);
+  expect(warned).not.toHaveBeenCalled();
 });
