@@ -5,13 +5,13 @@ import { defineConfig } from 'vitest/config';
 const root = fileURLToPath(new URL('.', import.meta.url));
 const { name, exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
   name: string;
-  exports: Record<string, string | { default: string }>;
+  exports: Record<string, string | { types: string }>;
 };
 
 /** The package's own name leads to the sources, so that a test never runs yesterday's build. */
 const alias = Object.entries(exports).flatMap(([face, target]) => {
   if (typeof target === 'string') return [];
-  const source = target.default.replace('./dist/', root).replace(/\.js$/, '.ts');
+  const source = target.types.replace('./dist/', root).replace(/\.d\.ts$/, '.ts');
   return [{ find: new RegExp(`^${name}${face.slice(1)}$`), replacement: source }];
 });
 

@@ -33,8 +33,9 @@ for (const path of [...promised, 'README.md', 'LICENSE', 'CHANGELOG.md']) {
 
 for (const path of paths) {
   if (/\.test\.|(^|\/)(test|bench|scripts)\//.test(path)) problems.push(`${path} is not for users`);
-  const source = path.replace(/^dist\//, '').replace(/(\.d\.ts|\.js)(\.map)?$/, '.ts');
-  if (path.startsWith('dist/') && !existsSync(source)) problems.push(`${path} is left from an old build: no ${source}`);
+  const source = path.replace(/^dist\//, '').replace(/\.d\.ts$/, '.ts');
+  if (path.startsWith('dist/src/') && !existsSync(source))
+    problems.push(`${path} is left from an old build: no ${source}`);
 }
 
 for (const path of Object.values(manifest.bin)) {

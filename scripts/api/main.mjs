@@ -79,7 +79,7 @@ function facesOf({ name, exports }) {
     Object.entries(exports)
       .filter(([, target]) => typeof target !== 'string')
       .map(([face, target]) => [
-        path.join(root, target.default.replace('./dist/', '').replace(/\.js$/, '.ts')),
+        path.join(root, target.types.replace('./dist/', '').replace(/\.d\.ts$/, '.ts')),
         path.posix.join(name, face),
       ]),
   );

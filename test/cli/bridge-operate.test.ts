@@ -190,7 +190,7 @@ describe('without the optional packages', () => {
   });
 
   test('no spans are created', () => {
-    const module = pathToFileURL(`${root}dist/src/operate/index.js`).href;
+    const module = pathToFileURL(`${root}dist/lib/operate.js`).href;
     const script = `const { createTracing } = await import('${module}'); console.log(await createTracing());`;
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       env: { ...process.env, ...absent },

@@ -205,7 +205,7 @@ describe('a server that speaks another era after a restart', () => {
       const mark = ${JSON.stringify(join(folder, 'mark'))};
       const eras = existsSync(mark) ? 'modern' : 'legacy';
       if (eras === 'modern') rmSync(mark); else writeFileSync(mark, '');
-      const { McpServer } = await import(${JSON.stringify(`${root}dist/src/server/index.js`)});
+      const { McpServer } = await import(${JSON.stringify(`${root}dist/lib/server.js`)});
       const mcp = new McpServer({ name: eras, version: '1.0.0', eras });
       mcp.tool('era', {}, () => eras);
       mcp.tool('die', {}, () => process.exit(0));

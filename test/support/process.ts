@@ -9,7 +9,7 @@ export const root = path.join(createRequire(import.meta.url).resolve('everwire/p
 
 /** The programs under test, as arguments of `node`. `npm test` builds them. */
 export const programs = {
-  everwire: [`${root}dist/src/cli/main.js`],
+  everwire: [`${root}dist/lib/cli.js`],
   features: [`${root}dist/test/support/feature-server.js`],
   everything: [`${root}node_modules/@modelcontextprotocol/server-everything/dist/index.js`, 'stdio'],
   tee: [`${root}test/fixtures/tee.mjs`],

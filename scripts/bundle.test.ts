@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+
+/** What an import of a built entry point loads: how many files of this package, and which other modules. */
+function loadedBy(entry: string): { files: number; others: string[] } {
+  const files = new Set([path.resolve('dist/lib', entry)]);
+  const others = new Set<string>();
+  // The loop also visits files that are added while it runs.
+  for (const file of files) {
+    for (const [, specifier] of readFileSync(file, 'utf8').matchAll(/^(?:import|export)\b[^'"\n]*"([^"\n]+)";$/gm)) {
+      if (specifier!.startsWith('.')) files.add(path.resolve(path.dirname(file), specifier!));
+      else others.add(specifier!);
+    }
+  }
+  return { files: files.size, others: [...others].toSorted() };
+}
+
+test.each([
+  ['server', ['leven']],
+  ['client', ['node:events']],
+  ['memory', ['node:buffer']],
+])('an import of everwire/%s loads at most ten files, and no module that only some users need', (name, others) => {
+  const loaded = loadedBy(`${name}.js`);
+  expect(loaded.others).toEqual(others);
+  expect(loaded.files).toBeLessThanOrEqual(10);
+});
