@@ -25,7 +25,9 @@ export function isDeeper(text: string, than: number): boolean {
   return false;
 }
 
-/** Whether a JSON text holds more than so many keys and values together. An empty array or object counts as two values. */
+/**
+ * Whether a JSON text has more keys and values in total than a limit. An empty array or object counts as two values.
+ */
 export function hasMoreKeysAndValues(text: string, than: number): boolean {
   let count = 1;
   // Stryker disable next-line EqualityOperator: there is no character at the end of a text
@@ -38,7 +40,7 @@ export function hasMoreKeysAndValues(text: string, than: number): boolean {
   return false;
 }
 
-/** The place of the quote that ends the string at `start`, or the end of the text. */
+/** The position of the quote that ends the string at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
   let quote = text.indexOf('"', start + 1);
   while (quote !== -1 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);

@@ -28,7 +28,7 @@ const MAX_KEYS_AND_VALUES = 200_000;
  */
 const MAX_MEMBERS = 1000;
 
-/** A JSON text that is not a valid JSON-RPC message. `id` is the id to answer under, if it could be read. */
+/** A JSON text that is not a valid JSON-RPC message. `id` is the id for the error response, if it could be read. */
 export class InvalidMessage extends RpcError {
   readonly id: RequestId | undefined;
   /**
@@ -45,8 +45,8 @@ export class InvalidMessage extends RpcError {
 }
 
 /**
- * An invalid response. It is never answered under its id: the peer would take that for the response to its own request
- * with the same id.
+ * An invalid response. It never gets an error response with its id: the peer would take that for the response to its
+ * own request with the same id.
  */
 export class InvalidResponse extends InvalidMessage {
   constructor(why: string, id: RequestId | undefined) {
@@ -63,8 +63,8 @@ function failureOf(message: string, id: RequestId | undefined): ErrorResponse | 
  * Decodes and parses one JSON text.
  *
  * @throws InvalidMessage with code −32700 if it is not UTF-8 (MCP, transports: messages MUST be UTF-8) or not JSON.
- * With −32600, and the id of the message where it can be read, if it is nested deeper than 1000 values or holds more
- * than 200,000 keys and values.
+ * With −32600, and the id of the message if it can be read, if the message is nested deeper than 1000 values or holds
+ * more than 200,000 keys and values.
  */
 export function parseJson(text: Uint8Array | string): unknown {
   if (typeof text !== 'string') {
@@ -108,8 +108,8 @@ function parse(text: string): unknown {
 /**
  * Checks that a parsed value is one JSON-RPC message and returns it as such, unchanged.
  *
- * @throws InvalidMessage with code −32600, naming what is wrong with it; InvalidResponse where it has no method, and a
- * result or an error.
+ * @throws InvalidMessage with code −32600, that says what is wrong with it. InvalidResponse if it has a result or an
+ * error, and no method.
  */
 export function checkMessage(value: unknown): Message {
   if (!isObject(value)) throw invalidRequest('a message must be a JSON object');
@@ -168,7 +168,7 @@ function wrong(value: JsonObject, why: string): InvalidMessage {
 /**
  * The refusal of a message, with code −32600.
  *
- * @param id the id to answer under, if it is known and no other request has it.
+ * @param id the id for the error response, if it is known and no other request has it.
  */
 export function invalidRequest(why: string, id?: RequestId): InvalidMessage {
   return new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: ${why}`, id);

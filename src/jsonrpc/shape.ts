@@ -32,8 +32,8 @@ export function inside(object: JsonObject, name: string, shape: (value: JsonObje
 }
 
 /**
- * The JSON of a value, with the members of each object sorted by name, so that equal values are written alike. It writes text
- * and makes no objects, because V8 takes long to make many large ones with different keys.
+ * The JSON of a value, with the members of each object sorted by name, so that equal values have the same text. It
+ * writes text and makes no objects, because V8 takes long to make many large ones with different keys.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
