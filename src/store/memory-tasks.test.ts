@@ -33,7 +33,7 @@ describe('in memory', () => {
     expect(await store.get('a', undefined)).toBeUndefined();
   });
 
-  test('this time is one day by default', async () => {
+  test('a task without a ttl is kept for one day after its end by default', async () => {
     let now = 0;
     const store = memoryTaskStore({ now: () => now });
     await store.create(record('a', { status: 'completed' }));
@@ -140,7 +140,7 @@ describe('in memory', () => {
     await expect(store.update('a', undefined, () => ({ ...large, id: 'a' }))).rejects.toBeInstanceOf(TaskStoreFull);
   });
 
-  test('a task that expires while it is changed gives back its room only once', async () => {
+  test('the room of a task that expires during a change is released only once', async () => {
     let now = 0;
     const store = memoryTaskStore({ maxBytes: 600, now: () => now });
     const spare = { ...record('spare', { ttlMs: 1_000_000 }), statusMessage: 'x'.repeat(200) };

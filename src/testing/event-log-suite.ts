@@ -32,21 +32,21 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     cases.push({ name, run: async () => run(await open(bounds)) });
   };
 
-  define('events come back in the order in which they were appended', {}, async (log) => {
+  define('events are returned in the order in which they were appended', {}, async (log) => {
     const first = await append(log, 's', 'a', 'one');
     await append(log, 's', 'a', 'two');
     await append(log, 's', 'a', 'three');
     assert.deepEqual(await methods(log, 's', first), ['two', 'three']);
   });
 
-  define('an event comes back with its id and its message, whatever the message holds', {}, async (log) => {
+  define('an event is returned with its id and its message unchanged, with any content', {}, async (log) => {
     const message = notification('n', { text: 'line\nbreak \u2028 ünï 😀 \0', deep: [{ null: null }, [], 1.5, true] });
     const first = await append(log, 's', 'a', 'one');
     const id = await log.append('s', 'a', message);
     assert.deepEqual(await events(log, 's', first), [{ id, message }]);
   });
 
-  define('an event may carry no message', {}, async (log) => {
+  define('an event may have no message', {}, async (log) => {
     const first = await log.append('s', 'a', undefined);
     const second = await log.append('s', 'a', undefined);
     assert.deepEqual(await events(log, 's', first), [{ id: second, message: undefined }]);
@@ -61,26 +61,26 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     for (const id of ids) assert.match(id, /^[\x21-\x7e]+$/);
   });
 
-  define('an id names its stream', {}, async (log) => {
+  define('the stream of an id can be found', {}, async (log) => {
     for (const stream of ['a', 'b1', '1', 'Zz9']) {
       assert.equal(await log.streamOf('s', await append(log, 's', stream, 'm')), stream);
     }
   });
 
-  define('only the stream of the id is read', {}, async (log) => {
+  define('only events of the stream of the id are returned', {}, async (log) => {
     const first = await append(log, 's', 'a', 'one');
     await append(log, 's', 'b', 'other');
     await append(log, 's', 'a', 'two');
     assert.deepEqual(await methods(log, 's', first), ['two']);
   });
 
-  define('after the newest id of a stream comes nothing', {}, async (log) => {
+  define('there are no events after the newest id of a stream', {}, async (log) => {
     await append(log, 's', 'a', 'one');
     const newest = await append(log, 's', 'a', 'two');
     assert.deepEqual(await methods(log, 's', newest), []);
   });
 
-  define('what is appended after the call is not read', {}, async (log) => {
+  define('events that are appended after the call are not returned', {}, async (log) => {
     const first = await append(log, 's', 'a', 'one');
     await append(log, 's', 'a', 'two');
     const iteration = log.after('s', first)[Symbol.asyncIterator]();
@@ -89,7 +89,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     assert.equal((await iteration.next()).done, true);
   });
 
-  define('appends to several streams at once keep the order of each', {}, async (log) => {
+  define('concurrent appends to several streams keep the order of each stream', {}, async (log) => {
     const streams = ['a', 'b', 'c', 'd'];
     const starts = await Promise.all(streams.map((stream) => append(log, 's', stream, 'start')));
     await Promise.all(
@@ -103,7 +103,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     }
   });
 
-  define('an id of one session names nothing in another', {}, async (log) => {
+  define('an id of one session is unknown in another session', {}, async (log) => {
     const id = await append(log, 's', 'a', 'one');
     await append(log, 's', 'a', 'two');
     assert.equal(await log.streamOf('t', id), undefined);
@@ -113,7 +113,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     await assert.rejects(methods(log, 't', id), EventsPurged);
   });
 
-  define('the same stream name in two sessions is two streams', {}, async (log) => {
+  define('streams with the same name in two sessions are separate', {}, async (log) => {
     const first = await append(log, 's', 'a', 'one');
     const other = await append(log, 't', 'a', 'one');
     await append(log, 's', 'a', 'for s');
@@ -122,7 +122,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     assert.deepEqual(await methods(log, 't', other), ['for t']);
   });
 
-  define('an id that was never given out is refused', {}, async (log) => {
+  define('an id that was never issued is refused', {}, async (log) => {
     const id = await append(log, 's', 'a', 'one');
     const forged = ['', '-', 'a', 'a-', '-1', 'a-0', 'a-99', 'a--1', 'a-1e0', 'b-1', `${id} `, `0${id}`, `${id}.0`];
     for (const wrong of [...forged, '__proto__', 'constructor-1', '\0', 'x'.repeat(10_000)]) {
@@ -132,7 +132,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     }
   });
 
-  define('a dropped session is forgotten, and others are not', {}, async (log) => {
+  define('dropping a session removes its events, and not those of others', {}, async (log) => {
     const id = await append(log, 's', 'a', 'one');
     const other = await append(log, 't', 'a', 'one');
     await log.drop('s');
@@ -142,16 +142,20 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     assert.deepEqual(await methods(log, 't', other), []);
   });
 
-  define('beyond the bound in events, the oldest are dropped and that is said', { maxEvents: 3 }, async (log) => {
-    const ids: EventId[] = [];
-    for (const method of ['one', 'two', 'three', 'four', 'five']) ids.push(await append(log, 's', 'a', method));
-    await assert.rejects(methods(log, 's', ids[0]!), EventsPurged);
-    // 'two' itself is gone, but nothing after it is.
-    assert.deepEqual(await methods(log, 's', ids[1]!), ['three', 'four', 'five']);
-    assert.deepEqual(await methods(log, 's', ids[4]!), []);
-  });
+  define(
+    'above the maximum number of events, the oldest are dropped, and a reader that missed some gets an error',
+    { maxEvents: 3 },
+    async (log) => {
+      const ids: EventId[] = [];
+      for (const method of ['one', 'two', 'three', 'four', 'five']) ids.push(await append(log, 's', 'a', method));
+      await assert.rejects(methods(log, 's', ids[0]!), EventsPurged);
+      // 'two' itself was dropped, but no event after it.
+      assert.deepEqual(await methods(log, 's', ids[1]!), ['three', 'four', 'five']);
+      assert.deepEqual(await methods(log, 's', ids[4]!), []);
+    },
+  );
 
-  define('the bound in events counts all streams of a session', { maxEvents: 3 }, async (log) => {
+  define('the maximum number of events counts all streams of a session', { maxEvents: 3 }, async (log) => {
     const quiet = await append(log, 's', 'quiet', 'one');
     await append(log, 's', 'quiet', 'two');
     for (let n = 0; n < 3; n++) await append(log, 's', 'busy', 'm');
@@ -167,42 +171,54 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     assert.deepEqual(await methods(log, 's', newest), ['two']);
   });
 
-  define('the bounds hold for each session by itself', { maxEvents: 2 }, async (log) => {
+  define('each session has its own limits', { maxEvents: 2 }, async (log) => {
     const first = await append(log, 's', 'a', 'one');
     await append(log, 's', 'a', 'two');
     for (let n = 0; n < 10; n++) await append(log, 't', 'a', 'm');
     assert.deepEqual(await methods(log, 's', first), ['two']);
   });
 
-  define('beyond the bound in bytes, the oldest are dropped and that is said', { maxBytes: 10_000 }, async (log) => {
-    const ids: EventId[] = [];
-    for (let n = 0; n < 20; n++) ids.push(await append(log, 's', 'a', `m${n}`, { text: 'x'.repeat(1000) }));
-    await assert.rejects(methods(log, 's', ids[5]!), EventsPurged);
-    assert.deepEqual(await methods(log, 's', ids[15]!), ['m16', 'm17', 'm18', 'm19']);
-  });
+  define(
+    'above the maximum size, the oldest events are dropped, and a reader that missed some gets an error',
+    { maxBytes: 10_000 },
+    async (log) => {
+      const ids: EventId[] = [];
+      for (let n = 0; n < 20; n++) ids.push(await append(log, 's', 'a', `m${n}`, { text: 'x'.repeat(1000) }));
+      await assert.rejects(methods(log, 's', ids[5]!), EventsPurged);
+      assert.deepEqual(await methods(log, 's', ids[15]!), ['m16', 'm17', 'm18', 'm19']);
+    },
+  );
 
-  define('a message above the bound in bytes is not kept, and that is said', { maxBytes: 1000 }, async (log) => {
-    const before = await append(log, 's', 'a', 'one');
-    const huge = await append(log, 's', 'a', 'two', { list: [{ text: 'x'.repeat(2000) }] });
-    await assert.rejects(methods(log, 's', before), EventsPurged);
-    assert.deepEqual(await methods(log, 's', huge), []);
-  });
+  define(
+    'a message larger than the maximum size is not stored, and a reader that missed it gets an error',
+    { maxBytes: 1000 },
+    async (log) => {
+      const before = await append(log, 's', 'a', 'one');
+      const huge = await append(log, 's', 'a', 'two', { list: [{ text: 'x'.repeat(2000) }] });
+      await assert.rejects(methods(log, 's', before), EventsPurged);
+      assert.deepEqual(await methods(log, 's', huge), []);
+    },
+  );
 
   const clock = { now: 0 };
-  define('events above the age are dropped and that is said', { maxAge: 100, now: () => clock.now }, async (log) => {
-    const first = await append(log, 's', 'a', 'one');
-    clock.now += 60;
-    const second = await append(log, 's', 'a', 'two');
-    assert.deepEqual(await methods(log, 's', first), ['two']);
-    clock.now += 60;
-    assert.deepEqual(await methods(log, 's', first), ['two']);
-    clock.now += 60;
-    await assert.rejects(methods(log, 's', first), EventsPurged);
-    assert.deepEqual(await methods(log, 's', second), []);
-    const third = await append(log, 's', 'a', 'three');
-    assert.notEqual(third, first);
-    assert.deepEqual(await methods(log, 's', second), ['three']);
-  });
+  define(
+    'events older than the maximum age are dropped, and a reader that missed some gets an error',
+    { maxAge: 100, now: () => clock.now },
+    async (log) => {
+      const first = await append(log, 's', 'a', 'one');
+      clock.now += 60;
+      const second = await append(log, 's', 'a', 'two');
+      assert.deepEqual(await methods(log, 's', first), ['two']);
+      clock.now += 60;
+      assert.deepEqual(await methods(log, 's', first), ['two']);
+      clock.now += 60;
+      await assert.rejects(methods(log, 's', first), EventsPurged);
+      assert.deepEqual(await methods(log, 's', second), []);
+      const third = await append(log, 's', 'a', 'three');
+      assert.notEqual(third, first);
+      assert.deepEqual(await methods(log, 's', second), ['three']);
+    },
+  );
 
   return cases;
 }

@@ -35,20 +35,20 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     cases.push({ name, run: start });
   };
 
-  define('a task is there as soon as it is created, and as it was given', {}, async (store) => {
+  define('a task can be read unchanged as soon as it is created', {}, async (store) => {
     const given = task('a', { statusMessage: 'line\nbreak \u2028 ünï 😀', pollIntervalMs: 7 });
     await store.create(given);
     assert.deepEqual(await store.get('a', 'ann'), given);
   });
 
-  define('an id is given to one task only', {}, async (store) => {
+  define('a second task with the same id is refused', {}, async (store) => {
     await store.create(task('a'));
     await assert.rejects(store.create(task('a', { principal: 'bob' })));
     assert.equal((await store.get('a', 'ann'))?.principal, 'ann');
     assert.equal(await store.get('a', 'bob'), undefined);
   });
 
-  define('what a reader does to a task changes nothing', {}, async (store) => {
+  define('changing a returned task does not change the stored one', {}, async (store) => {
     const given = task('a', { inputRequests: { q: { method: 'm' } } });
     await store.create(given);
     const read = (await store.get('a', 'ann')) as { inputRequests: Record<string, unknown> };
@@ -56,7 +56,7 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     assert.deepEqual(await store.get('a', 'ann'), given);
   });
 
-  define('a task of one principal is unknown to all others', {}, async (store) => {
+  define('a task of one principal does not exist for others', {}, async (store) => {
     await store.create(task('a'));
     await store.create(task('b', { principal: undefined }));
     for (const [id, principal] of [
@@ -76,7 +76,7 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     assert.equal((await store.get('b', undefined))?.id, 'b');
   });
 
-  define('a change is kept and returned', {}, async (store) => {
+  define('a change is stored and returned', {}, async (store) => {
     await store.create(task('a'));
     const expected = task('a', { status: 'completed', lastUpdatedAt: BEGIN + 5, result: { content: [] } });
     const change = (before: TaskRecord): TaskRecord => {
@@ -87,7 +87,7 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     assert.deepEqual(await store.get('a', 'ann'), expected);
   });
 
-  define('of changes that are made at once, none is lost', {}, async (store) => {
+  define('concurrent changes are all applied', {}, async (store) => {
     await store.create(task('a', { statusMessage: '' }));
     const add = (mark: string) =>
       store.update('a', 'ann', (before) => ({ ...before, statusMessage: `${before.statusMessage}${mark}` }));
@@ -107,7 +107,7 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     });
   }
 
-  define('a change that throws changes nothing', {}, async (store) => {
+  define('if the change throws, the task stays unchanged', {}, async (store) => {
     await store.create(task('a'));
     const change = (): never => {
       throw new Error('no');
@@ -116,27 +116,31 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     assert.deepEqual(await store.get('a', 'ann'), task('a'));
   });
 
-  define('a change to what is not JSON is refused, and changes nothing', {}, async (store) => {
-    await store.create(task('a'));
-    const cycle: Record<string, unknown> = {};
-    cycle['self'] = cycle;
-    for (const result of [cycle, { big: 1n }]) {
-      await assert.rejects(
-        store.update('a', 'ann', (before) => ({ ...before, status: 'completed', result })),
-        TypeError,
-      );
-    }
-    assert.deepEqual(await store.get('a', 'ann'), task('a'));
-  });
+  define(
+    'a change to a value that JSON cannot represent is refused, and the task stays unchanged',
+    {},
+    async (store) => {
+      await store.create(task('a'));
+      const cycle: Record<string, unknown> = {};
+      cycle['self'] = cycle;
+      for (const result of [cycle, { big: 1n }]) {
+        await assert.rejects(
+          store.update('a', 'ann', (before) => ({ ...before, status: 'completed', result })),
+          TypeError,
+        );
+      }
+      assert.deepEqual(await store.get('a', 'ann'), task('a'));
+    },
+  );
 
-  define('a task that was deleted is gone', {}, async (store) => {
+  define('a deleted task does not exist any more', {}, async (store) => {
     await store.create(task('a'));
     await store.delete('a', 'ann');
     await store.delete('a', 'ann');
     assert.equal(await store.get('a', 'ann'), undefined);
   });
 
-  define('a task is there until its time is over, whatever its status, and then gone', {}, async (store, clock) => {
+  define('a task exists until its ttl has passed, with any status, and not longer', {}, async (store, clock) => {
     await store.create(task('a', { ttlMs: 1000 }));
     await store.create(task('b', { ttlMs: 1000, status: 'completed' }));
     await store.create(task('c', { ttlMs: null }));
@@ -150,7 +154,7 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     assert.ok(await store.get('c', 'ann'));
   });
 
-  define('a full store refuses new tasks, and keeps those that it has', { maxTasks: 2 }, async (store, clock) => {
+  define('a full store refuses new tasks and keeps the existing ones', { maxTasks: 2 }, async (store, clock) => {
     await store.create(task('a', { ttlMs: 1000, status: 'completed' }));
     await store.create(task('b', { principal: 'bob' }));
     await assert.rejects(store.create(task('c')), TaskStoreFull);
@@ -163,7 +167,7 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     await store.create(task('d', { createdAt: clock.now }));
   });
 
-  define('one principal cannot take the places of all', { maxPerPrincipal: 2 }, async (store) => {
+  define('one principal cannot have more tasks than its own maximum', { maxPerPrincipal: 2 }, async (store) => {
     await store.create(task('a'));
     await store.create(task('b'));
     await assert.rejects(store.create(task('c')), TaskStoreFull);
@@ -173,24 +177,28 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     await assert.rejects(store.create(task('f')), TaskStoreFull);
   });
 
-  define('what would be too large is refused, and changes nothing', { maxBytes: 10_000 }, async (store) => {
-    await store.create(task('a'));
-    const huge = { content: [{ type: 'text', text: 'x'.repeat(20_000) }] };
-    await assert.rejects(
-      store.update('a', 'ann', (before) => ({ ...before, status: 'completed', result: huge })),
-      TaskStoreFull,
-    );
-    assert.deepEqual(await store.get('a', 'ann'), task('a'));
-    await assert.rejects(store.create(task('b', { statusMessage: 'x'.repeat(20_000) })), TaskStoreFull);
-    assert.equal(await store.get('b', 'ann'), undefined);
-    // Released room can be used again.
-    for (let round = 0; round < 10; round++) {
-      const text = 'x'.repeat(round % 2 === 0 ? 8000 : 10);
-      await store.update('a', 'ann', (before) => ({ ...before, statusMessage: text }));
-    }
-  });
+  define(
+    'a task that would be too large is refused, and the stored task stays unchanged',
+    { maxBytes: 10_000 },
+    async (store) => {
+      await store.create(task('a'));
+      const huge = { content: [{ type: 'text', text: 'x'.repeat(20_000) }] };
+      await assert.rejects(
+        store.update('a', 'ann', (before) => ({ ...before, status: 'completed', result: huge })),
+        TaskStoreFull,
+      );
+      assert.deepEqual(await store.get('a', 'ann'), task('a'));
+      await assert.rejects(store.create(task('b', { statusMessage: 'x'.repeat(20_000) })), TaskStoreFull);
+      assert.equal(await store.get('b', 'ann'), undefined);
+      // Released room can be used again.
+      for (let round = 0; round < 10; round++) {
+        const text = 'x'.repeat(round % 2 === 0 ? 8000 : 10);
+        await store.update('a', 'ann', (before) => ({ ...before, statusMessage: text }));
+      }
+    },
+  );
 
-  define('a runner finds what it has not finished, whosever it is', {}, async (store, clock) => {
+  define('a runner finds its unfinished tasks, of all principals', {}, async (store, clock) => {
     await store.create(task('a'));
     await store.create(task('b', { principal: 'bob', status: 'input_required' }));
     await store.create(task('c', { principal: undefined }));

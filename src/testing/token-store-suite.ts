@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { CredentialKey, StoredCredentials, TokenStore } from '../auth/client/token-store.ts';
 import type { SuiteCase } from './event-log-suite.ts';
 
-/** So many milliseconds lie between two writes that must have different file times. */
+/** Milliseconds between two writes that must get different file times. */
 const PAUSE = 5;
 const KEY: CredentialKey = { server: 'https://mcp.example/mcp', issuer: 'https://auth.example' };
 
@@ -20,7 +20,7 @@ export function tokenStoreSuite(
     cases.push({ name, run: async () => run(...(await open())) });
   };
 
-  define('what was set comes back, to the other too', async (one, two) => {
+  define('stored credentials can be read, also by another process', async (one, two) => {
     const all: StoredCredentials = {
       client: {
         clientId: 'ü"\n',
@@ -36,26 +36,26 @@ export function tokenStoreSuite(
     assert.deepEqual(await two.get(KEY), all);
   });
 
-  define('what was never set is not there, and to delete it is no error', async (one) => {
+  define('credentials that were never stored do not exist, and deleting them is not an error', async (one) => {
     assert.equal(await one.get(KEY), undefined);
     await one.delete(KEY);
     assert.deepEqual(await one.issuers(KEY.server), []);
   });
 
-  define('set replaces all of it', async (one, two) => {
+  define('set replaces the credentials completely', async (one, two) => {
     await one.set(KEY, { tokens: tokens('a') });
     await two.set(KEY, { client: { clientId: 'c', redirectUris: [] } });
     assert.deepEqual(await one.get(KEY), { client: { clientId: 'c', redirectUris: [] } });
   });
 
-  define('what was deleted is gone', async (one, two) => {
+  define('deleted credentials do not exist any more', async (one, two) => {
     await one.set(KEY, { tokens: tokens('a') });
     await two.delete(KEY);
     assert.equal(await one.get(KEY), undefined);
     assert.deepEqual(await one.issuers(KEY.server), []);
   });
 
-  define('each server and each issuer stands for itself, letter for letter', async (one) => {
+  define('servers and issuers are compared exactly, letter by letter', async (one) => {
     const keys = [
       KEY,
       { ...KEY, issuer: `${KEY.issuer}/` },
@@ -69,7 +69,7 @@ export function tokenStoreSuite(
     assert.equal((await one.get(keys[1]!))?.tokens?.accessToken, '1');
   });
 
-  define('what was read is a copy', async (one) => {
+  define('the credentials that were stored or read are copies', async (one) => {
     const given = { tokens: tokens('a') };
     await one.set(KEY, given);
     given.tokens.accessToken = 'changed';
@@ -78,7 +78,7 @@ export function tokenStoreSuite(
     assert.equal((await one.get(KEY))?.tokens?.accessToken, 'a');
   });
 
-  define('the issuers of a server come with the one that was written last first', async (one, two) => {
+  define('the issuers of a server are listed with the most recently written first', async (one, two) => {
     const other = { ...KEY, issuer: 'https://other.example' };
     await one.set(KEY, { tokens: tokens('a') });
     await setTimeout(PAUSE);
@@ -90,7 +90,7 @@ export function tokenStoreSuite(
     assert.deepEqual(await two.issuers(KEY.server), [KEY.issuer, other.issuer]);
   });
 
-  define('only one section of a key runs at a time, and each runs', async (one, two) => {
+  define('functions under the lock of one key run one at a time, and all of them run', async (one, two) => {
     let inside = 0;
     let most = 0;
     const section = async (store: TokenStore): Promise<void> => {
@@ -106,22 +106,25 @@ export function tokenStoreSuite(
     assert.equal((await one.get(KEY))?.tokens?.accessToken, '6');
   });
 
-  define('a section returns what it returns, and gives the lock back where it throws', async (one, two) => {
-    assert.equal(await one.locked(KEY, () => Promise.resolve(7)), 7);
-    await assert.rejects(
-      one.locked(KEY, () => Promise.reject(new Error('thrown'))),
-      /thrown/,
-    );
-    assert.equal(await two.locked(KEY, () => Promise.resolve(8)), 8);
-  });
+  define(
+    'locked returns the result of its function, and releases the lock if the function throws',
+    async (one, two) => {
+      assert.equal(await one.locked(KEY, () => Promise.resolve(7)), 7);
+      await assert.rejects(
+        one.locked(KEY, () => Promise.reject(new Error('thrown'))),
+        /thrown/,
+      );
+      assert.equal(await two.locked(KEY, () => Promise.resolve(8)), 8);
+    },
+  );
 
-  define('sections of other keys are not held up', async (one, two) => {
+  define('a lock does not block other keys', async (one, two) => {
     const other = { ...KEY, issuer: 'https://other.example' };
     const got = await one.locked(KEY, () => two.locked(other, () => Promise.resolve('inner')));
     assert.equal(got, 'inner');
   });
 
-  define('the wait can be given up, and does not disturb those behind it', async (one, two) => {
+  define('waiting for a lock can be aborted, and the next in the queue still gets it', async (one, two) => {
     let release!: () => void;
     const held = new Promise<void>((resolve) => (release = resolve));
     let entered!: () => void;
@@ -131,8 +134,8 @@ export function tokenStoreSuite(
     const leaving = new AbortController();
     const second = two.locked(KEY, () => Promise.reject(new Error('ran')), leaving.signal);
     const third = one.locked(KEY, () => Promise.resolve('third'));
-    leaving.abort(new Error('given up'));
-    await assert.rejects(second, /given up|abort/i);
+    leaving.abort(new Error('no longer needed'));
+    await assert.rejects(second, /no longer needed|abort/i);
     release();
     await first;
     assert.equal(await third, 'third');

@@ -38,7 +38,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     });
   };
 
-  define('nothing is delivered before start, and nothing is lost by it', async (a, b) => {
+  define('nothing is delivered before start, and earlier messages are delivered then', async (a, b) => {
     await within('start', a.transport.start());
     await a.send(notification('early', { n: 1 }));
     await a.send(notification('early', { n: 2 }));
@@ -48,7 +48,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     assert.deepEqual(await b.next(2), [notification('early', { n: 1 }), notification('early', { n: 2 })]);
   });
 
-  define('every kind of message arrives as it was sent, in both directions', async (a, b) => {
+  define('every kind of message arrives unchanged, in both directions', async (a, b) => {
     await start(a, b);
     const messages: Message[] = [
       request(1, 'with/params', { deep: [{ list: [1, -2.5, 1e21, true, null, ''] }], _meta: { 'x/y': {} } }),
@@ -78,7 +78,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     }
   });
 
-  define('messages arrive one by one in the order in which they were sent, waited for or not', async (a, b) => {
+  define('messages arrive in the order in which they were sent, whether send is awaited or not', async (a, b) => {
     await start(a, b);
     const messages = Array.from({ length: 1000 }, (_, n) => notification('n', { n }));
     await Promise.all(messages.flatMap((message) => [a.send(message), b.send(message)]));
@@ -88,7 +88,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     assert.deepEqual(await b.next(100), messages.slice(0, 100));
   });
 
-  define('strings may hold any character, and the message stays one', async (a, b) => {
+  define('strings may contain any character, and do not split the message', async (a, b) => {
     await start(a, b);
     const text = 'line\nbreak \r\n \u2028\u2029 \0 \u001b "quoted" \\ ünï çödé 漢字 😀 \ufeff \ud800 end';
     const message = notification('n', { [text]: text });
@@ -96,7 +96,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     assert.deepEqual(await b.next(1), [message]);
   });
 
-  define('messages of a megabyte pass in both directions at once', async (a, b) => {
+  define('messages of a megabyte arrive in both directions at the same time', async (a, b) => {
     await start(a, b);
     const messages = Array.from({ length: 4 }, (_, n) =>
       notification('large', { n, text: 'ä漢😀x'.repeat(1024 * 128) }),
@@ -107,7 +107,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     await within('send', Promise.all(sent));
   });
 
-  define('a message can be answered from within onmessage', async (a, b) => {
+  define('a message can be answered inside onmessage', async (a, b) => {
     b.onmessage = (message) => {
       if ('method' in message && 'id' in message)
         void b.transport.send(resultResponse(message.id, {}), { relatedRequestId: message.id });
@@ -119,7 +119,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     }
   });
 
-  define('a handler that throws is reported, and what follows still arrives', async (a, b) => {
+  define('a handler that throws is reported, and the next messages still arrive', async (a, b) => {
     const error = new Error('thrown by the handler');
     b.onmessage = (message) => {
       if ('method' in message && message.method === 'bad') throw error;
@@ -144,7 +144,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     assert.deepEqual((await b.next(refused ? 1 : 2)).at(-1), notification('good'));
   });
 
-  define('a negotiated revision does not stand in the way of messages', async (a, b) => {
+  define('messages arrive in any negotiated revision', async (a, b) => {
     await start(a, b);
     for (const version of ['2025-03-26', '2025-11-25', 'never heard of']) {
       a.transport.setProtocolVersion?.(version);
@@ -154,7 +154,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     }
   });
 
-  define('what was sent before close still arrives', async (a, b) => {
+  define('messages that were sent before close still arrive', async (a, b) => {
     await start(a, b);
     const messages = Array.from({ length: 100 }, (_, n) => notification('n', { n, text: 'x'.repeat(1000) }));
     await within('send', Promise.all(messages.map((message) => a.send(message))));
@@ -163,11 +163,11 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
   });
 
   for (const [name, closes] of [
-    ['one', (a: End) => [a]],
-    ['the other', (_: End, b: End) => [b]],
-    ['each', (a: End, b: End) => [a, b]],
+    ['one end closes', (a: End) => [a]],
+    ['the other end closes', (_: End, b: End) => [b]],
+    ['both ends close', (a: End, b: End) => [a, b]],
   ] as const) {
-    define(`onclose is called once on both ends where ${name} closes, and nothing follows`, async (a, b) => {
+    define(`onclose is called once on both ends if ${name}, and no other callback follows`, async (a, b) => {
       await start(a, b);
       await a.send(notification('n'));
       await b.next(1);
@@ -184,7 +184,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     });
   }
 
-  define('send rejects where the connection is closed, on both ends', async (a, b) => {
+  define('send rejects after the connection has closed, on both ends', async (a, b) => {
     await start(a, b);
     await within('close', a.transport.close());
     await assert.rejects(a.send(notification('late')));
@@ -192,7 +192,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     await assert.rejects(b.send(notification('late')));
   });
 
-  define('the connection can be closed from within onmessage, and nothing more is delivered', async (a, b) => {
+  define('the connection can be closed inside onmessage, and nothing more is delivered', async (a, b) => {
     let closing: Promise<void> | undefined;
     b.onmessage = () => void (closing ??= b.transport.close());
     await start(a, b);
@@ -202,7 +202,7 @@ export function transportSuite(open: () => Promise<TransportPair>): SuiteCase[] 
     assert.deepEqual(b.received, [notification('n', { n: 1 })]);
   });
 
-  define('close resolves before start, and send rejects then', async (a) => {
+  define('close resolves before start, and send then rejects', async (a) => {
     await within('close', a.transport.close());
     await assert.rejects(a.send(notification('late')));
     assert.ok(a.closes <= 1);
