@@ -16,8 +16,8 @@ const REQUEST_PART = 0.5;
  * peers that do not read. It counts two kinds:
  *
  * - Data that waits for a client: unfinished bodies, unread responses and unread events. At the limit, the client that
- *   has kept the server waiting longest is disconnected. The newest one never is, so a single response may be larger
- *   than the limit.
+ *   has kept the server waiting longest is disconnected. The newest one is never disconnected, so a single response may
+ *   be larger than the limit.
  * - Requests in flight. They may take half of the limit. Above that, new requests are refused. The requests of one
  *   principal or address may use at most half of what the others leave free.
  */
@@ -55,7 +55,8 @@ export class BufferBudget {
   /**
    * Counts a request. Returns false if there is no room and the request must be refused.
    *
-   * @param share whose request it is (`shareOf`). Undefined if that is unknown: such a request has only the total limit.
+   * @param share the share that the request counts towards (`shareOf`). Undefined if it is unknown: such a request has
+   * only the total limit.
    */
   reserve(bytes: number, share: string | undefined): boolean {
     const free = this.limit * REQUEST_PART - this.#requestBytes - bytes;

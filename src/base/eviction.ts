@@ -23,7 +23,7 @@ export interface EvictionRules {
 
 /**
  * Chooses the holding to evict for a new one: the one that was unused the longest. Undefined if the new one must be
- * refused, because all are busy or were used recently. Two rules prevent that one share locks out the others:
+ * refused, because all are busy or were used recently. Two rules prevent one share from taking all places:
  *
  * - A share with more than half of the places makes room for others. If all its holdings are busy, it loses a busy one.
  * - A share with half of the places or more never gets a place of another share.

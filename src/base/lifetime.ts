@@ -53,7 +53,7 @@ export class Lifetime {
     this.#ended = reason;
   }
 
-  /** Ends it and fires the signal, even after a quiet end. */
+  /** Ends it and fires the signal, even after `settle`. */
   protected fire(reason: Error): void {
     this.#ended = reason;
     const listener = this.#listener;

@@ -28,8 +28,8 @@ export interface ParamHeader {
 /**
  * The headers that an input schema asks for by `x-mcp-header`; undefined if it asks for none.
  *
- * @throws TypeError that names the property where one is not as 2026-07-28 demands it
- * (basic/transports/streamable-http: Schema Extension).
+ * @throws TypeError that names the property if one breaks the rules of 2026-07-28 (basic/transports/streamable-http:
+ * Schema Extension).
  */
 export function paramHeaders(subschemas: readonly Subschema[], owner: string): readonly ParamHeader[] | undefined {
   const headers = new Map<string, ParamHeader>();
@@ -42,7 +42,7 @@ export function paramHeaders(subschemas: readonly Subschema[], owner: string): r
     if (properties === undefined || properties.length === 0)
       return refuse('must be on a property that is reached through "properties" only');
     if (typeof name !== 'string' || !isHeaderName(name))
-      return refuse("must be a header name: letters, digits and !#$%&'*+-.^_`|~, at least one");
+      return refuse("must be a header name: one or more letters, digits or !#$%&'*+-.^_`|~");
     if (!TYPES.has(schema['type'])) return refuse('must be on a property of type string, integer or boolean');
     const key = `mcp-param-${name.toLowerCase()}`;
     const other = headers.get(key);
@@ -101,28 +101,28 @@ export function checkParamHeaders(headers: readonly ParamHeader[], args: JsonObj
       continue;
     }
     if (sent === undefined) throw Refusal.header(`${name} is missing; it must repeat ${argument}`);
-    const said = decodeHeaderValue(sent);
-    if (said === undefined) throw Refusal.header(`${name} is malformed: neither plain ASCII nor =?base64?…?= of UTF-8`);
-    if (isUnsafeInteger(value)) throw Refusal.header(`${argument} is beyond the integers that ${name} can carry`);
-    if (!says(said, value)) throw Refusal.header(`${name} does not match ${argument}`);
+    const text = decodeHeaderValue(sent);
+    if (text === undefined) throw Refusal.header(`${name} is malformed: neither plain ASCII nor =?base64?…?= of UTF-8`);
+    if (isUnsafeInteger(value)) throw Refusal.header(`${argument} is not a safe integer, so ${name} cannot carry it`);
+    if (!matches(text, value)) throw Refusal.header(`${name} does not match ${argument}`);
   }
 }
 
 /** Numbers are compared as numbers: `42.0` is 42 (2026-07-28, basic/transports/streamable-http: Server Validation). */
-function says(said: string, value: unknown): boolean {
+function matches(text: string, value: unknown): boolean {
   switch (typeof value) {
     case 'string':
-      return said === value;
+      return text === value;
     case 'number':
-      return NUMBER.test(said) && Number(said) === value;
+      return NUMBER.test(text) && Number(text) === value;
     case 'boolean':
-      return said === String(value);
+      return text === String(value);
     default:
       return false;
   }
 }
 
-/** No header may carry one (2026-07-28, basic/transports/streamable-http: Schema Extension). */
+/** A header must not carry such an integer (2026-07-28, basic/transports/streamable-http: Schema Extension). */
 function isUnsafeInteger(value: unknown): value is number {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }

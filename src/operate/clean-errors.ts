@@ -23,7 +23,7 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
       return result['isError'] === true ? (scrubbed(result, scrub) as JsonObject) : result;
     } catch (thrown) {
       const error = RpcError.from(thrown);
-      const message = scrub(stderr ? error.message : withoutLastWords(error));
+      const message = scrub(stderr ? error.message : withoutStderr(error));
       const data = scrubbed(error.data, scrub);
       if (message === error.message && data === error.data) throw thrown;
       // A refusal has its own HTTP status, so keep the class.
@@ -34,7 +34,7 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
 }
 
 /** An error message without the stderr lines of an ended process. `ChildEnded`, one of the causes, has those lines. */
-function withoutLastWords(error: Error): string {
+function withoutStderr(error: Error): string {
   let { message } = error;
   for (const each of errorChain(error)) {
     const { summary, stderr } = each as Partial<Ended>;

@@ -30,7 +30,7 @@ export function reachability({ probe, interval = 5000 }: ReachabilityOptions): R
   let reachable = true;
   let probing = false;
   let last = -Infinity;
-  const look = (): void => {
+  const startProbe = (): void => {
     const now = performance.now();
     if (probing || now - last < interval) return;
     probing = true;
@@ -48,14 +48,14 @@ export function reachability({ probe, interval = 5000 }: ReachabilityOptions): R
     middleware: (next) => (exchange) =>
       observed(next, exchange, ({ outcome, code }) => {
         // A server may send −32000 itself, so a probe has to confirm the loss.
-        if (code === CONNECTION_CLOSED) look();
+        if (code === CONNECTION_CLOSED) startProbe();
         // The answer to `server/discover` may come from the handshake, not from the server.
         else if (exchange.method !== Method.Discover && outcome !== 'error' && outcome !== 'cancelled')
           reachable = true;
       }),
     check: () => {
       if (reachable) return undefined;
-      look();
+      startProbe();
       return 'unreachable';
     },
   };

@@ -25,7 +25,7 @@ interface Seen {
  */
 export function unrepeated(write: (line: string) => void): (line: string) => void {
   const kinds = new Map<string, Seen>();
-  const tell = (kind: string): void => {
+  const report = (kind: string): void => {
     const { count, last } = kinds.get(kind)!;
     kinds.delete(kind);
     const more = count - MAX_LINES;
@@ -37,7 +37,7 @@ export function unrepeated(write: (line: string) => void): (line: string) => voi
     let seen = kinds.get(kind);
     if (!seen) {
       seen = { count: 0, last: '' };
-      setTimeout(tell, WINDOW, kind).unref();
+      setTimeout(report, WINDOW, kind).unref();
       kinds.set(kind, seen);
     }
     seen.count += 1;

@@ -44,8 +44,8 @@ export async function tlsFiles(cert: string, key: string): Promise<TlsFiles> {
     watch: ({ renew, onerror, interval = 10_000 }) => {
       /** The last content that could not be used, and its error. */
       let refused = '';
-      let looking = false;
-      const look = async (): Promise<void> => {
+      let checking = false;
+      const check = async (): Promise<void> => {
         try {
           const found = await read(cert, key);
           if (found.cert === credentials.cert && found.key === credentials.key) return;
@@ -59,10 +59,10 @@ export async function tlsFiles(cert: string, key: string): Promise<TlsFiles> {
         }
       };
       const timer = setInterval(() => {
-        if (looking) return;
-        looking = true;
-        void look().finally(() => {
-          looking = false;
+        if (checking) return;
+        checking = true;
+        void check().finally(() => {
+          checking = false;
         });
       }, interval);
       timer.unref();

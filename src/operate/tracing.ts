@@ -53,8 +53,7 @@ async function load(): Promise<Api | undefined> {
 }
 
 /**
- * Reads a trace context from `_meta` (2026-07-28, basic: OpenTelemetry trace context). The values are not validated
- * before.
+ * Reads a trace context from `_meta` (2026-07-28, basic: OpenTelemetry trace context). The values were not validated.
  */
 const READ: TextMapGetter<JsonObject> = {
   keys: (meta) => Object.keys(meta),

@@ -36,7 +36,7 @@ export interface Annotations {
   lastModified?: string;
 }
 
-/** What all kinds of content have. */
+/** The members that all kinds of content have. */
 interface Annotated {
   annotations?: Annotations;
   _meta?: JsonObject;
@@ -142,7 +142,7 @@ export interface ToolAnnotations {
   openWorldHint?: boolean;
 }
 
-/** What everything has that a server lists. */
+/** The members of each entry in the lists of a server. */
 interface ListEntry {
   /** For programs. Clients show the title, or else the name. */
   name: string;

@@ -2,13 +2,13 @@ import { Evaluated } from './evaluated.ts';
 import { nodesOf, type Build } from './keyword.ts';
 import type { Node } from './node.ts';
 
-export const allOf: Build = (said, place) => {
-  const nodes = nodesOf(said, place);
+export const allOf: Build = (keywordValue, place) => {
+  const nodes = nodesOf(keywordValue, place);
   return (value, run, seen) => nodes.every((node) => node.check(value, run, seen));
 };
 
-export const anyOf: Build = (said, place) => {
-  const nodes = nodesOf(said, place);
+export const anyOf: Build = (keywordValue, place) => {
+  const nodes = nodesOf(keywordValue, place);
   return (value, run, seen) => {
     const mark = run.mark;
     let valid = false;
@@ -25,8 +25,8 @@ export const anyOf: Build = (said, place) => {
   };
 };
 
-export const oneOf: Build = (said, place) => {
-  const nodes = nodesOf(said, place);
+export const oneOf: Build = (keywordValue, place) => {
+  const nodes = nodesOf(keywordValue, place);
   return (value, run, seen) => {
     const mark = run.mark;
     let matched: Evaluated | undefined;
@@ -46,13 +46,13 @@ export const oneOf: Build = (said, place) => {
   };
 };
 
-export const not: Build = (said, { keyword, base, reader }) => {
-  const node = reader.node(said, keyword, base);
+export const not: Build = (keywordValue, { keyword, base, reader }) => {
+  const node = reader.node(keywordValue, keyword, base);
   return (value, run) => !run.quietly(() => node.check(value, run, undefined)) || run.fail('must NOT be valid');
 };
 
-export const conditional: Build = (said, { schema, base, reader }) => {
-  const condition = reader.node(said, 'if', base);
+export const conditional: Build = (keywordValue, { schema, base, reader }) => {
+  const condition = reader.node(keywordValue, 'if', base);
   const branch = (keyword: string): Node | undefined =>
     schema[keyword] === undefined ? undefined : reader.node(schema[keyword], keyword, base);
   const met = branch('then');
@@ -65,17 +65,17 @@ export const conditional: Build = (said, { schema, base, reader }) => {
   };
 };
 
-export const reference: Build = (said, { keyword, base, reader }) => {
-  if (typeof said !== 'string') throw new TypeError('$ref must be a string');
-  const node = reader.referred(said, keyword, base);
+export const reference: Build = (keywordValue, { keyword, base, reader }) => {
+  if (typeof keywordValue !== 'string') throw new TypeError('$ref must be a string');
+  const node = reader.referred(keywordValue, keyword, base);
   return (value, run, seen) => node.check(value, run, seen);
 };
 
 /** The outermost schema resource with such an anchor is used (2020-12 core, section 8.2.3.2). */
-export const dynamicReference: Build = (said, { keyword, base, reader }) => {
-  if (typeof said !== 'string') throw new TypeError('$dynamicRef must be a string');
-  const node = reader.referred(said, keyword, base);
-  const name = reader.dynamicName(said, base);
+export const dynamicReference: Build = (keywordValue, { keyword, base, reader }) => {
+  if (typeof keywordValue !== 'string') throw new TypeError('$dynamicRef must be a string');
+  const node = reader.referred(keywordValue, keyword, base);
+  const name = reader.dynamicName(keywordValue, base);
   if (name === undefined) return (value, run, seen) => node.check(value, run, seen);
   return (value, run, seen) => {
     for (const resource of run.scope) {

@@ -32,7 +32,7 @@ interface Place {
  * Compiles the value of a keyword to a check. Undefined if it restricts nothing. @throws TypeError if the value is
  * invalid.
  */
-export type Build = (said: unknown, place: Place) => Check | undefined;
+export type Build = (keywordValue: unknown, place: Place) => Check | undefined;
 
 export interface Keyword {
   readonly keyword: string;
@@ -41,22 +41,22 @@ export interface Keyword {
   readonly order: number;
 }
 
-export function nodesOf(said: unknown, { keyword, base, reader }: Place): Node[] {
-  if (!Array.isArray(said)) throw new TypeError(`${keyword} must be a list of schemas`);
-  return said.map((one) => reader.node(one, keyword, base));
+export function nodesOf(keywordValue: unknown, { keyword, base, reader }: Place): Node[] {
+  if (!Array.isArray(keywordValue)) throw new TypeError(`${keyword} must be a list of schemas`);
+  return keywordValue.map((one) => reader.node(one, keyword, base));
 }
 
-export function namedNodes(said: unknown, { keyword, base, reader }: Place): [string, Node][] {
-  if (!isObject(said)) throw new TypeError(`${keyword} must be an object`);
-  return Object.entries<unknown>(said).map(([name, one]) => [name, reader.node(one, keyword, base)]);
+export function namedNodes(keywordValue: unknown, { keyword, base, reader }: Place): [string, Node][] {
+  if (!isObject(keywordValue)) throw new TypeError(`${keyword} must be an object`);
+  return Object.entries<unknown>(keywordValue).map(([name, one]) => [name, reader.node(one, keyword, base)]);
 }
 
-export function namesOf(said: unknown, { keyword, reader }: Place): string[] {
-  if (!Array.isArray(said) || !said.every((name) => typeof name === 'string')) {
+export function namesOf(keywordValue: unknown, { keyword, reader }: Place): string[] {
+  if (!Array.isArray(keywordValue) || !keywordValue.every((name) => typeof name === 'string')) {
     throw new TypeError(`${keyword} must be a list of strings`);
   }
-  reader.work.take(4 * said.length);
-  return said;
+  reader.work.take(4 * keywordValue.length);
+  return keywordValue;
 }
 
 export function patternOf(source: string, keyword: string, { work }: SchemaReader): Pattern {

@@ -8,7 +8,7 @@ function inOrder(keywords: readonly (readonly [string, Build])[]): Map<string, K
   return new Map(keywords.map(([keyword, build], order) => [keyword, { keyword, build, order }]));
 }
 
-/** In the order in which they are checked: first what is cheap and explains a mistake best. */
+/** In the order in which they are checked: first those that are cheap and have the clearest error messages. */
 const COMMON: readonly (readonly [string, Build])[] = [
   ['type', scalars.type],
   ['const', scalars.constant],

@@ -3,9 +3,9 @@ import { nodesOf, member, type Build } from './keyword.ts';
 import type { Check, Node } from './node.ts';
 import type { Run } from './run.ts';
 
-export const uniqueItems: Build = (said) => {
-  if (typeof said !== 'boolean') throw new TypeError('uniqueItems must be a boolean');
-  if (!said) return undefined;
+export const uniqueItems: Build = (keywordValue) => {
+  if (typeof keywordValue !== 'boolean') throw new TypeError('uniqueItems must be a boolean');
+  if (!keywordValue) return undefined;
   return (value, run) => {
     if (!Array.isArray(value)) return true;
     const places = new Map<Key, number>();
@@ -29,8 +29,8 @@ function each(node: Node, value: readonly unknown[], from: number, run: Run): bo
   return true;
 }
 
-export const prefixItems: Build = (said, place) => {
-  const nodes = nodesOf(said, place);
+export const prefixItems: Build = (keywordValue, place) => {
+  const nodes = nodesOf(keywordValue, place);
   return (value, run, seen) => {
     if (!Array.isArray(value)) return true;
     const count = Math.min(nodes.length, value.length);
@@ -52,25 +52,29 @@ function rest(node: Node, first: number, isNothing: boolean): Check {
   };
 }
 
-export const itemsAfterPrefix: Build = (said, { keyword, schema, base, reader }) => {
+export const itemsAfterPrefix: Build = (keywordValue, { keyword, schema, base, reader }) => {
   const prefix: unknown = schema['prefixItems'];
-  return rest(reader.node(said, keyword, base), Array.isArray(prefix) ? prefix.length : 0, said === false);
+  return rest(
+    reader.node(keywordValue, keyword, base),
+    Array.isArray(prefix) ? prefix.length : 0,
+    keywordValue === false,
+  );
 };
 
-export const itemsOrTuple: Build = (said, place) => {
-  return Array.isArray(said)
-    ? prefixItems(said, place)
-    : rest(place.reader.node(said, place.keyword, place.base), 0, said === false);
+export const itemsOrTuple: Build = (keywordValue, place) => {
+  return Array.isArray(keywordValue)
+    ? prefixItems(keywordValue, place)
+    : rest(place.reader.node(keywordValue, place.keyword, place.base), 0, keywordValue === false);
 };
 
-export const additionalItems: Build = (said, { keyword, schema, base, reader }) => {
+export const additionalItems: Build = (keywordValue, { keyword, schema, base, reader }) => {
   const tuple: unknown = schema['items'];
-  const node = reader.node(said, keyword, base);
-  return Array.isArray(tuple) ? rest(node, tuple.length, said === false) : undefined;
+  const node = reader.node(keywordValue, keyword, base);
+  return Array.isArray(tuple) ? rest(node, tuple.length, keywordValue === false) : undefined;
 };
 
-export const contains: Build = (said, { keyword, schema, base, reader }) => {
-  const node = reader.node(said, keyword, base);
+export const contains: Build = (keywordValue, { keyword, schema, base, reader }) => {
+  const node = reader.node(keywordValue, keyword, base);
   const counted = reader.dialect === '2020-12';
   const min: unknown = (counted ? schema['minContains'] : undefined) ?? 1;
   const max: unknown = (counted ? schema['maxContains'] : undefined) ?? Infinity;
@@ -93,14 +97,14 @@ export const contains: Build = (said, { keyword, schema, base, reader }) => {
   };
 };
 
-export const unevaluatedItems: Build = (said, { keyword, base, reader }) => {
-  const node = reader.node(said, keyword, base);
+export const unevaluatedItems: Build = (keywordValue, { keyword, base, reader }) => {
+  const node = reader.node(keywordValue, keyword, base);
   return (value, run, seen) => {
     if (!Array.isArray(value)) return true;
     for (const [index, item] of value.entries()) {
       run.work.take(1);
       if (seen!.has(index)) continue;
-      if (said === false) return run.fail(() => `must NOT have item ${index}`);
+      if (keywordValue === false) return run.fail(() => `must NOT have item ${index}`);
       if (!member(node, item, index, run)) return false;
     }
     seen!.addAll();

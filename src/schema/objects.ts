@@ -3,8 +3,8 @@ import { namedNodes, namesOf, patternOf, member, keysOf, has, type Build } from 
 import type { Node } from './node.ts';
 import type { Run } from './run.ts';
 
-export const propertiesByName: Build = (said, place) => {
-  const nodes = new Map(namedNodes(said, place));
+export const propertiesByName: Build = (keywordValue, place) => {
+  const nodes = new Map(namedNodes(keywordValue, place));
   return (value, run, seen) => {
     if (!isObject(value)) return true;
     for (const key of keysOf(value, run)) {
@@ -17,8 +17,8 @@ export const propertiesByName: Build = (said, place) => {
   };
 };
 
-export const patternProperties: Build = (said, place) => {
-  const nodes = namedNodes(said, place).map(([source, node]) => {
+export const patternProperties: Build = (keywordValue, place) => {
+  const nodes = namedNodes(keywordValue, place).map(([source, node]) => {
     return { pattern: patternOf(source, 'patternProperties', place.reader), node };
   });
   return (value, run, seen) => {
@@ -34,8 +34,8 @@ export const patternProperties: Build = (said, place) => {
   };
 };
 
-export const additionalProperties: Build = (said, { keyword, schema, base, reader }) => {
-  const node = reader.node(said, keyword, base);
+export const additionalProperties: Build = (keywordValue, { keyword, schema, base, reader }) => {
+  const node = reader.node(keywordValue, keyword, base);
   const named = new Set(isObject(schema['properties']) ? Object.keys(schema['properties']) : []);
   const patterned = isObject(schema['patternProperties'])
     ? Object.keys(schema['patternProperties']).map((source) => patternOf(source, 'patternProperties', reader))
@@ -44,7 +44,7 @@ export const additionalProperties: Build = (said, { keyword, schema, base, reade
     if (!isObject(value)) return true;
     for (const key of keysOf(value, run)) {
       if (named.has(key) || patterned.some((name) => name.test(key, run.work))) continue;
-      if (said === false) return run.fail('is not expected', key);
+      if (keywordValue === false) return run.fail('is not expected', key);
       if (!member(node, value[key], key, run)) return false;
       seen?.add(key, run.work);
     }
@@ -52,8 +52,8 @@ export const additionalProperties: Build = (said, { keyword, schema, base, reade
   };
 };
 
-export const propertyNames: Build = (said, { keyword, base, reader }) => {
-  const node = reader.node(said, keyword, base);
+export const propertyNames: Build = (keywordValue, { keyword, base, reader }) => {
+  const node = reader.node(keywordValue, keyword, base);
   return (value, run) => {
     if (!isObject(value)) return true;
     for (const key of keysOf(value, run)) {
@@ -63,13 +63,13 @@ export const propertyNames: Build = (said, { keyword, base, reader }) => {
   };
 };
 
-export const unevaluatedProperties: Build = (said, { keyword, base, reader }) => {
-  const node = reader.node(said, keyword, base);
+export const unevaluatedProperties: Build = (keywordValue, { keyword, base, reader }) => {
+  const node = reader.node(keywordValue, keyword, base);
   return (value, run, seen) => {
     if (!isObject(value)) return true;
     for (const key of keysOf(value, run)) {
       if (seen!.has(key)) continue;
-      if (said === false) return run.fail('is not expected', key);
+      if (keywordValue === false) return run.fail('is not expected', key);
       if (!member(node, value[key], key, run)) return false;
     }
     seen!.addAll();
@@ -82,8 +82,8 @@ function missing(value: JsonObject, names: readonly string[], run: Run): string 
   return names.find((name) => !has(value, name));
 }
 
-export const required: Build = (said, place) => {
-  const names = namesOf(said, place);
+export const required: Build = (keywordValue, place) => {
+  const names = namesOf(keywordValue, place);
   return (value, run) => {
     if (!isObject(value)) return true;
     const absent = missing(value, names, run);
@@ -95,11 +95,11 @@ export const required: Build = (said, place) => {
  * Compiles a keyword with rules for objects that have a certain property: the other properties that they must have, or
  * the schema that they must match.
  */
-export const dependent: Build = (said, place) => {
-  if (!isObject(said)) throw new TypeError(`${place.keyword} must be an object`);
+export const dependent: Build = (keywordValue, place) => {
+  if (!isObject(keywordValue)) throw new TypeError(`${place.keyword} must be an object`);
   const lists: [string, string[]][] = [];
   const nodes: [string, Node][] = [];
-  for (const [name, one] of Object.entries<unknown>(said)) {
+  for (const [name, one] of Object.entries<unknown>(keywordValue)) {
     if (Array.isArray(one)) lists.push([name, namesOf(one, place)]);
     else nodes.push([name, place.reader.node(one, place.keyword, place.base)]);
   }

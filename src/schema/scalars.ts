@@ -13,8 +13,8 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isObject,
 };
 
-export const type: Build = (said) => {
-  const names = [...new Set(Array.isArray(said) ? said : [said])];
+export const type: Build = (keywordValue) => {
+  const names = [...new Set(Array.isArray(keywordValue) ? keywordValue : [keywordValue])];
   const tests = names.map((name: unknown) => {
     if (typeof name === 'string' && Object.hasOwn(TYPES, name)) return TYPES[name]!;
     throw new TypeError(`type must be one of ${Object.keys(TYPES).join(', ')}`);
@@ -23,16 +23,16 @@ export const type: Build = (said) => {
   return (value, run) => tests.some((test) => test(value)) || run.fail(message);
 };
 
-export const constant: Build = (said, { reader }) => {
-  const wanted = keyOf(said, reader.work);
-  const message = once(() => `must be ${shown(said)}`);
+export const constant: Build = (keywordValue, { reader }) => {
+  const wanted = keyOf(keywordValue, reader.work);
+  const message = once(() => `must be ${shown(keywordValue)}`);
   return (value, run) => keyOf(value, run.work) === wanted || run.fail(message);
 };
 
-export const enumeration: Build = (said, { reader }) => {
-  if (!Array.isArray(said)) throw new TypeError('enum must be a list');
-  const wanted = new Set(said.map((one) => keyOf(one, reader.work)));
-  const message = once(() => `must be one of ${shown(said)}`);
+export const enumeration: Build = (keywordValue, { reader }) => {
+  if (!Array.isArray(keywordValue)) throw new TypeError('enum must be a list');
+  const wanted = new Set(keywordValue.map((one) => keyOf(one, reader.work)));
+  const message = once(() => `must be one of ${shown(keywordValue)}`);
   return (value, run) => wanted.has(keyOf(value, run.work)) || run.fail(message);
 };
 
@@ -48,17 +48,17 @@ function shown(value: unknown): string {
 }
 
 export function bound(fits: (value: number, bound: number) => boolean, words: string): Build {
-  return (said, { keyword }) => {
-    if (!isNumber(said)) throw new TypeError(`${keyword} must be a number`);
-    const message = `must be ${words} ${said}`;
-    return (value, run) => !isNumber(value) || fits(value, said) || run.fail(message);
+  return (keywordValue, { keyword }) => {
+    if (!isNumber(keywordValue)) throw new TypeError(`${keyword} must be a number`);
+    const message = `must be ${words} ${keywordValue}`;
+    return (value, run) => !isNumber(value) || fits(value, keywordValue) || run.fail(message);
   };
 }
 
-export const multipleOf: Build = (said) => {
-  if (!isNumber(said) || said <= 0) throw new TypeError('multipleOf must be a number greater than 0');
-  const message = once(() => `must be multiple of ${said}`);
-  return (value, run) => !isNumber(value) || Number.isInteger(value / said) || run.fail(message);
+export const multipleOf: Build = (keywordValue) => {
+  if (!isNumber(keywordValue) || keywordValue <= 0) throw new TypeError('multipleOf must be a number greater than 0');
+  const message = once(() => `must be multiple of ${keywordValue}`);
+  return (value, run) => !isNumber(value) || Number.isInteger(value / keywordValue) || run.fail(message);
 };
 
 export const characters: Measure = (value, { work }) => {
@@ -71,26 +71,26 @@ export const characters: Measure = (value, { work }) => {
 export const items: Measure = (value) => (Array.isArray(value) ? value.length : undefined);
 export const properties: Measure = (value, run) => (isObject(value) ? keysOf(value, run).length : undefined);
 
-export const pattern: Build = (said, { reader }) => {
-  if (typeof said !== 'string') throw new TypeError('pattern must be a string');
-  const compiled = patternOf(said, 'pattern', reader);
-  const message = `must match pattern ${JSON.stringify(said)}`;
+export const pattern: Build = (keywordValue, { reader }) => {
+  if (typeof keywordValue !== 'string') throw new TypeError('pattern must be a string');
+  const compiled = patternOf(keywordValue, 'pattern', reader);
+  const message = `must match pattern ${JSON.stringify(keywordValue)}`;
   return (value, run) => typeof value !== 'string' || compiled.test(value, run.work) || run.fail(message);
 };
 
 export function least(measure: Measure, what: string): Build {
-  return (said, { keyword }) => {
-    if (!isNumber(said)) throw new TypeError(`${keyword} must be a number`);
-    const message = `must NOT have fewer than ${said} ${what}`;
-    return (value, run) => (measure(value, run) ?? said) >= said || run.fail(message);
+  return (keywordValue, { keyword }) => {
+    if (!isNumber(keywordValue)) throw new TypeError(`${keyword} must be a number`);
+    const message = `must NOT have fewer than ${keywordValue} ${what}`;
+    return (value, run) => (measure(value, run) ?? keywordValue) >= keywordValue || run.fail(message);
   };
 }
 
 export function most(measure: Measure, what: string): Build {
-  return (said, { keyword }) => {
-    if (!isNumber(said)) throw new TypeError(`${keyword} must be a number`);
-    const message = `must NOT have more than ${said} ${what}`;
-    return (value, run) => (measure(value, run) ?? said) <= said || run.fail(message);
+  return (keywordValue, { keyword }) => {
+    if (!isNumber(keywordValue)) throw new TypeError(`${keyword} must be a number`);
+    const message = `must NOT have more than ${keywordValue} ${what}`;
+    return (value, run) => (measure(value, run) ?? keywordValue) <= keywordValue || run.fail(message);
   };
 }
 

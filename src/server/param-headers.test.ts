@@ -135,7 +135,7 @@ describe('a tools/call over HTTP', () => {
       'Mcp-Param-zone was sent',
     ],
     ['a value for a list', { region: ['eu'] }, { region: 'eu' }, 'Mcp-Param-Region does not match the argument region'],
-    ['an integer beyond 2^53', { count: 2 ** 53 }, { count: '9007199254740993' }, 'beyond the integers'],
+    ['an integer beyond 2^53', { count: 2 ** 53 }, { count: '9007199254740993' }, 'is not a safe integer'],
   ])('is refused if its headers have %s', async (_, args, headerValues, message) => {
     const headers = Object.fromEntries(
       Object.entries(headerValues).map(([name, value]) => [`mcp-param-${name}`, value]),

@@ -180,7 +180,7 @@ class MemoryTaskStore implements TaskStore {
 
   #sweep(): void {
     const now = this.#now();
-    // Stryker disable next-line ConditionalExpression: it spares the walk, and no more
+    // Stryker disable next-line ConditionalExpression: only saves time
     if (now < this.#quietUntil) return;
     this.#quietUntil = Number.POSITIVE_INFINITY;
     for (const [id, kept] of this.#tasks) {

@@ -99,7 +99,7 @@ class EventsInMemory implements MemoryEventLog {
   append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {
     const now = this.#now();
     // An idle session would keep expired events until it ends, so active sessions remove them.
-    // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: how often it sweeps shows nowhere
+    // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: has no visible effect
     if (now - this.#swept > this.#bounds.maxAge) {
       this.#swept = now;
       for (const events of this.#sessions.values()) this.#bytes -= events.expire(now);
