@@ -9,8 +9,8 @@ import { rolldown } from 'rolldown';
  */
 
 const LIB = 'dist/lib';
-/** What almost every entry point loads, without the files that import a package or a module of Node. */
-const CORE = /^src\/((base|jsonrpc|protocol|core)\/(?!(nearest|abort|parse|batch)\.)|schema\/(complaint|work)\.)/;
+/** What almost every entry point loads. Not every one needs `node:buffer`, which the parser imports. */
+const CORE = /^src\/((base|jsonrpc|protocol|core)\/(?!(parse|batch)\.)|schema\/(complaint|work)\.)/;
 
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   exports: Record<string, string | { readonly types: string; readonly default: string }>;
