@@ -145,7 +145,7 @@ describe.each<Era>(['legacy', 'modern'])('a fleet of servers of both eras, with 
     expect(await client.callTool('new__count', { title: 1 })).toMatchObject({ isError: true });
     await expect(client.callTool('nothing')).rejects.toMatchObject({
       code: -32602,
-      message: 'Unknown tool: nothing (names begin with that of a server: old__, new__, here__)',
+      message: 'Unknown tool: nothing (a name begins with the name of its server: old__, new__, here__)',
     });
     expect((await client.listPrompts()).map(({ name }) => name)).toEqual(NAMES.map((name) => `${name}__review`));
     expect(warnings).toEqual([]);

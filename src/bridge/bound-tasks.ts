@@ -83,21 +83,22 @@ class BoundTasks {
     const bind = (id: string): string => this.#bind(id, principal);
     return derive(exchange, {
       params,
-      notify: (name, said) => {
-        if (!said) return exchange.notify(name);
+      notify: (name, noticeParams) => {
+        if (!noticeParams) return exchange.notify(name);
         // The status of a task is sent only to the session that created it (`TaskOwners`).
-        if (name !== NotificationMethod.TaskStatus && this.#isForeign(idsIn(replaceTaskIds, said), principal))
+        if (name !== NotificationMethod.TaskStatus && this.#isForeign(idsIn(replaceTaskIds, noticeParams), principal))
           return Promise.resolve();
-        const told = name === NotificationMethod.Acknowledged ? inFilter(said, (ids) => ids.map(bind)) : said;
-        return exchange.notify(name, replaceTaskIds(told, bind));
+        const shown =
+          name === NotificationMethod.Acknowledged ? inFilter(noticeParams, (ids) => ids.map(bind)) : noticeParams;
+        return exchange.notify(name, replaceTaskIds(shown, bind));
       },
-      ask: async (question, asked, options) => {
-        if (this.#isForeign(idsIn(replaceRelatedTask, asked), principal))
+      ask: async (question, questionParams, options) => {
+        if (this.#isForeign(idsIn(replaceRelatedTask, questionParams), principal))
           throw new RpcError(
             ErrorCode.InvalidRequest,
             `${question} was not asked: no open request contains its task id`,
           );
-        const answer = await exchange.ask(question, replaceRelatedTask(asked, bind), options);
+        const answer = await exchange.ask(question, replaceRelatedTask(questionParams, bind), options);
         return replaceRelatedTask(answer, (bound) => this.#open(bound, principal) ?? bound);
       },
     });

@@ -182,7 +182,7 @@ test('requests in flight fail if the server is lost, and the next request starts
   expect(client.take()).toEqual([
     { jsonrpc: '2.0', id: 1, error: { code: -32000, message: expect.stringContaining('Connection closed') } },
   ]);
-  expect(errors.map(String)).toEqual([expect.stringContaining('The server was lost')]);
+  expect(errors.map(String)).toEqual([expect.stringContaining('The connection to the server was lost')]);
   expect(ends).toHaveLength(1);
   await client.send({ id: 2, method: 'echo' });
   await settled();

@@ -28,9 +28,9 @@ export interface BridgeOptions extends Pick<
    */
   readonly target: Target;
   /**
-   * How clients share connections to the server. `per-session`: each client has its own connection. `shared`:
-   * all clients share one. A number: all clients share so many, and each client always uses the same one. Default
-   * `per-session`.
+   * How clients share connections to the server. `per-session`: each client has its own connection. `shared`: all
+   * clients share one. A number: all clients share this many connections, and each client always uses the same one.
+   * Default `per-session`.
    *
    * A client is a session. Without sessions (2026-07-28), all callers of one principal with the same declared name,
    * version and capabilities are one client. Calls of one client run in parallel, and it gets every question on its
@@ -54,8 +54,8 @@ export interface BridgeOptions extends Pick<
   /**
    * The most connections for clients without a session. Above that, the connection that was idle the longest is closed
    * and `onerror` is called. If none is idle, the request is refused. A principal with more than half of the
-   * connections loses one to a client of another principal, even if it is in use. A principal with half or more cannot
-   * close a connection of others. Default 100.
+   * connections loses one to a client of another principal, even if it is in use. A principal with half or more never
+   * takes a connection of others. Default 100.
    */
   readonly maxConnections?: number | undefined;
   /**
@@ -77,7 +77,7 @@ export interface Bridge {
   readonly service: Service;
   /** Live connections to the server. */
   readonly upstreams: number;
-  /** How often a lost connection was made again. */
+  /** How many times a lost connection was reopened. */
   readonly restarts: number;
   /** Calls that wait for calls of other clients on the same connection. */
   readonly waiting: number;
@@ -96,7 +96,7 @@ const MAX_CONNECTIONS = 100;
 
 /**
  * Makes a service from a server. It can be served in every revision, over every transport. After a connection is lost,
- * the next request makes a new one. Requests in flight fail with an `RpcError`, unless they certainly did not run.
+ * the next request opens a new one. Requests in flight fail with an `RpcError`, unless they certainly did not run.
  *
  * @throws TypeError if the target is invalid, or a number is out of range.
  */
@@ -160,7 +160,7 @@ class ServerBridge implements Bridge {
   readonly service: Service;
 
   check(): Promise<void> {
-    if (this.#closed) return Promise.reject(isClosed());
+    if (this.#closed) return Promise.reject(closedError());
     if (this.#shared !== undefined) return this.#connection(0).connect();
     return (this.#checking ??= this.#check().finally(() => {
       this.#checking = undefined;
@@ -196,7 +196,7 @@ class ServerBridge implements Bridge {
   }
 
   readonly #answer: Service = async (exchange) => {
-    if (this.#closed) throw isClosed();
+    if (this.#closed) throw closedError();
     const { caller } = exchange;
     const { session } = caller;
     if (this.#shared !== undefined) {
@@ -350,6 +350,6 @@ function numberFor(client: string): number {
   return createHash('sha256').update(client).digest().readUInt32BE();
 }
 
-function isClosed(): RpcError {
+function closedError(): RpcError {
   return new RpcError(CONNECTION_CLOSED, 'The bridge is closed');
 }

@@ -26,18 +26,18 @@ export interface ConnectionOptions {
   /** The principal that the connection belongs to, if there is only one. */
   readonly principal?: string | undefined;
   readonly onerror: (error: Error) => void;
-  /** Called each time that a lost connection was made again. */
+  /** Called each time that a lost connection was reopened. */
   readonly onreopen: () => void;
 }
 
 /**
- * One connection of a bridge to its server, with its current use. It is made with the first request, and again with the
- * first request after a loss. Requests in flight fail at a loss, unless they certainly did not run. Subscriptions
- * continue on the next connection.
+ * One connection of a bridge to its server, with its current use. It opens with the first request, and reopens with the
+ * first request after it was lost. When it is lost, requests in flight fail, unless they certainly did not run.
+ * Subscriptions continue on the next connection.
  */
 export class Connection {
   readonly attribution: QuestionAttribution | undefined;
-  /** The share that it counts towards (`shareOf`). It changes when the connection is handed over. */
+  /** The share that it counts towards (`shareOf`). It changes when another client gets the connection. */
   share: string;
   /** Requests without a response yet, including those for a connection or a subscription. */
   requests = 0;
@@ -64,8 +64,8 @@ export class Connection {
       },
       onlost: (reason) => {
         const why = reason ? `: ${reason.message}` : '';
-        const how = opener.remote ? 'connected to' : 'started';
-        onerror(new Error(`The server was lost${why}; it is ${how} again for the next request`));
+        const next = opener.remote ? 'connects' : 'starts it';
+        onerror(new Error(`The connection to the server was lost${why}; the next request ${next} again`));
       },
       onerror,
     });

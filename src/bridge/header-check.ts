@@ -19,8 +19,8 @@ const SETTLED = 10_000;
 /**
  * A server that processes a body must check that the headers match it (2026-07-28, basic/transports/streamable-http:
  * Server Behavior for Custom Headers). A server behind a bridge cannot, because the caller's headers end at the bridge.
- * So the bridge checks them, with the tool definitions from the lists that pass by. It reads the list itself for a tool
- * that no list has shown, and if headers do not match a definition that may be out of date.
+ * So the bridge checks them, with the tool definitions from the lists that pass through. It reads the list itself for a
+ * tool that no list has shown, and if headers do not match a definition that may be out of date.
  *
  * @param service the server. All its callers must see the same tools.
  */

@@ -31,13 +31,13 @@ export const OWN_IDENTITY: BridgeIdentity = {
 export function identityOf({ clientInfo, capabilities, revision, session }: Caller): BridgeIdentity {
   return {
     clientInfo: clientInfo ?? OWN_IDENTITY.clientInfo,
-    capabilities: session ? capabilities : withoutNews(capabilities),
+    capabilities: session ? capabilities : withoutRootsChanged(capabilities),
     onBehalfOf: revision,
   };
 }
 
 /** A caller without a session cannot announce that its roots have changed, so a server should ask each time. */
-function withoutNews(capabilities: JsonObject): JsonObject {
+function withoutRootsChanged(capabilities: JsonObject): JsonObject {
   const roots: unknown = capabilities['roots'];
   if (!isObject(roots) || roots['listChanged'] === undefined) return capabilities;
   const { listChanged: _, ...rest } = roots;
@@ -46,5 +46,5 @@ function withoutNews(capabilities: JsonObject): JsonObject {
 
 /** The key of a client, which all its callers share: principal, program and capabilities. */
 export function keyOf({ principal, clientInfo, capabilities }: Caller): string {
-  return canonicalJson([principal, clientInfo?.name, clientInfo?.version, withoutNews(capabilities)]);
+  return canonicalJson([principal, clientInfo?.name, clientInfo?.version, withoutRootsChanged(capabilities)]);
 }

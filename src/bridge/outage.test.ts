@@ -39,7 +39,7 @@ test('an unreachable server is reported once, and again after it was reachable',
   await ends.at(-1)!.close();
   await fails(bridge);
   await fails(bridge);
-  expect(errors.slice(1)).toEqual([expect.stringContaining('The server was lost'), outage]);
+  expect(errors.slice(1)).toEqual([expect.stringContaining('The connection to the server was lost'), outage]);
 });
 
 test('an unreachable URL is reported with its address', async () => {

@@ -18,10 +18,10 @@ export function reportOutage(onerror: (error: Error) => void): Middleware {
   return (next) => async (exchange) => {
     // A description may come from a cache, and a subscription can end without a response, so neither proves that the
     // server responds.
-    const tells = exchange.method !== Method.Discover && exchange.method !== Method.Listen;
+    const provesResponse = exchange.method !== Method.Discover && exchange.method !== Method.Listen;
     try {
       const result = await next(exchange);
-      if (tells) reported = false;
+      if (provesResponse) reported = false;
       return result;
     } catch (error) {
       const cause = unreached(error);

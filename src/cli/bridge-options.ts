@@ -62,7 +62,10 @@ export function withBridgeOptions(command: Command): Command {
     .option('--per-session', 'one connection or process for each client (the default)')
     .addOption(new Option('--shared', 'one connection or process for all clients').conflicts(['perSession', 'pool']))
     .addOption(
-      new Option('--pool <number>', 'this many connections or processes for all clients; each client keeps to one')
+      new Option(
+        '--pool <number>',
+        'this many connections or processes for all clients; each client always uses the same one',
+      )
         .conflicts('perSession')
         .argParser(positive),
     )

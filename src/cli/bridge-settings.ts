@@ -67,7 +67,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   if (flags.metricsAuth && !guarded) {
     throw Failure.usage('--metrics-auth needs callers that authenticate: add --bearer, --api-key or --issuer');
   }
-  if (!flags.stdio && !guarded && !flags.allowUnauthenticated && !staysHere(flags.host)) {
+  if (!flags.stdio && !guarded && !flags.allowUnauthenticated && !isLocal(flags.host)) {
     throw Failure.usage(
       `--host ${flags.host} lets other machines call: add --bearer, --api-key, --issuer or --allow-unauthenticated`,
     );
@@ -107,10 +107,10 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
  */
 function anonymousCallers({ stdio, host, allowHost }: BridgeFlags): BridgeSettings['anonymous'] {
   if (stdio) return 'one-client';
-  return staysHere(host) && allowHost.length === 0 ? 'same-user' : 'different-users';
+  return isLocal(host) && allowHost.length === 0 ? 'same-user' : 'different-users';
 }
 
-function staysHere(host: string): boolean {
+function isLocal(host: string): boolean {
   return isLoopback(host.includes(':') ? `[${host}]` : host);
 }
 

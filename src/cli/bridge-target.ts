@@ -22,21 +22,21 @@ const OWN_KEY = randomBytes(32);
  * Bridges one server with the given settings. Its secrets are removed from the log.
  *
  * @param name the server's name in the log.
- * @param among whether it is one of several. If so, log lines for people begin with its name.
+ * @param oneOfSeveral whether log lines for people begin with the name, because there are several servers.
  */
 export async function bridgeTo(
   target: Target,
   name: string,
-  among: boolean,
+  oneOfSeveral: boolean,
   settings: BridgeSettings,
   log: CleanLog,
 ): Promise<Bridge> {
   log.hide(name, secretsOf(target));
-  const warn = unrepeated((line) => log.write('warn', among ? `${name}: ${line}` : line));
+  const warn = unrepeated((line) => log.write('warn', oneOfSeveral ? `${name}: ${line}` : line));
   const { connections, anonymous, handshakeTimeout: connectTimeout, serverIdleTimeout: idleTimeout, listen } = settings;
   const server =
     target.kind === 'command'
-      ? { target: boundedCommand(target, name, among ? `[${name}] ` : '', settings, log) }
+      ? { target: boundedCommand(target, name, oneOfSeveral ? `[${name}] ` : '', settings, log) }
       : {
           target: { url: target.url, transport: target.transport },
           headers: target.headers,

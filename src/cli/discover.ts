@@ -16,8 +16,8 @@ export function discover(rest: readonly string[]): Work {
     const { name, title, version } = isObject(info) ? info : {};
     await output.table([
       ['server', [title ?? name, version].map(wordsOf).filter(Boolean).join(' ')],
-      ['speaks', supportedVersions.map(wordsOf).join(', ')],
-      ['spoken', revision],
+      ['supported', supportedVersions.map(wordsOf).join(', ')],
+      ['in use', revision],
       ...Object.entries(capabilities).map(([capability, details]) => [capability, detailsOf(details)]),
     ]);
     if (instructions !== undefined) await output.text(`\n${wordsOf(instructions)}`);

@@ -48,9 +48,9 @@ export async function fillIn(
       if (typed === 'decline' || typed === 'cancel') return { action: typed };
       if (typed !== 'nothing') define(content, name, typed.value);
     }
-    const said = await review(person, fields.length > 0, signal);
-    if (said === 'accept') return { action: 'accept', content };
-    if (said !== 'edit') return { action: said };
+    const answer = await review(person, fields.length > 0, signal);
+    if (answer === 'accept') return { action: 'accept', content };
+    if (answer !== 'edit') return { action: answer };
   }
 }
 
@@ -63,8 +63,8 @@ async function review(
   for (;;) {
     const line = await person.ask(filled ? 'Send this? [Y/n, e to edit] ' : 'Agree? [Y/n] ', signal);
     if (line === undefined) return 'cancel';
-    const said = yesOrNo(line) ?? (line.trim() === '' ? true : undefined);
-    if (said !== undefined) return said ? 'accept' : 'decline';
+    const answer = yesOrNo(line) ?? (line.trim() === '' ? true : undefined);
+    if (answer !== undefined) return answer ? 'accept' : 'decline';
     if (filled && /^\s*e(dit)?\s*$/i.test(line)) return 'edit';
     person.print(filled ? 'Please answer yes, no or edit.' : 'Please answer yes or no.');
   }
@@ -124,9 +124,9 @@ function convert(text: string, schema: JsonObject, choices: readonly Choice[], l
         .filter((word) => word !== '')
         .map((word) => choose(word, choices, label));
     case 'boolean': {
-      const said = yesOrNo(text);
-      if (said === undefined) throw new TypeError(`${label} must be yes or no`);
-      return said;
+      const answer = yesOrNo(text);
+      if (answer === undefined) throw new TypeError(`${label} must be yes or no`);
+      return answer;
     }
     case 'integer':
     case 'number': {

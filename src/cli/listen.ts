@@ -29,7 +29,7 @@ export function listen(uris: readonly string[], flags: ListenFlags): Work {
     };
     const ending = AbortSignal.any([signal, enough.signal]);
     const subscription = await client.subscribe(filter, onchange, { signal: ending });
-    terminal.print(`listening to ${heard(subscription.filter)}`);
+    terminal.print(`listening to ${describe(subscription.filter)}`);
     const error = await subscription.closed;
     await written;
     signal.throwIfAborted();
@@ -52,7 +52,7 @@ function filterOf(uris: readonly string[], flags: ListenFlags, capabilities: Jso
   return filter;
 }
 
-function heard({ resourceSubscriptions = [], ...lists }: SubscriptionFilter): string {
+function describe({ resourceSubscriptions = [], ...lists }: SubscriptionFilter): string {
   const names = Object.entries(lists)
     .filter(([, wanted]) => wanted === true)
     .map(([name]) => name.replace('ListChanged', ''));

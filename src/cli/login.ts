@@ -29,7 +29,7 @@ export interface LoginPrinter {
 export function loginFor(url: URL, printer: LoginPrinter, allowed: boolean, attended: boolean): Authorizer {
   return oauth({
     server: url,
-    redirect: allowed && attended ? inBrowser(printer, url) : nobody(url, allowed),
+    redirect: allowed && attended ? inBrowser(printer, url) : refuseLogin(url, allowed),
     store: new FileTokenStore(path.join(dataFolder(), 'tokens')),
     clientMetadata: { client_name: 'Everwire' },
   });
@@ -51,7 +51,7 @@ function inBrowser(printer: LoginPrinter, { host }: URL): RedirectHandler {
   });
 }
 
-function nobody({ host }: URL, allowed: boolean): RedirectHandler {
+function refuseLogin({ host }: URL, allowed: boolean): RedirectHandler {
   const how = allowed ? 'run the command on a terminal' : 'run the command without --no-login';
   return {
     start: () =>

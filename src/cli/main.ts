@@ -10,7 +10,7 @@ import { printStatus } from './print-status.ts';
 import { run } from './run.ts';
 import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 
-/** The longest line of a help text, in columns, and the longest term that keeps its description on the same line. */
+/** The longest line of a help text, and the longest term that has its description on the same line. In columns. */
 const HELP_WIDTH = 80;
 const HELP_TERM = 18;
 

@@ -62,8 +62,8 @@ export class Output {
         return this.contents(block.resource, { save: false });
       case 'resource_link': {
         const more = [block.title ?? block.name, block.mimeType, Number.isFinite(block.size) ? bytes(block.size!) : ''];
-        const told = more.map(wordsOf).filter(Boolean).join(', ');
-        return this.text(`[link to ${oneLine(block.uri)}: ${oneLine(told)}]`);
+        const details = more.map(wordsOf).filter(Boolean).join(', ');
+        return this.text(`[link to ${oneLine(block.uri)}: ${oneLine(details)}]`);
       }
       default:
         return this.text(`[${JSON.stringify(block)}]`);

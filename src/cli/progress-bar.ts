@@ -52,13 +52,13 @@ export class ProgressBar {
 }
 
 function barOf({ progress, total, message }: Progress): string {
-  const said = message === undefined ? '' : `  ${oneLine(message)}`;
+  const suffix = message === undefined ? '' : `  ${oneLine(message)}`;
   // With an invalid total, or progress beyond it, there is no percentage.
-  if (typeof total !== 'number' || !(total > 0) || !(progress >= 0)) return `… ${amount(progress)}${said}`;
+  if (typeof total !== 'number' || !(total > 0) || !(progress >= 0)) return `… ${amount(progress)}${suffix}`;
   const part = Math.min(1, progress / total);
   const full = Math.round(part * BAR);
   const percent = `${Math.floor(part * 100)} %`.padStart(5);
-  return `[${'█'.repeat(full)}${'░'.repeat(BAR - full)}] ${percent}  ${amount(progress)}/${amount(total)}${said}`;
+  return `[${'█'.repeat(full)}${'░'.repeat(BAR - full)}] ${percent}  ${amount(progress)}/${amount(total)}${suffix}`;
 }
 
 function amount(value: number): string {

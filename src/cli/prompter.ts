@@ -21,8 +21,8 @@ export async function agrees(
   for (;;) {
     const line = await person.ask(`${question} [${otherwise ? 'Y/n' : 'y/N'}] `, signal);
     if (line === undefined) return undefined;
-    const said = yesOrNo(line);
-    if (said !== undefined) return said;
+    const answer = yesOrNo(line);
+    if (answer !== undefined) return answer;
     if (line.trim() === '') return otherwise;
     person.print('Please answer yes or no.');
   }

@@ -16,14 +16,14 @@ export function stderrRelay(write: (line: string) => void, behind: () => number 
   let passed = 0;
   let left = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const tellLater = (): void => {
+  const reportLater = (): void => {
     timer ??= setTimeout(reportLeftOut, SECOND).unref();
   };
   const reportLeftOut = (): void => {
     clearTimeout(timer);
     timer = undefined;
     if (left === 0) return;
-    if (behind() > MAX_BEHIND) return tellLater();
+    if (behind() > MAX_BEHIND) return reportLater();
     write(`(${left} lines were left out: the server wrote too much)`);
     left = 0;
   };
@@ -37,6 +37,6 @@ export function stderrRelay(write: (line: string) => void, behind: () => number 
     passed += line.length + 1;
     if (passed <= MAX_IN_A_SECOND && behind() <= MAX_BEHIND) return write(line);
     left += 1;
-    tellLater();
+    reportLater();
   };
 }

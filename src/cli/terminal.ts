@@ -87,15 +87,15 @@ export class Terminal implements Prompter {
     const typed = this.#typed.shift();
     if (typed !== undefined) return Promise.resolve(typed);
     return new Promise((resolve, reject) => {
-      const taken = (): void => {
+      const cancel = (): void => {
         this.#waiting = undefined;
         this.#reader?.pause();
         this.print('\n(the server cancelled the question)');
         reject(signal.reason);
       };
-      signal.addEventListener('abort', taken, { once: true });
+      signal.addEventListener('abort', cancel, { once: true });
       this.#waiting = (line) => {
-        signal.removeEventListener('abort', taken);
+        signal.removeEventListener('abort', cancel);
         this.#waiting = undefined;
         this.#reader?.pause();
         resolve(line);

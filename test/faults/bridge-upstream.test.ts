@@ -177,7 +177,7 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
       expect(await call()).toBe('run 2');
       expect(server.ran).toHaveLength(2);
       const speaks = after === 'modern' ? 'it now speaks 2026-07-28' : 'it now speaks 2025-11-25';
-      expect(errors).toContain(`The server was lost: ${speaks}; it is connected to again for the next request`);
+      expect(errors).toContain(`The connection to the server was lost: ${speaks}; the next request connects again`);
     },
   );
 

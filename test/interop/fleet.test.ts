@@ -139,7 +139,7 @@ describe.each(eras)('with a client of %s', (era) => {
     expect(await pid('three')).toMatch(/^\d+$/);
     write({ one: node(mortal), four: node(mortal) });
     await eventually(() => changes.length === 2, 'the next change was taken up');
-    await expect(pid('three')).rejects.toThrow('names begin with that of a server: one__, four__');
+    await expect(pid('three')).rejects.toThrow('a name begins with the name of its server: one__, four__');
     expect(await pid('one')).toBe(one);
   });
 });

@@ -8,32 +8,32 @@ import { Meta } from '../../protocol/methods.ts';
 export class ChildExchange extends BaseExchange implements Exchange {
   readonly method: string;
   readonly params: JsonObject;
-  /** Shows whether the caller uses HTTP. The headers themselves belong to the other request. */
+  /** Shows whether the caller uses HTTP. The headers themselves belong to the original request. */
   readonly header: Exchange['header'];
-  readonly #whole: Exchange;
-  readonly #tell: Exchange['notify'];
+  readonly #parent: Exchange;
+  readonly #onnotification: Exchange['notify'];
 
-  /** @param tell called with the server's notifications. */
-  constructor(whole: Exchange, method: string, params: JsonObject, onnotification: Exchange['notify']) {
+  /** @param onnotification called with the server's notifications. */
+  constructor(parent: Exchange, method: string, params: JsonObject, onnotification: Exchange['notify']) {
     super();
-    this.#whole = whole;
-    this.#tell = onnotification;
+    this.#parent = parent;
+    this.#onnotification = onnotification;
     this.method = method;
-    this.header = whole.header && noHeader;
-    const meta = metaOf(whole.params);
+    this.header = parent.header && noHeader;
+    const meta = metaOf(parent.params);
     this.params = meta === undefined ? params : { _meta: meta, ...params };
   }
 
   get caller(): Caller {
-    return this.#whole.caller;
+    return this.#parent.caller;
   }
 
   notify(method: string, params?: JsonObject): Promise<void> {
-    return this.#tell(method, params);
+    return this.#onnotification(method, params);
   }
 
   ask(method: string, params: JsonObject, options?: AskOptions): Promise<JsonObject> {
-    return this.#whole.ask(method, params, options);
+    return this.#parent.ask(method, params, options);
   }
 }
 

@@ -18,7 +18,7 @@ export const LIST_CAPABILITIES: JsonObject = {
 const UNKNOWN: JsonObject = { ...LIST_CAPABILITIES, logging: {}, completions: {} };
 
 /** The description of one server. Undefined if it does not respond. */
-export interface Told {
+export interface NamedDescription {
   readonly name: string;
   readonly description: JsonObject | undefined;
 }
@@ -28,9 +28,13 @@ export interface Told {
  *
  * @param own capabilities that the fleet always has.
  */
-export function describeTogether(told: readonly Told[], own: JsonObject, serverInfo: Implementation): JsonObject {
+export function describeTogether(
+  described: readonly NamedDescription[],
+  own: JsonObject,
+  serverInfo: Implementation,
+): JsonObject {
   let capabilities = own;
-  for (const { description } of told) {
+  for (const { description } of described) {
     const theirs: unknown = description?.['capabilities'];
     capabilities = unite(capabilities, description ? (isObject(theirs) ? theirs : {}) : UNKNOWN);
   }
@@ -38,13 +42,13 @@ export function describeTogether(told: readonly Told[], own: JsonObject, serverI
   for (const capability of Object.keys(LIST_CAPABILITIES))
     if (isObject(capabilities[capability]))
       capabilities = { ...capabilities, [capability]: { ...capabilities[capability], listChanged: true } };
-  const missing = told.filter(({ description }) => !description).map(({ name }) => name);
-  const instructions = mergedInstructions(told);
+  const missing = described.filter(({ description }) => !description).map(({ name }) => name);
+  const instructions = mergedInstructions(described);
   return {
     supportedVersions: [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()],
     capabilities,
     ...(instructions === undefined ? {} : { instructions }),
-    ...(missing.length > 0 ? {} : hintsOf(told.map(({ description }) => hintsIn(description ?? {})))),
+    ...(missing.length > 0 ? {} : hintsOf(described.map(({ description }) => hintsIn(description ?? {})))),
     _meta: {
       [Meta.ServerInfo]: serverInfo,
       ...(missing.length === 0 ? {} : { [FleetMeta.Missing]: missing }),
@@ -64,9 +68,9 @@ function unite(one: JsonObject, other: JsonObject, depth = 1): JsonObject {
 }
 
 /** The instructions of all servers, each under its name. */
-function mergedInstructions(told: readonly Told[]): string | undefined {
+function mergedInstructions(described: readonly NamedDescription[]): string | undefined {
   const merged: string[] = [];
-  for (const { name, description } of told) {
+  for (const { name, description } of described) {
     const instructions: unknown = description?.['instructions'];
     if (typeof instructions === 'string' && instructions.trim() !== '')
       merged.push(`# ${name}\n\n${instructions.trim()}`);

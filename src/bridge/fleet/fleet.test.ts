@@ -59,7 +59,7 @@ describe('the tools of a fleet', () => {
     const { fleet } = fleetOf({ git: toolServer('git', ['search']), 'My hub': toolServer('hub', ['search']) });
     await expect(call(fleet, 'search')).rejects.toMatchObject({
       code: -32602,
-      message: 'Unknown tool: search (names begin with that of a server: git__, My-hub__)',
+      message: 'Unknown tool: search (a name begins with the name of its server: git__, My-hub__)',
     });
     await expect(ask(fleet, 'tools/call', { name: 1 })).rejects.toMatchObject({ code: -32602 });
     await expect(call(fleetOf({}).fleet, 'search')).rejects.toThrow('Unknown tool: search (there are no servers)');
@@ -111,8 +111,8 @@ describe('the tools of a fleet', () => {
   });
 
   test.each([
-    [{ log: 'find' }, 'the tool "search" of "hub" is renamed to a name that a tool of "git" is renamed to, too'],
-    [{ log: 'hub__x' }, 'the tool "log" of "git" is renamed to a name that begins like those of "hub"'],
+    [{ log: 'find' }, 'the new name of the tool "search" of "hub" is also that of a tool of "git"'],
+    [{ log: 'hub__x' }, 'the new name of the tool "log" of "git" begins with the prefix of "hub"'],
   ])('are not renamed to a name that exists: %j', (rename, message) => {
     const { service } = toolServer('', []);
     const members = [

@@ -31,7 +31,7 @@ export interface FleetOptions extends NameRules {
   readonly capabilities?: JsonObject | undefined;
   /** Milliseconds to wait for one server in a request to several. Default 10 000. */
   readonly timeout?: number | undefined;
-  /** Called when a server does not respond, once until it responds again. Default: none. */
+  /** Called once when a server stops responding, and again only after it has responded in between. Default: none. */
   readonly onwarning?: ((message: string) => void) | undefined;
 }
 
@@ -47,7 +47,7 @@ export interface Fleet {
    */
   member(name: string): Service | undefined;
   /**
-   * Replaces the servers. A server with the same service and tools is not disturbed. Subscribers are notified that the
+   * Replaces the servers. A server with the same service and tools stays as it is. Subscribers are notified that the
    * lists have changed.
    *
    * @param rules for names. Default: the current ones.
@@ -132,7 +132,7 @@ class ServiceFleet implements Fleet {
       case Method.Listen:
         return this.#listen(exchange);
       default:
-        if (isNotificationMethod(method)) return this.#tellAll(exchange);
+        if (isNotificationMethod(method)) return this.#notifyAll(exchange);
         if (params['taskId'] !== undefined) return this.#forward(exchange, this.#routes.task(params));
         return this.#unknown(exchange);
     }
@@ -147,8 +147,10 @@ class ServiceFleet implements Fleet {
     const renaming = { ...outward, uri: (uri: string) => (uri === own ? (asked as string) : outward.uri(uri)) };
     const child = derive(exchange, {
       params: replaceRelatedTask(params, (id) => ownTaskId(member, id)),
-      notify: (notice, said) => exchange.notify(notice, said && member.withName(notice, renameNotice(said, renaming))),
-      ask: (question, asking, options) => exchange.ask(question, replaceRelatedTask(asking, renaming.taskId), options),
+      notify: (notice, noticeParams) =>
+        exchange.notify(notice, noticeParams && member.withName(notice, renameNotice(noticeParams, renaming))),
+      ask: (question, questionParams, options) =>
+        exchange.ask(question, replaceRelatedTask(questionParams, renaming.taskId), options),
     });
     const result = await member.service(child);
     member.answered();
@@ -189,18 +191,18 @@ class ServiceFleet implements Fleet {
   }
 
   async #discover(exchange: Exchange): Promise<JsonObject> {
-    const told = await Promise.all(
+    const described = await Promise.all(
       [...this.#members].map(async (member) => ({
         name: member.name,
         description: await member.describe(exchange),
       })),
     );
     exchange.signal.throwIfAborted();
-    return describeTogether(told, this.#capabilities, this.#serverInfo);
+    return describeTogether(described, this.#capabilities, this.#serverInfo);
   }
 
   /** Sends the caller's general notifications to all servers, such as a change of its roots. */
-  async #tellAll(exchange: Exchange): Promise<JsonObject> {
+  async #notifyAll(exchange: Exchange): Promise<JsonObject> {
     // Ignore servers that do not know the notification or are down.
     await Promise.allSettled([...this.#members].map((member) => member.service(exchange)));
     return {};

@@ -10,7 +10,7 @@ import type { Naming } from './names.ts';
 import { hintsOf, readPage, type Page } from './page.ts';
 
 /** The cursor of the next page, by the server's label, for each server that has more. */
-type Places = ReadonlyMap<string, string>;
+type Cursors = ReadonlyMap<string, string>;
 
 /** A server that has no such list. */
 const NO_LIST = 'no list';
@@ -28,10 +28,10 @@ export async function mergedList(
   kind: ListKind,
   exchange: Exchange,
 ): Promise<JsonObject> {
-  const places = placesOf(exchange.params['cursor']);
-  const asked = [...members].filter(({ label }) => places?.has(label) ?? true);
-  if (places && (asked.length === 0 || asked.length < places.size)) throw invalidCursor();
-  const answers = await Promise.all(asked.map((member) => read(member, kind, exchange, places)));
+  const cursors = cursorsIn(exchange.params['cursor']);
+  const asked = [...members].filter(({ label }) => cursors?.has(label) ?? true);
+  if (cursors && (asked.length === 0 || asked.length < cursors.size)) throw invalidCursor();
+  const answers = await Promise.all(asked.map((member) => read(member, kind, exchange, cursors)));
   exchange.signal.throwIfAborted();
   const missing = asked.filter((_, index) => answers[index] === undefined).map(({ name }) => name);
   const pages = asked.flatMap((member, index) => {
@@ -40,10 +40,10 @@ export async function mergedList(
   });
   if (pages.length === 0 && missing.length === 0 && own[kind.capability] === undefined)
     throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${kind.method}`);
-  if (missing.length > 0) tellMissing(kind, exchange, missing);
+  if (missing.length > 0) warnMissing(kind, exchange, missing);
   const nextCursor = cursorOf(pages);
   // All pages of a list must have the same scope, and later pages may be private.
-  const isWhole = nextCursor === undefined && !places && missing.length === 0;
+  const isWhole = nextCursor === undefined && !cursors && missing.length === 0;
   return {
     [kind.key]: pages.flatMap(({ member, page }) =>
       page.entries.map((entry) => put(entry, kind.id, outward(members.naming, kind, member, entry[kind.id] as string))),
@@ -59,20 +59,20 @@ async function read(
   member: FleetMember,
   kind: ListKind,
   exchange: Exchange,
-  places: Places | undefined,
+  cursors: Cursors | undefined,
 ): Promise<Page | typeof NO_LIST | undefined> {
-  const patience = member.patience;
-  const until = performance.now() + patience;
+  const timeout = member.timeout;
+  const until = performance.now() + timeout;
   try {
-    if (!places) {
+    if (!cursors) {
       // A client must not request a list that the server does not declare.
-      const description = await member.describe(exchange, patience);
+      const description = await member.describe(exchange, timeout);
       if (!description) return undefined;
       const { capabilities } = description;
       if (!isObject(capabilities) || !capabilities[kind.capability]) return NO_LIST;
     }
     const rest = Math.max(1, Math.round(until - performance.now()));
-    const page = await readPage(member, kind, exchange, places?.get(member.label), rest);
+    const page = await readPage(member, kind, exchange, cursors?.get(member.label), rest);
     member.answered();
     return page;
   } catch (thrown) {
@@ -80,7 +80,7 @@ async function read(
     if (error.code === ErrorCode.MethodNotFound) return NO_LIST;
     if (exchange.signal.aborted) return undefined;
     // The server no longer accepts its cursor.
-    if (places && error.code === ErrorCode.InvalidParams) throw error;
+    if (cursors && error.code === ErrorCode.InvalidParams) throw error;
     member.failed(kind.method, error);
     return undefined;
   }
@@ -96,19 +96,19 @@ function outward(naming: Naming, kind: ListKind, member: FleetMember, own: strin
 }
 
 function cursorOf(pages: readonly { readonly member: FleetMember; readonly page: Page }[]): string | undefined {
-  const places = pages.flatMap(({ member, page }) => (page.next === undefined ? [] : [[member.label, page.next]]));
-  return places.length === 0 ? undefined : Buffer.from(JSON.stringify(places)).toString('base64url');
+  const cursors = pages.flatMap(({ member, page }) => (page.next === undefined ? [] : [[member.label, page.next]]));
+  return cursors.length === 0 ? undefined : Buffer.from(JSON.stringify(cursors)).toString('base64url');
 }
 
 /** @returns undefined if there is no cursor. @throws RpcError −32602 if the cursor is invalid. */
-function placesOf(cursor: unknown): Places | undefined {
+function cursorsIn(cursor: unknown): Cursors | undefined {
   if (cursor === undefined) return undefined;
   if (typeof cursor !== 'string') throw invalidCursor();
   try {
-    const places: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    const isPlace = (place: unknown): boolean =>
-      Array.isArray(place) && place.length === 2 && place.every((part) => typeof part === 'string');
-    if (Array.isArray(places) && places.every(isPlace)) return new Map(places as [string, string][]);
+    const cursors: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const isCursor = (pair: unknown): boolean =>
+      Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === 'string');
+    if (Array.isArray(cursors) && cursors.every(isCursor)) return new Map(cursors as [string, string][]);
   } catch {
     // An invalid cursor.
   }
@@ -119,7 +119,7 @@ function invalidCursor(): RpcError {
   return new RpcError(ErrorCode.InvalidParams, 'Invalid cursor: read the list again from its first page');
 }
 
-function tellMissing(kind: ListKind, exchange: Exchange, missing: readonly string[]): void {
-  const data = `${kind.key} come without those of ${missing.join(', ')}, which did not answer`;
+function warnMissing(kind: ListKind, exchange: Exchange, missing: readonly string[]): void {
+  const data = `the ${kind.key} of ${missing.join(', ')} are missing, because there was no response`;
   exchange.notify(NotificationMethod.Message, { level: 'warning', logger: 'everwire', data }).catch(() => {});
 }

@@ -18,7 +18,7 @@ export interface FleetServer extends NamedServer {
 }
 
 /** Milliseconds to wait for a server that did not respond last time. */
-const SHORT_PATIENCE = 2000;
+const SHORT_TIMEOUT = 2000;
 /** Milliseconds before the same warning about a server is repeated. */
 const WARN_AGAIN_AFTER = 60_000;
 /** Shortened names that are remembered for one server. */
@@ -68,9 +68,9 @@ export class FleetMember {
   }
 
   /** Milliseconds to wait for it. */
-  get patience(): number {
+  get timeout(): number {
     const { timeout } = this.#options;
-    return this.down ? Math.min(SHORT_PATIENCE, timeout) : timeout;
+    return this.down ? Math.min(SHORT_TIMEOUT, timeout) : timeout;
   }
 
   /** Called when it has completed a request. */
@@ -100,10 +100,10 @@ export class FleetMember {
    *
    * @throws the server's RpcError; −32001 if it takes too long.
    */
-  async ask(whole: Exchange, method: string, params: JsonObject, patience: number): Promise<JsonObject> {
-    const child = this.#childOf(whole, method, params);
+  async ask(parent: Exchange, method: string, params: JsonObject, timeout: number): Promise<JsonObject> {
+    const child = this.#childOf(parent, method, params);
     try {
-      return await inTime(this.service(child), whole, patience);
+      return await inTime(this.service(child), parent, timeout);
     } catch (error) {
       child.abort(error as Error);
       throw error;
@@ -115,13 +115,13 @@ export class FleetMember {
    *
    * @returns undefined if it refuses or does not respond in time.
    */
-  async describe(whole: Exchange, patience = this.patience): Promise<JsonObject | undefined> {
+  async describe(parent: Exchange, timeout = this.timeout): Promise<JsonObject | undefined> {
     try {
-      const description = await inTime(this.service(this.#childOf(whole, Method.Discover, {})), whole, patience);
+      const description = await inTime(this.service(this.#childOf(parent, Method.Discover, {})), parent, timeout);
       if (isObject(description)) return description;
       throw new RpcError(ErrorCode.InternalError, 'the response to server/discover is invalid');
     } catch (error) {
-      if (!whole.signal.aborted) this.failed(Method.Discover, RpcError.from(error));
+      if (!parent.signal.aborted) this.failed(Method.Discover, RpcError.from(error));
       return undefined;
     }
   }
@@ -144,16 +144,16 @@ export class FleetMember {
     if (this.#ownNames.size > MAX_SHORTENED) this.#ownNames.delete(this.#oldestName.take()!);
   }
 
-  #childOf(whole: Exchange, method: string, params: JsonObject): ChildExchange {
-    return new ChildExchange(whole, method, params, (notice, said) =>
-      whole.notify(notice, said && this.withName(notice, said)),
+  #childOf(parent: Exchange, method: string, params: JsonObject): ChildExchange {
+    return new ChildExchange(parent, method, params, (notice, noticeParams) =>
+      parent.notify(notice, noticeParams && this.withName(notice, noticeParams)),
     );
   }
 }
 
-function inTime<T>(answer: Promise<T>, { signal }: Exchange, patience: number): Promise<T> {
-  const timeoutError = (): RpcError => new RpcError(REQUEST_TIMEOUT, `no answer within ${patience} ms`);
-  return waitFor(answer, { signal, timeout: patience, timeoutError });
+function inTime<T>(answer: Promise<T>, { signal }: Exchange, timeout: number): Promise<T> {
+  const timeoutError = (): RpcError => new RpcError(REQUEST_TIMEOUT, `no answer within ${timeout} ms`);
+  return waitFor(answer, { signal, timeout, timeoutError });
 }
 
 /** The servers of a fleet, in order. */

@@ -73,7 +73,7 @@ export class MergedListen {
       this.#parts.delete(member);
     }
     this.#open();
-    for (const [flag, notice] of LIST_CHANGES) if (this.#filter[flag]) void this.#say(notice, undefined);
+    for (const [flag, notice] of LIST_CHANGES) if (this.#filter[flag]) void this.#notify(notice, undefined);
   }
 
   /** Subscribes to the servers that have no subscription yet. */
@@ -84,10 +84,10 @@ export class MergedListen {
       const filter = this.#filterFor(member);
       if (Object.keys(filter).length === 0) continue;
       const part = new ServerListen(this.#exchange, member, filter, {
-        onnotice: (...said) => this.#hear(member, ...said),
+        onnotice: (...notification) => this.#receive(member, ...notification),
         onacknowledged: (again) => {
           // Changes may have been missed until now.
-          if (again || this.#waiting === undefined) this.#sayAllChanged(part);
+          if (again || this.#waiting === undefined) this.#notifyAllChanged(part);
         },
       });
       this.#parts.set(member, part);
@@ -141,7 +141,7 @@ export class MergedListen {
     await this.#exchange.notify(NotificationMethod.Acknowledged, { notifications: honoured });
     const waiting = this.#waiting?.take() ?? [];
     this.#waiting = undefined;
-    for (const { method, params } of waiting) void this.#say(method, params);
+    for (const { method, params } of waiting) void this.#notify(method, params);
   }
 
   #urisOf({ member, honoured }: ServerListen): string[] {
@@ -158,23 +158,23 @@ export class MergedListen {
   }
 
   /** Handles a server's notification. */
-  #hear(member: FleetMember, method: string, params: JsonObject): Promise<void> {
+  #receive(member: FleetMember, method: string, params: JsonObject): Promise<void> {
     const change = LIST_CHANGES.find(([, notice]) => notice === method);
-    if (change) return this.#filter[change[0]] ? this.#say(method, params) : Promise.resolve();
+    if (change) return this.#filter[change[0]] ? this.#notify(method, params) : Promise.resolve();
     if (method === NotificationMethod.ResourceUpdated && typeof params['uri'] === 'string')
-      return this.#say(method, { ...params, uri: this.#outwardUri(member, params['uri']) });
+      return this.#notify(method, { ...params, uri: this.#outwardUri(member, params['uri']) });
     const renamed = renameNotice(params, renamingFor(member, this.#members.naming));
-    return this.#say(method, member.withName(method, renamed));
+    return this.#notify(method, member.withName(method, renamed));
   }
 
-  #sayAllChanged(part: ServerListen): void {
+  #notifyAllChanged(part: ServerListen): void {
     const changed: SubscriptionFilter = { resourceSubscriptions: this.#urisOf(part) };
     for (const [flag] of LIST_CHANGES) if (this.#filter[flag] && part.honoured?.[flag]) changed[flag] = true;
-    for (const [method, params] of changesOf(changed)) void this.#say(method, params);
+    for (const [method, params] of changesOf(changed)) void this.#notify(method, params);
   }
 
   /** Notifies the caller, but not before the acknowledgement is sent. */
-  #say(method: string, params: JsonObject | undefined): Promise<void> {
+  #notify(method: string, params: JsonObject | undefined): Promise<void> {
     if (this.#over.signal.aborted) return Promise.resolve();
     if (this.#waiting === undefined) {
       const sent = this.#exchange.notify(method, params);

@@ -82,11 +82,11 @@ export class Naming {
   }
 
   #rename(server: string, tool: string, to: string): void {
-    const renamed = `the tool ${JSON.stringify(tool)} of ${JSON.stringify(server)} is renamed to a name that`;
+    const newName = `the new name of the tool ${JSON.stringify(tool)} of ${JSON.stringify(server)}`;
     const other = this.#renamed.get(to) ?? server;
-    if (other !== server) throw new TypeError(`${renamed} a tool of ${JSON.stringify(other)} is renamed to, too`);
+    if (other !== server) throw new TypeError(`${newName} is also that of a tool of ${JSON.stringify(other)}`);
     const owner = this.#split(to)?.server;
-    if (owner !== undefined) throw new TypeError(`${renamed} begins like those of ${JSON.stringify(owner)}`);
+    if (owner !== undefined) throw new TypeError(`${newName} begins with the prefix of ${JSON.stringify(owner)}`);
     this.#renamed.set(to, server);
   }
 

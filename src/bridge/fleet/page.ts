@@ -7,7 +7,7 @@ import type { FleetMember } from './members.ts';
 /** The most characters of one server's cursor. */
 const MAX_CURSOR = 8192;
 
-/** The most members of an entry. It is copied to change its name, which takes long for an object of many members. */
+/** The most members of an entry. An entry is copied to change its name, which takes long if it has many members. */
 const MAX_MEMBERS = 100;
 
 /** How long a result may be cached, in milliseconds, and whether callers may share it. */
@@ -27,12 +27,12 @@ export interface Page extends Hints {
 export async function readPage(
   member: FleetMember,
   kind: ListKind,
-  whole: Exchange,
+  parent: Exchange,
   cursor: string | undefined,
-  patience = member.patience,
+  timeout = member.timeout,
 ): Promise<Page> {
   const params = cursor === undefined ? {} : { cursor };
-  const result = await member.ask(whole, kind.method, params, patience);
+  const result = await member.ask(parent, kind.method, params, timeout);
   const entries: unknown = isObject(result) ? result[kind.key] : undefined;
   if (!Array.isArray(entries)) throw new RpcError(ErrorCode.InternalError, `${kind.method} returned no ${kind.key}`);
   const { nextCursor } = result;

@@ -152,7 +152,7 @@ export class Routes {
     const { prefixes } = this.#members.naming;
     const some = prefixes.slice(0, MAX_NAMED).join(', ') + (prefixes.length > MAX_NAMED ? ' and others' : '');
     const noun = kind === PROMPTS ? 'prompt' : 'tool';
-    const why = prefixes.length === 0 ? 'there are no servers' : `names begin with that of a server: ${some}`;
+    const why = prefixes.length === 0 ? 'there are no servers' : `a name begins with the name of its server: ${some}`;
     return new RpcError(ErrorCode.InvalidParams, `Unknown ${noun}: ${name} (${why})`);
   }
 }

@@ -29,17 +29,17 @@ export class ServerListen {
   honoured: SubscriptionFilter | undefined;
   /** Why the server refused, if known. */
   refused: RpcError | undefined;
-  readonly #whole: Exchange;
+  readonly #parent: Exchange;
   readonly #filter: SubscriptionFilter;
   readonly #options: ServerListenOptions;
   readonly #stopped = new AbortController();
   readonly #resubscription = new Resubscription();
   #settle!: () => void;
 
-  constructor(whole: Exchange, member: FleetMember, filter: SubscriptionFilter, options: ServerListenOptions) {
+  constructor(parent: Exchange, member: FleetMember, filter: SubscriptionFilter, options: ServerListenOptions) {
     this.member = member;
     this.settled = new Promise((resolve) => (this.#settle = resolve));
-    this.#whole = whole;
+    this.#parent = parent;
     this.#filter = filter;
     this.#options = options;
   }
@@ -56,13 +56,13 @@ export class ServerListen {
     for (let again = false; !signal.aborted; again = true) {
       let acknowledged = false;
       const params = { notifications: this.#filter };
-      const child = new ChildExchange(this.#whole, Method.Listen, params, async (method, said = {}) => {
+      const child = new ChildExchange(this.#parent, Method.Listen, params, async (method, noticeParams = {}) => {
         if (signal.aborted) return;
-        if (method !== NotificationMethod.Acknowledged) return onnotice(method, said);
+        if (method !== NotificationMethod.Acknowledged) return onnotice(method, noticeParams);
         if (acknowledged) return;
         acknowledged = true;
         this.#resubscription.acknowledged();
-        this.honoured = isObject(said['notifications']) ? said['notifications'] : {};
+        this.honoured = isObject(noticeParams['notifications']) ? noticeParams['notifications'] : {};
         this.member.answered();
         onacknowledged(again);
         this.#settle();

@@ -19,9 +19,9 @@ export function singleServer(members: Members, name: string): Service {
 }
 
 async function listen(members: Members, name: string, exchange: Exchange): Promise<JsonObject> {
-  const tell = acknowledgedOnce(exchange);
+  const notify = acknowledgedOnce(exchange);
   for (let member = members.get(name); member; member = members.get(name)) {
-    const child = new ChildExchange(exchange, Method.Listen, exchange.params, tell);
+    const child = new ChildExchange(exchange, Method.Listen, exchange.params, notify);
     const { signal } = exchange;
     const { gone } = member;
     const end = (): void => child.abort((signal.aborted ? signal.reason : gone.reason) as Error);

@@ -21,7 +21,7 @@ describe('a server that is down', () => {
           params: {
             level: 'warning',
             logger: 'everwire',
-            data: 'tools come without those of broken, which did not answer',
+            data: 'the tools of broken are missing, because there was no response',
           },
         },
       ]);
