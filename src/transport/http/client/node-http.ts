@@ -151,8 +151,16 @@ function exchange(
       client.destroy();
     };
     cancellation?.onAbort(cancel);
+    const fail = (cause: NodeJS.ErrnoException): void => {
+      clearTimeout(timer);
+      if (client.reusedSocket && !cancellation?.ended) closeIdle(agent);
+      reject(sendError(cause, connected, client.reusedSocket, body !== undefined, url, proxy));
+    };
     const onTimeout = (): void => {
-      client.destroy(new Error(`no connection within ${connectTimeout} ms`));
+      const cause = new Error(`no connection within ${connectTimeout} ms`);
+      client.destroy(cause);
+      // Without a socket, `destroy` fires no event.
+      fail(cause);
     };
     if (proxy) {
       watchProxy(client, proxy);
@@ -160,7 +168,7 @@ function exchange(
     }
     client.on('socket', (socket) => {
       clearTimeout(timer);
-      if (client.reusedSocket || !socket.connecting) {
+      if (client.reusedSocket || (!socket.connecting && !proxy?.tunnels)) {
         connected = true;
         return;
       }
@@ -170,11 +178,7 @@ function exchange(
         clearTimeout(timer);
       });
     });
-    client.on('error', (cause: NodeJS.ErrnoException) => {
-      clearTimeout(timer);
-      if (client.reusedSocket && !cancellation?.ended) closeIdle(agent);
-      reject(sendError(cause, connected, client.reusedSocket, body !== undefined, url, proxy));
-    });
+    client.on('error', fail);
     client.on('upgrade', (_response, socket) => {
       socket.destroy();
       reject(new AnswerLost(`${shown(url)} switched to another protocol, although the client did not ask for it`));

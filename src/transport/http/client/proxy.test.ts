@@ -4,6 +4,7 @@ import { createServer as createHttps } from 'node:https';
 import { connect, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { canCertify, certificate } from '../../../../test/support/certificate.ts';
+import { rawServer } from '../../../../test/support/http-server.ts';
 import { GuardedHttp } from '../../../auth/client/guarded-http.ts';
 import { nodeHttp } from './node-http.ts';
 
@@ -83,7 +84,7 @@ test.runIf(canCertify)('HTTPS_PROXY is used for https URLs, and sees no content'
   vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${proxy.port}`);
   // The certificate is for loopback.
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-  expect(await get('https://mcp.test/mcp')).toBe('hello');
+  for (let n = 0; n < 2; n += 1) expect(await get('https://mcp.test/mcp')).toBe('hello');
   expect(proxy.asked).toEqual(['CONNECT mcp.test:443']);
 });
 
@@ -116,6 +117,7 @@ test.each(['http', 'https'])(
     expect(String(error)).toContain(`through the proxy http://127.0.0.1:${proxy.port}`);
     expect(String(error)).toContain('the proxy requires authentication (status 407)');
     expect(String(error)).not.toContain('secret');
+    expect(proxy.headers[0]!['proxy-authorization']).toBe(`Basic ${btoa('ada:secret')}`);
     // The proxy forwarded nothing, so nothing ran.
     expect(error).toMatchObject({ name: 'NotSent', notExecuted: true });
   },
@@ -145,6 +147,36 @@ test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])(
     await expect(get('http://mcp.test/mcp')).rejects.toThrow(`${name} names a proxy that is not an http or https URL`);
   },
 );
+
+test('a proxy that never opens a tunnel keeps no connection', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked: Promise<unknown>[] = [];
+  const url = await rawServer((socket) => void asked.push(once(socket.resume(), 'close')));
+  vi.stubEnv('HTTPS_PROXY', url.origin);
+  const sending = nodeHttp({ connectTimeout: 50 })({ method: 'GET', url: new URL('https://mcp.test/'), headers: {} });
+  const failed = sending.catch((error: unknown) => error);
+  await expect.poll(() => asked.length).toBe(1);
+  vi.advanceTimersByTime(50);
+  expect(String(await failed)).toContain('no connection within 50 ms');
+  vi.advanceTimersByTime(10_000);
+  await asked[0];
+});
+
+test('the TLS handshake in a tunnel is part of connecting', async () => {
+  const url = await rawServer((socket) => void socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\n')));
+  vi.stubEnv('HTTPS_PROXY', url.origin);
+  const sending = nodeHttp({ connectTimeout: 50 })({ method: 'GET', url: new URL('https://mcp.test/'), headers: {} });
+  await expect(sending).rejects.toMatchObject({ name: 'NotSent' });
+});
+
+test('the response of a proxy to CONNECT may not be large', async () => {
+  const url = await rawServer((socket) => {
+    socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(20_000)}`));
+  });
+  vi.stubEnv('HTTPS_PROXY', url.origin);
+  await expect(get('https://mcp.test/mcp')).rejects.toThrow(`through the proxy ${url.origin}: Parse Error`);
+});
 
 test('OAuth requests use the proxy, but not for a private address', async () => {
   const proxy = await proxyTo(0, 503);

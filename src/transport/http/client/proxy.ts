@@ -1,4 +1,8 @@
-import type * as http from 'node:http';
+import * as http from 'node:http';
+import * as https from 'node:https';
+import { isIPv6 } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { urlToHttpOptions } from 'node:url';
 import { isLoopback } from '../server/access/guards.ts';
 import { NotSent } from './http.ts';
 
@@ -15,6 +19,8 @@ export interface Proxy {
 
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'];
 const KEEP_ALIVE = { keepAlive: true };
+/** How long a proxy may take to open a tunnel, in milliseconds. */
+const TUNNEL_TIMEOUT = 10_000;
 const proxies = new Map<string, Proxy>();
 
 /**
@@ -43,12 +49,47 @@ async function proxyAt(address: string, secure: boolean): Promise<Proxy> {
     throw new NotSent(`${variableFor(secure)} names a proxy that is not an http or https URL`);
   }
   const name = proxy.origin;
-  if (secure) {
-    const { HttpsProxyAgent } = await import('https-proxy-agent');
-    return { name, tunnels: true, agent: new HttpsProxyAgent(proxy, KEEP_ALIVE) };
-  }
+  if (secure) return { name, tunnels: true, agent: new TunnelAgent(proxy) };
   const { HttpProxyAgent } = await import('http-proxy-agent');
   return { name, tunnels: false, agent: new HttpProxyAgent(proxy, KEEP_ALIVE) };
+}
+
+/** Opens each connection through a tunnel of the proxy (RFC 9110, section 9.3.6). */
+class TunnelAgent extends https.Agent {
+  readonly #proxy: URL;
+
+  constructor(proxy: URL) {
+    super(KEEP_ALIVE);
+    this.#proxy = proxy;
+  }
+
+  override createConnection(
+    options: https.RequestOptions,
+    done: (error: Error | null, stream?: Duplex | null) => void,
+  ): undefined {
+    const { auth, ...proxy } = urlToHttpOptions(this.#proxy);
+    const host = options.host!;
+    const path = `${isIPv6(host) ? `[${host}]` : host}:${options.port}`;
+    const credentials = auth && { 'proxy-authorization': `Basic ${Buffer.from(auth).toString('base64')}` };
+    const { request } = proxy.protocol === 'https:' ? https : http;
+    const asking = request({
+      ...proxy,
+      method: 'CONNECT',
+      path,
+      headers: { host: path, ...credentials },
+      agent: false,
+    });
+    // The request that needs the tunnel cannot end it: before it has a connection, its end fires no event.
+    const timer = setTimeout(() => asking.destroy(new Error(`no tunnel within ${TUNNEL_TIMEOUT} ms`)), TUNNEL_TIMEOUT);
+    asking.on('close', () => clearTimeout(timer));
+    asking.on('error', done);
+    asking.on('connect', ({ statusCode }, socket) => {
+      if (statusCode === 200) return done(null, super.createConnection(Object.assign({}, options, { socket })));
+      socket.destroy();
+      done(refusal(statusCode));
+    });
+    asking.end();
+  }
 }
 
 /** The environment variable that names the proxy: the first one that is set. */
@@ -62,20 +103,14 @@ function variableFor(secure: boolean): string {
  * request.
  */
 export function watchProxy(client: http.ClientRequest, { tunnels }: Proxy): void {
-  const refuse = (status: number | undefined): void => {
-    client.destroy(
-      new NotSent(
-        status === 407 ? 'the proxy requires authentication (status 407)' : `the proxy refused with status ${status}`,
-      ),
-    );
-  };
-  if (tunnels) {
-    client.on('proxyConnect', ({ statusCode }: { statusCode: number }) => {
-      if (statusCode !== 200) refuse(statusCode);
-    });
-  } else {
-    client.prependListener('response', ({ statusCode }) => {
-      if (statusCode === 407) refuse(statusCode);
-    });
-  }
+  if (tunnels) return;
+  client.prependListener('response', ({ statusCode }) => {
+    if (statusCode === 407) client.destroy(refusal(statusCode));
+  });
+}
+
+function refusal(status: number | undefined): NotSent {
+  return new NotSent(
+    status === 407 ? 'the proxy requires authentication (status 407)' : `the proxy refused with status ${status}`,
+  );
 }
