@@ -76,6 +76,21 @@ test('a result after more than 100 ms comes on a stream', async () => {
   expect(await events.next()).toBeUndefined();
 });
 
+test('if the session ends, the stream of a request ends with an error, so the client does not wait for its timeout', async () => {
+  const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
+  const session = await new TestHttp(service, { grace: 50 }).open('2025-06-18');
+  const pending = session.call(1, 'work');
+  await vi.advanceTimersByTimeAsync(60);
+  const events = new Events(await pending);
+  expect((await session.delete()).status).toBe(204);
+  expect(await events.message()).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    error: { code: -32000, message: 'The session has ended' },
+  });
+  expect(await events.next()).toBeUndefined();
+});
+
 test('if initialize takes longer than 100 ms, its stream has the session id in the header', async () => {
   const ready = deferred();
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });

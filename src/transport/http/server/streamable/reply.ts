@@ -1,4 +1,4 @@
-import { errorResponse, isResponse, type Message, type Response } from '../../../../jsonrpc/message.ts';
+import { errorResponse, isResponse, type Message, type RequestId, type Response } from '../../../../jsonrpc/message.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import type { EventStream } from './event-stream.ts';
 import { SENT_AT_ONCE } from '../../../transport.ts';
@@ -76,6 +76,11 @@ export class Reply {
   /** Ends the connection so that the client reconnects. See `EventStream.pause`. */
   pause(retry: number): void {
     this.#begin().pause(retry);
+  }
+
+  /** Fails a request on its stream. Without a response, many clients would wait until their timeout. */
+  fail(id: RequestId, message: string): void {
+    this.stream?.send(errorResponse(id, { code: REFUSED, message })).catch(() => {});
   }
 
   /** The session has ended and closes its streams. A call that has no response yet gets this error. */
