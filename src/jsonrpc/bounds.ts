@@ -42,14 +42,15 @@ export function hasMoreKeysAndValues(text: string, than: number): boolean {
 
 /** The position of the quote that ends the string at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
-  let quote = text.indexOf('"', start + 1);
-  while (quote !== -1 && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);
-  return quote === -1 ? text.length : quote;
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    if (!isEscaped(text, quote)) return quote;
+  }
+  return text.length;
 }
 
 /** Whether an odd number of backslashes stands before a quote. */
 function isEscaped(text: string, quote: number): boolean {
-  let at = quote;
-  while (text.charCodeAt(at - 1) === BACKSLASH) at -= 1;
-  return (quote - at) % 2 === 1;
+  let escaped = false;
+  for (let at = quote - 1; text.charCodeAt(at) === BACKSLASH; at -= 1) escaped = !escaped;
+  return escaped;
 }
