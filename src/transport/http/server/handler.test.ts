@@ -274,10 +274,31 @@ test('each refusal is reported', async () => {
   const origin = 'https://evil.example';
   await http.post(initialize(), { host: 'evil.example' });
   await http.post(initialize(), { origin });
+  const refusal = { status: 401, message: 'Who are you?', headers: {} } as const;
+  await new TestHttp(service, { onrefusal, auth: allow({ authenticate: () => refusal }) }).post(initialize());
   expect(onrefusal.mock.calls).toEqual([
     [{ reason: 'host', status: 403, value: 'evil.example' }],
     [{ reason: 'origin', status: 403, value: origin }],
+    [{ reason: 'credential', status: 401 }],
   ]);
+});
+
+test.each(['', 'localhost, localhost'])('a request without exactly one Host is refused: %j', async (host) => {
+  const onrefusal = vi.fn<(refusal: HttpRefusal) => void>();
+  const response = await new TestHttp(service, { onrefusal }).post(initialize(), { host });
+  expect([response.status, await message(response)]).toEqual([400, 'A request must have exactly one Host header']);
+  expect(onrefusal).toHaveBeenCalledExactlyOnceWith({ reason: 'host', status: 400, value: host });
+});
+
+test('a refusal is answered even if onrefusal throws, and the error is reported', async () => {
+  const broken = new Error('broken');
+  const http = new TestHttp(service, {
+    onrefusal: () => {
+      throw broken;
+    },
+  });
+  expect((await http.post(initialize(), { host: 'evil.example' })).status).toBe(403);
+  expect(http.errors).toEqual([broken]);
 });
 
 test.each<[Partial<HttpHandlerOptions>, string]>([
