@@ -28,8 +28,9 @@ describe.each(Object.entries(UNSAFE))('%s', (_, codes) => {
   );
 });
 
+const ignorable = /^\p{Default_Ignorable_Code_Point}$/u;
+
 test('every invisible character is made visible', () => {
-  const ignorable = /^\p{Default_Ignorable_Code_Point}$/u;
   const all = range(0, 0x10ffff)
     .map((code) => String.fromCodePoint(code))
     .filter((character) => ignorable.test(character));
@@ -38,9 +39,18 @@ test('every invisible character is made visible', () => {
   expect(printable('a\u{e0041}b')).toBe(String.raw`a\udb40\udc41b`);
 });
 
+test('every other character from U+10000 to U+1FFFF is kept', () => {
+  const all = range(0x1_0000, 0x1_ffff)
+    .map((code) => String.fromCodePoint(code))
+    .filter((character) => !ignorable.test(character));
+  expect(all.filter((character) => printable(character) !== character)).toEqual([]);
+});
+
 test('of the variation selectors, only one after an emoji is kept', () => {
   expect(printable('⚠️ ❤️')).toBe('⚠️ ❤️');
   expect(printable('⚠️\ufe0f ⚠\ufe0e a\ufe0f \ufe0f')).toBe(String.raw`⚠️\ufe0f ⚠\ufe0e a\ufe0f \ufe0f`);
+  const many = 100_000;
+  expect(printable(`⚠️${'\ufe0f'.repeat(many)}`)).toBe(`⚠️${String.raw`\ufe0f`.repeat(many)}`);
 });
 
 test('line breaks and tabs are kept in text of several lines', () => {

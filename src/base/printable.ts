@@ -128,16 +128,9 @@ function isSafeHere(text: string, at: number, kind: number | undefined): boolean
 
 /** Whether the character before is not escaped. Only joiners may follow variation selector 16. */
 function followsShown(text: string, at: number, kind: number | undefined): boolean {
-  switch (KINDS[text.charCodeAt(at - 1)]) {
-    case SAFE:
-      return true;
-    case SURROGATE:
-      return isShownPair(text, at - 1);
-    case EMOJI_STYLE:
-      return kind === JOINER && isSafeHere(text, at - 1, EMOJI_STYLE);
-    default:
-      return false;
-  }
+  const before = KINDS[text.charCodeAt(at - 1)];
+  if (before === EMOJI_STYLE) return kind === JOINER && isSafeHere(text, at - 1, EMOJI_STYLE);
+  return before === SAFE || (before === SURROGATE && isShownPair(text, at - 1));
 }
 
 function isShownPair(text: string, at: number): boolean {

@@ -36,13 +36,18 @@ test('a refusal is still a refusal, and keeps its HTTP status', async () => {
 });
 
 test('an error without a secret stays unchanged', async () => {
-  const error = new RpcError(-32_000, 'no', { data: { a: 1 } });
+  const error = new RpcError(-32_000, 'no', { data: { a: 1, b: ['c', []] } });
   await expect(served(() => Promise.reject(error))).rejects.toBe(error);
 });
 
 test('a secret is removed even if it is only in the data', async () => {
   const error = new RpcError(-32_000, 'no', { data: { a: SECRET } });
   await expect(served(() => Promise.reject(error))).rejects.toMatchObject({ message: 'no', data: { a: '[redacted]' } });
+});
+
+test('a secret is removed even if it is only a name in the data', async () => {
+  const error = new RpcError(-32_000, 'no', { data: { [SECRET]: 1 } });
+  await expect(served(() => Promise.reject(error))).rejects.toMatchObject({ data: { '[redacted]': 1 } });
 });
 
 test('a truncated secret is removed from the end of a text in the data', async () => {
@@ -95,3 +100,12 @@ test('the complete message is shown if a process wrote nothing to stderr', async
   const error = new RpcError(-32_000, `Connection closed:\n${message}`, { cause });
   await expect(served(() => Promise.reject(error))).rejects.toBe(error);
 });
+
+test.each([{ summary: 'a summary' }, { stderr: 'why' }])(
+  'an error with only one of the two texts is not about an ended process: %j',
+  async (texts) => {
+    const cause = Object.assign(new Error('it failed'), texts);
+    const error = new RpcError(-32_000, 'it failed\nwhy', { cause });
+    await expect(served(() => Promise.reject(error))).rejects.toBe(error);
+  },
+);
