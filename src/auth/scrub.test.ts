@@ -37,6 +37,10 @@ describe('a secret is removed', () => {
     expect(scrubber([secret])(`a ${secret} b ${written} c`)).toBe('a [redacted] b [redacted] c');
   });
 
+  test('if it is the whole text, and has the minimum length', () => {
+    expect(scrubber(['12345678'])('12345678')).toBe('[redacted]');
+  });
+
   test('completely, if another secret is part of it', () => {
     expect(scrubber(['s3cret-key', 's3cret-key\nand-more'])('s3cret-key\nand-more s3cret-key')).toBe(
       '[redacted] [redacted]',
@@ -76,8 +80,11 @@ describe('a truncated secret is removed', () => {
 
 test('a text with very many parts of a secret is removed as a whole', () => {
   const scrub = scrubber(['secret-12345']);
-  expect(scrub('a secret-12345 b'.repeat(10_000))).toBe('a [redacted] b'.repeat(10_000));
-  expect(scrub('secret-1\n'.repeat(200_000))).toBe('[redacted]');
+  for (const part of ['secret-12345 ', 'secret-1\n']) {
+    const clean = part.replace(/[\w-]+/, '[redacted]');
+    expect(scrub(part.repeat(100_000))).toBe(clean.repeat(100_000));
+    expect(scrub(part.repeat(100_001))).toBe('[redacted]');
+  }
 });
 
 describe('a server that chooses its token and the text cannot make it take long:', () => {

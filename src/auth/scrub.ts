@@ -19,22 +19,19 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
   const forms = [...new Set(secrets.flatMap(partsOf).flatMap(writtenForms))];
   const forwards = new SecretSearch(forms, false);
   const backwards = new SecretSearch(forms, true);
-  const withoutSecrets = (text: string): string => {
-    const whole = redacted(text, forwards.find(text, false));
-    const withoutBeginnings = redacted(whole, forwards.find(whole, true));
-    return redacted(withoutBeginnings, backwards.find(withoutBeginnings, true));
-  };
   return (text) => {
     // Most strings of a large error are short.
+    // Stryker disable next-line ConditionalExpression,StringLiteral: a short text stays as it is, so this only saves time
     if (text.length < MIN_SECRET && !text.includes('@')) return text;
-    const clean = forms.length > 0 ? withoutSecrets(text) : text;
-    return clean.replace(USER, `$1${REDACTED}@`).replace(CREDENTIALS, `$1$2${REDACTED}`);
+    const whole = redacted(text, forwards.find(text, false));
+    const withoutBeginnings = redacted(whole, forwards.find(whole, true));
+    const withoutSecrets = redacted(withoutBeginnings, backwards.find(withoutBeginnings, true));
+    return withoutSecrets.replace(USER, `$1${REDACTED}@`).replace(CREDENTIALS, `$1$2${REDACTED}`);
   };
 }
 
 /** Replaces these parts of a text. Parts that overlap count as one. */
 function redacted(text: string, spans: readonly Span[]): string {
-  if (spans.length === 0) return text;
   if (spans.length > MAX_PARTS) return REDACTED;
   let clean = '';
   let done = 0;
