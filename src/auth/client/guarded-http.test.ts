@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { rawServer } from '../../../test/support/http-server.ts';
-import { GuardedHttp } from './guarded-http.ts';
+import { GuardedHttp, jsonOf } from './guarded-http.ts';
 
 const PUBLIC = new URL('https://mcp.example/mcp');
 const LOCAL = new URL('http://127.0.0.1:1/mcp');
@@ -318,4 +318,14 @@ describe('a response', () => {
     });
     expect((await http.fetch(origin, { method: 'POST', headers: {}, body: 'secret' })).status).toBe(307);
   });
+});
+
+test.each([
+  ['{"a":1}', { a: 1 }],
+  ['[1]', undefined],
+  ['null', undefined],
+  ['{"a":', undefined],
+  ['', undefined],
+])('the JSON object in the response %j is %j', async (body, value) => {
+  expect(await jsonOf(new Response(body))).toEqual(value);
 });
