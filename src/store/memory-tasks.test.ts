@@ -84,6 +84,18 @@ describe('in memory', () => {
     await large('c', 'ann', 500);
   });
 
+  test('one principal may use exactly seven eighths of the room, and callers without a principal all of it', async () => {
+    const create = (bytes: number, principal?: string) => {
+      const task = record('a', { ...(principal !== undefined && { principal }), statusMessage: '' });
+      const missing = bytes - Buffer.byteLength(JSON.stringify(task));
+      return memoryTaskStore({ maxBytes: 800 }).create({ ...task, statusMessage: 'x'.repeat(missing) });
+    };
+    await create(700, 'ann');
+    await expect(create(701, 'ann')).rejects.toBeInstanceOf(TaskStoreFull);
+    await create(800);
+    await expect(create(801)).rejects.toBeInstanceOf(TaskStoreFull);
+  });
+
   test('a task that grows needs room for its growth', async () => {
     const store = memoryTaskStore({ maxBytes: 1000 });
     await store.create(record('a', { statusMessage: 'x'.repeat(600) }));

@@ -177,6 +177,29 @@ describe('a line that is not a message', () => {
   });
 });
 
+describe('lines that are not messages', () => {
+  const push = (bench: Bench, line: unknown): boolean => bench.framing.push(Buffer.from(`${JSON.stringify(line)}\n`));
+
+  test.each([1, {}, [], [{}]])('from a server are noticed, reported 100 times, and counted up to 1,000: %j', (line) => {
+    const client = new Bench({ answerInvalid: false, revision: '2025-03-26' });
+    for (const message of [notification('n'), [notification('n'), {}]]) {
+      for (let n = 0; n < 999; n += 1) expect(push(client, line)).toBe(true);
+      expect([push(client, message), client.lost]).toEqual([false, []]);
+    }
+    expect(client.reported).toHaveLength(101);
+    for (let n = 0; n < 999; n += 1) push(client, line);
+    expect(client.lost).toEqual([]);
+    push(client, line);
+    expect(client.lost).toEqual(['The server does not speak MCP: 1000 lines in a row were not messages']);
+  });
+
+  test('from a client are all answered and reported', () => {
+    const server = new Bench();
+    for (let n = 0; n < 1000; n += 1) expect(push(server, 1)).toBe(false);
+    expect([server.answered.length, server.reported.length, server.lost]).toEqual([1000, 1000, []]);
+  });
+});
+
 describe('an id', () => {
   test('that is in flight is refused without an id, and the first request is answered', () => {
     const bench = new Bench();
@@ -199,14 +222,12 @@ describe('an id', () => {
 test('after stop, nothing is delivered, answered or reported, not even from the same chunk', () => {
   const bench = new Bench();
   bench.onmessage = () => bench.framing.stop();
-  bench.framing.push(
-    Buffer.from(
-      `${JSON.stringify(notification('n'))}\nrubbish\n${JSON.stringify(notification('n'))}\n${'x'.repeat(100_001)}`,
-    ),
-  );
+  const lines = [notification('n'), 'rubbish', request(1, 'a'), 'x'.repeat(100_001)];
+  bench.framing.push(Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n')));
   bench.framing.end();
-  bench.push(request(1, 'a'), [notification('n')]);
+  bench.push(request(2, 'a'), [notification('n')]);
   expect([bench.delivered, bench.answered, bench.reported]).toEqual([[notification('n')], [], []]);
+  expect(bench.framing.inFlight.size).toBe(0);
 });
 
 describe('after stop, nothing more is sent', () => {
