@@ -130,7 +130,7 @@ function isSafeHere(text: string, at: number, kind: number | undefined): boolean
 function followsShown(text: string, at: number, kind: number | undefined): boolean {
   const before = KINDS[text.charCodeAt(at - 1)];
   if (before === EMOJI_STYLE) return kind === JOINER && isSafeHere(text, at - 1, EMOJI_STYLE);
-  return before === SAFE || (before === SURROGATE && isShownPair(text, at - 1));
+  return before === SAFE || isShownPair(text, at - 1);
 }
 
 function isShownPair(text: string, at: number): boolean {

@@ -193,12 +193,8 @@ function reasonOf(error: unknown): string {
 
 /** The JSON object in a response; undefined if it has none. */
 export async function jsonOf(response: Response): Promise<JsonObject | undefined> {
-  try {
-    const value: unknown = JSON.parse(await response.text());
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = await response.json().catch(() => undefined);
+  return isObject(value) ? value : undefined;
 }
 
 /** A URL without its query, which may contain secrets. */
