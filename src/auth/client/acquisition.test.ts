@@ -175,6 +175,7 @@ describe('a response of the token endpoint is refused, and does not appear in th
     ['the refresh token is too long', { refresh_token: 'x'.repeat(16_385) }],
     ['the refresh token is not ASCII', { refresh_token: 'xxé' }],
     ['the scope is too long', { scope: 'xx '.repeat(6000) }],
+    ['the token has expired already', { expires_in: 0 }],
   ])('%s', async (_, members) => {
     const world = new OAuthWorld();
     world.ontoken = () => world.issue(members);
@@ -183,6 +184,7 @@ describe('a response of the token endpoint is refused, and does not appear in th
     expect(error).toMatchObject({ code: 'token', message: expect.stringContaining('invalid response: ') });
     expect((error as Error).message).not.toContain('xx');
     expect((await store.get(KEY))?.tokens).toBeUndefined();
+    expect(world.loginUrls).toHaveLength(1);
   });
 });
 

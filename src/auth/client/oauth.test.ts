@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { decodeJwt, decodeProtectedHeader, exportJWK, exportPKCS8, generateKeyPair } from 'jose';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { anyToken, challenge, ISSUER, OAuthWorld, REDIRECT, send, SERVER } from '../../../test/support/oauth-world.ts';
 import { FileTokenStore, idJag, MemoryTokenStore, oauth, OAuthError, type Authorizer } from '../index.ts';
 
@@ -575,13 +575,14 @@ describe('an expired token', () => {
   test('is refreshed before use, and the refresh token rotates', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
-    world.lifetime = 0;
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
     const authorizer = world.authorizer({ store });
     await authorizer.refused(
       { method: 'POST', url: new URL(SERVER), headers: {} },
       { status: 401, header: () => 'Bearer' },
     );
-    world.lifetime = 3600;
+    vi.setSystemTime(Date.now() + 3_600_000);
     expect((await send(authorizer)).sent).toEqual(['Bearer access-2']);
     expect(world.tokenRequests[1]).toEqual({
       grant_type: 'refresh_token',

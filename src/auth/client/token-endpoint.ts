@@ -111,7 +111,10 @@ function checkIssued({
   access_token: access,
   refresh_token: refresh = access,
   scope = '',
+  expires_in: lifetime = Infinity,
 }: TokenEndpointResponse): void {
+  // Each request would need a new login.
+  if (lifetime < 1) throw new TypeError('the token has expired already');
   for (const token of [access, refresh]) {
     if (!TOKEN.test(token)) throw new TypeError('a token has characters that are not allowed');
     if (token.length > MAX_TOKEN) throw new TypeError(`a token is longer than ${MAX_TOKEN} characters`);
