@@ -1,18 +1,20 @@
-/** Number of slots. A power of two. */
-const SLOTS = 64;
+/** How many slots a table has at first, and at most. Powers of two. */
+const FIRST_SLOTS = 16;
+const MOST_SLOTS = 16_384;
 
 /**
  * A map of requests in flight by id, for entries that come and go with every call.
  *
  * It exists because a `Map` reallocates its table every few dozen such entries, and old tables point to newer ones. An
  * old table in the old generation keeps later tables and their calls alive for several collections. On a busy connection
- * this cost a third of the processor time. Here each integer id uses a fixed slot that is reused. Ids that are not
- * integers, or whose slot is taken, go to a map.
+ * this cost a third of the processor time. Here each integer id uses a fixed slot that is reused. While slots are free,
+ * a taken slot doubles their number. Other ids go to a map.
  */
 export class IdTable<Id extends string | number, Value> {
   /** The id in each slot, up to the highest slot used so far. */
   #ids: (Id | undefined)[] = [];
   #values: (Value | undefined)[] = [];
+  #slots = FIRST_SLOTS;
   #placed = 0;
   #others: Map<Id, Value> | undefined;
 
@@ -22,17 +24,19 @@ export class IdTable<Id extends string | number, Value> {
 
   get(id: Id | undefined): Value | undefined {
     if (id === undefined) return undefined;
-    const place = placeOf(id);
+    const place = this.#placeOf(id);
     return this.#ids[place] === id ? this.#values[place] : this.#others?.get(id);
   }
 
   has(id: Id | undefined): boolean {
     if (id === undefined) return false;
-    return this.#ids[placeOf(id)] === id || (this.#others?.has(id) ?? false);
+    return this.#ids[this.#placeOf(id)] === id || (this.#others?.has(id) ?? false);
   }
 
   set(id: Id, value: Value): void {
-    const place = placeOf(id);
+    const wanted = this.#ids[this.#placeOf(id)];
+    if (wanted !== undefined && wanted !== id) this.#grow();
+    const place = this.#placeOf(id);
     const taken = this.#ids[place];
     if (taken === undefined && !this.#others?.has(id)) {
       this.#ids[place] = id;
@@ -48,7 +52,7 @@ export class IdTable<Id extends string | number, Value> {
   delete(id: Id | undefined): boolean {
     // A peer may send no id, and a free slot has no id either. They must not match.
     if (id === undefined) return false;
-    const place = placeOf(id);
+    const place = this.#placeOf(id);
     if (this.#ids[place] !== id) return this.#others?.delete(id) ?? false;
     this.#ids[place] = undefined;
     this.#values[place] = undefined;
@@ -59,8 +63,16 @@ export class IdTable<Id extends string | number, Value> {
   clear(): void {
     this.#ids = [];
     this.#values = [];
+    this.#slots = FIRST_SLOTS;
     this.#placed = 0;
     this.#others = undefined;
+  }
+
+  /** Any entry that passes the test. */
+  find(test: (value: Value) => boolean): Value | undefined {
+    for (const value of this.#values) if (value !== undefined && test(value)) return value;
+    for (const value of this.#others?.values() ?? []) if (test(value)) return value;
+    return undefined;
   }
 
   /** In the order of the ids. Ids that are not integers come last. */
@@ -80,11 +92,25 @@ export class IdTable<Id extends string | number, Value> {
   values(): Value[] {
     return this.entries().map(([, value]) => value);
   }
-}
 
-/** All strings share one slot. */
-function placeOf(id: string | number): number {
-  return typeof id === 'number' ? id & (SLOTS - 1) : 0;
+  #placeOf(id: string | number): number {
+    const hash = typeof id === 'string' ? 31 * id.charCodeAt(id.length - 2) + id.charCodeAt(id.length - 1) : id;
+    return hash & (this.#slots - 1);
+  }
+
+  /** Doubles the slots if half of them are taken. Ids that had different slots still have. */
+  #grow(): void {
+    if (this.#placed * 2 < this.#slots || this.#slots >= MOST_SLOTS) return;
+    const [ids, values] = [this.#ids, this.#values];
+    [this.#ids, this.#values] = [[], []];
+    this.#slots *= 2;
+    for (const [place, id] of ids.entries()) {
+      if (id === undefined) continue;
+      const moved = this.#placeOf(id);
+      this.#ids[moved] = id;
+      this.#values[moved] = values[place];
+    }
+  }
 }
 
 function rank(id: string | number): number {

@@ -16,17 +16,20 @@ export interface CallInFlight {
   notices: NoticeQueue | undefined;
 }
 
-/** The calls in flight of one connection. Finds a call by its id, by its progress token, or by how new it is. */
+/**
+ * The calls in flight of one connection. Finds a call by its id, by its progress token, or by how new it is. Maps and sets
+ * hold ids only, because old tables of a map or set keep what they hold alive (`IdTable`).
+ */
 export class CallsInFlight {
   /** Oldest first. */
   readonly #calls = new IdTable<RequestId, CallInFlight>();
-  readonly #byExchange = new Map<Exchange, CallInFlight>();
   readonly #byToken = new Map<RequestId, RequestId>();
-  readonly #askable = new Newest<CallInFlight>();
-  readonly #tools = new Newest<CallInFlight>();
+  readonly #askable = new Newest<RequestId>();
+  readonly #tools = new Newest<RequestId>();
   /** Calls that want log messages and come from callers without a session. */
-  readonly #wanting = new Newest<CallInFlight>();
-  readonly #ofSessions = new Set<CallInFlight>();
+  readonly #wanting = new Newest<RequestId>();
+  /** How many calls come from callers with a session. */
+  #ofSessions = 0;
 
   get size(): number {
     return this.#calls.size;
@@ -36,31 +39,29 @@ export class CallsInFlight {
     const { exchange, upstreamToken } = call;
     const { session, logLevel } = exchange.caller;
     this.#calls.set(id, call);
-    this.#byExchange.set(exchange, call);
     if (upstreamToken !== undefined) this.#byToken.set(upstreamToken, id);
-    if (canAsk(exchange)) this.#askable.add(call);
-    if (exchange.method === Method.CallTool) this.#tools.add(call);
-    if (session) this.#ofSessions.add(call);
-    else if (logLevel !== undefined) this.#wanting.add(call);
+    if (canAsk(exchange)) this.#askable.add(id);
+    if (exchange.method === Method.CallTool) this.#tools.add(id);
+    if (session) this.#ofSessions += 1;
+    else if (logLevel !== undefined) this.#wanting.add(id);
   }
 
   delete(id: RequestId, call: CallInFlight): void {
-    this.#calls.delete(id);
-    if (this.#byExchange.get(call.exchange) === call) this.#byExchange.delete(call.exchange);
+    if (!this.#calls.delete(id)) return;
     if (call.upstreamToken !== undefined) this.#byToken.delete(call.upstreamToken);
-    this.#askable.delete(call);
-    this.#tools.delete(call);
-    this.#wanting.delete(call);
-    this.#ofSessions.delete(call);
+    this.#askable.delete(id);
+    this.#tools.delete(id);
+    this.#wanting.delete(id);
+    if (call.exchange.caller.session) this.#ofSessions -= 1;
   }
 
   /** The call with this id. Undefined if the id is undefined. */
   get(id: RequestId | undefined): CallInFlight | undefined {
-    return id === undefined ? undefined : this.#calls.get(id);
+    return this.#calls.get(id);
   }
 
   of(exchange: Exchange): CallInFlight | undefined {
-    return this.#byExchange.get(exchange);
+    return this.#calls.find((call) => call.exchange === exchange);
   }
 
   /** The id of the call with this progress token towards the server. */
@@ -74,7 +75,7 @@ export class CallsInFlight {
 
   /** The newest `tools/call`. If there is none, the newest other call that can carry a question. */
   get newestAskable(): CallInFlight | undefined {
-    return this.#tools.last ?? this.#askable.last;
+    return this.get(this.#tools.last ?? this.#askable.last);
   }
 
   /**
@@ -82,7 +83,7 @@ export class CallsInFlight {
    * messages.
    */
   get newestWanting(): CallInFlight | undefined {
-    return this.#ofSessions.size > 0 ? undefined : this.#wanting.last;
+    return this.#ofSessions > 0 ? undefined : this.get(this.#wanting.last);
   }
 }
 

@@ -33,11 +33,15 @@ export type Asker = (
 const HELD = { count: 100, size: 256 * 1024 };
 /** Created once, because creating an error for each response is slow. */
 const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
+let count = 0;
+
 /**
  * An exchange without a session. It lasts as long as its handler works. While questions to the caller are open, it has
  * no round. The caller's next request with its state becomes its round.
  */
 export class ModernExchange extends BaseExchange implements Exchange {
+  /** Different for each exchange. */
+  readonly number = (count += 1);
   readonly method: string;
   readonly params: JsonObject;
   readonly #ask: Asker;

@@ -10,6 +10,7 @@ import {
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
 import { IdleWaiters } from '../../../base/idle.ts';
+import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { invoke } from '../../../core/invoke.ts';
 import { Refusal } from '../../../core/refusal.ts';
 import { needsInput, questionsOf } from '../../../core/rounds.ts';
@@ -87,7 +88,7 @@ export class ModernInbound {
   readonly #seal: StateSeal;
   readonly #suspended: SuspendedRequests<InputRounds>;
   /** Exchanges that are being answered now. Suspended exchanges are not included. */
-  readonly #running = new Set<ModernExchange>();
+  readonly #running = new IdTable<number, ModernExchange>();
   readonly #subscriptions: Subscriptions;
   readonly #inputRounds = new WeakMap<ModernExchange, InputRounds>();
   #closed = false;
@@ -166,7 +167,7 @@ export class ModernInbound {
     this.#suspended.close(reason);
     for (const exchange of this.#subscriptions) this.#endSubscription(exchange, reason);
     if (this.#running.size > 0 && timeout > 0) await this.#idle.wait(timeout);
-    for (const exchange of this.#running) {
+    for (const exchange of this.#running.values()) {
       if (exchange.round) this.#answerError(exchange, exchange.round, reason);
       exchange.abort(reason);
     }
@@ -218,7 +219,7 @@ export class ModernInbound {
       // Set this first, because `resume` sends held notifications, and the reader may disconnect during that.
       round.reply.onclose = this.#abortOf(suspended.exchange);
       suspended.resume(round, state.round, responses);
-      if (suspended.exchange.round) this.#running.add(suspended.exchange);
+      if (suspended.exchange.round) this.#running.set(suspended.exchange.number, suspended.exchange);
       return;
     }
     if (!state.record) {
@@ -254,7 +255,7 @@ export class ModernInbound {
     const exchange = new ModernExchange(method, params, round, this.#ask);
     for (const [key, value] of state?.notes ?? []) exchange.notes.set(key, value);
     if (method === Method.Listen) this.#subscriptions.add(exchange);
-    else this.#running.add(exchange);
+    else this.#running.set(exchange.number, exchange);
     if (recollection) this.#roundsOf(exchange, recollection);
     round.reply.onclose = this.#abortOf(exchange);
     exchange.onabort = (reason) => this.#ended(exchange, reason);
@@ -282,7 +283,7 @@ export class ModernInbound {
   }
 
   #stopRunning(exchange: ModernExchange): void {
-    if (this.#running.delete(exchange) && this.#running.size === 0) this.#idle.settle();
+    if (this.#running.delete(exchange.number) && this.#running.size === 0) this.#idle.settle();
   }
 
   #answerResult(exchange: ModernExchange, result: JsonObject): void {

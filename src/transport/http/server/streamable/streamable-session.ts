@@ -1,4 +1,5 @@
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
+import { IdTable } from '../../../../jsonrpc/id-table.ts';
 import {
   isRequest,
   isResponse,
@@ -66,7 +67,7 @@ export class StreamableSession implements Transport, ReplyOwner {
   lastSeen = Date.now();
 
   readonly #options: EndpointOptions;
-  readonly #replies = new Map<RequestId, Reply>();
+  readonly #replies = new IdTable<RequestId, Reply>();
   /** Streams by id, for resumption: the session's own stream and those of replies. */
   #streams: Map<string, EventStream> | undefined;
   #streamCount = 0;
@@ -109,16 +110,16 @@ export class StreamableSession implements Transport, ReplyOwner {
     try {
       if (!isResponse(message)) {
         const related = options?.relatedRequestId;
-        const reply = related === undefined ? undefined : this.#replies.get(related);
+        const reply = this.#replies.get(related);
         return reply ? reply.send(message) : this.#standalone().send(message);
       }
-      const reply = message.id === undefined ? undefined : this.#replies.get(message.id);
+      const reply = this.#replies.get(message.id);
       if (!reply)
         return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
       // A failed `initialize` opens no session, so its response has no session id.
       if (message.id === this.#initializing && 'error' in message) reply.headers = JSON_HEADERS;
       const sent = reply.send(message);
-      this.#replies.delete(message.id!);
+      this.#replies.delete(message.id);
       if (message.id === this.#initializing) this.#initialized(message);
       return sent;
     } catch (error) {
