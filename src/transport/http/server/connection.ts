@@ -53,8 +53,11 @@ export class SseConnection {
     this.#stream = stream;
     this.#connections = connections;
     this.#onclose = onclose;
-    stream.ondrain = () => this.#drained();
-    stream.onclose = () => this.#close();
+    // Variables first (`CallExtra`).
+    const drained = (): void => this.#drained();
+    const close = (): void => this.#close();
+    stream.ondrain = drained;
+    stream.onclose = close;
     connections.add(this);
   }
 

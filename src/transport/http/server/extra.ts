@@ -25,6 +25,9 @@ export class CallExtra implements MessageExtra {
     this.auth = call.auth;
     this.address = call.address;
     this.bytes = call.bodyBytes / among;
-    this.header = (name) => (CREDENTIALS.has(name) ? undefined : call.header(name));
+    // V8 creates a function that is assigned to a property in the old generation, where it and the call that it names
+    // stay until a full collection. So it is a variable first, here and wherever each call creates a function.
+    const header = (name: string): string | undefined => (CREDENTIALS.has(name) ? undefined : call.header(name));
+    this.header = header;
   }
 }

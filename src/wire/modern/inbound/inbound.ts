@@ -258,7 +258,9 @@ export class ModernInbound {
     else this.#running.set(exchange.number, exchange);
     if (recollection) this.#roundsOf(exchange, recollection);
     round.reply.onclose = this.#abortOf(exchange);
-    exchange.onabort = (reason) => this.#ended(exchange, reason);
+    // A variable first (`CallExtra`).
+    const onabort = (reason: Error): void => this.#ended(exchange, reason);
+    exchange.onabort = onabort;
     invoke(this.#service, exchange).then(
       (result) => this.#settle(exchange, () => this.#answerResult(exchange, result)),
       (error: unknown) => this.#settle(exchange, () => this.#fail(exchange, error)),

@@ -140,7 +140,7 @@ export class StreamableSession implements Transport, ReplyOwner {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
     if (this.#opening) refuse(this.#opening.call, status, message);
-    for (const [id, reply] of this.#replies) reply.fail(id, message);
+    for (const [id, reply] of this.#replies.entries()) reply.fail(id, message);
     for (const reply of new Set(this.#replies.values())) reply.end(status, message);
     this.#replies.clear();
     this.#options.sessions.delete(this.sessionId);
