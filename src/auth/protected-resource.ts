@@ -10,8 +10,8 @@ const SUFFIX = 'oauth-protected-resource';
 export interface ResourceOptions {
   /**
    * The URL of the endpoint as clients see it: `https://mcp.example.com/mcp`. It is the resource identifier (RFC 8707,
-   * section 2), for which tokens must be issued. Write a URL without a path without a trailing slash. If HTTP+SSE is
-   * served too, give the origin: clients accept a resource only if its path is a prefix of their endpoint's path.
+   * section 2), for which tokens must be issued. If the URL has no path, write it without a trailing slash. If HTTP+SSE
+   * is served too, give the origin: clients accept a resource only if its path is a prefix of their endpoint's path.
    */
   readonly resource: string;
   /** The scopes in the metadata. Default: `scopes`. */

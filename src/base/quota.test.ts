@@ -16,7 +16,7 @@ test('all owners together have a limit, and so do requests without an owner', ()
   expect(quota.take('ada', 1)).toBe(true);
 });
 
-test('a unit that was released can be taken again, and a refused one took nothing', () => {
+test('a released unit can be taken again, and a refused attempt takes nothing', () => {
   const quota = new Quota(4, 3);
   quota.take('ada', 2);
   quota.take('ada', 1);

@@ -379,7 +379,7 @@ test('a closed bridge accepts no new session', async () => {
   expect(await client.request(1, 'initialize', hello())).toMatchObject({ error: { message: 'The bridge is closed' } });
 });
 
-test('a call of an ended session rejects, as a service must', async () => {
+test('a call in an ended session rejects', async () => {
   const { bridge } = bridged(to(scripted().service));
   const session = { id: 's', signal: AbortSignal.abort() };
   const answer = bridge.service(new TestExchange('echo', {}, { caller: { session } }));

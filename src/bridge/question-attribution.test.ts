@@ -91,7 +91,7 @@ test('a call that has run for two seconds blocks only tools that are known to as
   expect(two.given).toBeDefined();
 });
 
-test('a tool that is known to ask also waits for a long call', async () => {
+test('a tool that is known to ask waits even for a long call', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const asking = calling(attribution, 'asking');
   await settled();
@@ -224,7 +224,7 @@ test('a call that is cancelled while it waits never runs, and blocks no other ca
   expect([two.given, three.given !== undefined]).toEqual([undefined, true]);
 });
 
-test('a call whose server no longer waits for the answer takes no other turn', async () => {
+test('a call that finishes right after its answer does not take a turn again', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
@@ -256,7 +256,7 @@ test('a call with another open question gives up its turn again', async () => {
   expect(two.given).toBeDefined();
 });
 
-test('a call that ended while its client was answering takes no other turn', async () => {
+test('a call that ended while its client was answering does not take a turn again', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const session = { id: 's', signal: never };
   const [older, newer] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];

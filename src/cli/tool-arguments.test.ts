@@ -127,7 +127,7 @@ describe('an invalid argument is reported before anything is sent', () => {
     await expect(checkArguments(tool, { text: 'x', limit: 1, tags: [] })).resolves.toBeUndefined();
   });
 
-  test('but a schema that is not understood is left to the server', async () => {
+  test('unless the schema of the tool cannot be understood', async () => {
     const odd = { name: 'odd', inputSchema: { $schema: 'http://json-schema.org/draft-04/schema#', type: 'object' } };
     await expect(checkArguments(odd, { a: 1 })).resolves.toBeUndefined();
   });

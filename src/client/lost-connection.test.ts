@@ -154,7 +154,7 @@ describe('a tool that has changed', () => {
     expect(await client.callTool('a')).toMatchObject({ structuredContent: { n: 'one' } });
   });
 
-  test('is not called by the definition of the previous server', async () => {
+  test('is called without the definition of the previous server', async () => {
     const { client, lose } = await following([answering(numbers, 1), answering(strings, 'one')], { eras: 'legacy' });
     await client.listTools();
     await lose();

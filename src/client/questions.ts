@@ -12,7 +12,7 @@ import type { SampleParams } from '../protocol/sampling.ts';
 import { filledIn } from './form-answer.ts';
 import type { FormRequest, Handlers, QuestionContext, UrlRequest } from './handlers.ts';
 
-/** Used if there is no handler. The server should not have asked. */
+/** The error codes for a question that no handler answers. The server should not have asked it. */
 const UNANSWERABLE: ReadonlySet<number> = new Set([
   ErrorCode.MethodNotFound,
   McpErrorCode.MissingRequiredClientCapability,
@@ -141,7 +141,7 @@ function checkedAction(answer: unknown): JsonObject {
 }
 
 /**
- * Checks the rules that the handler's type promises and that servers must follow (2025-11-25, client/sampling: Error
+ * Checks what the handler's type guarantees, and the rules that servers must follow (2025-11-25, client/sampling: Error
  * Handling).
  */
 function sampleParams(params: JsonObject): SampleParams {

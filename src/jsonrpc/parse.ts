@@ -18,13 +18,14 @@ import { MessageSkim } from './skim.ts';
  */
 const MAX_DEPTH = 1000;
 /**
- * How many keys and values a message may have together. Millions of small values fit into 16 MiB, and `JSON.parse` takes
- * seconds for them. Keys count, because they take as long as values: each new one changes the shape of its object.
+ * How many keys and values a message may have in total. Millions of small values fit into 16 MiB, and `JSON.parse`
+ * takes seconds for them. Keys count, because they take as long as values: each new one changes the shape of its
+ * object.
  */
 const MAX_KEYS_AND_VALUES = 200_000;
 /**
- * How many members `params`, `result` and the `_meta` in them may have. They are copied several times on the way of a
- * message, which takes long for a large object.
+ * How many members `params`, `result` and the `_meta` in them may have. They are copied several times while a message
+ * is processed, which takes long for a large object.
  */
 const MAX_MEMBERS = 1000;
 

@@ -4,7 +4,7 @@ import { createHttpHandler } from '../transport/http/server/handler.ts';
 import { createHealth, type Health } from './health.ts';
 import { pagesAt } from './page.ts';
 
-function looker(health: Health): (path: string, method?: string) => Promise<{ status: number; body: unknown }> {
+function getterFor(health: Health): (path: string, method?: string) => Promise<{ status: number; body: unknown }> {
   const answer = fetchListener(createHttpHandler({ onsession: () => {}, pages: pagesAt({ ...health.pages }) }));
   return async (path, method = 'GET') => {
     const response = await answer(new Request(`http://localhost${path}`, { method }));
@@ -16,31 +16,31 @@ function looker(health: Health): (path: string, method?: string) => Promise<{ st
 describe('the health page', () => {
   test('is ready until the server drains, and alive all the time', async () => {
     const health = createHealth({ upstream: () => undefined });
-    const look = looker(health);
-    expect(await look('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
-    expect(await look('/readyz')).toEqual({ status: 200, body: { status: 'ready' } });
+    const get = getterFor(health);
+    expect(await get('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
+    expect(await get('/readyz')).toEqual({ status: 200, body: { status: 'ready' } });
     health.drain();
-    expect(await look('/readyz')).toEqual({
+    expect(await get('/readyz')).toEqual({
       status: 503,
       body: { status: 'not ready', problems: { process: 'draining' } },
     });
-    expect(await look('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
-    expect((await look('/healthz', 'POST')).status).toBe(405);
+    expect(await get('/healthz')).toEqual({ status: 200, body: { status: 'ok' } });
+    expect((await get('/healthz', 'POST')).status).toBe(405);
   });
 
   test('names the check that fails, with one word about the reason', async () => {
     let problem: string | undefined = 'unreachable';
     const health = createHealth({
       upstream: () => problem,
-      talkative: () => 'ECONNREFUSED 10.0.0.7:5432',
+      verbose: () => 'ECONNREFUSED 10.0.0.7:5432',
       broken: () => {
         throw new Error('password authentication failed for user "admin"');
       },
     });
-    const look = looker(health);
-    expect(await look('/readyz')).toEqual({
+    const get = getterFor(health);
+    expect(await get('/readyz')).toEqual({
       status: 503,
-      body: { status: 'not ready', problems: { upstream: 'unreachable', talkative: 'failing', broken: 'failing' } },
+      body: { status: 'not ready', problems: { upstream: 'unreachable', verbose: 'failing', broken: 'failing' } },
     });
     problem = undefined;
     expect(health.problems).not.toHaveProperty('upstream');

@@ -53,7 +53,7 @@ class Parser {
     return { op: 'repeat', of, ...counts };
   }
 
-  /** How often the last term may be repeated; undefined if no quantifier follows it. */
+  /** How many times the last term may be repeated; undefined if no quantifier follows it. */
   #counts(): { min: number; max: number } | undefined {
     const [found, min, range, max] = this.#match(QUANTIFIER) ?? [];
     if (found === undefined) return undefined;

@@ -21,7 +21,7 @@ export class Pattern {
     work.take(100 + 10 * source.length);
     takeSets(source, work);
     try {
-      // `RegExp` explains mistakes better. So the parser below gets only valid expressions.
+      // `RegExp` has better error messages, so it checks the expression first. The parser below gets only valid ones.
       void new RegExp(source, 'u');
     } catch (cause) {
       throw new TypeError(`is not a regular expression: ${(cause as Error).message}`, { cause });

@@ -235,7 +235,7 @@ describe('without sessions, a server can be mounted', () => {
     expect(await textIn(await app.request('http://localhost/mcp', request))).toBe('test ada');
   });
 
-  test('and a suspended request can continue through another entry point of the server', async () => {
+  test('twice, and a request suspended in one place can continue in the other', async () => {
     const { server } = modernServer();
     const url = await around((request: IncomingMessage, response: ServerResponse) => server.node(request, response));
     const { result } = (await (await postTo(url, callOf('ask'))).json()) as { result: JsonObject };

@@ -56,7 +56,7 @@ describe('a tool without an output schema can return', () => {
     expect(await call('async')).toEqual(expected);
   });
 
-  test('but a value that JSON cannot represent is a tool error', async () => {
+  test('only values that JSON can represent: others are tool errors', async () => {
     const { server, call, errors } = setUp();
     server.tool('circle', {}, () => {
       const circle: JsonObject = {};

@@ -172,12 +172,9 @@ describe('in memory', () => {
     expect(await store.get('t9', undefined)).toBeDefined();
   });
 
-  test.each(['maxTasks', 'maxPerPrincipal', 'maxBytes', 'maxTaskBytes', 'maxAge'])(
-    '%s is not a number of at least 0',
-    (name) => {
-      expect(() => memoryTaskStore({ [name]: -1 })).toThrow(new RangeError(`${name} must be 0 or more, not -1`));
-      expect(() => memoryTaskStore({ [name]: Number.NaN })).toThrow(RangeError);
-      expect(() => memoryTaskStore({ [name]: 0 })).not.toThrow();
-    },
-  );
+  test.each(['maxTasks', 'maxPerPrincipal', 'maxBytes', 'maxTaskBytes', 'maxAge'])('%s must be 0 or more', (name) => {
+    expect(() => memoryTaskStore({ [name]: -1 })).toThrow(new RangeError(`${name} must be 0 or more, not -1`));
+    expect(() => memoryTaskStore({ [name]: Number.NaN })).toThrow(RangeError);
+    expect(() => memoryTaskStore({ [name]: 0 })).not.toThrow();
+  });
 });

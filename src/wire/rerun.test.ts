@@ -19,7 +19,7 @@ const PAGES: Record<string, JsonObject> = {
   second: { tools: [tool('again', { idempotentHint: true }), tool('writes', { readOnlyHint: false })] },
 };
 
-/** A server whose tools all ask for a name, and return how often they ran. */
+/** A server whose tools all ask for a name, and return how many times they ran. */
 function asking(): { service: Service; runs: Map<unknown, number>; lists: Exchange[] } {
   const runs = new Map<unknown, number>();
   const lists: Exchange[] = [];

@@ -42,8 +42,8 @@ export interface ToolCatalogOptions<Known extends Fact, Reader> {
 }
 
 /**
- * What is known of a server's tools, collected from the `tools/list` results that pass through. For each tool it remembers
- * one fact, which `keep` makes from the definition, and never the whole definition.
+ * What is known of a server's tools, collected from the `tools/list` results that pass through. For each tool it
+ * remembers one fact, which `keep` makes from the definition, and never the whole definition.
  *
  * - `learn` reads a list that somebody requested. `known` answers from memory. `read` requests the list itself, for a
  *   tool that no list has shown.
@@ -55,16 +55,14 @@ export interface ToolCatalogOptions<Known extends Fact, Reader> {
  *
  * Four parts use it:
  *
- * | Used by | Fact | Reads the list | Forgets |
- * | --- | --- | --- | --- |
- * | `modern/outbound.ts` | which arguments to send in headers | as itself, for an unknown tool or after −32020 | when
- * the list changes, or after −32020 |
- * | `bridge/header-check.ts` | which headers to compare with arguments | as the caller, for an unknown tool or if they
- * differ, at most every 10 s | never: if headers differ, it reads the list again |
- * | `rerun.ts` | whether a tool may run again | as the caller, when an unknown tool asks a question | when a caller is
- * told of a change |
- * | `client/output-checks.ts` | the schema of the tool's results | never: it checks only what the user's own lists have
- * shown | when the list changes, and with each connection |
+ * - `modern/outbound.ts`: which arguments to send in headers. It reads the list for itself, for an unknown tool or
+ *   after −32020. It forgets the fact when the list changes, or after −32020.
+ * - `bridge/header-check.ts`: which headers to compare with arguments. It reads the list as the caller, for an unknown
+ *   tool or if a header differs, at most every 10 s. It never forgets: if headers differ, it reads the list again.
+ * - `rerun.ts`: whether a tool may run again. It reads the list as the caller, when an unknown tool asks a question. It
+ *   forgets the fact when a caller is notified of a change.
+ * - `client/output-checks.ts`: the schema of the tool's results. It never reads the list: it checks only what the
+ *   user's own lists contained. It forgets the schema when the list changes, and with each connection.
  */
 export class ToolCatalog<Known extends Fact, Reader = void> {
   readonly #options: ToolCatalogOptions<Known, Reader>;

@@ -199,7 +199,7 @@ describe.each(['session', 'modern'] as const)('a server that speaks another era,
 });
 
 describe.each(['session', 'modern'] as const)('a lost session of a server, for a %s client', (client) => {
-  test('is opened again, and the call that found it lost runs once', async () => {
+  test('is opened again for the next call, which runs once', async () => {
     const server = await upstream('legacy');
     const call = await through(client, server);
     expect(await call()).toBe('run 1');

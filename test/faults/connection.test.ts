@@ -210,7 +210,7 @@ describe.each([
   });
 });
 
-describe('a client that never reads', () => {
+describe('a client that does not read', () => {
   let server: RunningServer | undefined;
   let socket: Socket | undefined;
 
@@ -325,7 +325,7 @@ describe('a client that never reads', () => {
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('over stdio gets everything through a bridge when it reads', async () => {
+  test('over stdio gets everything through a bridge when it reads again', async () => {
     const child = startNode(bridged([...programs.features, '--stdio']).stdio);
     const { stdin, stdout } = child.child;
     const answered = noticesBeforeAnswer(stdout!);

@@ -20,7 +20,7 @@ matrix('a bridge to server-everything, without a handshake', modern, start, {
   clients: ['client 2.x auto', 'client 2.x modern'],
 });
 
-test('a URL elicitation that server-everything requires with an error is a question to a client of 2026-07-28', async () => {
+test('if server-everything requires a URL elicitation with an error, a client of 2026-07-28 is asked', async () => {
   const server = await startServer(http);
   const client = await connect('client 2.x modern', 'http', { stdio, url: server.url, sseUrl: server.sseUrl });
   const result = await client.callTool(errorPath!);

@@ -53,7 +53,7 @@ describe('client 2.x and a server of all revisions', () => {
     expect(client.getNegotiatedProtocolVersion()).toBe('2025-11-25');
   });
 
-  test.each(transports)('use an earlier discovery, over %s', async (_, transport) => {
+  test.each(transports)('connect with the result of an earlier server/discover, over %s', async (_, transport) => {
     const first = clientOf('auto');
     await first.connect(transport());
     const discover = first.getDiscoverResult()!;

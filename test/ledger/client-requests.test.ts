@@ -174,7 +174,7 @@ test('notifications and requests of the server are not answered', async () => {
   expect(errors.join('\n')).toMatch(/roots\/list.*\n.*ping.*\n.*sampling\/createMessage/);
 });
 
-test('a list is empty if the server does not declare and does not know it, and an error if it only declares it', async () => {
+test('a list that the server neither declares nor knows is empty, and one that it declares but does not know is an error', async () => {
   const error = { code: -32601, message: 'Method not found' };
   const lists = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'];
   const server = new PlayedServer({
@@ -231,7 +231,7 @@ describe.each([-32000, -32001, -32003, -32019])('the unknown error code %i of a 
     expect(client.revision).toBe('2025-11-25');
   });
 
-  test('in a handshake makes the client use the server without one', async () => {
+  test('in response to initialize makes the client try server/discover', async () => {
     const server = new PlayedServer({ initialize: () => ({ error }) });
     const eraCache = memoryEraCache();
     await eraCache.set('it', { era: 'legacy', route: 'connection' });
@@ -303,7 +303,7 @@ test('tool annotations are not trusted: a call that may have run is not repeated
 });
 
 describe('a subscription', () => {
-  test('has the filter that the server accepted, and continues with that', async () => {
+  test('uses the filter that the server accepted, even if it is narrower', async () => {
     const server = new PlayedServer({
       'subscriptions/listen': ({ id }) => void server.acknowledge(id, { toolsListChanged: true }),
     });

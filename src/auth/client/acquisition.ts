@@ -6,7 +6,7 @@ import type { GuardedHttp } from './guarded-http.ts';
 import { OAuthError } from './oauth-error.ts';
 import type { OAuthOptions } from './options.ts';
 import type { RedirectHandler } from './redirect.ts';
-import { checkRedirect, knownClient, register, stillGood } from './registration.ts';
+import { checkRedirect, knownClient, register, canReuse } from './registration.ts';
 import { covers, selectScopes } from './scopes.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
 import type { CredentialKey, StoredCredentials, StoredTokens, TokenStore } from './token-store.ts';
@@ -126,7 +126,7 @@ async function askUser(
     const login = await redirect.start(stored?.client?.redirectUris ?? []);
     try {
       checkRedirect(login.redirectUri);
-      const former = stored?.client && stillGood(stored.client, login.redirectUri) ? stored.client : undefined;
+      const former = stored?.client && canReuse(stored.client, login.redirectUri) ? stored.client : undefined;
       let client: Identity = known ?? former!;
       if (!known && !former) {
         const registered = await register(options, server, login.redirectUri, http, signal);

@@ -1,6 +1,6 @@
 import type { Authorizer } from '../../transport/http/client/authorizer.ts';
 
-/** How often one request is retried. The authorizer has its own limits and reports which one was reached. */
+/** The most times that one request is retried. The authorizer has its own limits and reports which one was reached. */
 const MAX_RETRIES = 20;
 
 /**

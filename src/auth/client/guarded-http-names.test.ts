@@ -58,7 +58,7 @@ test('a name is resolved again for each connection, so that its address cannot c
   expect(connections()).toBe(0);
 });
 
-test('a name that does not resolve is an unreachable server', async () => {
+test('if a name does not resolve, the server is unreachable', async () => {
   const http = new GuardedHttp({ server: PUBLIC });
   await expect(http.get(new URL('https://nowhere.example/'), {})).rejects.toMatchObject({
     code: 'unreachable',

@@ -544,7 +544,7 @@ describe('scopes', () => {
     expect(world.tokenRequests.map((form) => form['grant_type'])).toEqual(['authorization_code', 'authorization_code']);
   });
 
-  test('are stepped up once for all waiting requests', async () => {
+  test('that are missing are requested once for all waiting requests', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);
@@ -560,7 +560,7 @@ describe('scopes', () => {
     expect(world.loginUrls).toHaveLength(3);
   });
 
-  test('are not stepped up after any other 403', async () => {
+  test('are not requested again after any other 403', async () => {
     const world = new OAuthWorld();
     const authorizer = world.authorizer();
     await send(authorizer);

@@ -78,7 +78,7 @@ export function knownClient(options: RegistrationOptions, server: AuthorizationS
 }
 
 /** Whether a stored registration can be used again. */
-export function stillGood(client: StoredClient, redirectUri: string | undefined): boolean {
+export function canReuse(client: StoredClient, redirectUri: string | undefined): boolean {
   if (client.secretExpiresAt !== undefined && client.secretExpiresAt <= Date.now()) return false;
   return redirectUri === undefined || client.redirectUris.includes(redirectUri);
 }
@@ -108,7 +108,7 @@ export async function register(
     redirect_uris: [redirectUri],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
-    token_endpoint_auth_method: clientMetadata['token_endpoint_auth_method'] ?? methodToAskFor(server),
+    token_endpoint_auth_method: clientMetadata['token_endpoint_auth_method'] ?? authMethodFor(server),
     application_type: clientMetadata['application_type'] ?? applicationType(redirectUri),
   };
   const response = await http.fetch(endpoint, {
@@ -128,7 +128,7 @@ export async function register(
 }
 
 /** A client on a user's machine cannot keep a secret, so it prefers `none`. */
-function methodToAskFor({ token_endpoint_auth_methods_supported: offered }: AuthorizationServer): string {
+function authMethodFor({ token_endpoint_auth_methods_supported: offered }: AuthorizationServer): string {
   const known = ['none', 'client_secret_basic', 'client_secret_post'];
   return offered === undefined ? 'none' : (known.find((method) => offered.includes(method)) ?? 'none');
 }

@@ -218,7 +218,7 @@ describe('a configuration is refused', () => {
     ]);
   });
 
-  test('with all its problems at once, which are limited in number and have the name of the file', () => {
+  test('with a list of at most 10 problems, and the name of the file', () => {
     const json = { mcpServers: Object.fromEntries(Array.from({ length: 13 }, (_, index) => [`s${index}`, {}])) };
     expect(() => parse(json, 'some/mcp.json')).toThrow(
       /^some\/mcp\.json: line 1, column 16: mcpServers\.s0 has .*: mcpServers\.s9 has .*; and 3 more$/,

@@ -28,7 +28,7 @@ describe('the tools of a fleet', () => {
     expect(() => fleetOf({}, { separator: 'a' })).toThrow(RangeError);
   });
 
-  test('of a single server stay unchanged', async () => {
+  test('with a single server stay unchanged', async () => {
     const odd = ['log', 'no spaces', 'git__log', 'x'.repeat(100)];
     const { fleet } = fleetOf({ git: toolServer('git', odd) });
     expect(await tools(fleet)).toEqual(odd);
@@ -128,7 +128,7 @@ describe('the tools of a fleet', () => {
     expect(await tools(fleet)).toHaveLength(200_001);
   });
 
-  test('are listed page by page, each with a page of every server that has one left', async () => {
+  test('are listed in pages, which combine the next page of each server', async () => {
     const pages = (count: number): Answers => ({
       'tools/list': ({ params }) => {
         const start = params['cursor'] === undefined ? 0 : Number(params['cursor']);

@@ -89,7 +89,7 @@ describe('the resources of a fleet', () => {
     }
   });
 
-  test('are looked for at one server after the other if the URI names no server, and no list is read', async () => {
+  test('are requested from one server after the other, without reading lists, if the URI names no server', async () => {
     const [a, b] = [resourceServer('a', ['x:1']), resourceServer('b', ['x:2'], { hidden: ['x:3'] })];
     const two = fleetOf({ a, b });
     expect((await ask(two, 'resources/read', { uri: 'x:3' }))['contents']).toEqual([{ uri: 'x:3', text: 'b' }]);
@@ -171,7 +171,7 @@ describe('the resources of a fleet', () => {
     expect(messages[0].content.resource.uri).toBe(both);
   });
 
-  test('of a single server stay unchanged', async () => {
+  test('with a single server stay unchanged', async () => {
     const one = fleetOf({ only: resourceServer('only', ['a:1'], { templates: ['b:{id}'] }) });
     const { resources } = await ask(one, 'resources/list');
     expect(resources).toEqual([{ uri: 'a:1', name: 'a:1' }]);
@@ -182,7 +182,7 @@ describe('the resources of a fleet', () => {
       expect((await ask(one, 'resources/read', { uri }))['contents']).toEqual([{ uri, text: 'only' }]);
   });
 
-  test('that ask the user are sent again to the server that asked', async () => {
+  test('whose reading needs an answer are requested again from the server that asked', async () => {
     const rounds: JsonObject[] = [];
     const asking = scripted(
       {

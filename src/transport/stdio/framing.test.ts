@@ -145,7 +145,7 @@ describe('a line that is not a message', () => {
     expect(client.lost).toEqual(['Invalid request: a message may have at most 100 bytes']);
   });
 
-  test('that is too long and no response is reported by a client, and refused if it is a request', () => {
+  test('that is too long and is not a response: a client reports it, and refuses it if it is a request', () => {
     const client = new Bench({ maxMessageBytes: 100, answerInvalid: false });
     const long = 'x'.repeat(200);
     client.push(long, notification(long), request(1, long), notification('n'));
@@ -413,7 +413,7 @@ describe('a batch', () => {
     expect([bench.answered, bench.reported.length]).toEqual([[], 2]);
   });
 
-  test('from a server has its malformed requests answered', () => {
+  test('of a server gets errors for its malformed requests', () => {
     const bench = new Bench({ revision: '2025-03-26', answerInvalid: false });
     const malformed = (id: number) => ({ ...request(id, 'ask'), params: [] });
     const error = (id: number) => refused('Invalid request: "params" must be an object', id);

@@ -57,7 +57,7 @@ function byParent(processes: readonly ProcessEntry[]): Map<number, ProcessEntry[
   return children;
 }
 
-/** One after the other: a machine may have thousands, and this process has other work to do. */
+/** Reads one process after the other: there may be thousands, and this process must stay responsive. */
 async function fromProc(): Promise<ProcessEntry[]> {
   const found: ProcessEntry[] = [];
   for (const name of await readdir('/proc')) {

@@ -53,7 +53,7 @@ const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const MAX_UNREAD = 1000;
 /** How long a closed connection is still read, in milliseconds. */
 const LINGER = 1000;
-/** How often `gone` is called, in milliseconds. */
+/** The time between two calls of `gone`, in milliseconds. */
 const GONE_POLL_INTERVAL = 1000;
 /** Below this size in bytes, the size of a message is not reported to the owner. */
 const SMALL = 4096;

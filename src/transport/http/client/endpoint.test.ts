@@ -87,7 +87,7 @@ describe('a server that sends Retry-After', () => {
     await expect(post(server.url, {}, cancellation)).rejects.toThrow('enough');
   });
 
-  test('without a time does not get the request again, because it may have run', async () => {
+  test('does not get the request again if it sends no time, because the request may have run', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(503).end());
     const error = await failure(post(server.url));
     expect(error).toMatchObject({ status: 503 });

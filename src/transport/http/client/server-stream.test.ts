@@ -6,7 +6,7 @@ import { ServerStream } from './server-stream.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** How often a stream is connected within a minute if each connection gets this text and ends. */
+/** How many times a stream is connected within a minute if each connection gets this text and ends. */
 async function connections(text: (count: number) => string): Promise<number> {
   let count = 0;
   const stream = new ServerStream(1, {

@@ -27,7 +27,7 @@ test('a notification that is lost and not awaited is reported, and causes no unh
   expect(errors.map(String)).toEqual(Array(2).fill(expect.stringContaining('"params" must be an object')));
 });
 
-test('many lost notifications cause no unhandled rejection either', async () => {
+test('many lost notifications cause no unhandled rejection', async () => {
   const rejections = unhandled();
   const { service } = scripted({
     work: (exchange) => {

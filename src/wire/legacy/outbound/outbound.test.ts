@@ -378,7 +378,7 @@ describe('questions of the server', () => {
     expect(server.take().at(-1)).toMatchObject({ id: 's1', result: { name: 'call' } });
   });
 
-  test('move to another call if theirs is answered before its caller was asked', async () => {
+  test('are asked through another call if their own is answered first', async () => {
     const { server, start } = await ready();
     await start('tools/call', { name: 'older' }, answering('older'));
     const newer = deferred<JsonObject>();

@@ -543,7 +543,7 @@ describe('suspended requests are limited', () => {
     expect(client.inbound.suspended).toBe(3);
   });
 
-  test('in bytes of the open questions, without those of earlier rounds', async () => {
+  test('in bytes: questions of earlier rounds do not count', async () => {
     const message = 'x'.repeat(5 * 1024 * 1024);
     const client = new ModernClient(
       tool(async (exchange) => {

@@ -224,7 +224,7 @@ describe('the requests in flight are limited', () => {
     expect((await http.call('echo', sized(250_000))).status).toBe(200);
   });
 
-  test('in their memory: a list of empty objects counts for more than a text of the same length', async () => {
+  test('in memory, where many empty objects count for more than a text of the same length', async () => {
     const http = new ModernHttp(scripted().service, {}, { maxBufferedBytes: 800_000 });
     expect((await http.call('echo', { list: Array.from({ length: 1000 }, () => ({})) })).status).toBe(200);
     expect((await http.call('echo', { list: Array.from({ length: 5000 }, () => ({})) })).status).toBe(503);
