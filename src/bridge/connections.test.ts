@@ -230,7 +230,7 @@ test('a connection that is closing counts for the limit: the next one waits unti
   expect(started).toBe(3);
 });
 
-test('a principal with more than half of the connections loses one to others, and closes none of theirs', async () => {
+test('if a principal has more than half of the connections, others can close one of these, but it cannot close theirs', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const { open, opened } = gate();

@@ -171,7 +171,7 @@ test('a question that the server cancels leaves nothing behind', async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('while a client answers, other clients take turns, and its call takes another turn before the server gets the answer', async () => {
+test('while a client answers, calls of other clients run, and the server gets the answer when they have ended', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();

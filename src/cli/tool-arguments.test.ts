@@ -123,7 +123,7 @@ describe('an invalid argument is reported before anything is sent', () => {
     );
   });
 
-  test('but valid arguments are not reported', async () => {
+  test('never a valid one', async () => {
     await expect(checkArguments(tool, { text: 'x', limit: 1, tags: [] })).resolves.toBeUndefined();
   });
 

@@ -288,7 +288,7 @@ test.each(['legacy', 'modern'] as const)('10,000 completed calls leave nothing i
   await client.close();
 });
 
-test('a call that became a task leaves nothing in memory either', async () => {
+test('a call that became a task leaves nothing in memory', async () => {
   const server = new McpServer({ name: 's', version: '1' });
   server.tool('task', { task: { pollIntervalMs: 100 } }, () => 'x');
   const client = await connect(server);

@@ -260,7 +260,7 @@ describe('a child process', () => {
     expect(errors).toEqual([]);
   });
 
-  test('that ends the subscription before it exits is not restarted either', async () => {
+  test('that ends the subscription before it exits is not restarted', async () => {
     const { streams, link, end, lose } = await listening({ remote: false });
     await end();
     await lose();

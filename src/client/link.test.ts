@@ -201,7 +201,7 @@ describe('a link that does not reconnect', () => {
     expect(opened).toHaveLength(1);
   });
 
-  test('tells waiters that there will be no other connection', async () => {
+  test('fails waiting calls, because there will be no other connection', async () => {
     const { link, first } = await single();
     const refused = vi.fn<(error: Error) => void>();
     first.onclose?.();
@@ -334,7 +334,7 @@ describe('a server that may speak another revision', () => {
     expect(onlost).toHaveBeenCalledOnce();
   });
 
-  test('does not keep waiters waiting if no other revision is found', async () => {
+  test('lets waiting calls continue if no other revision is found', async () => {
     const { link, refused } = await revisionInDoubt({ revisions: ['2025-11-25'] });
     await refused();
     const waited = link.awaitCall(new AbortController().signal);

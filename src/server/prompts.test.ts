@@ -28,7 +28,7 @@ describe('a prompt can return', () => {
     expect(await get('p')).toStrictEqual({ messages: [message] });
   });
 
-  test('but any other value is an internal error', async () => {
+  test('no other value: that is an internal error', async () => {
     const { server, get } = setUp();
     server.prompt('p', {}, () => 7 as unknown as string);
     await expect(get('p')).rejects.toMatchObject({

@@ -47,7 +47,7 @@ describe('a resource can return', () => {
     expect(await read(uri)).toEqual({ contents: [{ uri, text: 'x' }] });
   });
 
-  test('but any other value is an internal error', async () => {
+  test('no other value: that is an internal error', async () => {
     const { server, read } = setUp();
     server.resource(uri, { name: 'one' }, () => 7 as unknown as string);
     await expect(read(uri)).rejects.toMatchObject({

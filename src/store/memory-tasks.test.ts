@@ -21,7 +21,7 @@ const record = (id: string, changes: Partial<TaskRecord> = {}): TaskRecord => ({
 });
 
 describe('in memory', () => {
-  test('a task without a ttl is kept for a time after its end, and for ever before', async () => {
+  test('a task without a ttl is kept until it ends, and for a time after that', async () => {
     let now = 0;
     const store = memoryTaskStore({ maxAge: 100, now: () => now });
     await store.create(record('a'));

@@ -27,20 +27,20 @@ describe('an unreachable server causes an error', () => {
     expect(stderr).toMatch(said);
   });
 
-  test('and is closed when the user interrupts the command', async () => {
-    const child = startEverwire(['ping', '--', node, '-e', 'console.error("up"); setInterval(() => {}, 1000)']);
-    await child.line(/^up$/);
-    const started = descendants(child.pid);
-    expect(started).toHaveLength(1);
-    child.child.kill('SIGINT');
-    expect(await child.exited).toEqual({ code: 130, signal: null });
-    expect(started.filter(isAlive)).toEqual([]);
-  });
-
   test('because it sends nothing', async () => {
     const { code } = await runEverwire(['ping', '--timeout', '1', '--', node, '-e', 'setInterval(() => {}, 1000)']);
     expect(code).toBe(5);
   });
+});
+
+test('a server that does not answer is stopped when the user interrupts the command', async () => {
+  const child = startEverwire(['ping', '--', node, '-e', 'console.error("up"); setInterval(() => {}, 1000)']);
+  await child.line(/^up$/);
+  const started = descendants(child.pid);
+  expect(started).toHaveLength(1);
+  child.child.kill('SIGINT');
+  expect(await child.exited).toEqual({ code: 130, signal: null });
+  expect(started.filter(isAlive)).toEqual([]);
 });
 
 describe('a server at a URL', () => {

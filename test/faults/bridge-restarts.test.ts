@@ -87,7 +87,7 @@ describe('the retry of a client of 2026-07-28 that was asked a question', () => 
     expect(await counted()).toEqual(['greet', 'greet']);
   });
 
-  test('to a server with sessions fails with an error that says to call again after the bridge restarted, and nothing runs twice', async () => {
+  test('to a server with sessions fails if the bridge restarted: the error says to call again, and nothing runs twice', async () => {
     const former = await bridge(child);
     const waiting = await asked(former, 'greet');
     const server = await successor(former, child);

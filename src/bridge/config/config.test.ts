@@ -254,7 +254,7 @@ describe('a configuration is refused', () => {
     );
   });
 
-  test('but not because of settings of other hosts', () => {
+  test('never because of settings of other hosts', () => {
     const { servers } = parse({ mcpServers: { mine: { command: 'x', autoApprove: [], gallery: true } } });
     expect(servers).toMatchObject([{ name: 'mine', command: 'x' }]);
   });

@@ -6,7 +6,7 @@ import type { Exchange } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 
 describe('a server that is down', () => {
-  test('is missing in lists, which say so, with one warning', async () => {
+  test('is named in lists as missing, with one warning', async () => {
     const broken = toolServer('broken', [], { 'tools/list': down });
     const { fleet, warnings } = fleetOf({ broken, b: toolServer('b', ['x']) });
     for (let count = 0; count < 2; count += 1) {
@@ -35,7 +35,7 @@ describe('a server that is down', () => {
     await expect(call(fleet, 'broken__y')).rejects.toMatchObject({ code: -32000, message: 'gone' });
   });
 
-  test('or does not answer delays lists by the time limit at most', async () => {
+  test('and does not answer delays a list no longer than the time limit', async () => {
     const { service } = hanging(toolServer('a', ['x']).service);
     const { fleet, warnings } = fleetOf({ a: { service }, b: toolServer('b', ['y']) }, { timeout: 50 });
     expect(await tools(fleet)).toEqual(['b__y']);

@@ -45,7 +45,7 @@ test('only one change is requested at a time', async () => {
   await two;
 });
 
-test('a refusal fails those who want that level, and the others request theirs', async () => {
+test('a refusal affects only callers that want the refused level', async () => {
   const { want, asked, answer } = setUp();
   const one = want('error');
   const two = want('debug');

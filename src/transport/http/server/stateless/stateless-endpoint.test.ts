@@ -230,7 +230,7 @@ describe('the requests in flight are limited', () => {
     expect((await http.call('echo', { list: Array.from({ length: 5000 }, () => ({})) })).status).toBe(503);
   });
 
-  test('and make room however they end', async () => {
+  test('and make room for others whether they succeed or fail', async () => {
     const { service } = scripted({
       fail: () => Promise.reject(new Error('as it should')),
       unwritable: () => ({ big: 1n }),
