@@ -1,3 +1,5 @@
+import { printStatus } from './print-status.ts';
+
 /** Exit codes of the commands that talk to a server, for scripts. */
 export const ExitCode = {
   Ok: 0,
@@ -28,4 +30,12 @@ export class Failure extends Error {
   static usage(message: string): Failure {
     return new Failure(ExitCode.Usage, message);
   }
+}
+
+/** Prints why a command failed, and sets the exit code of the process. */
+export function reportFailure(error: unknown): void {
+  const exitCode = error instanceof Failure ? error.exitCode : 1;
+  // The user who interrupts a command needs no message.
+  if (exitCode !== ExitCode.Interrupted) printStatus((error as Error).message);
+  process.exitCode = exitCode;
 }

@@ -3,7 +3,7 @@ import { Argument, Command, CommanderError, Help } from 'commander';
 import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
-import { ExitCode, Failure } from './failure.ts';
+import { ExitCode, reportFailure } from './failure.ts';
 import { withAddressOptions, withSessionOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
@@ -89,9 +89,6 @@ program(command)
       process.exitCode = error.exitCode === 0 ? 0 : ExitCode.Usage;
       return;
     }
-    const interrupted = error instanceof Failure && error.exitCode === ExitCode.Interrupted;
-    // The user interrupted it and needs no message.
-    if (!interrupted) printStatus((error as Error).message);
-    process.exitCode = error instanceof Failure ? error.exitCode : 1;
+    reportFailure(error);
     void stop();
   });

@@ -9,7 +9,7 @@ import { unrepeated } from '../operate/repetition.ts';
 import type { ClientFlags } from './client-options.ts';
 import { dataFolder } from './data-folder.ts';
 import { failureOf, Interrupted } from './exit.ts';
-import { ExitCode } from './failure.ts';
+import { ExitCode, reportFailure } from './failure.ts';
 import { fillIn } from './form.ts';
 import { Output } from './output.ts';
 import { relayed } from './screen.ts';
@@ -19,6 +19,7 @@ import { rootsOf } from './roots.ts';
 import { printStatus, scrubWith } from './print-status.ts';
 import { secretsOf } from './secrets.ts';
 import { atEnd, stop } from './shutdown.ts';
+import { stderrRelay } from './stderr-relay.ts';
 import { childEnv, hasCredentials, nameOf, type Target } from './target.ts';
 import { Terminal } from './terminal.ts';
 import { fileEraCache } from './era-cache.ts';
@@ -38,11 +39,7 @@ interface Connected {
   readonly signal: AbortSignal;
 }
 
-/**
- * Connects to a server, runs a command, and ends the process with the command's exit code.
- *
- * @throws Failure if that did not work. The connection is closed then.
- */
+/** Connects to a server, runs a command, and ends the process with the command's exit code. */
 export async function withClient(target: Target, flags: ClientFlags, work: Work): Promise<void> {
   scrubWith(scrubber(secretsOf(target)));
   const controller = new AbortController();
@@ -73,13 +70,14 @@ export async function withClient(target: Target, flags: ClientFlags, work: Work)
     });
     process.exitCode = (await work({ client, terminal, signal, output: new Output(flags) })) ?? ExitCode.Ok;
   } catch (error) {
-    if (read) throw failureOf(error, client !== undefined);
-  } finally {
-    working = false;
     terminal.close();
-    await client?.close().catch((error: unknown) => printStatus((error as Error).message));
-    finish();
+    // At once: the server may take seconds to end, and a signal may end the process meanwhile.
+    if (read) reportFailure(failureOf(error, client !== undefined));
   }
+  working = false;
+  terminal.close();
+  await client?.close().catch((error: unknown) => printStatus((error as Error).message));
+  finish();
   void stop();
 }
 
@@ -115,7 +113,8 @@ async function open(
   if (target.kind === 'command') {
     const { command, args, cwd } = target;
     const name = nameOfTarget(target);
-    const onstderr = (line: string): void => terminal.print(relayed(line, name));
+    const print = (line: string): void => terminal.print(relayed(line, name));
+    const onstderr = stderrRelay(print, () => process.stderr.writableLength);
     return connect({ command, args, env: childEnv(target), cwd, onstderr, watchdog: true }, options);
   }
   const { url, transport, headers } = target;

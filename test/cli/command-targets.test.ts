@@ -116,3 +116,20 @@ test("a server's name in mcp.json can be the target", async () => {
     stdout: '2',
   });
 });
+
+test('a failure is reported at once, also if a signal comes while the server ends', async () => {
+  const script = 'sh test/fixtures/small-child.sh; echo ending >&2; exec sleep 100';
+  const child = startEverwire(['read', 'x:y', '--', 'sh', '-c', script]);
+  await child.line(/^ending$/);
+  child.child.kill('SIGINT');
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  expect(child.stderr).toEqual([expect.stringMatching(/^everwire: .*resources capability/), 'ending']);
+});
+
+test('a flood on the stderr of a command is cut, because nobody may read it', async () => {
+  const child = startEverwire(['ping', '--', 'sh', '-c', 'yes 0123456789 | head -n 500000 >&2; exec sleep 100']);
+  await child.line(/^\(\d+ lines were left out: the server wrote too much\)$/);
+  expect(child.stderr.length).toBeLessThan(100_000);
+  child.child.kill('SIGINT');
+  expect(await child.exited).toEqual({ code: 130, signal: null });
+});
