@@ -14,8 +14,11 @@ export interface ReadOptions extends EventSourceOptions {
   readonly caughtUp?: (() => Promise<void> | undefined) | undefined;
 }
 
-/** How many events are read before timers and signals can run. */
+/** How many events, or bytes without events, are read before timers, signals and other connections get a turn. */
 const EVENTS_PER_TURN = 100;
+const BYTES_PER_TURN = 64 * 1024;
+/** A chunk is read in pieces of this many bytes: it may contain thousands of events. */
+const PIECE = 4096;
 
 /**
  * Reads the event stream of a reply to its end.
@@ -26,6 +29,7 @@ const EVENTS_PER_TURN = 100;
 export async function readEvents(reply: HttpReply, options: ReadOptions): Promise<void> {
   const { idleTimeout, cancellation, onevent, caughtUp } = options;
   let events = 0;
+  let bytes = 0;
   const reader = new EventSourceReader({
     ...options,
     onevent: (event) => {
@@ -40,10 +44,14 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
     for await (const chunk of reply.chunks()) {
       // Comments count as activity too.
       watchdog?.refresh();
-      reader.feed(chunk);
-      if (cancellation.ended) throw cancellation.ended;
-      if (events >= EVENTS_PER_TURN) {
+      for (let at = 0; at < chunk.length; at += PIECE) {
+        const piece = chunk.subarray(at, at + PIECE);
+        reader.feed(piece);
+        if (cancellation.ended) throw cancellation.ended;
+        bytes += piece.length;
+        if (events < EVENTS_PER_TURN && bytes < BYTES_PER_TURN) continue;
         events = 0;
+        bytes = 0;
         await new Promise((resolve) => void setImmediate(resolve));
       }
       const waiting = caughtUp?.();
