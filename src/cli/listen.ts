@@ -1,4 +1,5 @@
 import type { Change } from '../client/handlers.ts';
+import { waitFor } from '../base/wait.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import type { ClientFlags } from './client-options.ts';
@@ -14,6 +15,9 @@ export interface ListenFlags extends ClientFlags {
   readonly count?: number;
 }
 
+/** The most changes that wait for the reader of the output. */
+const MAX_WAITING = 10_000;
+
 /** `everwire listen`: prints one line for each change at a server, until it is interrupted. */
 export function listen(uris: readonly string[], flags: ListenFlags): Work {
   return async ({ client, output, terminal, signal }) => {
@@ -21,17 +25,24 @@ export function listen(uris: readonly string[], flags: ListenFlags): Work {
     let { count: left = Infinity } = flags;
     const enough = new AbortController();
     let written = Promise.resolve();
+    let waiting = 0;
+    let unread = false;
     const onchange = (change: Change): void => {
-      if (left === 0) return;
+      if (left === 0 || enough.signal.aborted) return;
       left -= 1;
-      written = written.then(() => (output.json ? output.value(change, { line: true }) : output.text(lineOf(change))));
-      if (left === 0) enough.abort();
+      waiting += 1;
+      written = written
+        .then(() => (output.json ? output.value(change, { line: true }) : output.text(lineOf(change))))
+        .then(() => void (waiting -= 1));
+      unread ||= waiting > MAX_WAITING;
+      if (left === 0 || unread) enough.abort();
     };
     const ending = AbortSignal.any([signal, enough.signal]);
     const subscription = await client.subscribe(filter, onchange, { signal: ending });
     terminal.print(`listening to ${describe(subscription.filter)}`);
     const error = await subscription.closed;
-    await written;
+    if (unread) throw new Failure(ExitCode.Refused, 'nobody reads the output: more than 10,000 changes wait');
+    await waitFor(written, { signal });
     signal.throwIfAborted();
     if (error) throw error;
   };

@@ -52,3 +52,12 @@ test('at most 1 MiB waits for a slow reader', () => {
   line('again');
   expect(written.at(-1)).toBe('again');
 });
+
+test('at the end, the omitted lines are counted at once', () => {
+  const written: string[] = [];
+  const line = stderrRelay((text) => void written.push(text));
+  line('x'.repeat(1024 * 1024));
+  line();
+  line();
+  expect(written).toEqual(['(1 lines were left out: the server wrote too much)']);
+});

@@ -1,7 +1,8 @@
 import { PassThrough, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Terminal } from './terminal.ts';
+import type { LogMessage } from '../client/handlers.ts';
+import { logLine, Terminal } from './terminal.ts';
 
 class Screen extends Writable {
   readonly isTTY = true;
@@ -100,9 +101,10 @@ describe('a user', () => {
 
 test('a log message of a server is one line, and its control characters are removed', () => {
   const { terminal, screen } = terminalOf();
-  terminal.log({ level: 'info', data: 'plain' });
-  terminal.log({ level: 'error', logger: 'db', data: { lost: ['a\u001b[2J'] } });
-  terminal.log({ level: 'info', data: 'two\nlines\u0007' });
+  const show = (message: LogMessage): void => terminal.print(logLine(message));
+  show({ level: 'info', data: 'plain' });
+  show({ level: 'error', logger: 'db', data: { lost: ['a\u001b[2J'] } });
+  show({ level: 'info', data: 'two\nlines\u0007' });
   expect(screen.text).toBe('[info] plain\n[error] db: {"lost":["a\\u001b[2J"]}\n[info] two lines\\u0007\n');
 });
 

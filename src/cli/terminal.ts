@@ -62,11 +62,6 @@ export class Terminal implements Prompter {
     this.#bar.clear();
   }
 
-  log({ level, logger, data }: LogMessage): void {
-    const from = logger === undefined ? '' : ` ${wordsOf(logger)}:`;
-    this.print(oneLine(`[${wordsOf(level)}]${from} ${wordsOf(data)}`));
-  }
-
   /** Questions use the terminal one at a time. */
   exclusively<T>(question: () => Promise<T>): Promise<T> {
     const answer = this.#turn.then(async () => {
@@ -128,4 +123,10 @@ export class Terminal implements Prompter {
     });
     return reader;
   }
+}
+
+/** A log message of a server as one line. */
+export function logLine({ level, logger, data }: LogMessage): string {
+  const from = logger === undefined ? '' : ` ${wordsOf(logger)}:`;
+  return oneLine(`[${wordsOf(level)}]${from} ${wordsOf(data)}`);
 }

@@ -21,7 +21,7 @@ import { secretsOf } from './secrets.ts';
 import { atEnd, stop } from './shutdown.ts';
 import { stderrRelay } from './stderr-relay.ts';
 import { childEnv, hasCredentials, nameOf, type Target } from './target.ts';
-import { Terminal } from './terminal.ts';
+import { logLine, Terminal } from './terminal.ts';
 import { fileEraCache } from './era-cache.ts';
 import { offerUrl } from './offer-url.ts';
 
@@ -45,6 +45,10 @@ export async function withClient(target: Target, flags: ClientFlags, work: Work)
   const controller = new AbortController();
   const { signal } = controller;
   const terminal = new Terminal();
+  const relay = stderrRelay(
+    (line) => terminal.print(line),
+    () => process.stderr.writableLength,
+  );
   let finish!: () => void;
   const finished = new Promise<void>((resolve) => {
     finish = resolve;
@@ -65,7 +69,7 @@ export async function withClient(target: Target, flags: ClientFlags, work: Work)
   const warn = unrepeated(printStatus);
   let client: Client | undefined;
   try {
-    client = await open(target, flags, terminal, signal, (error) => {
+    client = await open(target, flags, terminal, relay, signal, (error) => {
       if (working) warn(error.message);
     });
     process.exitCode = (await work({ client, terminal, signal, output: new Output(flags) })) ?? ExitCode.Ok;
@@ -77,6 +81,7 @@ export async function withClient(target: Target, flags: ClientFlags, work: Work)
   working = false;
   terminal.close();
   await client?.close().catch((error: unknown) => printStatus((error as Error).message));
+  relay();
   finish();
   void stop();
 }
@@ -85,6 +90,7 @@ async function open(
   target: Target,
   flags: ClientFlags,
   terminal: Terminal,
+  relay: (line: string) => void,
   signal: AbortSignal,
   onerror: (error: Error) => void,
 ): Promise<Client> {
@@ -107,14 +113,13 @@ async function open(
       path.join(dataFolder(), 'eras'),
       target.kind === 'command' ? path.resolve(target.cwd ?? '.') : undefined,
     ),
-    onlog: (message) => terminal.log(message),
+    onlog: (message) => relay(logLine(message)),
     onerror,
   };
   if (target.kind === 'command') {
     const { command, args, cwd } = target;
     const name = nameOfTarget(target);
-    const print = (line: string): void => terminal.print(relayed(line, name));
-    const onstderr = stderrRelay(print, () => process.stderr.writableLength);
+    const onstderr = (line: string): void => relay(relayed(line, name));
     return connect({ command, args, env: childEnv(target), cwd, onstderr, watchdog: true }, options);
   }
   const { url, transport, headers } = target;

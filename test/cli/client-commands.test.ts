@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -101,6 +102,40 @@ describe('listen', () => {
     child.child.kill('SIGINT');
     expect(await child.exited).toEqual({ code: 130, signal: null });
     expect(child.stdout).toEqual([]);
+  });
+
+  /** Listens to a server that sends this many changes at once, and never reads what is printed. */
+  async function unread(changes: number) {
+    const server = `
+      const answers = { initialize: { protocolVersion: '2025-11-25', capabilities: { resources: { subscribe: true } }, serverInfo: { name: 'x', version: '1' } } };
+      const say = (message, done) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n', done);
+      require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method, params } = JSON.parse(line);
+        if (id === undefined) return;
+        if (method === 'server/discover') return say({ id, error: { code: -32601, message: 'Method not found' } });
+        say({ id, result: answers[method] ?? {} });
+        if (method !== 'resources/subscribe') return;
+        for (let n = 0; n < ${changes}; n += 1) say({ method: 'notifications/resources/updated', params });
+        say({ method: 'notifications/resources/updated', params }, () => console.error('sent'));
+      });`;
+    const child = startEverwire(['listen', `x:${'y'.repeat(4000)}`, '--', node, '-e', server]);
+    child.child.stdout!.pause();
+    await child.line(/^sent$/);
+    return child;
+  }
+
+  test('ends when interrupted, even if nobody reads what it prints', async () => {
+    const child = await unread(500);
+    const ended = once(child.child, 'exit');
+    child.child.kill('SIGINT');
+    expect(await ended).toEqual([130, null]);
+  });
+
+  test('ends with an error if too many changes wait, because nobody reads what it prints', async () => {
+    const child = await unread(20_000);
+    await child.line(/^everwire: nobody reads the output: more than 10,000 changes wait$/);
+    child.child.stdout!.resume();
+    expect(await child.exited).toEqual({ code: 1, signal: null });
   });
 
   test('refuses a server without notifications', async () => {

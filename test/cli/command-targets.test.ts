@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { demo, node, runEverwire, startEverwire, temporaryFolder } from '../support/command-line.ts';
+import { demo, features, node, runEverwire, startEverwire, temporaryFolder } from '../support/command-line.ts';
 import { descendants, isAlive, programs, startServer, type RunningServer } from '../support/process.ts';
 
 /** Starts a server over HTTP. It is stopped after the test. */
@@ -132,4 +132,12 @@ test('a flood on the stderr of a command is cut, because nobody may read it', as
   expect(child.stderr.length).toBeLessThan(100_000);
   child.child.kill('SIGINT');
   expect(await child.exited).toEqual({ code: 130, signal: null });
+});
+
+test('a flood of log messages is cut', async () => {
+  const { code, stderr } = await runEverwire(['call', 'flood', 'count=1000', 'bytes=1000', ...features]);
+  expect(code).toBe(0);
+  const [omitted, ...others] = stderr.split('\n').toReversed();
+  expect(omitted).toMatch(/^\(\d+ lines were left out: the server wrote too much\)$/);
+  expect(others.length + Number.parseInt(omitted!.slice(1))).toBe(1000);
 });
