@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
@@ -50,18 +50,36 @@ describe('credentials in files', () => {
     expect(await readdir(folder)).toHaveLength(1);
   });
 
-  test.each([['not JSON'], ['null'], ['{"credentials":7}'], ['']])(
-    'count as missing if the file contains %j',
-    async (text) => {
-      const store = new FileTokenStore(folder);
-      await store.set(KEY, CREDENTIALS);
-      await writeFile((await files())[0]!, text);
-      expect(await store.get(KEY)).toBeUndefined();
-      expect(await store.issuers(KEY.server)).toEqual([]);
-      await store.set(KEY, CREDENTIALS);
-      expect(await store.get(KEY)).toEqual(CREDENTIALS);
-    },
-  );
+  const TOKENS = { accessToken: 'a', tokenType: 'Bearer', scopes: [], resource: KEY.server, clientId: 'app' };
+  const withTokens = (tokens: unknown): [string] => [JSON.stringify({ ...KEY, credentials: { tokens } })];
+  test.each([
+    ...[['not JSON'], ['null'], ['{"credentials":7}'], [''], [' '.repeat(2 ** 20 + 1)]],
+    [JSON.stringify({ ...KEY, issuer: ['x'], credentials: {} })],
+    [JSON.stringify({ ...KEY, credentials: { client: { clientId: 'app' } } })],
+    ...['text', {}, { ...TOKENS, accessToken: 'a\nb' }, { ...TOKENS, refreshToken: 7 }].map(withTokens),
+    ...[{ scopes: 'a b' }, { tokenType: 'mac' }, { expiresAt: 'x' }].map((wrong) =>
+      withTokens({ ...TOKENS, ...wrong }),
+    ),
+  ])('count as missing if the content is damaged (case %#)', async (text) => {
+    const store = new FileTokenStore(folder);
+    await store.set(KEY, CREDENTIALS);
+    await writeFile((await files())[0]!, text);
+    expect(await store.get(KEY)).toBeUndefined();
+    expect(await store.issuers(KEY.server)).toEqual([]);
+    await store.set(KEY, CREDENTIALS);
+    expect(await store.get(KEY)).toEqual(CREDENTIALS);
+  });
+
+  test.skipIf(process.platform === 'win32')('count as missing if the file is a pipe', async () => {
+    const store = new FileTokenStore(folder);
+    await store.set(KEY, CREDENTIALS);
+    const [file] = await files();
+    await rm(file!);
+    execFileSync('mkfifo', [file!]);
+    expect(await store.get(KEY)).toBeUndefined();
+    await store.set(KEY, CREDENTIALS);
+    expect(await store.get(KEY)).toEqual(CREDENTIALS);
+  });
 
   test('do not reveal the server or the issuer in the file name', async () => {
     await new FileTokenStore(folder).set(KEY, CREDENTIALS);

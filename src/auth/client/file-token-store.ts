@@ -1,9 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, mkdir, open, readdir, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { readRegularFile } from '../../base/regular-file.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import { holdLock } from './lock-file.ts';
+import { TOKEN } from './token-endpoint.ts';
 import type { CredentialKey, StoredCredentials, TokenStore } from './token-store.ts';
+
+/** The largest file that is read, in bytes. */
+const MAX_FILE = 1024 * 1024;
 
 interface Kept extends CredentialKey {
   readonly credentials: StoredCredentials;
@@ -23,7 +28,7 @@ export class FileTokenStore implements TokenStore {
   }
 
   async get(key: CredentialKey): Promise<StoredCredentials | undefined> {
-    const kept = await read(this.#file(key));
+    const kept = read(this.#file(key));
     return kept?.server === key.server && kept.issuer === key.issuer ? kept.credentials : undefined;
   }
 
@@ -59,7 +64,7 @@ export class FileTokenStore implements TokenStore {
     for (const name of names) {
       if (!name.startsWith(prefix) || !name.endsWith('.json')) continue;
       const file = path.join(this.#folder, name);
-      const kept = await read(file);
+      const kept = read(file);
       const at = await stat(file, { bigint: true }).catch(orMissing(undefined));
       if (kept?.server === server && at) found.push({ issuer: kept.issuer, at: Number(at.mtimeNs / 1000n) });
     }
@@ -93,15 +98,50 @@ function digest(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-async function read(file: string): Promise<Kept | undefined> {
-  const text = await readFile(file, 'utf8').catch(orMissing(undefined));
-  if (text === undefined) return undefined;
+/** @throws Error if the file exists, but the system does not allow reading it. */
+function read(file: string): Kept | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) && isObject(value['credentials']) ? (value as unknown as Kept) : undefined;
-  } catch {
-    return undefined;
+    const value: unknown = JSON.parse(readRegularFile(file, MAX_FILE).toString());
+    return isKept(value) ? value : undefined;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined || code === 'ENOENT') return undefined;
+    throw error;
   }
+}
+
+function isKept(value: unknown): value is Kept {
+  if (!isObject(value) || !isText(value['server']) || !isText(value['issuer'])) return false;
+  const { credentials } = value;
+  if (!isObject(credentials)) return false;
+  const { client, tokens } = credentials;
+  return (client === undefined || isClient(client)) && (tokens === undefined || isTokens(tokens));
+}
+
+function isClient(client: unknown): boolean {
+  return isObject(client) && isText(client['clientId']) && isTexts(client['redirectUris']);
+}
+
+function isTokens(tokens: unknown): boolean {
+  if (!isObject(tokens)) return false;
+  const { accessToken, refreshToken, tokenType, scopes, resource, clientId, expiresAt = 0, refreshAt = 0 } = tokens;
+  return (
+    [accessToken, refreshToken ?? '-'].every((token) => isText(token) && TOKEN.test(token)) &&
+    (tokenType === 'Bearer' || tokenType === 'DPoP') &&
+    isTexts(scopes) &&
+    isText(resource) &&
+    isText(clientId) &&
+    typeof expiresAt === 'number' &&
+    typeof refreshAt === 'number'
+  );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isText);
 }
 
 async function remove(file: string): Promise<void> {

@@ -11,7 +11,7 @@ const EARLY = 30_000;
 /** The longest token, and the longest list of scopes. Longer ones do not fit into a request. In characters. */
 const MAX_TOKEN = 16_384;
 /** RFC 6749, appendix A.12 and A.17. */
-const TOKEN = /^[\x20-\x7e]+$/;
+export const TOKEN = /^[\x20-\x7e]+$/;
 
 export interface TokenRequestContext {
   readonly server: AuthorizationServer;

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Naming, SEPARATOR } from '../fleet/names.ts';
 import { ConfigJson, JsonError } from './json.ts';
 import { ConfigError, Place } from './place.ts';
-import { readRegularFile } from './regular-file.ts';
+import { readRegularFile } from '../../base/regular-file.ts';
 import { isDisabled, readServer, type ServerConfig } from './server.ts';
 import { fillWith, variablesOf, type ConfigVariables, type Fill, type Input } from './variables.ts';
 

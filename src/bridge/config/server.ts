@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
 import type { Place } from './place.ts';
-import { readRegularFile } from './regular-file.ts';
+import { readRegularFile } from '../../base/regular-file.ts';
 
 /** A server that is started by a command. */
 export interface CommandServer {

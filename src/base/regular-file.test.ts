@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readConfig } from './config.ts';
+import { readConfig } from '../bridge/config/config.ts';
 import { readRegularFile } from './regular-file.ts';
 
 let folder: string;
