@@ -1,3 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { Oldest } from './oldest.ts';
 
@@ -19,4 +22,23 @@ test('the oldest key comes first, also after all were deleted or the map was cle
   map.clear();
   map.set(6, '');
   expect([forget(), forget()]).toEqual([6, undefined]);
+});
+
+test.each(['before', 'after'])('changes of the map keep no memory %s the first key was taken', async (when) => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const map = new Map<number, string>([[1, '']]);
+  const oldest = new Oldest(map);
+  if (when === 'after') map.delete(oldest.take()!);
+  await setImmediate();
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 0; n < 200_000; n += 1) {
+    map.set(1, '');
+    map.delete(1);
+  }
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(5_000_000);
+  map.set(2, '');
+  expect(oldest.take()).toBe(2);
 });
