@@ -27,6 +27,7 @@ describe('a secret is found as by comparing it with the text at each position', 
     'aaaaaaaaab',
     'abcdefghij',
     'aaaaaaaa\naa\raa',
+    'aaaaaaaa\n',
   ];
 
   test.each(secrets)('%j', (secret) => {
@@ -70,4 +71,9 @@ test('the search ends after a maximum number of parts', () => {
       MAX_PARTS + 1,
     );
   }
+});
+
+test('there may be very many secrets', () => {
+  const secrets = Array.from({ length: 30_000 }, (_, index) => `${index}-secret`.padStart(12, '0'));
+  expect(new SecretSearch(secrets, false).find(`a ${secrets[29_999]}`, false)).toEqual([[2, 14]]);
 });

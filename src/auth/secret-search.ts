@@ -54,7 +54,9 @@ export class SecretSearch {
       pattern.lastIndex = 0;
       for (let hit = pattern.exec(text); hit; hit = pattern.exec(text)) {
         seeds.add(hit[0]);
+        // Stryker disable next-line AssignmentOperator: searches whose seeds are not in the text only take time
         hits += 1;
+        // Stryker disable next-line ConditionalExpression,EqualityOperator: as above
         if (hits === MAX_HITS) return [...this.#bySeed.values()].flat();
         pattern.lastIndex = hit.index + 1;
       }
@@ -90,6 +92,7 @@ class SingleSearch {
         const next = isEnd ? LINE_FEED : this.#code(text, at);
         if (cut ? isCutting(next) : matched === length) add(found, at - matched, at);
         if (isEnd) break;
+        // Stryker disable next-line ConditionalExpression: no character equals the one after the secret, which is not a number
         while (matched >= MIN_SECRET && (matched === length || next !== this.#code(this.#secret, matched))) {
           matched = borders[matched]!;
         }
@@ -107,6 +110,7 @@ class SingleSearch {
   #hit(text: string, from: number): number {
     if (!this.#backwards) return text.indexOf(this.seed, from);
     const last = text.length - MIN_SECRET - from;
+    // Stryker disable next-line ConditionalExpression: no seed begins before the place where the search goes on
     const index = last < 0 ? -1 : text.lastIndexOf(this.seed, last);
     return index === -1 ? -1 : text.length - MIN_SECRET - index;
   }
@@ -126,8 +130,10 @@ class SingleSearch {
       borders[length] = border;
     }
     // A shorter match that goes on with the same character fails, too.
+    // Stryker disable next-line ConditionalExpression,EqualityOperator,BlockStatement: this only saves time
     for (let length = 1; length < secret.length; length += 1) {
       const shorter = borders[length]!;
+      // Stryker disable next-line ConditionalExpression: this only saves time
       if (this.#code(secret, length) === this.#code(secret, shorter)) borders[length] = borders[shorter]!;
     }
     return borders;

@@ -3,7 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP } from 'node:net';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { proxyFor, watchProxy } from '../../transport/http/client/proxy.ts';
+import { proxyFor } from '../../transport/http/client/proxy.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import { boundedBody } from '../bounded-body.ts';
 import { reachOf, type Reach } from './addresses.ts';
@@ -143,7 +143,6 @@ export class GuardedHttp {
         }
         responseOf(reply.statusCode!, head, reply).then(done, fail);
       });
-      if (proxy) watchProxy(sending, proxy);
       sending.on('error', fail);
       sending.once('upgrade', (_reply, socket) => {
         socket.destroy();
