@@ -39,8 +39,8 @@ test('every invisible character is made visible', () => {
   expect(printable('a\u{e0041}b')).toBe(String.raw`a\udb40\udc41b`);
 });
 
-test('every other character from U+10000 to U+1FFFF is kept', () => {
-  const all = range(0x1_0000, 0x1_ffff)
+test('every other character near the invisible ones of shorthand and music is kept', () => {
+  const all = range(0x1_bc00, 0x1_d3ff)
     .map((code) => String.fromCodePoint(code))
     .filter((character) => !ignorable.test(character));
   expect(all.filter((character) => printable(character) !== character)).toEqual([]);
