@@ -70,14 +70,33 @@ function shortIdle<T extends http.Agent>(agent: T): T {
   return agent;
 }
 
+/**
+ * The requests of this turn of the event loop behind the first one, which are sent together at its end. Waking the server
+ * is the most expensive part of a write, and while it is awake, further writes cost less.
+ */
+let sending: (() => void)[] | undefined;
+
+function sendRest(): void {
+  const rest = sending!;
+  sending = undefined;
+  for (const send of rest) send();
+}
+
 /** Sends requests with `node:http` and `node:https`, over kept-alive connections. */
 export function nodeHttp(options: NodeHttpOptions = {}): HttpSend {
   const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
   let { httpAgent, httpsAgent } = options;
   const once = async (request: HttpRequest): Promise<HttpReply> => {
+    if (sending) await new Promise<void>((resolve) => sending!.push(resolve));
+    else {
+      sending = [];
+      setImmediate(sendRest);
+    }
     const secure = request.url.protocol === 'https:';
     const given = (secure ? options.httpsAgent : options.httpAgent) !== undefined;
-    const proxy = given ? undefined : await proxyFor(request.url);
+    const server = targetOf(request.url);
+    if (!given && server.proxy === undefined) server.proxy = (await proxyFor(request.url)) ?? null;
+    const proxy = given ? undefined : (server.proxy ?? undefined);
     const agent =
       proxy?.agent ??
       (secure
@@ -116,7 +135,8 @@ const TELLING = ['host', 'content-length', 'transfer-encoding', 'expect', 'conne
  * add headers.
  */
 function headerList({ url, headers, body }: HttpRequest): string[] | undefined {
-  if (body === undefined || target(url).auth !== undefined || TELLING.some((name) => name in headers)) return undefined;
+  if (body === undefined || targetOf(url).options.auth !== undefined || TELLING.some((name) => name in headers))
+    return undefined;
   const list = ['host', url.host, 'accept-encoding', 'identity', 'content-length', `${Buffer.byteLength(body)}`];
   for (const name of Object.keys(headers)) list.push(name, headers[name]!);
   return list;
@@ -139,7 +159,7 @@ function exchange(
     let answered = false;
     let timer: Timer;
     const client = (secure ? https : http).request({
-      ...target(url),
+      ...targetOf(url).options,
       method,
       headers,
       agent,
@@ -204,16 +224,25 @@ function exchange(
   });
 }
 
-/** The request options for URLs that are used repeatedly. */
-const targets = new WeakMap<URL, { readonly href: string; readonly options: http.RequestOptions }>();
+/** What requests to a URL have in common. */
+interface Target {
+  readonly href: string;
+  readonly options: http.RequestOptions;
+  /** Undefined until the environment has been read, and null if no proxy is used. */
+  proxy: Proxy | null | undefined;
+}
 
-function target(url: URL): http.RequestOptions {
+/** The targets of URLs that are used repeatedly. */
+const targets = new WeakMap<URL, Target>();
+
+function targetOf(url: URL): Target {
   const known = targets.get(url);
-  if (known?.href === url.href) return known.options;
+  if (known?.href === url.href) return known;
   const { protocol, hostname, port, path, auth } = urlToHttpOptions(url);
   const options = { protocol, hostname, port, path, ...(auth === undefined ? {} : { auth }) };
-  targets.set(url, { href: url.href, options });
-  return options;
+  const made: Target = { href: url.href, options, proxy: undefined };
+  targets.set(url, made);
+  return made;
 }
 
 function sendError(

@@ -25,7 +25,7 @@ const proxies = new Map<string, Proxy>();
 
 /**
  * The proxy that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` name for an address, in upper or lower case.
- * Undefined for loopback: a proxy would look for the server on its own machine.
+ * Undefined for loopback: a proxy would look for the server on its own machine. A client asks once for each URL.
  *
  * @throws NotSent if the proxy cannot be used.
  */
