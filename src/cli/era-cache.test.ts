@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -87,4 +88,15 @@ test('no error occurs if a file has the name of the folder', async () => {
   writeFileSync(path.join(folder, 'everwire'), '');
   await fileEraCache(cache).set('a', modern);
   expect(await fileEraCache(cache).get('a')).toBeUndefined();
+});
+
+test.skipIf(process.platform === 'win32')('a pipe in place of the file is replaced', async () => {
+  const store = fileEraCache(cache);
+  await store.set('a', modern);
+  const file = onlyFile();
+  rmSync(file);
+  execFileSync('mkfifo', [file]);
+  expect(await store.get('a')).toBeUndefined();
+  await store.set('a', modern);
+  expect(await store.get('a')).toEqual(modern);
 });

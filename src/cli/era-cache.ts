@@ -1,11 +1,15 @@
 import { hash } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { readRegularFile } from '../base/regular-file.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import type { CachedEra, Era, EraCache, UpstreamRoute } from '../wire/era-cache.ts';
 
 /** Lifetime of an entry, in milliseconds. Without it, an upgrade of a server would never be detected. */
 const MAX_AGE = 7 * 24 * 3_600_000;
+
+/** The largest file that is read, in bytes. */
+const MAX_FILE = 1024;
 
 const ERAS: ReadonlySet<unknown> = new Set<Era>(['legacy', 'modern']);
 const ROUTES: ReadonlySet<unknown> = new Set<UpstreamRoute>(['connection', 'streamable-http', 'http+sse']);
@@ -23,7 +27,8 @@ export function fileEraCache(folder: string, scope = ''): EraCache {
   return {
     get: async (key) => {
       try {
-        const entry: unknown = (await isOld(fileOf(key))) ? undefined : JSON.parse(await readFile(fileOf(key), 'utf8'));
+        const file = fileOf(key);
+        const entry: unknown = (await isOld(file)) ? undefined : JSON.parse(readRegularFile(file, MAX_FILE).toString());
         return isEntry(entry) ? { era: entry.era, route: entry.route } : undefined;
       } catch {
         return undefined;
@@ -32,7 +37,9 @@ export function fileEraCache(folder: string, scope = ''): EraCache {
     set: async (key, { era, route }) => {
       try {
         await mkdir(folder, { recursive: true, mode: 0o700 });
-        await writeFile(fileOf(key), JSON.stringify({ era, route }), { mode: 0o600 });
+        // If there is a pipe instead of the file, writing into it would block.
+        await rm(fileOf(key), { force: true });
+        await writeFile(fileOf(key), JSON.stringify({ era, route }), { flag: 'wx', mode: 0o600 });
         for (const name of await readdir(folder)) {
           const file = path.join(folder, name);
           if (await isOld(file)) await rm(file, { force: true });

@@ -1,6 +1,19 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  lstat,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -104,10 +117,10 @@ describe('a lock', () => {
   const expectRespected = async (lock: string): Promise<void> => {
     const held = await readFile(lock, 'utf8');
     const leaving = new AbortController();
-    vi.mocked(stat).mockClear();
+    vi.mocked(lstat).mockClear();
     const entering = enter(leaving.signal);
     // Any number of checks would do.
-    await expect.poll(() => vi.mocked(stat).mock.calls.filter(([file]) => file === lock).length).toBeGreaterThan(2);
+    await expect.poll(() => vi.mocked(lstat).mock.calls.filter(([file]) => file === lock).length).toBeGreaterThan(2);
     leaving.abort();
     await expect(entering).rejects.toThrow(/abort/i);
     expect(await readFile(lock, 'utf8')).toBe(held);
@@ -129,6 +142,29 @@ describe('a lock', () => {
       await writeFile(lock, JSON.stringify({ id: 'x', pid: child.pid, host: hostname(), processes }));
       await expectRespected(lock);
     }
+  });
+
+  test.skipIf(process.platform === 'win32').each(['a pipe', 'a link to nothing'])(
+    'is broken if it is %s',
+    async (kind) => {
+      const lock = await lockPath();
+      if (kind === 'a pipe') execFileSync('mkfifo', [lock]);
+      else await symlink('nothing', lock);
+      expect(await enter()).toBe('entered');
+    },
+  );
+
+  test('does not stay behind if the disk is full, and the error names it', async () => {
+    const lock = await lockPath();
+    const { open: realOpen } = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
+    vi.mocked(open).mockImplementationOnce(async (...how) => {
+      const handle = await realOpen(...how);
+      handle.writeFile = () =>
+        Promise.reject(Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' }));
+      return handle;
+    });
+    await expect(enter()).rejects.toThrow(`ENOSPC: no space left on device, write '${lock}'`);
+    expect(await enter()).toBe('entered');
   });
 
   test('is broken if its heartbeat is too old', async () => {

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { createFile } from '../../base/create-file.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import { holdLock } from './lock-file.ts';
@@ -38,14 +39,8 @@ export class FileTokenStore implements TokenStore {
     const fresh = `${file}.${randomUUID()}.new`;
     const { server, issuer } = key;
     try {
-      const handle = await open(fresh, 'wx', 0o600);
-      try {
-        await handle.writeFile(JSON.stringify({ server, issuer, credentials }));
-        // A rotated refresh token works only once, so its replacement must survive a power failure.
-        await handle.sync();
-      } finally {
-        await handle.close();
-      }
+      // A rotated refresh token works only once, so its replacement must survive a power failure.
+      await createFile(fresh, JSON.stringify({ server, issuer, credentials }));
       await rename(fresh, file);
     } catch (error) {
       await remove(fresh);

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
-import { readFile, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { lstat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createFile } from '../../base/create-file.ts';
+import { readRegularFile } from '../../base/regular-file.ts';
 
 /** A lock without a heartbeat for this many milliseconds is stale. */
 const STALE = 30_000;
@@ -10,6 +12,8 @@ const STALE = 30_000;
 const HEARTBEAT = 5000;
 /** Milliseconds between checks of a lock that is held: a random value between this and twice this. */
 const POLL = 25;
+/** The largest lock file that is read, in bytes. */
+const MAX_FILE = 4096;
 
 interface Holder {
   readonly id: string;
@@ -63,7 +67,7 @@ export async function holdLock(path: string, signal?: AbortSignal): Promise<() =
 
 async function create(path: string, holder: Holder): Promise<boolean> {
   try {
-    await writeFile(path, JSON.stringify(holder), { flag: 'wx', mode: 0o600 });
+    await createFile(path, JSON.stringify(holder));
     return true;
   } catch (error) {
     // Windows reports EPERM for a file that is being removed.
@@ -100,10 +104,11 @@ async function isStale(path: string): Promise<boolean> {
   return !isAlive(holder.pid);
 }
 
-/** Milliseconds since the last heartbeat; -Infinity if there is no lock. */
+/** Milliseconds since the last heartbeat; -Infinity if there is no lock, Infinity if it is not a regular file. */
 async function age(path: string): Promise<number> {
   try {
-    return Date.now() - (await stat(path)).mtimeMs;
+    const lock = await lstat(path);
+    return lock.isFile() ? Date.now() - lock.mtimeMs : Infinity;
   } catch {
     return -Infinity;
   }
@@ -112,7 +117,7 @@ async function age(path: string): Promise<number> {
 /** Undefined if there is no lock, or if it is still being written. */
 async function read(path: string): Promise<Holder | undefined> {
   try {
-    const holder = JSON.parse(await readFile(path, 'utf8')) as Partial<Holder> | null;
+    const holder = JSON.parse(readRegularFile(path, MAX_FILE).toString()) as Partial<Holder> | null;
     return Number.isInteger(holder?.pid) ? (holder as Holder) : undefined;
   } catch {
     return undefined;
