@@ -156,12 +156,11 @@ describe('a lock', () => {
 
   test('does not stay behind if the disk is full, and the error names it', async () => {
     const lock = await lockPath();
-    const { open: realOpen } = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
-    vi.mocked(open).mockImplementationOnce(async (...how) => {
-      const handle = await realOpen(...how);
+    const handle = await open(lock, 'wx');
+    vi.mocked(open).mockImplementationOnce(() => {
       handle.writeFile = () =>
         Promise.reject(Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' }));
-      return handle;
+      return Promise.resolve(handle);
     });
     await expect(enter()).rejects.toThrow(`ENOSPC: no space left on device, write '${lock}'`);
     expect(await enter()).toBe('entered');
