@@ -50,6 +50,21 @@ test('a refusal is returned to the caller after twenty retries', async () => {
   expect(refused).toHaveLength(20);
 });
 
+test('a refusal is returned to the caller if the server demands other scopes after a login', async () => {
+  let n = 0;
+  let logins = 0;
+  const authorizer: Authorizer = {
+    headers: () => Promise.resolve({}),
+    refused: () => Promise.resolve((logins += 1) > 0),
+  };
+  const server = (async () => {
+    const demand = `Bearer error="insufficient_scope", scope="s${(n += 1)}"`;
+    return new Response('', { status: 403, headers: { 'www-authenticate': demand } });
+  }) as unknown as typeof fetch;
+  expect((await authorizedFetch(authorizer, server)(URL_OF_SERVER)).status).toBe(403);
+  expect([n, logins]).toEqual([2, 1]);
+});
+
 test('a request that cannot be sent twice is not sent at all', async () => {
   const { fetch, seen } = pair('1');
   await expect(fetch(new Request(URL_OF_SERVER))).rejects.toThrow(TypeError);

@@ -144,6 +144,21 @@ describe('credentials', () => {
     await expect(post(server.url, { authorizer })).rejects.toThrow('asked for five times already');
   });
 
+  test('are requested once more only, if the server demands other scopes each time', async () => {
+    let n = 0;
+    const server = await scripted((_asked, response) => {
+      const scope = `s${(n += 1)}`;
+      response.writeHead(403, { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` }).end();
+    });
+    const authorizer = tokens(true);
+    const why = 'after a login it demands other scopes than before';
+    expect(await failure(post(server.url, { authorizer }))).toMatchObject({
+      status: 403,
+      message: expect.stringContaining(why) as string,
+    });
+    expect(authorizer.refused).toHaveBeenCalledTimes(1);
+  });
+
   test('that cannot be obtained fail the request with the reason', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(401).end());
     expect(await failure(post(server.url, { authorizer: tokens(false) }))).toMatchObject({ status: 401 });

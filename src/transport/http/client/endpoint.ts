@@ -1,7 +1,7 @@
 import { isObject, type ErrorResponse } from '../../../jsonrpc/message.ts';
 import { checkMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import { mediaType } from '../server/access/guards.ts';
-import type { Authorizer } from './authorizer.ts';
+import { demandedScopes, type Authorizer } from './authorizer.ts';
 import type { Lifetime } from '../../../base/lifetime.ts';
 import { HttpStatusError, shown, statusError } from './errors.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
@@ -97,6 +97,7 @@ export class Endpoint {
     const { method, cancellation, body, once = false } = request;
     let { url } = request;
     let refusals = 0;
+    let demanded: string | undefined;
     let redirects = 0;
     let delays = 0;
     let waited = 0;
@@ -116,6 +117,11 @@ export class Endpoint {
       if (once) throw failure;
       if (this.#authorizer && isRefusal(reply) && refusals < MAX_REFUSALS) {
         refusals += 1;
+        const scopes = demandedScopes(reply);
+        demanded ??= scopes;
+        // Else a hostile server could have a person log in again and again.
+        if (scopes !== undefined && scopes !== demanded)
+          throw statusError(reply, method, url, 'after a login it demands other scopes than before');
         if (!(await this.#authorizer.refused({ method, url, headers }, reply, cancellation.signal))) throw failure;
       } else if ((status === 429 || status === 503) && delays < MAX_DELAYS) {
         const requestedDelay = retryAfter(reply.header('retry-after'), Date.now());
