@@ -12,6 +12,7 @@ test.each([
   ['a.example', 'It must be an absolute URL'],
   ['/path', 'It must be an absolute URL'],
   ['http://a.example/b?c=d', 'It must be an https URL, or http on loopback: http://a.example'],
+  ['file:///etc/passwd', 'It must be an https URL, or http on loopback: file:'],
   ['ws://localhost/', 'It must be an https URL, or http on loopback: ws://localhost'],
   ['https://ada@a.example', 'It must not contain credentials'],
   ['https://:secret@a.example', 'It must not contain credentials'],

@@ -1,3 +1,4 @@
+import { originOf } from '../transport/http/client/errors.ts';
 import { isLoopback } from '../transport/http/server/access/guards.ts';
 
 /**
@@ -12,7 +13,7 @@ export function secureUrl(text: string, name: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) throw new TypeError(`${name} must be an absolute URL`);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
-    throw new TypeError(`${name} must be an https URL, or http on loopback: ${url.origin}`);
+    throw new TypeError(`${name} must be an https URL, or http on loopback: ${originOf(url)}`);
   }
   if (url.username !== '' || url.password !== '') throw new TypeError(`${name} must not contain credentials`);
   if (text.includes('#')) throw new TypeError(`${name} must not have a fragment`);

@@ -42,8 +42,8 @@ describe('a URL named by a server', () => {
   test.each([
     ['http://auth.example/', 'is not https'],
     ['ftp://auth.example/', 'is not https'],
-    ['javascript:alert(1)', 'is not https'],
-    ['file:///etc/passwd', 'is not https'],
+    ['javascript:alert(1)', 'javascript: is not https'],
+    ['file:///etc/passwd', 'file: is not https'],
     ['https://user:pass@auth.example/', 'contains credentials'],
     ['https://user@auth.example/', 'contains credentials'],
     ['https://:pass@auth.example/', 'contains credentials'],

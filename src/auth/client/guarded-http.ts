@@ -3,6 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP } from 'node:net';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { originOf } from '../../transport/http/client/errors.ts';
 import { proxyFor } from '../../transport/http/client/proxy.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import { boundedBody } from '../bounded-body.ts';
@@ -64,7 +65,7 @@ export class GuardedHttp {
   permitted(address: unknown, name: string): URL {
     const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
     if (!url) throw new OAuthError('blocked', `${name} is not an absolute URL`);
-    const refuse = (why: string): OAuthError => new OAuthError('blocked', `${name} ${url.origin} ${why}`);
+    const refuse = (why: string): OAuthError => new OAuthError('blocked', `${name} ${originOf(url)} ${why}`);
     if (url.username !== '' || url.password !== '') throw refuse('contains credentials');
     const reach = literalReach(url.hostname);
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && reach === 'loopback')) throw refuse('is not https');

@@ -1,3 +1,4 @@
+import { printableLine } from '../../base/printable.ts';
 import { scrubber } from '../scrub.ts';
 
 /**
@@ -40,7 +41,8 @@ export class OAuthError extends Error {
   readonly error: string | undefined;
 
   constructor(code: OAuthErrorCode, message: string, options: ErrorOptions & { error?: string } = {}) {
-    super(message, options);
+    // It may contain the name of an issuer or other text of a server.
+    super(printableLine(message), options);
     this.code = code;
     this.error = options.error;
   }
@@ -66,6 +68,6 @@ const MAX_DESCRIPTION = 300;
 
 /** Formats an authorization server's text as one line, without secrets. */
 export function oneLine(text: string, secrets: readonly string[]): string {
-  const clean = scrubber(secrets)(text).replace(/[^\x20-\x7e\u00a0-\uffff]+/g, ' ');
+  const clean = printableLine(scrubber(secrets)(text).replace(/[^\x20-\x7e\u00a0-\uffff]+/g, ' '));
   return clean.length > MAX_DESCRIPTION ? `${clean.slice(0, MAX_DESCRIPTION)}…` : clean;
 }

@@ -1,4 +1,5 @@
 import type { TransportFailure } from '../../../jsonrpc/error-chain.ts';
+import { printableLine } from '../../../base/printable.ts';
 import { ErrorCode } from '../../../jsonrpc/errors.ts';
 import type { ErrorResponse } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
@@ -19,7 +20,8 @@ export class HttpStatusError extends Error implements TransportFailure {
   readonly temporary: boolean;
 
   constructor(status: number, message: string, response?: ErrorResponse) {
-    super(message);
+    // It may contain text of the server.
+    super(printableLine(message));
     this.status = status;
     this.temporary = status >= 500 || status === 408 || status === 429;
     this.response = response;
@@ -60,11 +62,20 @@ export class AnswerLost extends Error implements TransportFailure {
   readonly temporary = true;
   /** The error code of a request that fails with it. */
   readonly code = CONNECTION_CLOSED;
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(printableLine(message), options);
+  }
+}
+
+/** The origin of a URL for error messages. A URL such as `file:///etc` has none, so its scheme is shown. */
+export function originOf({ origin, protocol }: URL): string {
+  return origin === 'null' ? protocol : origin;
 }
 
 /** A URL for error messages: without credentials, and without the query, which may contain tokens. */
 export function shown(url: URL): string {
-  return url.origin + url.pathname;
+  return originOf(url) + url.pathname;
 }
 
 /** The error for a reply with an error status. */

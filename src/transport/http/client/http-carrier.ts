@@ -1,3 +1,4 @@
+import { printableLine } from '../../../base/printable.ts';
 import {
   isResponse,
   request as rpcRequest,
@@ -149,7 +150,8 @@ class HttpCarrier implements Carrier {
             throw new Error(`A response with id ${JSON.stringify(message.id)} came on the stream of another request`);
           }
           // 2026-07-28, transports/streamable-http: Receiving Messages.
-          if ('id' in message) throw new Error(`The server sent a request (${message.method}) on a response stream`);
+          if ('id' in message)
+            throw new Error(`The server sent a request (${printableLine(message.method)}) on a response stream`);
           onnotification(message);
         } catch (error) {
           this.#onerror(error as Error);

@@ -1,7 +1,7 @@
 import { Deadline } from '../../../base/deadline.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { isType } from './endpoint.ts';
-import { AnswerLost, HttpStatusError, SessionGone, shown, statusError } from './errors.ts';
+import { AnswerLost, HttpStatusError, SessionGone, originOf, shown, statusError } from './errors.ts';
 import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
 import { PostingClient, type PostingClientOptions } from './posting-client.ts';
@@ -102,7 +102,7 @@ export class SseClient extends PostingClient {
         if (type !== 'endpoint' || this.phase !== 'opening') return;
         const target = URL.canParse(data, this.url.href) ? new URL(data, this.url) : undefined;
         if (target?.origin !== this.url.origin) {
-          const why = target ? `of another origin, ${target.origin}` : 'that is not a valid URL';
+          const why = target ? `of another origin, ${originOf(target)}` : 'that is not a valid URL';
           throw new Error(`${shown(this.url)} sent an endpoint ${why}`);
         }
         this.target = target;

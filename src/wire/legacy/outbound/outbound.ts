@@ -1,3 +1,4 @@
+import { printableLine } from '../../../base/printable.ts';
 import { connectionClosed, PendingRequests, unexpectedResponse } from '../../../jsonrpc/pending.ts';
 import type { TimeLimits } from '../../../base/deadline.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
@@ -130,7 +131,7 @@ class LegacyOutbound implements Upstream {
     if (profile?.era !== 'legacy') {
       throw new RpcError(
         ErrorCode.InternalError,
-        `The server speaks revision ${JSON.stringify(answer['protocolVersion'])}, which this client does not speak`,
+        `The server speaks revision ${printableLine(JSON.stringify(answer['protocolVersion'] ?? null))}, which this client does not speak`,
       );
     }
     this.revision = profile.revision;
@@ -335,7 +336,9 @@ class LegacyOutbound implements Upstream {
           task.session,
         );
       if (this.#cancelled.tokens.has(token)) return;
-      return this.#onerror(new Error(`Progress was ignored: ${JSON.stringify(token)} belongs to no active request`));
+      return this.#onerror(
+        new Error(`Progress was ignored: ${printableLine(JSON.stringify(token))} belongs to no active request`),
+      );
     }
     this.#pending.extend(id);
     this.#queueNotification(call, NotificationMethod.Progress, { ...params, progressToken: call.token });

@@ -1,3 +1,4 @@
+import { printableLine } from '../../../base/printable.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, type JsonObject, type Response } from '../../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
@@ -101,7 +102,7 @@ function agreement(ours: readonly Revision[], discovered: DiscoverResult): Disco
   if (revision !== undefined) return { revision, discovered };
   const error = new RpcError(
     McpErrorCode.UnsupportedProtocolVersion,
-    `The server speaks ${supported.join(', ') || 'no revision'}, but this client speaks ${MODERN_REVISIONS.join(', ')}`,
+    `The server speaks ${printableLine(supported.join(', ') || 'no revision')}, but this client speaks ${MODERN_REVISIONS.join(', ')}`,
     { data: { supported } },
   );
   const legacy = LEGACY_REVISIONS.findLast((each) => supported.includes(each));
