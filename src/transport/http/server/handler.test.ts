@@ -183,8 +183,9 @@ test('while the handler drains, nothing new is opened, and what is open continue
     await http.post(request, modernHeaders(request)),
   ]) {
     const { error } = (await refused.json()) as { error: unknown };
-    expect([refused.status, error]).toEqual([
+    expect([refused.status, refused.headers.get('retry-after'), error]).toEqual([
       503,
+      '1',
       { code: -32000, message: 'The server is shutting down', data: { notExecuted: true } },
     ]);
   }

@@ -82,7 +82,7 @@ export function noRoom(call: HttpCall): void {
 }
 
 export function shuttingDown(call: HttpCall): void {
-  refuseForNow(call, 'The server is shutting down', NO_HEADERS, 'shutting_down');
+  refuseForNow(call, 'The server is shutting down', { 'retry-after': '1' }, 'shutting_down');
 }
 
 export function methodNotAllowed(call: HttpCall, allow: string): void {
