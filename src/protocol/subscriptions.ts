@@ -73,6 +73,22 @@ export function asksFor(filter: SubscriptionFilter, method: string, params: Json
   }
 }
 
+/**
+ * What an acknowledgement names of the requested filter: it may name only a part of it (2026-07-28,
+ * patterns/subscriptions: Acknowledgment).
+ */
+export function requestedPart(filter: SubscriptionFilter, acknowledged: SubscriptionFilter): SubscriptionFilter {
+  const asks = new Map<string, unknown>(Object.entries(filter));
+  const part = Object.entries(acknowledged).flatMap(([key, value]) => {
+    const asked = asks.get(key) ?? false;
+    if (asked === false) return [];
+    if (!Array.isArray(asked)) return [[key, value]];
+    const named = new Set<unknown>(Array.isArray(value) ? value : []);
+    return [[key, asked.filter((name) => named.has(name))]];
+  });
+  return Object.fromEntries(part) as SubscriptionFilter;
+}
+
 /** All notifications that a filter requests. Send them if it is not known which ones were missed. */
 export function* changesOf(filter: unknown): Iterable<[method: string, params: JsonObject]> {
   if (!isObject(filter)) return;

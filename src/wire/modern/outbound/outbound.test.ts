@@ -686,6 +686,25 @@ describe('a subscription', () => {
     expect(server.next()).toMatchObject({ method: 'notifications/cancelled', params: { requestId: id } });
   });
 
+  test('is acknowledged only with what was requested', async () => {
+    const { server, upstream } = await opened();
+    const requested = { toolsListChanged: true, promptsListChanged: false, resourceSubscriptions: ['a:b', 'a:c'] };
+    const exchange = exchangeFor('subscriptions/listen', { notifications: requested });
+    const over = upstream.service(exchange);
+    await settled();
+    const { id } = server.next();
+    const notifications = {
+      ...{ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true, constructor: true },
+      ...{ resourceSubscriptions: ['a:d', 'a:c'], taskIds: ['t'] },
+    };
+    const own = { 'io.modelcontextprotocol/subscriptionId': id };
+    await server.send({ method: ACKNOWLEDGED, params: { _meta: own, notifications } });
+    const acknowledged = { toolsListChanged: true, resourceSubscriptions: ['a:c'] };
+    expect(exchange.notified).toEqual([{ method: ACKNOWLEDGED, params: { notifications: acknowledged } }]);
+    exchange.abort();
+    expect(await over).toEqual({});
+  });
+
   test.each<[string, (id: unknown) => JsonObject]>([
     ['its response', (id) => ({ id, result: { _meta: { 'io.modelcontextprotocol/subscriptionId': id } } })],
     ['a cancellation', (id) => ({ method: 'notifications/cancelled', params: { requestId: id } })],

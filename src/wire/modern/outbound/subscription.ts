@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type Notification } from '../../../jsonrpc/m
 import { REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
 import type { Exchange } from '../../../core/exchange.ts';
 import { Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
-import { asksFor } from '../../../protocol/subscriptions.ts';
+import { asksFor, requestedPart } from '../../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { withoutMeta } from '../../meta.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
@@ -59,7 +59,7 @@ export async function subscribe(
       if (acknowledged) return;
       acknowledged = true;
       deadline.clear();
-      notices.push(method, { notifications: filterOf(params) });
+      notices.push(method, { notifications: requestedPart(filter, filterOf(params)) });
     } else if (!asksFor(filter, method, params)) {
       return;
     } else if (acknowledged) {
