@@ -61,11 +61,11 @@ export async function serveBridge(
   // Over stdio, the client runs the bridge.
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
   const inbound = inboundTo(observer.served(compose(served.service, clean)), inboundOptions);
-  if (settings.stdio) return serveStdio(inbound);
   const {
     drainTimeout,
     listen: { path, maxSessions, idleTimeout },
   } = settings;
+  if (settings.stdio) return serveStdio(inbound, { answerTimeout: drainTimeout });
   const find = (name: string): Service | undefined => {
     const service = served.members?.find(name);
     return service && observer.served(compose(service, clean));

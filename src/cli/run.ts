@@ -1,4 +1,5 @@
 import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
+import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
@@ -27,9 +28,9 @@ export async function run(name: string, served: Servable, flags: ServeFlags): Pr
  * Serves one client over stdin and stdout, until it disconnects. A signal ends it at once: hosts that send one soon
  * send SIGKILL.
  */
-export async function serveStdio(served: Pick<Servable, 'connect'>): Promise<void> {
+export async function serveStdio(served: Pick<Servable, 'connect'>, options?: StdioServerOptions): Promise<void> {
   const { stdioServerTransport } = await import('../transport/stdio/server.ts');
-  const transport = stdioServerTransport();
+  const transport = stdioServerTransport(options);
   atEnd(() => transport.close());
   await served.connect(transport);
   const { onclose: closed, onerror: report } = transport;

@@ -181,6 +181,17 @@ describe('over stdio', () => {
     expect(children.filter(isAlive)).toEqual([]);
   });
 
+  test('a bridge whose child never answers ends after stdin and its drain time', async () => {
+    const silent = ['-e', "process.stdin.on('data', () => console.error('heard')); setInterval(() => {}, 1000)"];
+    const child = start(...bridge(silent, '--stdio', '--drain-timeout', '0.3'));
+    child.child.stdin!.write(lines(initialize));
+    await child.line(/heard/);
+    const children = descendants(child.pid);
+    child.child.stdin!.end();
+    expect(await child.exited).toMatchObject({ signal: null });
+    expect(children.filter(isAlive)).toEqual([]);
+  });
+
   test('SIGTERM ends a bridge and its child', async () => {
     const child = start(...bridge([...programs.features, '--stdio'], '--stdio'));
     child.child.stdin!.write(lines(initialize, initialized));
