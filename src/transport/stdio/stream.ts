@@ -147,7 +147,9 @@ export class StreamTransport implements Transport {
         new Error(`${message.method} was not sent: the peer has closed its side of the connection`),
       );
     }
-    if (this.#phase !== 'open' && this.#phase !== 'ended') return Promise.reject(this.#notOpen());
+    // Nothing of the message was written. The caller may not know yet that the connection is closing.
+    if (this.#phase !== 'open' && this.#phase !== 'ended')
+      return Promise.reject(Object.assign(this.#notOpen(), { notExecuted: true }));
     let line: string | undefined;
     try {
       line = this.#framing.encode(message);
