@@ -1,4 +1,6 @@
 import { getEventListeners } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../../../test/support/exchange.ts';
 import { deferred, settled } from '../../../../test/support/service.ts';
@@ -194,6 +196,26 @@ describe('calls', () => {
     await server.send({ method: 'notifications/progress', params: { progressToken, progress: 1 } });
     await server.send({ id, result: {} });
     expect(errors).toEqual([]);
+  });
+
+  test('leave nothing in memory if they are cancelled and the server never answers', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const { server, start } = await ready();
+    const cancelled = async (): Promise<WeakRef<TestExchange>> => {
+      const { exchange, result } = await start('tools/call');
+      exchange.abort();
+      await result.catch(() => {});
+      await settled();
+      server.take();
+      return new WeakRef(exchange);
+    };
+    const call = await cancelled();
+    vi.useRealTimers();
+    await vi.waitFor(() => {
+      collect();
+      expect(call.deref() === undefined).toBe(true);
+    });
   });
 
   test('are not sent if they are cancelled before they begin', async () => {
