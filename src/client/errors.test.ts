@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { OAuthError } from '../auth/client/oauth-error.ts';
 import { isSessionGone } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { AnswerLost, HttpStatusError, SessionGone } from '../transport/http/client/errors.ts';
@@ -9,17 +8,6 @@ import { connectFailure, ConnectionError, failure, InvalidResultError, mayRepeat
 const body = { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no' } } as const;
 const within = (cause: Error, code = -32000): RpcError => new RpcError(code, cause.message, { cause });
 const failed = (cause: Error): Error => failure('tools/call', within(cause), false);
-
-test.each([
-  new HttpStatusError(500, 'a\u001b[2Jb\u202ec\nd'),
-  new AnswerLost('a\u001b[2Jb\u202ec\nd'),
-  failed(new Error('a\u001b[2Jb\u202ec')),
-  new InvalidResultError('a\u001b[2Jb\u202ec'),
-  new OAuthError('discovery', 'https://a\u001b[2Jb\u202ec\nd'),
-])('control and direction characters are escaped in a message: case %#', (error) => {
-  expect(error.message).toContain('a\\u001b[2Jb\\u202ec');
-  expect(error.message).not.toContain('\n');
-});
 
 describe('a failed call', () => {
   test.each<[string, Error, boolean, boolean]>([

@@ -128,7 +128,7 @@ describe('SIGTERM', () => {
       problems: { process: 'draining' },
     });
     expect((await server.get('/healthz')).status).toBe(200);
-    await expect(connect(server.url, { eras: 'legacy' })).rejects.toThrow(/shutting down|503/);
+    await expect(connect(server.url, { eras: 'legacy' })).rejects.toThrow(/shutting down|503|ECONNREFUSED/);
     expect((await call).content).toEqual([{ type: 'text', text: 'slept 1500 ms' }]);
     expect(await server.exited).toEqual({ code: 0, signal: null });
     expect(children).not.toEqual([]);

@@ -70,28 +70,11 @@ function shortIdle<T extends http.Agent>(agent: T): T {
   return agent;
 }
 
-/**
- * The requests of this turn of the event loop behind the first one, which are sent together at its end. Waking the server
- * is the most expensive part of a write, and while it is awake, further writes cost less.
- */
-let sending: (() => void)[] | undefined;
-
-function sendRest(): void {
-  const rest = sending!;
-  sending = undefined;
-  for (const send of rest) send();
-}
-
 /** Sends requests with `node:http` and `node:https`, over kept-alive connections. */
 export function nodeHttp(options: NodeHttpOptions = {}): HttpSend {
   const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
   let { httpAgent, httpsAgent } = options;
   const once = async (request: HttpRequest): Promise<HttpReply> => {
-    if (sending) await new Promise<void>((resolve) => sending!.push(resolve));
-    else {
-      sending = [];
-      setImmediate(sendRest);
-    }
     const secure = request.url.protocol === 'https:';
     const given = (secure ? options.httpsAgent : options.httpAgent) !== undefined;
     const server = targetOf(request.url);
