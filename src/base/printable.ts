@@ -70,6 +70,11 @@ export function printableLine(text: string): string {
   return withEscapes(text, true);
 }
 
+/** An error whose message may contain text of a peer. Its stack has the same message. */
+export function printableError(message: string, options?: ErrorOptions): Error {
+  return new Error(printableLine(message), options);
+}
+
 /** A loop, because replacing each match of a pattern takes seconds for millions of matches. */
 function withEscapes(text: string, inOneLine: boolean): string {
   let start = 0;

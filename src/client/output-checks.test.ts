@@ -67,3 +67,11 @@ test('a result that needs too many steps to check is refused', async () => {
   );
   expect(onerror).not.toHaveBeenCalled();
 });
+
+test('a schema that cannot be used is reported once, without control characters of the server', async () => {
+  const { checks, onerror } = knowing(undefined);
+  checks.catalog.learn({ tools: [{ name: '\u001b', outputSchema: { pattern: '(\u009b' } }] });
+  for (let n = 0; n < 2; n += 1) await checks.check('\u001b', { structuredContent: 'x' });
+  expect(onerror).toHaveBeenCalledTimes(1);
+  expect(onerror.mock.lastCall![0].message).toMatch(/^Results of the tool \\u001b are not checked: [^\u001b\u009b]*$/);
+});

@@ -1,4 +1,4 @@
-import { printableLine } from '../../../base/printable.ts';
+import { printableError } from '../../../base/printable.ts';
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, type JsonObject, type Notification } from '../../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
@@ -65,7 +65,7 @@ export async function subscribe(
     } else if (acknowledged) {
       onchange(method);
       notices.push(method, withoutMeta(params, Meta.SubscriptionId));
-    } else onerror(new Error(`${printableLine(method)} came before the subscription was acknowledged: it was ignored`));
+    } else onerror(printableError(`${method} came before the subscription was acknowledged: it was ignored`));
   };
   signal.addEventListener('abort', cancel);
   try {
