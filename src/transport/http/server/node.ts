@@ -191,7 +191,8 @@ class NodeCall implements HttpCall {
     const length = lengthOf(body);
     if (status !== 204) head.push('content-length', length);
     response.writeHead(status, head as string[]);
-    endResponse(response, this.#server.stallTimeout, body);
+    // The bytes of an ASCII text are the same in both encodings, and `latin1` is written faster.
+    endResponse(response, this.#server.stallTimeout, body, length === body?.length ? 'latin1' : 'utf8');
     if (response.writableLength > 0) waitForReader(response, this.#server, length);
   }
 }
@@ -320,12 +321,18 @@ class NodeStream implements HttpStream, Holder {
 /**
  * Ends a response. If the client reads nothing of the rest, it is disconnected: `node:http` would wait without limit.
  */
-function endResponse(response: ServerResponse, stallTimeout: number, body?: HttpBody): void {
+function endResponse(
+  response: ServerResponse,
+  stallTimeout: number,
+  body?: HttpBody,
+  encoding: 'latin1' | 'utf8' = 'utf8',
+): void {
   if (typeof body === 'object') {
     response.cork();
     for (const part of body) response.write(part);
     response.end();
-  } else response.end(body);
+  } else if (body === undefined) response.end();
+  else response.end(body, encoding);
   if (response.writableLength === 0) return;
   const { socket } = response;
   response.setTimeout(stallTimeout);
