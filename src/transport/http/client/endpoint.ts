@@ -6,7 +6,7 @@ import type { Lifetime } from '../../../base/lifetime.ts';
 import { HttpStatusError, shown, statusError } from './errors.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
 import { nodeHttp } from './node-http.ts';
-import { pause } from './pause.ts';
+import { pause } from '../../../base/wait.ts';
 import { Refusals } from './refusals.ts';
 import { retryAfter } from './retry-after.ts';
 import { isInsufficientScope, parseChallenges } from './www-authenticate.ts';
@@ -120,7 +120,8 @@ export class Endpoint {
         waited += wait;
         // A random delay is added, so that clients with the same `Retry-After` do not all return at once. No client
         // returns too early.
-        await pause(wait * (1 + Math.random() / 10), cancellation);
+        await pause(wait * (1 + Math.random() / 10), cancellation.signal);
+        cancellation.signal.throwIfAborted();
       } else if (!(await refusals?.retry({ method, url, headers }, reply, cancellation.signal))) {
         throw failure;
       }
