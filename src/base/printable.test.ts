@@ -118,3 +118,8 @@ test('an error with text of a peer shows unsafe characters in its message and in
   expect(error).toMatchObject({ message: 'red: \\u001b[31m\\n\\u202e', cause });
   expect(error.stack).not.toContain('\u001b');
 });
+
+test('an error quotes at most 8,192 characters of a peer', () => {
+  expect(printableError('x'.repeat(8193)).message).toBe(`${'x'.repeat(8192)}…`);
+  expect(printableError('x'.repeat(8192)).message).toBe('x'.repeat(8192));
+});

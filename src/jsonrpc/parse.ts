@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { printableLine } from '../base/printable.ts';
+import { printableMessage } from '../base/printable.ts';
 import { hasMoreKeysAndValues, isDeeper } from './bounds.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
@@ -41,7 +41,7 @@ export class InvalidMessage extends RpcError {
 
   constructor(code: number, message: string, id?: RequestId, cause?: unknown, failure?: ErrorResponse) {
     // It may quote the invalid text.
-    super(code, printableLine(message), { cause });
+    super(code, printableMessage(message), { cause });
     this.id = id;
     this.failure = failure;
   }
