@@ -44,5 +44,5 @@ export async function untilAborted(work: Promise<unknown>, signal: AbortSignal):
 
 /** Waits for some milliseconds, or until the signal fires. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return waitFor(new Promise<void>(() => {}), { signal, timeout: Math.max(1, milliseconds) }).catch(() => {});
+  return waitFor(new Promise<void>(() => {}), { signal, timeout: milliseconds }).catch(() => {});
 }

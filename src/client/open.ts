@@ -131,7 +131,7 @@ async function inTime<T>(
 
 async function sender({ fetch }: ClientOptions): Promise<HttpSend> {
   if (fetch) return (await import('../transport/http/client/fetch-http.ts')).fetchHttp(fetch);
-  return (await import('../transport/http/client/node-http.ts')).nodeHttp();
+  return (await import('../transport/http/client/pooled-http.ts')).pooledHttp();
 }
 
 function opener(

@@ -91,7 +91,7 @@ export interface HttpClientOptions {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Adds credentials to requests, and gets new ones if a server refuses them. Default: none. */
   authorizer?: Authorizer | undefined;
-  /** Sends requests instead of `node:http`. */
+  /** Sends requests instead of the client's own HTTP connections. */
   fetch?: typeof globalThis.fetch | undefined;
   /** Limits on sizes, times and retries. */
   httpLimits?: HttpLimits | undefined;

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { printableMessage } from '../base/printable.ts';
 import { hasMoreKeysAndValues, isDeeper } from './bounds.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
@@ -40,8 +39,7 @@ export class InvalidMessage extends RpcError {
   readonly failure: ErrorResponse | undefined;
 
   constructor(code: number, message: string, id?: RequestId, cause?: unknown, failure?: ErrorResponse) {
-    // It may quote the invalid text.
-    super(code, printableMessage(message), { cause });
+    super(code, message, { cause });
     this.id = id;
     this.failure = failure;
   }

@@ -5,7 +5,6 @@
  */
 import type { Message } from '../jsonrpc/message.ts';
 import { checkMessage } from '../jsonrpc/parse.ts';
-import { BaseTransport } from './base-transport.ts';
 import type { Transport } from './transport.ts';
 
 /**
@@ -23,7 +22,10 @@ export function memoryTransportPair(): [Transport, Transport] {
   return [a, b];
 }
 
-class MemoryTransport extends BaseTransport implements Transport {
+class MemoryTransport implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
   #peer!: MemoryTransport;
   #queue: Message[] = [];
   #started = false;
@@ -80,7 +82,7 @@ class MemoryTransport extends BaseTransport implements Transport {
     this.#queue = [];
     for (const message of messages) {
       if (this.#phase === 'closed') return;
-      this.callOnmessage(message);
+      this.#call(() => this.onmessage?.(message));
     }
   }
 
@@ -88,6 +90,14 @@ class MemoryTransport extends BaseTransport implements Transport {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
     this.#queue = [];
-    this.guard(() => this.onclose?.());
+    this.#call(() => this.onclose?.());
+  }
+
+  #call(callback: () => void): void {
+    try {
+      callback();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
   }
 }

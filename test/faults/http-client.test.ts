@@ -6,7 +6,7 @@ import { AnswerLost } from '../../src/transport/http/client/errors.ts';
 import { httpCarrier } from '../../src/transport/http/client/http-carrier.ts';
 import type { HttpSend } from '../../src/transport/http/client/http.ts';
 import { fetchHttp } from '../../src/transport/http/client/fetch-http.ts';
-import { nodeHttp } from '../../src/transport/http/client/node-http.ts';
+import { pooledHttp } from '../../src/transport/http/client/pooled-http.ts';
 import { StreamableClient } from '../../src/transport/http/client/streamable-client.ts';
 import { rawServer } from '../support/http-server.ts';
 import { Lifetime } from '../../src/base/lifetime.ts';
@@ -37,7 +37,7 @@ function breaking(response: Buffer, end: (socket: Socket) => void): Promise<URL>
   });
 }
 
-const clients: Record<string, () => HttpSend> = { 'node:http': () => nodeHttp(), fetch: () => fetchHttp() };
+const clients: Record<string, () => HttpSend> = { pooled: () => pooledHttp(), fetch: () => fetchHttp() };
 const cases = Object.keys(clients).flatMap((client) =>
   Object.keys(RESPONSES).flatMap((kind) => Object.keys(ENDS).map((end) => [client, kind, end] as const)),
 );
@@ -96,7 +96,7 @@ test('a connection that the server closed while it was idle is not used again', 
     socket.once('data', () => socket.end(RESPONSES['JSON']!));
     socket.on('close', () => closed());
   });
-  const send = nodeHttp();
+  const send = pooledHttp();
   for (let n = 0; n < 20; n += 1) {
     const over = new Promise<void>((resolve) => (closed = resolve));
     const reply = await send({ method: 'POST', url, headers: {}, body: '{}' });

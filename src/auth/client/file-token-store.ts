@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { createFile } from '../../base/create-file.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
-import { isObject, isStrings } from '../../jsonrpc/message.ts';
+import { isObject } from '../../jsonrpc/message.ts';
 import { holdLock } from './lock-file.ts';
 import { TOKEN } from './token-endpoint.ts';
 import type { CredentialKey, StoredCredentials, TokenStore } from './token-store.ts';
@@ -114,7 +114,7 @@ function isKept(value: unknown): value is Kept {
 }
 
 function isClient(client: unknown): boolean {
-  return isObject(client) && isText(client['clientId']) && isStrings(client['redirectUris']);
+  return isObject(client) && isText(client['clientId']) && isTexts(client['redirectUris']);
 }
 
 function isTokens(tokens: unknown): boolean {
@@ -123,7 +123,7 @@ function isTokens(tokens: unknown): boolean {
   return (
     [accessToken, refreshToken ?? '-'].every((token) => isText(token) && TOKEN.test(token)) &&
     (tokenType === 'Bearer' || tokenType === 'DPoP') &&
-    isStrings(scopes) &&
+    isTexts(scopes) &&
     isText(resource) &&
     isText(clientId) &&
     typeof expiresAt === 'number' &&
@@ -133,6 +133,10 @@ function isTokens(tokens: unknown): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every(isText);
 }
 
 async function remove(file: string): Promise<void> {

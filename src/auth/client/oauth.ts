@@ -4,12 +4,6 @@ import type {
   RefusedRequest,
   RefusedResponse,
 } from '../../transport/http/client/authorizer.ts';
-import {
-  isInsufficientScope,
-  parameterIn,
-  parseChallenges,
-  type Challenge,
-} from '../../transport/http/client/www-authenticate.ts';
 import { checkScopes } from '../scopes.ts';
 import type { Demand } from './acquisition.ts';
 import { Credentials } from './credentials.ts';
@@ -19,6 +13,7 @@ import { checkRegistration } from './registration.ts';
 import { covers, scopesIn } from './scopes.ts';
 import { MemoryTokenStore } from './token-store.ts';
 import type { RedirectHandler } from './redirect.ts';
+import { parseChallenges, type Challenge } from './www-authenticate.ts';
 
 /** Fail after this many refusals of new tokens in a row. A token is new for `YOUNG` milliseconds. */
 const MAX_REJECTED = 2;
@@ -96,11 +91,11 @@ class OAuth implements Authorizer {
       held.dpop.keepNonce(url.origin, nonce);
       return nonceOf(headers['dpop']) !== nonce;
     }
-    const scopes = scopesIn(parameterIn(challenges, 'scope'));
+    const scopes = scopesIn(challenges.map(({ parameters }) => parameters.get('scope')).find(Boolean));
     const demand: Demand = {
       used,
       scopes,
-      metadataUrl: parameterIn(challenges, 'resource_metadata'),
+      metadataUrl: challenges.map(({ parameters }) => parameters.get('resource_metadata')).find(Boolean),
       dpop: challenge?.scheme === 'dpop' && !challenges.some(isBearer),
       stepUp: false,
     };
@@ -111,7 +106,8 @@ class OAuth implements Authorizer {
       await credentials.renew(demand, signal);
       return true;
     }
-    if (response.status !== 403 || !isInsufficientScope(challenges) || !scopes) return false;
+    const insufficient = challenges.some(({ parameters }) => parameters.get('error') === 'insufficient_scope');
+    if (response.status !== 403 || !insufficient || !scopes) return false;
     if (held && held.tokens.accessToken !== used && covers(held.tokens.scopes, scopes)) return true;
     this.#countStepUp(scopes, used);
     await credentials.renew({ ...demand, stepUp: true }, signal);

@@ -18,8 +18,8 @@ const BEFORE_SENDING: ReadonlySet<unknown> = new Set([
 ]);
 
 /**
- * Sends requests with a `fetch`, if `node:http` cannot be used or a `fetch` wrapper is required. A fetch costs several
- * times as much as a request of `nodeHttp`.
+ * Sends requests with a `fetch`, if sockets cannot be used or a `fetch` wrapper is required. A fetch costs several
+ * times as much as a request of `pooledHttp`.
  *
  * @param fetch Default: the global one, looked up with each request.
  */

@@ -11,7 +11,6 @@ import {
 } from '../../../jsonrpc/message.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
-import { BaseTransport } from '../../base-transport.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
@@ -36,7 +35,10 @@ const ACCEPT_TIMEOUT = 30_000;
 export const END_TIMEOUT = 1000;
 
 /** The common part of the clients for Streamable HTTP and HTTP+SSE: each message is a POST. */
-export abstract class PostingClient extends BaseTransport implements Transport {
+export abstract class PostingClient implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
   protected readonly url: URL;
   /** The URL to post messages to. It may contain a secret session id. */
   protected target: URL;
@@ -72,7 +74,6 @@ export abstract class PostingClient extends BaseTransport implements Transport {
   #endTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(url: URL, options: PostingClientOptions) {
-    super();
     this.url = this.target = url;
     this.endpoint = new Endpoint(options);
     this.maxMessageBytes = options.maxMessageBytes ?? MAX_MESSAGE_BYTES;
@@ -182,7 +183,12 @@ export abstract class PostingClient extends BaseTransport implements Transport {
   }
 
   protected deliver(message: Message, extra: MessageExtra | undefined): void {
-    if (this.phase !== 'closed') this.callOnmessage(message, extra);
+    if (this.phase === 'closed') return;
+    try {
+      this.onmessage?.(message, extra);
+    } catch (error) {
+      this.report(error as Error);
+    }
   }
 
   /**
@@ -207,11 +213,15 @@ export abstract class PostingClient extends BaseTransport implements Transport {
     this.stop(closeReason);
     for (const cancellation of this.#oneWayPosts) cancellation.abort(closeReason);
     sendBudget.hold(this.#unanswered, 0);
-    this.guard(() => this.onclose?.());
+    try {
+      this.onclose?.();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
   }
 
-  protected override report(error: Error): void {
-    if (this.phase !== 'closed') super.report(error);
+  protected report(error: Error): void {
+    if (this.phase !== 'closed') this.onerror?.(error);
   }
 
   /** Closes once the last `send` has settled, so that its caller gets the result before `onclose` fires. */

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { canCertify, certificate } from '../../../../test/support/certificate.ts';
 import { rawServer } from '../../../../test/support/http-server.ts';
 import { GuardedHttp } from '../../../auth/client/guarded-http.ts';
-import { nodeHttp } from './node-http.ts';
+import { pooledHttp } from './pooled-http.ts';
 
 const NAMES = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
 beforeEach(() => {
@@ -66,8 +66,8 @@ async function proxyTo(port: number, status = 200) {
 }
 
 const answering = (): Server => createServer((_, response) => response.end('hello'));
-const get = async (url: string): Promise<string> => {
-  const reply = await nodeHttp()({ method: 'POST', url: new URL(url), headers: {}, body: '{}' });
+const get = async (url: string, send = pooledHttp()): Promise<string> => {
+  const reply = await send({ method: 'POST', url: new URL(url), headers: {}, body: '{}' });
   return reply.text(100);
 };
 
@@ -84,7 +84,8 @@ test.runIf(canCertify)('HTTPS_PROXY is used for https URLs, and sees no content'
   vi.stubEnv('HTTPS_PROXY', `http://127.0.0.1:${proxy.port}`);
   // The certificate is for loopback.
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
-  for (let n = 0; n < 2; n += 1) expect(await get('https://mcp.test/mcp')).toBe('hello');
+  const send = pooledHttp();
+  for (let n = 0; n < 2; n += 1) expect(await get('https://mcp.test/mcp', send)).toBe('hello');
   expect(proxy.asked).toEqual(['CONNECT mcp.test:443']);
 });
 
@@ -126,7 +127,7 @@ test.each(['http', 'https'])(
 test('any other status from a proxy for http may come from the server', async () => {
   const proxy = await proxyTo(0, 502);
   vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${proxy.port}`);
-  const reply = await nodeHttp()({ method: 'POST', url: new URL('http://mcp.test/mcp'), headers: {}, body: '{}' });
+  const reply = await pooledHttp()({ method: 'POST', url: new URL('http://mcp.test/mcp'), headers: {}, body: '{}' });
   expect(reply.status).toBe(502);
 });
 
@@ -154,7 +155,7 @@ test('a proxy that never opens a tunnel keeps no connection', async () => {
   const asked: Promise<unknown>[] = [];
   const url = await rawServer((socket) => void asked.push(once(socket.resume(), 'close')));
   vi.stubEnv('HTTPS_PROXY', url.origin);
-  const sending = nodeHttp({ connectTimeout: 50 })({ method: 'GET', url: new URL('https://mcp.test/'), headers: {} });
+  const sending = pooledHttp({ connectTimeout: 50 })({ method: 'GET', url: new URL('https://mcp.test/'), headers: {} });
   const failed = sending.catch((error: unknown) => error);
   await expect.poll(() => asked.length).toBe(1);
   vi.advanceTimersByTime(50);
@@ -166,7 +167,7 @@ test('a proxy that never opens a tunnel keeps no connection', async () => {
 test('the TLS handshake in a tunnel is part of connecting', async () => {
   const url = await rawServer((socket) => void socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\n')));
   vi.stubEnv('HTTPS_PROXY', url.origin);
-  const sending = nodeHttp({ connectTimeout: 50 })({ method: 'GET', url: new URL('https://mcp.test/'), headers: {} });
+  const sending = pooledHttp({ connectTimeout: 50 })({ method: 'GET', url: new URL('https://mcp.test/'), headers: {} });
   await expect(sending).rejects.toMatchObject({ name: 'NotSent' });
 });
 

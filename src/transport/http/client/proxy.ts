@@ -1,27 +1,24 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
-import { isIPv6 } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import { isLoopback } from '../server/access/guards.ts';
 import { NotSent } from './http.ts';
 
-/** A proxy for requests. Its name in errors has no password. */
+/**
+ * A proxy for requests. Through a tunnel, as for https, only bytes pass. Otherwise the proxy itself responds: with the
+ * server's response, or with its own status.
+ */
 export interface Proxy {
+  /** Its name in errors, without a password. */
   readonly name: string;
-  /**
-   * Whether the proxy only tunnels bytes, as for https. Otherwise the proxy itself responds: with the server's
-   * response, or with its own status.
-   */
-  readonly tunnels: boolean;
-  readonly agent: http.Agent;
+  readonly url: URL;
+  /** The value of `Proxy-Authorization`. */
+  readonly authorization: string | undefined;
 }
 
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'];
-const KEEP_ALIVE = { keepAlive: true };
-/** How long a proxy may take to open a tunnel, in milliseconds. */
-const TUNNEL_TIMEOUT = 10_000;
-const proxies = new Map<string, Proxy>();
 
 /**
  * The proxy that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` name for an address, in upper or lower case.
@@ -35,31 +32,54 @@ export async function proxyFor(url: URL): Promise<Proxy | undefined> {
   const { getProxyForUrl } = await import('proxy-from-env');
   const address = getProxyForUrl(url.href);
   if (address === '') return undefined;
-  const key = `${url.protocol} ${address}`;
-  const known = proxies.get(key);
-  if (known) return known;
-  const made = await proxyAt(address, url.protocol === 'https:');
-  proxies.set(key, made);
-  return made;
-}
-
-async function proxyAt(address: string, secure: boolean): Promise<Proxy> {
   const proxy = URL.canParse(address) ? new URL(address) : undefined;
   if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {
-    throw new NotSent(`${variableFor(secure)} names a proxy that is not an http or https URL`);
+    throw new NotSent(`${variableFor(url)} names a proxy that is not an http or https URL`);
   }
-  const name = proxy.origin;
-  if (secure) return { name, tunnels: true, agent: new TunnelAgent(proxy) };
-  const { HttpProxyAgent } = await import('http-proxy-agent');
-  return { name, tunnels: false, agent: new HttpProxyAgent(proxy, KEEP_ALIVE) };
+  return { name: proxy.origin, url: proxy, authorization: basicAuthorization(proxy) };
 }
 
-/** Opens each connection through a tunnel of the proxy (RFC 9110, section 9.3.6). */
-class TunnelAgent extends https.Agent {
-  readonly #proxy: URL;
+/** The value of `Authorization` for the user and the password in a URL. Undefined if it has none. */
+export function basicAuthorization(url: URL): string | undefined {
+  const { auth } = urlToHttpOptions(url);
+  return auth ? `Basic ${Buffer.from(auth).toString('base64')}` : undefined;
+}
 
-  constructor(proxy: URL) {
-    super(KEEP_ALIVE);
+/** Opens a tunnel through a proxy to a server (RFC 9110, section 9.3.6). Destroying the request ends this. */
+export function openTunnel(
+  { url, authorization }: Proxy,
+  server: URL,
+  done: (error: Error | null, socket?: Socket) => void,
+): http.ClientRequest {
+  const path = `${server.hostname}:${server.port || 443}`;
+  const { protocol, hostname, port } = urlToHttpOptions(url);
+  const asking = (protocol === 'https:' ? https : http).request({
+    protocol,
+    hostname,
+    port,
+    method: 'CONNECT',
+    path,
+    headers: { host: path, ...(authorization && { 'proxy-authorization': authorization }) },
+    agent: false,
+  });
+  asking.on('error', done);
+  asking.on('connect', ({ statusCode }, socket) => {
+    if (statusCode === 200) return done(null, socket);
+    socket.destroy();
+    done(refusal(statusCode));
+  });
+  return asking.end();
+}
+
+/** How long a proxy may take to open a tunnel, in milliseconds. */
+const TUNNEL_TIMEOUT = 10_000;
+
+/** Opens each connection of `node:https` through a tunnel. */
+export class TunnelAgent extends https.Agent {
+  readonly #proxy: Proxy;
+
+  constructor(proxy: Proxy) {
+    super();
     this.#proxy = proxy;
   }
 
@@ -67,49 +87,26 @@ class TunnelAgent extends https.Agent {
     options: https.RequestOptions,
     done: (error: Error | null, stream?: Duplex | null) => void,
   ): undefined {
-    const { auth, ...proxy } = urlToHttpOptions(this.#proxy);
-    const host = options.host!;
-    const path = `${isIPv6(host) ? `[${host}]` : host}:${options.port}`;
-    const credentials = auth && { 'proxy-authorization': `Basic ${Buffer.from(auth).toString('base64')}` };
-    const { request } = proxy.protocol === 'https:' ? https : http;
-    const asking = request({
-      ...proxy,
-      method: 'CONNECT',
-      path,
-      headers: { host: path, ...credentials },
-      agent: false,
+    const { host, port } = options;
+    const server = new URL(`https://${host!.includes(':') ? `[${host}]` : host}:${port}`);
+    const asking = openTunnel(this.#proxy, server, (error, socket) => {
+      clearTimeout(timer);
+      if (error) done(error);
+      else done(null, super.createConnection(Object.assign({}, options, { socket })));
     });
     // The request that needs the tunnel cannot end it: before it has a connection, its end fires no event.
     const timer = setTimeout(() => asking.destroy(new Error(`no tunnel within ${TUNNEL_TIMEOUT} ms`)), TUNNEL_TIMEOUT);
-    asking.on('close', () => clearTimeout(timer));
-    asking.on('error', done);
-    asking.on('connect', ({ statusCode }, socket) => {
-      if (statusCode === 200) return done(null, super.createConnection(Object.assign({}, options, { socket })));
-      socket.destroy();
-      done(refusal(statusCode));
-    });
-    asking.end();
   }
 }
 
 /** The environment variable that names the proxy: the first one that is set. */
-function variableFor(secure: boolean): string {
-  const names = [secure ? 'https_proxy' : 'http_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
+function variableFor({ protocol }: URL): string {
+  const names = [`${protocol.slice(0, -1)}_proxy`, 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
   return names.find((name) => process.env[name])!;
 }
 
-/**
- * Fails a request that the proxy refuses. The proxy's response is not the server's, and the server did not get the
- * request.
- */
-export function watchProxy(client: http.ClientRequest, { tunnels }: Proxy): void {
-  if (tunnels) return;
-  client.prependListener('response', ({ statusCode }) => {
-    if (statusCode === 407) client.destroy(refusal(statusCode));
-  });
-}
-
-function refusal(status: number | undefined): NotSent {
+/** The error for a request that the proxy refuses. The server did not get the request. */
+export function refusal(status: number | undefined): NotSent {
   return new NotSent(
     status === 407 ? 'the proxy requires authentication (status 407)' : `the proxy refused with status ${status}`,
   );

@@ -79,11 +79,9 @@ test('a request before initialize is refused, and a notification is ignored and 
   const { service, seen } = scripted();
   const { client, errors } = await served(service);
   expect(await client.request(1, 'tools/list')).toEqual(errorFor(1, -32600, 'before initialize'));
-  await client.send({ method: 'notifications/initialized\u001b' });
+  await client.send({ method: 'notifications/initialized' });
   expect(client.take()).toEqual([]);
-  expect(errors.map(String)).toEqual([
-    expect.stringContaining('notifications/initialized\\u001b came before initialize'),
-  ]);
+  expect(errors.map(String)).toEqual([expect.stringContaining('notifications/initialized came before initialize')]);
   expect(seen).toEqual([]);
 });
 

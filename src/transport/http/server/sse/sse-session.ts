@@ -3,7 +3,6 @@ import { isRequest, type Message, type RequestId, type Response } from '../../..
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
 import { InFlight } from '../../../in-flight.ts';
-import { BaseTransport } from '../../../base-transport.ts';
 import type { Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
@@ -16,7 +15,10 @@ import { stringify } from '../../../../jsonrpc/stringify.ts';
  * The server's side of one HTTP+SSE session: a stream to the client, and POST requests from it (2024-11-05, transports:
  * HTTP with SSE). The session ends with its stream.
  */
-export class SseSession extends BaseTransport implements Transport {
+export class SseSession implements Transport {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
   readonly sessionId: string;
   readonly principal: string | undefined;
   readonly #connection: SseConnection;
@@ -30,7 +32,6 @@ export class SseSession extends BaseTransport implements Transport {
 
   /** @param address the URL for the client's messages. */
   constructor(id: string, call: HttpCall, address: string, options: EndpointOptions) {
-    super();
     this.sessionId = id;
     this.principal = call.principal;
     this.#address = address;
@@ -70,7 +71,11 @@ export class SseSession extends BaseTransport implements Transport {
     this.#closed = true;
     this.#connection.end();
     this.#options.sessions.delete(this.sessionId);
-    this.guard(() => this.onclose?.());
+    try {
+      this.onclose?.();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
     return Promise.resolve();
   }
 
@@ -99,7 +104,11 @@ export class SseSession extends BaseTransport implements Transport {
   deliver(message: Message, call: HttpCall, among = 1): void {
     if (this.#closed) return;
     this.#inFlight.add(message);
-    this.callOnmessage(message, new CallExtra(call, among));
+    try {
+      this.onmessage?.(message, new CallExtra(call, among));
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
     if ('method' in message && message.method === 'notifications/cancelled') {
       const rest = this.#answers.abandon(message.params?.['requestId']);
       if (rest) this.#answer(rest);

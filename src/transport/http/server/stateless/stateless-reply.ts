@@ -1,6 +1,5 @@
 import { SENT_AT_ONCE, type ReplyChannel } from '../../../transport.ts';
 import type { Notification, Response } from '../../../../jsonrpc/message.ts';
-import { Grace } from '../grace.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
@@ -19,7 +18,7 @@ const MAX_BEHIND = 1024 * 1024;
 export class StatelessReply implements ReplyChannel {
   onclose: (() => void) | undefined;
   /** Begins the stream if no response comes soon. This also shows whether the client has left. */
-  readonly #grace: Grace;
+  readonly #late: ReturnType<typeof setTimeout>;
   readonly #call: HttpCall;
   readonly #options: EndpointOptions;
   readonly #onend: () => void;
@@ -33,8 +32,7 @@ export class StatelessReply implements ReplyChannel {
     this.#call = call;
     this.#options = options;
     this.#onend = onend;
-    const begin = (): void => void this.#begin();
-    this.#grace = new Grace(options.grace, begin);
+    this.#late = setTimeout(() => this.#begin(), options.grace);
   }
 
   notify(message: Notification): Promise<void> {
@@ -69,7 +67,7 @@ export class StatelessReply implements ReplyChannel {
   }
 
   #begin(): SseConnection {
-    this.#grace.end();
+    clearTimeout(this.#late);
     return (this.#connection ??= new SseConnection(this.#call.stream(200, SSE_HEADERS), this.#options.connections, () =>
       this.#gone(),
     ));
@@ -92,7 +90,7 @@ export class StatelessReply implements ReplyChannel {
 
   #end(): void {
     this.#over = true;
-    this.#grace.end();
+    clearTimeout(this.#late);
     this.#onend();
   }
 }

@@ -1,5 +1,4 @@
 import { errorResponse, isResponse, type Message, type RequestId, type Response } from '../../../../jsonrpc/message.ts';
-import { Grace } from '../grace.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import type { EventStream } from './event-stream.ts';
 import { SENT_AT_ONCE } from '../../../transport.ts';
@@ -25,7 +24,7 @@ export class Reply {
   headers: HttpHeaders = JSON_HEADERS;
   stream: EventStream | undefined;
   /** Begins the stream if the responses do not come soon. */
-  readonly #grace: Grace;
+  readonly #late: ReturnType<typeof setTimeout>;
   readonly #owner: ReplyOwner;
   /** The number of requests without a response. */
   #open: number;
@@ -41,8 +40,7 @@ export class Reply {
     this.call = call;
     this.#open = open;
     this.#batch = batch;
-    const begin = (): void => void this.#begin();
-    this.#grace = new Grace(owner.grace, begin);
+    this.#late = setTimeout(() => this.#begin(), owner.grace);
   }
 
   /** Sends a message that belongs to one of the requests. */
@@ -87,7 +85,7 @@ export class Reply {
 
   /** The session has ended and closes its streams. A call that has no response yet gets this error. */
   end(status: number, message: string): void {
-    this.#grace.end();
+    clearTimeout(this.#late);
     if (this.stream) return;
     this.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: REFUSED, message })));
   }
@@ -98,7 +96,7 @@ export class Reply {
 
   #begin(): EventStream {
     if (!this.stream) {
-      this.#grace.end();
+      clearTimeout(this.#late);
       this.stream = this.#owner.openReplyStream(this);
       for (const response of this.#batch ?? []) this.stream.send(response).catch(() => {});
     }
@@ -108,7 +106,7 @@ export class Reply {
   #close(): void {
     this.#open -= 1;
     if (this.#open > 0) return;
-    this.#grace.end();
+    clearTimeout(this.#late);
     this.stream?.end();
   }
 }

@@ -10,7 +10,6 @@ import {
 } from '../../../../jsonrpc/message.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import type { EventId } from '../../../../store/event-log.ts';
-import { BaseTransport } from '../../../base-transport.ts';
 import type { SendOptions, Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
@@ -55,7 +54,10 @@ class Extra extends CallExtra {
  * The server's side of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
  * Streamable HTTP).
  */
-export class StreamableSession extends BaseTransport implements Transport, ReplyOwner {
+export class StreamableSession implements Transport, ReplyOwner {
+  onmessage: Transport['onmessage'];
+  onclose: Transport['onclose'];
+  onerror: Transport['onerror'];
   readonly sessionId: string;
   /** Undefined until the response to `initialize` has been sent. */
   profile: RevisionProfile | undefined;
@@ -77,7 +79,6 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #closed = false;
 
   constructor(id: string, call: HttpCall, message: Request, options: EndpointOptions) {
-    super();
     this.sessionId = id;
     this.principal = call.principal;
     this.#opening = { call, message };
@@ -144,7 +145,11 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.#replies.clear();
     this.#options.sessions.delete(this.sessionId);
     const forgotten = this.#forget([...(this.#streams?.values() ?? [])]);
-    this.guard(() => this.onclose?.());
+    try {
+      this.onclose?.();
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
     return forgotten;
   }
 
@@ -191,7 +196,11 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** @param among the number of messages in the body of the call. */
   deliver(message: Message, call: HttpCall, among = 1): void {
     if (this.#closed) return;
-    this.callOnmessage(message, new Extra(this, call, among, isRequest(message) ? message.id : undefined));
+    try {
+      this.onmessage?.(message, new Extra(this, call, among, isRequest(message) ? message.id : undefined));
+    } catch (error) {
+      this.onerror?.(error as Error);
+    }
     // A cancelled request gets no response (basic/utilities/cancellation: Behavior Requirements).
     if ('method' in message && message.method === 'notifications/cancelled')
       this.#abandon(message.params?.['requestId']);
@@ -222,7 +231,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #initialized(response: Response): void {
     this.#initializing = undefined;
     if ('result' in response) this.profile = profileOf(response.result['protocolVersion']);
-    else setImmediate(() => void this.close().catch((error: Error) => this.report(error)));
+    else setImmediate(() => void this.close().catch((error: Error) => this.onerror?.(error)));
   }
 
   #abandon(id: RequestId): void {
@@ -253,7 +262,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       session: this.sessionId,
       id,
       priming: this.profile?.primingEvent ?? false,
-      onerror: (error) => this.report(error),
+      onerror: (error) => this.onerror?.(error),
     });
     this.#streams.set(id, stream);
     return stream;

@@ -1,0 +1,53 @@
+import type { ConnectionPool } from './connection.ts';
+import type { Target } from './exchange.ts';
+import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
+import { basicAuthorization, proxyFor } from './proxy.ts';
+
+export interface PooledHttpOptions {
+  /** The limit for name resolution, connection and TLS together. Milliseconds, default 10 000; 0 for no limit. */
+  readonly connectTimeout?: number;
+  /** The largest size of the response headers, in bytes. Default 16 KiB. */
+  readonly maxHeaderBytes?: number;
+}
+
+/**
+ * Sends requests over connections that are kept for further requests: each idle one for half the time that the server
+ * says, or 2.5 seconds. Undici is loaded with the first request.
+ */
+export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
+  const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
+  const pools = new Map<string, ConnectionPool>();
+  const targets = new WeakMap<URL, Target>();
+  let start: ((request: HttpRequest, target: Target) => Promise<HttpReply>) | undefined;
+
+  const prepare = async (request: HttpRequest): Promise<HttpReply> => {
+    const { url } = request;
+    const [{ ConnectionPool }, { exchange }, proxy] = await Promise.all([
+      import('./connection.ts'),
+      import('./exchange.ts'),
+      proxyFor(url),
+    ]);
+    start = exchange;
+    const { origin, host, pathname, search, href } = url;
+    const pool = pools.get(origin) ?? new ConnectionPool({ origin, proxy, connectTimeout, maxHeaderBytes });
+    pools.set(origin, pool);
+    const headers = ['accept-encoding', 'identity'];
+    const authorization = basicAuthorization(url);
+    if (authorization !== undefined) headers.push('authorization', authorization);
+    const forwarded = proxy !== undefined && url.protocol === 'http:';
+    if (forwarded && proxy.authorization !== undefined) headers.push('proxy-authorization', proxy.authorization);
+    const path = (forwarded ? `http://${host}` : '') + pathname + search;
+    const target: Target = { href, pool, path, headers };
+    targets.set(url, target);
+    return exchange(request, target);
+  };
+  const send = (request: HttpRequest): Promise<HttpReply> => {
+    const { url } = request;
+    const target = targets.get(url);
+    return target?.href === url.href ? start!(request, target) : prepare(request);
+  };
+  const close = (): void => {
+    for (const pool of pools.values()) pool.close();
+  };
+  return Object.assign(send, { close });
+}
