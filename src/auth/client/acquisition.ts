@@ -68,8 +68,10 @@ export async function refresh(attempt: Attempt, stored: StoredCredentials | unde
     const next = { ...issued, refreshToken: issued.refreshToken ?? tokens.refreshToken, scopes: undefined };
     return await keep(attempt, stored, client.clientId, tokens.scopes, next, dpop);
   } catch (error) {
-    if (!(error instanceof OAuthError && NO_USE.has(error.error))) throw error;
-    // The refresh token is no longer usable, so get a new one. Register again if the server no longer knows the client.
+    if (!(error instanceof OAuthError && error.code === 'token')) throw error;
+    // Some servers refuse a refresh token with another error, or not in the way of OAuth. A new one helps there too.
+    if (!NO_USE.has(error.error)) return undefined;
+    // Register again if the server no longer knows the client.
     const registered = error.error === 'invalid_grant' ? stored!.client : undefined;
     const { refreshToken: _, ...rest } = tokens;
     await options.store.set(key, { ...(registered && { client: registered }), tokens: rest });

@@ -69,8 +69,9 @@ export class Credentials {
         await this.#flight.run((abort) => this.#refresh(held, abort), signal);
       } catch (error) {
         signal?.throwIfAborted();
-        // The token is still valid; the next request tries again.
-        if (isOver(held.tokens)) throw error;
+        // While the token is valid, the next request tries again. After that, the server's refusal of a request without a
+        // token may name other metadata than before.
+        if (isOver(held.tokens) && !isFinal(error)) throw error;
       }
     }
     const now = this.held;
@@ -202,6 +203,11 @@ export class Credentials {
       if (tokens) await (registered ? store.set(key, { client: registered }) : store.delete(key));
     }
   }
+}
+
+/** Whether another attempt to get a token in the same way would fail in the same way. */
+function isFinal(error: unknown): boolean {
+  return error instanceof OAuthError && error.code !== 'unreachable' && error.code !== 'timeout';
 }
 
 /** Whether it is time to refresh the token. */

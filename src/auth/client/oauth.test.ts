@@ -4,8 +4,18 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { decodeJwt, decodeProtectedHeader, exportJWK, exportPKCS8, generateKeyPair } from 'jose';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { anyToken, challenge, ISSUER, OAuthWorld, REDIRECT, send, SERVER } from '../../../test/support/oauth-world.ts';
-import { FileTokenStore, idJag, MemoryTokenStore, oauth, OAuthError, type Authorizer } from '../index.ts';
+import {
+  anyToken,
+  challenge,
+  ISSUER,
+  OAuthWorld,
+  REDIRECT,
+  send,
+  SERVER,
+  type Answer,
+  type Gatekeeper,
+} from '../../../test/support/oauth-world.ts';
+import { FileTokenStore, idJag, MemoryTokenStore, oauth, type Authorizer, type OAuthError } from '../index.ts';
 
 const KEY = { server: SERVER, issuer: ISSUER };
 const CLIENT = { clientId: 'app', clientSecret: 'the-client-secret' };
@@ -625,12 +635,46 @@ describe('an expired token', () => {
     expect(world.registrations).toHaveLength(1);
   });
 
-  test('requires no login if the authorization server fails', async () => {
+  test.each<Answer>([
+    { status: 400, body: { error: 'invalid_request' } },
+    { status: 400, body: { error: 'unsupported_grant_type' } },
+    { body: { error: 'bad_refresh_token' } },
+    { status: 404, body: '<html>' },
+  ])('requires a new login if the refresh is refused in any other way: %j', async (refusal) => {
     const world = new OAuthWorld();
-    world.ontoken = ({ body }) => (body['grant_type'] === 'refresh_token' ? { status: 500 } : undefined);
+    const store = new MemoryTokenStore();
+    await send(world.authorizer({ store }));
+    const kept = (await store.get(KEY))!;
+    await store.set(KEY, { ...kept, tokens: { ...kept.tokens!, refreshAt: 1, expiresAt: 2 } });
+    world.ontoken = ({ body }) => (body['grant_type'] === 'refresh_token' ? refusal : undefined);
+    expect((await send(world.authorizer({ store }))).sent).toEqual([undefined, 'Bearer access-2']);
+    expect(world.loginUrls).toHaveLength(2);
+  });
+
+  test('is refreshed after the metadata of the server has moved', async () => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    const refusing = (place: string): Gatekeeper => {
+      world.documents.clear();
+      world.issuer(ISSUER);
+      world.resource({}, place);
+      return ({ authorization }) =>
+        authorization === undefined ? challenge(401, `Bearer resource_metadata="${place}"`) : undefined;
+    };
+    await send(world.authorizer({ store }), refusing('https://mcp.example/before'));
+    const kept = (await store.get(KEY))!;
+    await store.set(KEY, { ...kept, tokens: { ...kept.tokens!, refreshAt: 1, expiresAt: 2 } });
+    const { sent } = await send(world.authorizer({ store }), refusing('https://mcp.example/after'));
+    expect(sent).toEqual([undefined, 'Bearer access-2']);
+    expect(world.loginUrls).toHaveLength(1);
+  });
+
+  test.each([429, 500, 503])('requires no login if the authorization server fails with status %i', async (status) => {
+    const world = new OAuthWorld();
+    world.ontoken = ({ body }) => (body['grant_type'] === 'refresh_token' ? { status } : undefined);
     const authorizer = world.authorizer();
     await send(authorizer);
-    await expect(send(authorizer, accepts('access-2'))).rejects.toBeInstanceOf(OAuthError);
+    await expect(send(authorizer, accepts('access-2'))).rejects.toMatchObject({ code: 'unreachable' });
     expect(world.loginUrls).toHaveLength(1);
   });
 
@@ -647,7 +691,7 @@ describe('an expired token', () => {
     const request = { method: 'POST', url: new URL(SERVER) } as const;
 
     test('causes an error before the server is asked', async () => {
-      await expect((await kept(2)).headers(request)).rejects.toMatchObject({ code: 'token' });
+      await expect((await kept(2)).headers(request)).rejects.toMatchObject({ code: 'unreachable' });
     });
 
     test('is still used while it is valid', async () => {

@@ -52,7 +52,7 @@ export async function requestToken(
  * Sends a request to the token endpoint.
  *
  * @param grant the `grant_type`.
- * @throws OAuthError `token` with the server's `error` if it refuses; `unreachable`.
+ * @throws OAuthError `token` with the server's `error` if it refuses; `unreachable`, also for status 429 and from 500 on.
  */
 export async function tokenResponse(
   context: TokenRequestContext,
@@ -65,7 +65,7 @@ export async function tokenResponse(
   const authentication = await clientAuthentication(context.client, server);
   const options = {
     [oauth.customFetch]: async (url: string, init: Parameters<GuardedHttp['fetch']>[1]) =>
-      withoutIdToken(await http.fetch(url, init)),
+      withoutIdToken(working(await http.fetch(url, init), server)),
     // `GuardedHttp` decides which addresses are allowed.
     [oauth.allowInsecureRequests]: true,
     signal,
@@ -88,6 +88,12 @@ export async function tokenResponse(
   } catch (error) {
     throw withoutSecrets(error, secretsOf(context.client, parameters));
   }
+}
+
+/** @throws OAuthError if the server has a temporary problem, so that it has not refused the request. */
+function working(response: Response, { issuer }: AuthorizationServer): Response {
+  if (response.status < 500 && response.status !== 429) return response;
+  throw new OAuthError('unreachable', `The token endpoint of ${issuer}: status ${response.status}`);
 }
 
 /** Removes the ID token from a response. It is not needed, so it is neither checked nor stored. */
