@@ -14,10 +14,10 @@ function skimmed(text: string): Envelope {
   return whole.envelope;
 }
 
-const response = (id: Envelope['id']): Envelope => ({ kind: 'message', id, hasMethod: false });
+const response = (id: Envelope['id']): Partial<Envelope> => ({ kind: 'message', id, hasMethod: false });
 
 describe('the id of a skipped message', () => {
-  test.each<[string, string, Envelope]>([
+  test.each<[string, string, Partial<Envelope>]>([
     [
       'is found before the result',
       `{"jsonrpc":"2.0","id":7,"result":{"id":8,"a":[{"id":9}],"text":"${large}"}}`,
@@ -46,6 +46,29 @@ describe('the id of a skipped message', () => {
     ['is not found in text that is not JSON', `log: {"id":7}`, { kind: 'other', id: undefined, hasMethod: false }],
     ['is not found in an empty text', '', { kind: 'other', id: undefined, hasMethod: false }],
   ])('%s', (_, text, expected) => {
-    expect(skimmed(text)).toEqual(expected);
+    expect(skimmed(text)).toMatchObject(expected);
+  });
+});
+
+describe('of a message it is known', () => {
+  test.each<[string, string, Partial<Envelope>]>([
+    ['which method it has', '{"method":"tools/call","id":1}', { method: 'tools/call' }],
+    ['which method it has, written with escapes', '{"method":"tools\\/c\\u0061ll"}', { method: 'tools/call' }],
+    ['which method it has, in UTF-8', '{"method":"Grüße"}', { method: 'Grüße' }],
+    ['that it has a method that is too long', `{"method":"${large}"}`, { hasMethod: true, method: undefined }],
+    ['that its method is not a string', '{"method":7}', { hasMethod: true, method: undefined }],
+    ['that it has a result', '{"id":1,"result":{}}', { outcome: 'result', method: undefined }],
+    ['that it has an error', '{"id":1,"error":{"code":1}}', { outcome: 'error' }],
+    ['that it has neither', '{"method":"a","params":{"result":1}}', { outcome: undefined }],
+    ['that it is whole', ' {"a":[{}],"b":"}"} \r\n', { whole: true }],
+    ['that it is not whole', '{"a":[{}]', { whole: false }],
+    ['that it ends in a string', '{"a":"}', { whole: false }],
+    ['that something follows it', '{} x', { whole: false }],
+    ['that a text is no message', '7', { whole: false }],
+    ['that a batch is of objects', ' [ {"method":"a"}, 1 ]', { kind: 'batch', whole: true, ofObjects: true }],
+    ['that a word in brackets is no batch of objects', '[info]', { kind: 'batch', whole: true, ofObjects: false }],
+    ['that an object is no batch', '{"a":{}}', { ofObjects: false }],
+  ])('%s', (_, text, expected) => {
+    expect(skimmed(text)).toMatchObject(expected);
   });
 });

@@ -8,6 +8,14 @@ export interface Envelope {
   readonly id: RequestId | undefined;
   /** Whether it has a method, and so is not a response. */
   readonly hasMethod: boolean;
+  /** Undefined if there is none or it is too long. */
+  readonly method: string | undefined;
+  /** What a response brings. */
+  readonly outcome: 'result' | 'error' | undefined;
+  /** Whether the brackets close, and nothing follows them. The JSON may still be invalid. */
+  readonly whole: boolean;
+  /** Whether the first element of a batch is an object. A line of a log may begin with a word in brackets. */
+  readonly ofObjects: boolean;
 }
 
 const QUOTE = 0x22;
@@ -20,6 +28,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 /** The longest key or scalar value that is read, in bytes. Our own ids are shorter. */
 const MAX_TOKEN = 64;
+/** A key or a string that reads as it is written. */
+const PLAIN = /^"[^"\\\x80-\xff]*"$/;
 /** How many members of a message are read. A JSON-RPC message has four. */
 const MAX_MEMBERS = 100;
 
@@ -33,10 +43,16 @@ export class MessageSkim {
   #inString = false;
   #escaped = false;
   #key: string | undefined;
-  #token: number[] = [];
+  #token: Buffer | undefined;
+  #tokenLength = 0;
   #id: RequestId | undefined;
   #hasMethod = false;
+  #method: string | undefined;
+  #outcome: 'result' | 'error' | undefined;
   #members = 0;
+  #ofObjects: boolean | undefined;
+  /** Whether something follows the message. */
+  #followed = false;
 
   push(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length && this.#members <= MAX_MEMBERS; at += 1) {
@@ -71,12 +87,22 @@ export class MessageSkim {
 
   get envelope(): Envelope {
     const kind = this.#root === OPEN_OBJECT ? 'message' : this.#root === OPEN_LIST ? 'batch' : 'other';
-    return { kind, id: this.#id, hasMethod: this.#hasMethod };
+    return {
+      kind,
+      id: this.#id,
+      hasMethod: this.#hasMethod,
+      method: this.#method,
+      outcome: this.#outcome,
+      whole: kind !== 'other' && this.#depth === 0 && !this.#followed,
+      ofObjects: this.#ofObjects === true,
+    };
   }
 
   #structure(byte: number): void {
     if (byte <= 0x20) return;
-    this.#root ??= byte;
+    if (this.#root === undefined) this.#root = byte;
+    else if (this.#depth === 0) this.#followed = true;
+    else this.#ofObjects ??= this.#root === OPEN_LIST && byte === OPEN_OBJECT;
     switch (byte) {
       case QUOTE:
         this.#inString = true;
@@ -106,20 +132,29 @@ export class MessageSkim {
     this.#members += 1;
     const value = this.#take();
     if (this.#key === 'id') this.#id = isRequestId(value) ? value : undefined;
-    if (this.#key === 'method') this.#hasMethod = true;
+    if (this.#key === 'method') {
+      this.#hasMethod = true;
+      this.#method = typeof value === 'string' ? value : undefined;
+    }
+    if (this.#key === 'result' || this.#key === 'error') this.#outcome = this.#key;
     this.#key = undefined;
   }
 
   #keep(byte: number): void {
-    if (this.#depth === 1 && this.#token.length <= MAX_TOKEN) this.#token.push(byte);
+    if (this.#depth !== 1 || this.#tokenLength > MAX_TOKEN) return;
+    this.#token ??= Buffer.allocUnsafe(MAX_TOKEN + 1);
+    this.#token[this.#tokenLength++] = byte;
   }
 
   /** The last key or scalar value; undefined if it is something else or too long. */
   #take(): unknown {
-    const token = Buffer.from(this.#token).toString();
-    this.#token = [];
+    const length = this.#tokenLength;
+    this.#tokenLength = 0;
+    if (length === 0 || length > MAX_TOKEN) return undefined;
+    const token = this.#token!.toString('latin1', 0, length);
+    if (PLAIN.test(token)) return token.slice(1, -1);
     try {
-      return token.length > MAX_TOKEN ? undefined : JSON.parse(token);
+      return JSON.parse(this.#token!.toString('utf8', 0, length));
     } catch {
       return undefined;
     }

@@ -38,7 +38,7 @@ function skim(chunks: Iterable<string>): unknown[] {
       line: (text) => found.push(text),
       invalidUtf8: () => found.push('<invalid UTF-8>'),
       tooLong: () => found.push('<too long>'),
-      skipped: (envelope) => found.push(envelope),
+      skipped: ({ kind, id, hasMethod }) => found.push({ kind, id, hasMethod }),
       endless: () => found.push('<endless>'),
     },
     10,
