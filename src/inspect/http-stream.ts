@@ -1,0 +1,196 @@
+import { BodyReader, type Framing } from './http-body.ts';
+import { HeadReader, type OnSecret } from './head-reader.ts';
+import { FrameReader } from './frames.ts';
+import { MessageReader } from './message-reader.ts';
+import type { OnPart, Part } from './record.ts';
+
+const CLOSE: Framing = { kind: 'close' };
+/** The most unanswered requests of these kinds that are remembered. No server lets so many wait. */
+const MAX_SPECIAL = 1000;
+
+/** What the two directions of an HTTP connection know of each other. */
+export class HttpExchanges {
+  /** Set when the connection no longer carries HTTP: after an upgrade or a tunnel. */
+  switched = false;
+  /** Requests whose answers are framed in another way, by their number. */
+  readonly #special = new Map<number, 'HEAD' | 'CONNECT'>();
+
+  requested(exchange: number, method: string): void {
+    if ((method === 'HEAD' || method === 'CONNECT') && this.#special.size < MAX_SPECIAL)
+      this.#special.set(exchange, method);
+  }
+
+  /** The method that the answer depends on. Undefined for most. */
+  answered(exchange: number): 'HEAD' | 'CONNECT' | undefined {
+    const method = this.#special.get(exchange);
+    this.#special.delete(exchange);
+    return method;
+  }
+}
+
+/** Reads one direction of an HTTP/1.1 connection. It never throws: what is malformed gets a note, and ends the reading. */
+export class HttpStream {
+  readonly #exchanges: HttpExchanges;
+  readonly #isRequest: boolean;
+  readonly #onpart: OnPart;
+  readonly #onsecret: OnSecret;
+  #head: HeadReader;
+  #body: BodyReader | undefined;
+  #bodyStart = 0;
+  #content: Content | undefined;
+  #exchange = 1;
+  /** Set when what follows cannot be read as HTTP. It only looks for secrets. */
+  #opaque: HeadReader | undefined;
+  /** How many bytes were read. */
+  #end = 0;
+
+  constructor(direction: 'requests' | 'responses', exchanges: HttpExchanges, onpart: OnPart, onsecret: OnSecret) {
+    this.#isRequest = direction === 'requests';
+    this.#exchanges = exchanges;
+    this.#onpart = onpart;
+    this.#onsecret = onsecret;
+    this.#head = new HeadReader(onsecret);
+  }
+
+  push(chunk: Buffer): void {
+    const offset = this.#end;
+    this.#end += chunk.length;
+    for (let at = 0; at < chunk.length && !this.#exchanges.switched;) {
+      if (this.#opaque) at = this.#readOpaque(this.#opaque, chunk, at, offset);
+      else if (this.#body) at = this.#readBody(this.#body, chunk, at, offset);
+      else at = this.#readHead(chunk, at, offset);
+    }
+  }
+
+  /** There are no more bytes. */
+  end(): void {
+    if (this.#opaque || this.#exchanges.switched) return;
+    if (this.#body) this.#endBody(this.#end, this.#body.endsWithStream ? undefined : 'cut off');
+    else if (this.#head.start !== undefined)
+      this.#emit({ layer: 'head', range: [this.#head.start, this.#end], note: 'cut off' });
+  }
+
+  #readOpaque(lines: HeadReader, chunk: Buffer, at: number, offset: number): number {
+    const end = lines.push(chunk, at, offset);
+    if (lines.state !== 'reading') this.#giveUp();
+    return end;
+  }
+
+  #giveUp(): void {
+    this.#opaque = new HeadReader(this.#onsecret, true);
+  }
+
+  #readHead(chunk: Buffer, at: number, offset: number): number {
+    const head = this.#head;
+    const end = head.push(chunk, at, offset);
+    if (head.start === undefined || head.state === 'reading') return end;
+    const range = [head.start, offset + end];
+    const problem = head.state === 'too large' ? 'larger than 64 KiB' : this.#firstLineProblem(head.firstLine);
+    if (problem !== undefined) {
+      this.#emit({ layer: 'head', range, note: problem });
+      this.#giveUp();
+      return end;
+    }
+    const { framing, note = head.note } = this.#framing(head);
+    this.#emit({ layer: 'head', range, ...(note !== undefined && { note }) });
+    this.#head = new HeadReader(this.#onsecret);
+    if (framing === 'interim') return end;
+    if (framing === undefined) this.#exchange += 1;
+    else this.#beginBody(framing, head, offset + end);
+    return end;
+  }
+
+  #firstLineProblem(line: string): string | undefined {
+    const valid = this.#isRequest ? /^\S+ \S+ HTTP\/1\.\d$/ : /^HTTP\/1\.\d [1-9]\d\d( |$)/;
+    return valid.test(line) ? undefined : 'not HTTP/1.1';
+  }
+
+  /** How the body is framed. Undefined if there is none. */
+  #framing(head: HeadReader): { framing: Framing | 'interim' | undefined; note?: string | undefined } {
+    const line = head.firstLine;
+    if (this.#isRequest) {
+      this.#exchanges.requested(this.#exchange, line.slice(0, line.indexOf(' ')));
+      return bodyFraming(head, undefined);
+    }
+    const status = Number(line.slice(9, 12));
+    if (status === 101) this.#exchanges.switched = true;
+    if (status < 200) return { framing: 'interim' };
+    const method = this.#exchanges.answered(this.#exchange);
+    if (method === 'CONNECT' && status < 300) this.#exchanges.switched = true;
+    if (method !== undefined && (method === 'HEAD' || status < 300)) return { framing: undefined };
+    if (status === 204 || status === 304) return { framing: undefined };
+    return bodyFraming(head, CLOSE);
+  }
+
+  #beginBody(framing: Framing, head: HeadReader, start: number): void {
+    this.#bodyStart = start;
+    const content = contentOf(head, (part) => this.#emit(part));
+    this.#content = content;
+    this.#body = new BodyReader(framing, {
+      oncontent: (bytes, offset) => content?.push(bytes, offset),
+      onchunk: (from, to) => this.#emit({ layer: 'chunk', range: [from, to] }),
+      onsecret: this.#onsecret,
+    });
+  }
+
+  #readBody(body: BodyReader, chunk: Buffer, at: number, offset: number): number {
+    const end = body.push(chunk, at, offset);
+    if (body.state !== 'reading') this.#endBody(offset + end, body.note);
+    if (body.state === 'malformed') this.#giveUp();
+    return end;
+  }
+
+  #endBody(end: number, note: string | undefined): void {
+    this.#content?.end();
+    this.#content = undefined;
+    this.#body = undefined;
+    if (end > this.#bodyStart)
+      this.#emit({ layer: 'body', range: [this.#bodyStart, end], ...(note !== undefined && { note }) });
+    this.#exchange += 1;
+  }
+
+  #emit(part: Part): void {
+    this.#onpart({ ...part, exchange: this.#exchange });
+  }
+}
+
+/** Reads what a body consists of, without its framing. */
+interface Content {
+  push(bytes: Buffer, offset: number): void;
+  end(): void;
+}
+
+/** Undefined for compressed content, which cannot be read without changing it. */
+function contentOf(head: HeadReader, onpart: OnPart): Content | undefined {
+  if (!/^(identity)?$/i.test(head.field('content-encoding') ?? '')) return undefined;
+  if (/^text\/event-stream\s*(;|,|$)/i.test(head.field('content-type') ?? '')) return new FrameReader(onpart);
+  const message = new MessageReader();
+  return {
+    push: (bytes, offset) => message.push(bytes, offset),
+    end: () => {
+      const part = message.take();
+      if (part) onpart(part);
+    },
+  };
+}
+
+/** The framing by the headers (RFC 9112, section 6.3). @param otherwise if they name none. */
+function bodyFraming(
+  head: HeadReader,
+  otherwise: Framing | undefined,
+): { framing: Framing | undefined; note?: string } {
+  const coding = head.field('transfer-encoding');
+  const lengths = head.field('content-length');
+  if (coding !== undefined) {
+    const chunked = /(^|,)\s*chunked\s*$/i.test(coding);
+    const framing: Framing = chunked ? { kind: 'chunked' } : (otherwise ?? CLOSE);
+    if (!chunked && !otherwise) return { framing, note: 'a request whose end is unknown' };
+    return lengths === undefined ? { framing } : { framing, note: 'both Transfer-Encoding and Content-Length' };
+  }
+  if (lengths === undefined) return { framing: otherwise };
+  const values = new Set(lengths.split(',').map((value) => value.trim()));
+  const [length = ''] = values;
+  if (values.size !== 1 || !/^\d{1,15}$/.test(length))
+    return { framing: otherwise ?? CLOSE, note: 'a malformed Content-Length' };
+  return { framing: length === '0' ? undefined : { kind: 'length', length: Number(length) } };
+}

@@ -1,0 +1,46 @@
+import type { RequestId } from '../jsonrpc/message.ts';
+
+/** The stream that bytes belong to: from client to server, from server to client, or a child's stderr. */
+export type WireStream = 'c>s' | 's>c' | 'stderr';
+
+/**
+ * Which bytes of a stream: start and end of each piece, one after the other (`[start, end, start, end, …]`). Offsets
+ * count from the first byte of the stream, and an end is exclusive. Most records have one piece. An SSE frame that
+ * several HTTP chunks carry has several.
+ */
+export type ByteRange = readonly number[];
+
+/**
+ * What the upper layers find in the bytes. It has no copy of them.
+ *
+ * - `head`: the first line and the headers of an HTTP message, with the empty line that ends them.
+ * - `chunk`: one chunk of a chunked HTTP body, with its size line.
+ * - `body`: a whole HTTP body, with its chunk sizes and trailers. A body without bytes has no record.
+ * - `frame`: one server-sent event or comment, with the empty line that ends it.
+ * - `line`: one line of stdio, with its line end.
+ * - `stderr`: one line of stderr, with its line end.
+ * - `message`: a JSON-RPC message or batch, without what frames it.
+ */
+export type PartLayer = 'head' | 'chunk' | 'body' | 'frame' | 'line' | 'stderr' | 'message';
+
+/** What a JSON-RPC message is. */
+export type MessageKind = 'request' | 'notification' | 'result' | 'error' | 'batch';
+
+/** A part of a stream, as the layer above the bytes sees it. */
+export interface Part {
+  readonly layer: PartLayer;
+  readonly range: ByteRange;
+  /** For HTTP: which request of the connection it belongs to, or answers. The first is 1. */
+  readonly exchange?: number;
+  /** What is malformed or incomplete. */
+  readonly note?: string;
+  /** For a message. */
+  readonly kind?: MessageKind;
+  /** The id of a message, if it has one of at most 64 bytes. */
+  readonly id?: RequestId;
+  /** The method of a request or notification, if it has at most 64 bytes. */
+  readonly method?: string;
+}
+
+/** Receives the parts of a stream, in the order in which they end. */
+export type OnPart = (part: Part) => void;
