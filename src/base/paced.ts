@@ -1,3 +1,5 @@
+import { nextTurn } from './wait.ts';
+
 /** How many notifications are accepted in one turn of the event loop. The next one waits for another turn. */
 const PER_TURN = 100;
 
@@ -5,7 +7,6 @@ let accepted = 0;
 const restart = (): void => {
   accepted = 0;
 };
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Lets the event loop run between notifications. A handler that only awaits its notifications would otherwise block the

@@ -46,3 +46,8 @@ export async function untilAborted(work: Promise<unknown>, signal: AbortSignal):
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   return waitFor(new Promise<void>(() => {}), { signal, timeout: milliseconds }).catch(() => {});
 }
+
+/** Resolves in the next turn of the event loop. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}

@@ -408,8 +408,22 @@ describe('questions of the server', () => {
     const [, call] = server.take();
     await server.send({ id: 's1', method: 'roots/list' }, { id: (call as { id: number }).id, result: {} });
     newer.reject(new NotAsked('roots/list', 'tools/call'));
-    await settled();
+    await vi.advanceTimersByTimeAsync(0);
     expect(server.take()).toMatchObject([{ id: 's1', result: { name: 'older' } }]);
+  });
+
+  test('wait for a later turn of the event loop if the caller of the newest call has left', async () => {
+    const { server, start } = await ready();
+    const older = await start('tools/call', { name: 'older' }, answering('older'));
+    const refuse = (): Promise<never> => Promise.reject(new NotAsked('roots/list', 'tools/call'));
+    const newer = await start('tools/call', { name: 'newer' }, { onask: refuse });
+    const [, call] = server.take();
+    await server.send({ id: 's1', method: 'roots/list' });
+    await settled();
+    expect(newer.exchange.asked).toHaveLength(1);
+    await server.send({ id: (call as { id: number }).id, result: {} });
+    await vi.advanceTimersByTimeAsync(0);
+    expect([newer.exchange.asked.length, older.exchange.asked.length]).toEqual([1, 1]);
   });
 
   test('that nobody can answer are refused after 30 seconds', async () => {

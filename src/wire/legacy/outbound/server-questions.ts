@@ -1,3 +1,4 @@
+import { nextTurn } from '../../../base/wait.ts';
 import { NotAsked } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import {
@@ -86,6 +87,9 @@ export class ServerQuestions {
         return await exchange.ask(method, params, { signal, outlivesRequest: ambiguous });
       } catch (error) {
         if (!ambiguous || !(error instanceof NotAsked) || this.#calls.size === 0) throw error;
+        // A call whose caller has left may be in flight for another moment. Without this pause, it would be found again
+        // and again, and the event loop would never remove it.
+        await nextTurn();
       }
     }
   }
