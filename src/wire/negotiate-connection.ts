@@ -1,4 +1,5 @@
 import { RpcError } from '../jsonrpc/errors.ts';
+import { REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { Transport } from '../transport/transport.ts';
 import { isAnswer } from './era-evidence.ts';
@@ -38,7 +39,12 @@ class Attempt {
   /** @param deadline for the whole attempt, in the time of `performance.now()`. */
   constructor(transport: Transport, negotiation: Negotiation, deadline: number) {
     this.#transport = transport;
-    this.#connection = new ProbedConnection(transport);
+    this.#connection = new ProbedConnection(transport, () => {
+      const timeout = this.#left;
+      const timeoutError = (): Error =>
+        new RpcError(REQUEST_TIMEOUT, `The transport did not start within ${timeout} ms`);
+      return { signal: negotiation.signal, timeout, timeoutError };
+    });
     this.#negotiation = negotiation;
     this.#deadline = deadline;
   }

@@ -1,5 +1,7 @@
+import { waitFor, type WaitLimits } from '../base/wait.ts';
 import type { Message, Response } from '../jsonrpc/message.ts';
-import type { SendOptions, Transport } from '../transport/transport.ts';
+import { checkMessage, type InvalidMessage } from '../jsonrpc/parse.ts';
+import type { MessageExtra, SendOptions, Transport } from '../transport/transport.ts';
 
 /**
  * One connection on which the eras are tried one after the other. Each attempt sets the callbacks, starts the transport
@@ -15,13 +17,16 @@ export class ProbedConnection implements Transport {
   /** The newest response to a request of an earlier attempt. It must not be used as the response to another request. */
   lateResponse: Response | undefined;
   readonly #transport: Transport;
+  readonly #startLimits: () => WaitLimits;
   #started: Promise<void> | undefined;
   #kept = false;
   /** The last request id of the earlier attempts. */
   #before = 0;
 
-  constructor(transport: Transport) {
+  /** @param startLimits how long the transport may take to start. */
+  constructor(transport: Transport, startLimits: () => WaitLimits) {
     this.#transport = transport;
+    this.#startLimits = startLimits;
   }
 
   get closeReason(): Error | undefined {
@@ -36,7 +41,12 @@ export class ProbedConnection implements Transport {
 
   send(message: Message, options?: SendOptions): Promise<void> {
     if ('method' in message && 'id' in message) this.lastId = message.id as number;
-    return this.#transport.send(message, options);
+    try {
+      return this.#transport.send(message, options);
+    } catch (error) {
+      // Senders only handle a promise that rejects.
+      return Promise.reject(error);
+    }
   }
 
   /** The newest attempt has succeeded. From now on `close` closes the transport. */
@@ -54,16 +64,33 @@ export class ProbedConnection implements Transport {
 
   #start(): Promise<void> {
     const transport = this.#transport;
-    transport.onmessage = (message: Message, extra) => {
-      if (!('method' in message) && typeof message.id === 'number' && message.id <= this.#before)
-        this.lateResponse = message;
-      else this.onmessage?.(message, extra);
-    };
+    transport.onmessage = (message, extra) => this.#check(message, extra);
     transport.onerror = (error) => this.onerror?.(error);
     transport.onclose = () => {
       this.closed = true;
       this.onclose?.();
     };
-    return transport.start();
+    return waitFor(transport.start(), this.#startLimits());
+  }
+
+  /** A transport of an application may deliver anything. */
+  #check(message: Message, extra: MessageExtra | undefined): void {
+    let checked: Message;
+    try {
+      checked = checkMessage(message);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      // Only a valid response, or this one in its place, settles the request.
+      const { failure } = error as InvalidMessage;
+      if (failure) this.#receive(failure, { cause: error as InvalidMessage });
+      return;
+    }
+    this.#receive(checked, extra);
+  }
+
+  #receive(message: Message, extra: MessageExtra | undefined): void {
+    if (!('method' in message) && typeof message.id === 'number' && message.id <= this.#before)
+      this.lateResponse = message;
+    else this.onmessage?.(message, extra);
   }
 }
