@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { makeFolder } from '../base/make-folder.ts';
 import { readRegularFile } from '../base/regular-file.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import type { CachedEra, Era, EraCache, UpstreamRoute } from '../wire/era-cache.ts';
@@ -36,7 +37,7 @@ export function fileEraCache(folder: string, scope = ''): EraCache {
     },
     set: async (key, { era, route }) => {
       try {
-        await mkdir(folder, { recursive: true, mode: 0o700 });
+        await makeFolder(folder);
         // If there is a pipe instead of the file, writing into it would block.
         await rm(fileOf(key), { force: true });
         await writeFile(fileOf(key), JSON.stringify({ era, route }), { flag: 'wx', mode: 0o600 });

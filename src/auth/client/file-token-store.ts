@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { chmod, mkdir, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { chmod, readdir, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { createFile } from '../../base/create-file.ts';
+import { makeFolder } from '../../base/make-folder.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import { holdLock } from './lock-file.ts';
@@ -78,7 +79,7 @@ export class FileTokenStore implements TokenStore {
 
   /** An existing folder may be open to other users. */
   async #prepare(): Promise<void> {
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await makeFolder(this.#folder);
     if (process.platform !== 'win32' && ((await stat(this.#folder)).mode & 0o077) !== 0)
       await chmod(this.#folder, 0o700);
   }
