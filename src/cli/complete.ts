@@ -17,6 +17,6 @@ export function complete([reference, ...args]: readonly string[]): Work {
     const context = settled.length === 0 ? undefined : Object.fromEntries(settled);
     const completion = await client.complete(ref, { name, value }, { signal, context });
     if (output.json) await output.value(completion);
-    else for (const each of completion.values) await output.text(each);
+    else for (const each of completion.values) await output.line(each);
   };
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Writable } from 'node:stream';
 import type { ContentBlock, ResourceContents } from '../protocol/types.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { printable } from '../base/printable.ts';
+import { printable, printableLine } from '../base/printable.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { bytes, oneLine, wordsOf } from './screen.ts';
 import { table } from './table.ts';
@@ -36,6 +36,11 @@ export class Output {
     const text = wordsOf(value);
     const shown = this.#stdout.isTTY ? printable(text) : text;
     return this.#write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
+  }
+
+  /** Writes a value on one line, with escapes, for output that is read line by line. */
+  line(value: unknown): Promise<void> {
+    return this.#write(`${printableLine(wordsOf(value))}\n`);
   }
 
   /**

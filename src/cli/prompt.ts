@@ -20,7 +20,7 @@ export function prompt([name, ...args]: readonly string[]): Work {
     const result = await client.getPrompt(name, Object.fromEntries(given), { signal });
     if (output.json) return output.value(result);
     for (const { role, content } of result.messages) {
-      await output.text(`${wordsOf(role)}:`);
+      await output.line(`${wordsOf(role)}:`);
       await output.block(content);
     }
   };
