@@ -102,6 +102,15 @@ export function peakMemory({ pid }: ChildProcess): number | undefined {
   }
 }
 
+/** The microseconds of processor time that a running process has spent. Undefined if the system does not report it. */
+export function cpuSpent({ pid }: ChildProcess): number | undefined {
+  if (process.platform !== 'linux') return undefined;
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // Linux counts in hundredths of a second.
+  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+}
+
 export function track<T extends ChildProcess>(child: T): T {
   running.add(child);
   child.once('exit', () => running.delete(child));

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { cells, proxies, sessionCosts } from './bridges.ts';
@@ -11,7 +12,16 @@ import { tryCall } from './http-calls.ts';
 import { HttpSession } from './http-session.ts';
 import { bundledSize, importTimes } from './imports.ts';
 import { ModernCalls, ModernLists } from './modern-calls.ts';
-import { peakMemory, peerScript, startLines, startPeer, startStdio, stop, type HttpPeer } from './processes.ts';
+import {
+  cpuSpent,
+  peakMemory,
+  peerScript,
+  startLines,
+  startPeer,
+  startStdio,
+  stop,
+  type HttpPeer,
+} from './processes.ts';
 import { medianSample, type Sample } from './sample.ts';
 import { bytesPerSession } from './sessions.ts';
 import { StdioLoad } from './stdio-load.ts';
@@ -45,7 +55,7 @@ const { values } = parseArgs({
 });
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);
-const rows: string[][] = [['what', 'who', 'result', 'p50 ms', 'p99 ms', 'peak MB', 'of bare']];
+const rows: string[][] = [['what', 'who', 'result', 'p50 ms', 'p99 ms', 'cpu µs', 'peak MB', 'of bare']];
 
 const sections: Record<string, () => Promise<void>> = {
   async http() {
@@ -82,6 +92,7 @@ const sections: Record<string, () => Promise<void>> = {
           '',
           '',
           '',
+          '',
           ratio(cost, few),
         ]);
       }
@@ -89,15 +100,15 @@ const sections: Record<string, () => Promise<void>> = {
     for (const count of TOOLS) {
       progress(`type check: ${count} tools`);
       const time = await typeCheck(count);
-      rows.push([`tsc, a server of ${count} tools`, 'everwire', `${time.toFixed(0)} ms`, '', '', '', '']);
+      rows.push([`tsc, a server of ${count} tools`, 'everwire', `${time.toFixed(0)} ms`, '', '', '', '', '']);
     }
   },
   async subscriptions() {
     progress('subscriptions');
     const { memory, spread } = await subscriptionCost('everwire-modern', SUBSCRIPTIONS);
     const what = `${SUBSCRIPTIONS} open subscriptions/listen`;
-    rows.push([`${what}, memory above the base`, 'everwire', `${(memory / 1e6).toFixed(0)} MB`, '', '', '', '']);
-    rows.push([`${what}, a change reaches the last`, 'everwire', `${spread.toFixed(0)} ms`, '', '', '', '']);
+    rows.push([`${what}, memory above the base`, 'everwire', `${(memory / 1e6).toFixed(0)} MB`, '', '', '', '', '']);
+    rows.push([`${what}, a change reaches the last`, 'everwire', `${spread.toFixed(0)} ms`, '', '', '', '', '']);
   },
   async bridge() {
     for (const { name, downstream, bridges } of cells()) {
@@ -119,7 +130,7 @@ const sections: Record<string, () => Promise<void>> = {
     progress('bridge: sessions');
     for (const [who, { bytes, children }] of Object.entries(await sessionCosts())) {
       const what = `bridge, memory of a session, processes: ${children.toFixed(0)}`;
-      rows.push([what, who, `${(bytes / 1000).toFixed(0)} kB`, '', '', '', '']);
+      rows.push([what, who, `${(bytes / 1000).toFixed(0)} kB`, '', '', '', '', '']);
     }
   },
   async client() {
@@ -163,7 +174,7 @@ const sections: Record<string, () => Promise<void>> = {
         const left = await leftovers(place, eras, calls);
         const what = `client, ${place}, ${eras}: left of ${calls.toLocaleString('en')} calls`;
         const held = `${left.listeners} listeners, ${left.timers} timers, ${left.bytesPerCall.toFixed(2)} bytes a call`;
-        rows.push([what, 'everwire', held, '', '', '', '']);
+        rows.push([what, 'everwire', held, '', '', '', '', '']);
       }
     }
   },
@@ -177,6 +188,7 @@ const sections: Record<string, () => Promise<void>> = {
         'idle session with GET stream',
         who,
         `${(bytes / 1000).toFixed(1)} kB`,
+        '',
         '',
         '',
         '',
@@ -217,11 +229,11 @@ async function overHttp(
       peers.push({ who, peer, calls, samples: [] });
     }
     for (let round = 0; round < rounds; round++) {
-      for (const { who, calls, samples } of peers) {
+      for (const { who, peer, calls, samples } of peers) {
         progress(`${what}: ${who}, round ${round + 1}`);
         // The first warm-up is for the compiler, the others are for caches.
         await loadHttp(calls, connections, round === 0 ? 2 : 0.3);
-        samples.push(await loadHttp(calls, connections, seconds));
+        samples.push(await withCpu(peer.process, () => loadHttp(calls, connections, seconds)));
       }
     }
     report(
@@ -239,9 +251,9 @@ async function imports(modules: Readonly<Record<string, string>>, what = ''): Pr
   const [empty, ...times] = await importTimes(['data:text/javascript,', ...Object.values(modules)]);
   for (const [index, [who, module]] of Object.entries(modules).entries()) {
     const milliseconds = (times[index]! - empty!).toFixed(1);
-    rows.push([`${what}import, minus an empty module`, who, `${milliseconds} ms`, '', '', '', '']);
+    rows.push([`${what}import, minus an empty module`, who, `${milliseconds} ms`, '', '', '', '', '']);
     const kilobytes = (await bundledSize(module)) / 1000;
-    rows.push([`${what}bundled, minified, gzip`, who, `${kilobytes.toFixed(1)} kB`, '', '', '', '']);
+    rows.push([`${what}bundled, minified, gzip`, who, `${kilobytes.toFixed(1)} kB`, '', '', '', '', '']);
   }
 }
 
@@ -261,11 +273,11 @@ async function clients(what: string, names: readonly string[], target: ClientTar
     let first: number | undefined;
     for (const { who, client } of started) {
       first ??= client.perSecond;
-      rows.push([what, who, `${Math.round(client.perSecond)} req/s`, '', '', '', ratio(client.perSecond, first)]);
+      rows.push([what, who, `${Math.round(client.perSecond)} req/s`, '', '', '', '', ratio(client.perSecond, first)]);
     }
     const { cpu: least } = started[0]!.client;
     for (const { who, client } of started) {
-      rows.push([`${what}, processor`, who, `${client.cpu.toFixed(1)} µs`, '', '', '', ratio(client.cpu, least)]);
+      rows.push([`${what}, processor`, who, `${client.cpu.toFixed(1)} µs`, '', '', '', '', ratio(client.cpu, least)]);
     }
   } finally {
     await Promise.all(started.map(({ client }) => client.stop()));
@@ -288,7 +300,7 @@ async function connects(what: string, target: ClientTarget): Promise<void> {
     const first = started[0]!.client.firstCall;
     for (const { who, client } of started) {
       const { firstCall } = client;
-      rows.push([what, who, `${firstCall.toFixed(2)} ms`, '', '', '', ratio(firstCall, first)]);
+      rows.push([what, who, `${firstCall.toFixed(2)} ms`, '', '', '', '', ratio(firstCall, first)]);
     }
   } finally {
     await Promise.all(started.map(({ client }) => client.stop()));
@@ -307,10 +319,10 @@ async function overStdio(
   try {
     for (const { load } of peers) await load.initialize();
     for (let round = 0; round < rounds; round++) {
-      for (const { who, load, samples } of peers) {
+      for (const { who, child, load, samples } of peers) {
         progress(`${what}: ${who}, round ${round + 1}`);
         await load.run(inFlight, round === 0 ? 2 : 0.3);
-        samples.push(await load.run(inFlight, seconds));
+        samples.push(await withCpu(child, () => load.run(inFlight, seconds)));
       }
     }
     report(
@@ -330,12 +342,22 @@ function report(
 ): void {
   let bare: number | undefined;
   for (const { who, samples, peak } of measured) {
-    const { perSecond, p50, p99 } = medianSample(samples);
+    const { perSecond, p50, p99, cpu } = medianSample(samples);
     bare ??= perSecond;
     const megabytes = peak === undefined ? '–' : (peak / 1e6).toFixed(0);
     const rate = `${Math.round(perSecond)} ${unit}`;
-    rows.push([what, who, rate, p50.toFixed(2), p99.toFixed(2), megabytes, ratio(perSecond, bare)]);
+    const spent = cpu === undefined ? '–' : cpu.toFixed(1);
+    rows.push([what, who, rate, p50.toFixed(2), p99.toFixed(2), spent, megabytes, ratio(perSecond, bare)]);
   }
+}
+
+/** Adds what each request of a load cost a process. */
+async function withCpu(child: ChildProcess, load: () => Promise<Sample>): Promise<Sample> {
+  const before = cpuSpent(child);
+  const sample = await load();
+  const after = cpuSpent(child);
+  if (before === undefined || after === undefined) return sample;
+  return { ...sample, cpu: (after - before) / sample.count };
 }
 
 function ratio(value: number, bare: number): string {

@@ -37,6 +37,7 @@ async function generate(folder) {
     disableSources: true,
     excludeExternals: true,
     excludeInternal: true,
+    excludeProtected: true,
     sortEntryPoints: false,
     sort: ['kind', 'alphabetical'],
     groupOrder: [

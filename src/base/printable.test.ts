@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { printable, printableLine } from './printable.ts';
+import { printable, printableError, printableLine } from './printable.ts';
 
 const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -110,4 +110,16 @@ describe('beside any other character', () => {
       expect(longer.map(printable)).toEqual(longer.map(expected));
     },
   );
+});
+
+test('an error with text of a peer shows unsafe characters in its message and in its stack', () => {
+  const cause = new Error('cause');
+  const error = printableError('red: \u001b[31m\n\u202e', { cause });
+  expect(error).toMatchObject({ message: 'red: \\u001b[31m\\n\\u202e', cause });
+  expect(error.stack).not.toContain('\u001b');
+});
+
+test('an error quotes at most 8,192 characters of a peer', () => {
+  expect(printableError('x'.repeat(8193)).message).toBe(`${'x'.repeat(8192)}…`);
+  expect(printableError('x'.repeat(8192)).message).toBe('x'.repeat(8192));
 });

@@ -70,6 +70,19 @@ export function printableLine(text: string): string {
   return withEscapes(text, true);
 }
 
+/** The longest message of an error that quotes a peer, in code units. An id or a name may have millions. */
+const MAX_MESSAGE = 8192;
+
+/** Like `printableLine`, for the message of an error that quotes a peer. Cut at 8,192 characters. */
+export function printableMessage(text: string): string {
+  return printableLine(text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text);
+}
+
+/** An error whose message may contain text of a peer. Its stack has the same message. */
+export function printableError(message: string, options?: ErrorOptions): Error {
+  return new Error(printableMessage(message), options);
+}
+
 /** A loop, because replacing each match of a pattern takes seconds for millions of matches. */
 function withEscapes(text: string, inOneLine: boolean): string {
   let start = 0;

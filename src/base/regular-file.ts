@@ -1,15 +1,12 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
-/** The largest configuration file, in bytes. Some hosts store much other data in it. */
-const MAX_CONFIG_FILE = 32 * 1024 * 1024;
-
 /**
  * Reads a regular file of at most `maxBytes`. A device or a pipe may have no end, and cannot be read again when the file
  * is watched.
  *
  * @throws Error if it cannot be read, is not a regular file, or is larger than `maxBytes`.
  */
-export function readRegularFile(file: string, maxBytes = MAX_CONFIG_FILE): Buffer {
+export function readRegularFile(file: string, maxBytes: number): Buffer {
   // Without O_NONBLOCK, opening a pipe blocks until there is a writer.
   const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {

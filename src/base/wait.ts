@@ -44,7 +44,7 @@ export async function untilAborted(work: Promise<unknown>, signal: AbortSignal):
 
 /** Waits for some milliseconds, or until the signal fires. */
 export function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return waitFor(new Promise<void>(() => {}), { signal, timeout: milliseconds }).catch(() => {});
+  return waitFor(new Promise<void>(() => {}), { signal, timeout: Math.max(1, milliseconds) }).catch(() => {});
 }
 
 /** Resolves in the next turn of the event loop. */

@@ -3,7 +3,7 @@ import { kindOf, type CommandTarget, type Target } from '../client/target.ts';
 import { derive } from '../core/derive.ts';
 import type { Exchange, Middleware, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { inside, put, without } from '../jsonrpc/shape.ts';
 import { isNotificationMethod, Method, NotificationMethod } from '../protocol/methods.ts';
 import { checkStateKey } from '../core/state-key.ts';
@@ -157,7 +157,7 @@ function checkFilter(params: JsonObject): void {
   if (!isObject(filter)) return;
   refuseVariants(filter, 'taskIds');
   const ids: unknown = filter['taskIds'];
-  if (ids !== undefined && !(Array.isArray(ids) && ids.every((id) => typeof id === 'string')))
+  if (ids !== undefined && !isStrings(ids))
     throw new RpcError(ErrorCode.InvalidParams, '"taskIds" must be a list of strings');
 }
 

@@ -28,7 +28,7 @@ export function listen(uris: readonly string[], flags: ListenFlags): Work {
     let waiting = 0;
     let unread = false;
     const onchange = (change: Change): void => {
-      if (left === 0 || enough.signal.aborted) return;
+      if (enough.signal.aborted) return;
       left -= 1;
       waiting += 1;
       written = written

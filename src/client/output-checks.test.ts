@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { printable } from '../base/printable.ts';
 import { OutputChecks } from './output-checks.ts';
 
 function knowing(outputSchema: JsonObject | undefined) {
@@ -66,4 +67,14 @@ test('a result that needs too many steps to check is refused', async () => {
     'The result of the tool a does not match its output schema: is too large to check (more than 5,000,000 steps)',
   );
   expect(onerror).not.toHaveBeenCalled();
+});
+
+test('a schema that cannot be used is reported once, without control characters of the server', async () => {
+  const { checks, onerror } = knowing(undefined);
+  checks.catalog.learn({ tools: [{ name: '\u001b', outputSchema: { pattern: '(\u009b' } }] });
+  for (let n = 0; n < 2; n += 1) await checks.check('\u001b', { structuredContent: 'x' });
+  expect(onerror).toHaveBeenCalledTimes(1);
+  const { message } = onerror.mock.lastCall![0];
+  expect(message).toContain('Results of the tool \\u001b are not checked');
+  expect(message).toBe(printable(message));
 });

@@ -1,3 +1,4 @@
+import { printableError } from '../base/printable.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { complaint } from '../schema/complaint.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
@@ -19,7 +20,9 @@ export class OutputChecks {
     this.catalog = new ToolCatalog<JsonObject>({
       keep: ({ outputSchema }) => (isObject(outputSchema) ? outputSchema : undefined),
       ontoolarge: (name) =>
-        onerror(new Error(`Results of the tool ${name} are not checked: the output schemas in the list are too large`)),
+        onerror(
+          printableError(`Results of the tool ${name} are not checked: the output schemas in the list are too large`),
+        ),
     });
   }
 
@@ -49,7 +52,7 @@ export class OutputChecks {
     } catch (error) {
       this.#compiled.set(output, null);
       const { message } = error as Error;
-      return this.#onerror(new Error(`Results of the tool ${name} are not checked: ${message}`, { cause: error }));
+      return this.#onerror(printableError(`Results of the tool ${name} are not checked: ${message}`, { cause: error }));
     }
     if (issues)
       throw new InvalidResultError(

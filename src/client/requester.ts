@@ -14,6 +14,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { CACHEABLE, CAN_REQUIRE_INPUT, Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
+import { filterIn } from '../protocol/subscriptions.ts';
 import { TASKS_EXTENSION, type DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { ConnectUpstreamOptions } from '../wire/negotiation.ts';
@@ -340,7 +341,7 @@ export class Requester implements CallHost {
       case NotificationMethod.Message:
         return this.options.onlog?.(params as LogMessage);
       case NotificationMethod.Acknowledged:
-        return onacknowledged?.(isObject(params['notifications']) ? params['notifications'] : {});
+        return onacknowledged?.(filterIn(params));
     }
     const change = changeOf(method, params);
     if (!change) return this.options.onnotification?.(method, params);

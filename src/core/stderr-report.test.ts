@@ -34,3 +34,9 @@ test('control characters are made visible, in an error and in its causes', () =>
     expect.stringMatching(/^Error: red: \\u001b\[31m\n[^]*\nCaused by: Error: title: \\u001b\]0;x\\u0007\n/),
   );
 });
+
+test('an error with millions of characters is cut', () => {
+  const write = vi.fn<(text: string) => void>();
+  stderrReport(write)(new Error('x'.repeat(1_000_000)));
+  expect(write.mock.lastCall![0]).toHaveLength(32_768);
+});

@@ -3,6 +3,8 @@ import { printable } from '../base/printable.ts';
 
 /** Maximum number of errors written per period. Later ones are counted. */
 const MAX_WRITTEN = 20;
+/** The longest text of an error with its stack and its causes, in characters. A peer's message may have millions. */
+const MAX_LENGTH = 32_768;
 /** A period, in milliseconds. It begins with the first error. */
 const PERIOD = 10_000;
 
@@ -32,7 +34,7 @@ export function stderrReport(write: (text: string) => void = (text) => console.e
       return;
     }
     written += 1;
-    write(printable(described(error)));
+    write(printable(described(error).slice(0, MAX_LENGTH)));
   };
 }
 

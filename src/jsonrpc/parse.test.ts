@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { printableLine } from '../base/printable.ts';
 import { InvalidMessage, InvalidResponse, checkMessage, parseJson } from './parse.ts';
 
 function failure(run: () => unknown): InvalidMessage {
@@ -18,12 +19,12 @@ describe('parsing a message', () => {
     expect(parseJson(new TextEncoder().encode('x["ü"]').subarray(1))).toEqual(['ü']);
   });
 
-  test.each(['', '{', 'undefined', "{'a':1}", '\ufeff{}', '{"a":1}{', 'NaN'])(
+  test.each(['', '{', 'undefined', "{'a':1}", '\ufeff{}', '{"a":1}{', 'NaN', '\u001b[31mlog'])(
     'fails with a parse error for %j',
     (text) => {
       const error = failure(() => parseJson(text));
       expect(error).toMatchObject({ code: -32700, id: undefined, failure: undefined, cause: expect.any(SyntaxError) });
-      expect(error.message).toBe(`Parse error: not valid JSON (${(error.cause as Error).message})`);
+      expect(error.message).toBe(`Parse error: not valid JSON (${printableLine((error.cause as Error).message)})`);
     },
   );
 

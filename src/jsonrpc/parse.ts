@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { printableMessage } from '../base/printable.ts';
 import { hasMoreKeysAndValues, isDeeper } from './bounds.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
@@ -39,7 +40,8 @@ export class InvalidMessage extends RpcError {
   readonly failure: ErrorResponse | undefined;
 
   constructor(code: number, message: string, id?: RequestId, cause?: unknown, failure?: ErrorResponse) {
-    super(code, message, { cause });
+    // It may quote the invalid text.
+    super(code, printableMessage(message), { cause });
     this.id = id;
     this.failure = failure;
   }

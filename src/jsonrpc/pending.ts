@@ -1,3 +1,4 @@
+import { printableError } from '../base/printable.ts';
 import { RpcError } from './errors.ts';
 import { IdTable } from './id-table.ts';
 import type { JsonObject, Request, RequestId, Response } from './message.ts';
@@ -23,7 +24,9 @@ export function connectionClosed(cause?: Error): RpcError {
 /** The error to report for a response that no request waits for. */
 export function unexpectedResponse(response: Response): Error {
   const what = 'error' in response ? `: ${response.error.message}` : '';
-  return new Error(`A response came for ${JSON.stringify(response.id)}, but no request with this id is open${what}`);
+  return printableError(
+    `A response came for ${JSON.stringify(response.id)}, but no request with this id is open${what}`,
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { KNOWN_NOTICES, NotificationMethod } from './methods.ts';
 import type { SubscriptionFilter } from './types.ts';
 
@@ -44,16 +44,20 @@ export function readFilter(asked: unknown): SubscriptionFilter {
 
 function distinct(given: unknown, key: string): string[] {
   if (given === undefined) return [];
-  if (!Array.isArray(given) || !given.every((name) => typeof name === 'string'))
-    throw new RpcError(ErrorCode.InvalidParams, `"${key}" must be an array of strings`);
-  const characters = given.reduce((sum: number, { length }: string) => sum + length, 0);
+  if (!isStrings(given)) throw new RpcError(ErrorCode.InvalidParams, `"${key}" must be an array of strings`);
+  const characters = given.reduce((sum, { length }) => sum + length, 0);
   if (given.length > MAX_NAMES || characters > MAX_FILTER || given.some(({ length }) => length > MAX_NAME)) {
     throw new RpcError(
       ErrorCode.InvalidParams,
       `"${key}" must not have more than ${MAX_NAMES} entries, of ${MAX_NAME} characters each and ${MAX_FILTER} in all`,
     );
   }
-  return [...new Set<string>(given)];
+  return [...new Set(given)];
+}
+
+/** The filter in the parameters of a request or an acknowledgement. Empty if there is none. */
+export function filterIn({ notifications }: JsonObject): SubscriptionFilter {
+  return isObject(notifications) ? notifications : {};
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import type { Check, Node } from './node.ts';
 import { Pattern } from './pattern.ts';
 import type { Run } from './run.ts';
@@ -52,9 +52,7 @@ export function namedNodes(keywordValue: unknown, { keyword, base, reader }: Pla
 }
 
 export function namesOf(keywordValue: unknown, { keyword, reader }: Place): string[] {
-  if (!Array.isArray(keywordValue) || !keywordValue.every((name) => typeof name === 'string')) {
-    throw new TypeError(`${keyword} must be a list of strings`);
-  }
+  if (!isStrings(keywordValue)) throw new TypeError(`${keyword} must be a list of strings`);
   reader.work.take(4 * keywordValue.length);
   return keywordValue;
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { anySchema, type AnySchema, type Schema } from './schema.ts';
 
 /** The keywords that a form may use for each type (2026-07-28, client/elicitation: Requested Schema). */
@@ -104,7 +104,7 @@ function choicesOf(schema: JsonObject, titled: 'oneOf' | 'anyOf', owner: string)
   const { enum: listed, enumNames, oneOf, anyOf } = schema;
   const options = oneOf ?? anyOf;
   if (listed !== undefined) {
-    if (!isStrings(listed)) throw new TypeError(`${owner}: the options of a choice must be strings`);
+    if (!isChoice(listed)) throw new TypeError(`${owner}: the options of a choice must be strings`);
     const named = isStrings(enumNames) && enumNames.length === listed.length;
     return named ? { enum: listed, enumNames } : { enum: listed };
   }
@@ -134,7 +134,7 @@ function fits(value: unknown, type: unknown): boolean {
     case 'integer':
       return Number.isInteger(value);
     case 'array':
-      return Array.isArray(value) && value.every((one) => typeof one === 'string');
+      return isStrings(value);
     default:
       return typeof value === type;
   }
@@ -145,6 +145,6 @@ function refuseCombining(schema: JsonObject, owner: string): void {
   if (keyword !== undefined) throw new TypeError(`${owner} has ${keyword}, which forms do not support`);
 }
 
-function isStrings(value: unknown): value is string[] {
-  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
+function isChoice(value: unknown): value is string[] {
+  return isStrings(value) && value.length > 0;
 }

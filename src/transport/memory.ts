@@ -5,6 +5,7 @@
  */
 import type { Message } from '../jsonrpc/message.ts';
 import { checkMessage } from '../jsonrpc/parse.ts';
+import { BaseTransport } from './base-transport.ts';
 import type { Transport } from './transport.ts';
 
 /**
@@ -22,10 +23,7 @@ export function memoryTransportPair(): [Transport, Transport] {
   return [a, b];
 }
 
-class MemoryTransport implements Transport {
-  onmessage: Transport['onmessage'];
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
+class MemoryTransport extends BaseTransport implements Transport {
   #peer!: MemoryTransport;
   #queue: Message[] = [];
   #started = false;
@@ -82,7 +80,7 @@ class MemoryTransport implements Transport {
     this.#queue = [];
     for (const message of messages) {
       if (this.#phase === 'closed') return;
-      this.#call(() => this.onmessage?.(message));
+      this.callOnmessage(message);
     }
   }
 
@@ -90,14 +88,6 @@ class MemoryTransport implements Transport {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
     this.#queue = [];
-    this.#call(() => this.onclose?.());
-  }
-
-  #call(callback: () => void): void {
-    try {
-      callback();
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
+    this.guard(() => this.onclose?.());
   }
 }

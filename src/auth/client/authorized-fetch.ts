@@ -1,7 +1,5 @@
-import { demandedScopes, type Authorizer } from '../../transport/http/client/authorizer.ts';
-
-/** The most times that one request is retried. The authorizer has its own limits and reports which one was reached. */
-const MAX_RETRIES = 20;
+import type { Authorizer } from '../../transport/http/client/authorizer.ts';
+import { Refusals } from '../../transport/http/client/refusals.ts';
 
 /**
  * A `fetch` that adds the authorizer's headers to each request, and retries a refused request if new credentials can
@@ -19,21 +17,16 @@ export function authorizedFetch(authorizer: Authorizer, fetch = globalThis.fetch
     const url = new URL(input);
     const method = (init.method ?? 'GET').toUpperCase() as 'GET' | 'POST' | 'DELETE';
     const signal = init.signal ?? undefined;
-    let demanded: string | undefined;
-    for (let retries = 0; ; retries++) {
+    const refusals = new Refusals(authorizer);
+    for (;;) {
       const headers = new Headers(init.headers);
       for (const [name, value] of Object.entries(await authorizer.headers({ method, url }, signal))) {
         headers.set(name, value);
       }
       const response = await fetch(url, { redirect: 'manual', ...init, headers });
-      if ((response.status !== 401 && response.status !== 403) || retries === MAX_RETRIES) return response;
       const sent = Object.fromEntries(headers);
       const reply = { status: response.status, header: (name: string) => response.headers.get(name) ?? undefined };
-      const scopes = demandedScopes(reply);
-      demanded ??= scopes;
-      // Else a hostile server could have a person log in again and again.
-      if (scopes !== undefined && scopes !== demanded) return response;
-      if (!(await authorizer.refused({ method, url, headers: sent }, reply, signal))) return response;
+      if (!(await refusals.retry({ method, url, headers: sent }, reply, signal))) return response;
       await response.body?.cancel();
     }
   };

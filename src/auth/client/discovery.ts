@@ -1,7 +1,9 @@
+import { isStrings } from '../../jsonrpc/message.ts';
 import type { AuthorizationServer } from 'oauth4webapi';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { issuerMetadataUrls, wellKnown } from '../urls.ts';
-import { jsonOf, nameOf, type GuardedHttp } from './guarded-http.ts';
+import { shown } from '../../transport/http/client/errors.ts';
+import { jsonOf, type GuardedHttp } from './guarded-http.ts';
 import { OAuthError } from './oauth-error.ts';
 
 /** The authorization server that issues tokens for a server, and the resource to request them for. */
@@ -40,7 +42,7 @@ export async function discoverAuthority(options: DiscoveryOptions): Promise<Auth
   const { endpoint, http, choose, legacy, signal } = options;
   const resource = await resourceMetadata(options);
   if (!resource) {
-    if (!legacy) throw new OAuthError('discovery', `${nameOf(endpoint)} has no protected-resource metadata`);
+    if (!legacy) throw new OAuthError('discovery', `${shown(endpoint)} has no protected-resource metadata`);
     const server = await legacyServer(endpoint, http, signal);
     return {
       server,
@@ -52,7 +54,7 @@ export async function discoverAuthority(options: DiscoveryOptions): Promise<Auth
   }
   const issuers = strings(resource['authorization_servers']);
   if (!issuers?.[0])
-    throw new OAuthError('discovery', `The metadata of ${nameOf(endpoint)} names no authorization server`);
+    throw new OAuthError('discovery', `The metadata of ${shown(endpoint)} names no authorization server`);
   const issuer = issuers.length === 1 ? issuers[0] : await choose(issuers);
   if (!issuers.includes(issuer))
     throw new TypeError('The chosen authorization server is not one that the metadata of the server names');
@@ -74,7 +76,7 @@ async function resourceMetadata(options: DiscoveryOptions): Promise<JsonObject |
   if (metadataUrl !== undefined) {
     const url = http.permitted(metadataUrl, 'resource_metadata');
     const metadata = await document(http, url, signal);
-    if (!metadata) throw new OAuthError('discovery', `${nameOf(url)} has no metadata`);
+    if (!metadata) throw new OAuthError('discovery', `${shown(url)} has no metadata`);
     return ofResource(metadata, endpoint, url);
   }
   const suffix = 'oauth-protected-resource';
@@ -99,7 +101,7 @@ function ofResource(metadata: JsonObject, endpoint: URL, from: URL): JsonObject 
   if (match && (url.search === '' || url.search === endpoint.search)) return metadata;
   throw new OAuthError(
     'resource_mismatch',
-    `${nameOf(from)} holds the metadata of another resource than ${nameOf(endpoint)}`,
+    `${shown(from)} holds the metadata of another resource than ${shown(endpoint)}`,
   );
 }
 
@@ -118,7 +120,7 @@ async function authorizationServer(
   }
   throw new OAuthError(
     'discovery',
-    `${nameOf(url)} has no authorization-server metadata: looked at ${places.join(', ')}`,
+    `${shown(url)} has no authorization-server metadata: looked at ${places.join(', ')}`,
   );
 }
 
@@ -183,7 +185,7 @@ async function document(
 ): Promise<JsonObject | undefined> {
   const response = await http.get(url, { accept: 'application/json', ...headers }, signal);
   if (response.status >= 500 || response.status === 429) {
-    throw new OAuthError('unreachable', `${nameOf(url)}: status ${response.status}`);
+    throw new OAuthError('unreachable', `${shown(url)}: status ${response.status}`);
   }
   return response.status === 200 ? jsonOf(response) : undefined;
 }
@@ -194,5 +196,5 @@ export function canonical(endpoint: URL): string {
 }
 
 function strings(value: unknown): readonly string[] | undefined {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string') ? value : undefined;
+  return isStrings(value) ? value : undefined;
 }

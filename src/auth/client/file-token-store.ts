@@ -4,7 +4,7 @@ import path from 'node:path';
 import { createFile } from '../../base/create-file.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
-import { isObject } from '../../jsonrpc/message.ts';
+import { isObject, isStrings } from '../../jsonrpc/message.ts';
 import { holdLock } from './lock-file.ts';
 import { TOKEN } from './token-endpoint.ts';
 import type { CredentialKey, StoredCredentials, TokenStore } from './token-store.ts';
@@ -115,7 +115,7 @@ function isKept(value: unknown): value is Kept {
 }
 
 function isClient(client: unknown): boolean {
-  return isObject(client) && isText(client['clientId']) && isTexts(client['redirectUris']);
+  return isObject(client) && isText(client['clientId']) && isStrings(client['redirectUris']);
 }
 
 function isTokens(tokens: unknown): boolean {
@@ -124,7 +124,7 @@ function isTokens(tokens: unknown): boolean {
   return (
     [accessToken, refreshToken ?? '-'].every((token) => isText(token) && TOKEN.test(token)) &&
     (tokenType === 'Bearer' || tokenType === 'DPoP') &&
-    isTexts(scopes) &&
+    isStrings(scopes) &&
     isText(resource) &&
     isText(clientId) &&
     typeof expiresAt === 'number' &&
@@ -134,10 +134,6 @@ function isTokens(tokens: unknown): boolean {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
-}
-
-function isTexts(value: unknown): boolean {
-  return Array.isArray(value) && value.every(isText);
 }
 
 async function remove(file: string): Promise<void> {

@@ -3,7 +3,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP } from 'node:net';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { originOf } from '../../transport/http/client/errors.ts';
+import { originOf, shown } from '../../transport/http/client/errors.ts';
 import { proxyFor, TunnelAgent } from '../../transport/http/client/proxy.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import { boundedBody } from '../bounded-body.ts';
@@ -86,9 +86,9 @@ export class GuardedHttp {
       if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;
       const next = URL.canParse(location, at.href) ? new URL(location, at) : undefined;
       if (next?.origin !== at.origin) {
-        throw new OAuthError('blocked', `${nameOf(at)} redirects to another origin`);
+        throw new OAuthError('blocked', `${shown(at)} redirects to another origin`);
       }
-      if (hops === MAX_REDIRECTS) throw new OAuthError('unreachable', `${nameOf(url)} redirects too many times`);
+      if (hops === MAX_REDIRECTS) throw new OAuthError('unreachable', `${shown(url)} redirects too many times`);
       at = next;
     }
   }
@@ -122,7 +122,7 @@ export class GuardedHttp {
       if (error instanceof OAuthError) throw error;
       const why = timeout.aborted ? `no answer within ${TIMEOUT} ms` : reasonOf(error);
       // Do not keep the error as the cause. It may contain the request, and with it a secret.
-      throw new OAuthError('unreachable', `${nameOf(url)}: ${why}`);
+      throw new OAuthError('unreachable', `${shown(url)}: ${why}`);
     }
   }
 
@@ -201,9 +201,4 @@ function reasonOf(error: unknown): string {
 export async function jsonOf(response: Response): Promise<JsonObject | undefined> {
   const value: unknown = await response.json().catch(() => undefined);
   return isObject(value) ? value : undefined;
-}
-
-/** A URL without its query, which may contain secrets. */
-export function nameOf(url: URL): string {
-  return url.origin + url.pathname;
 }

@@ -4,6 +4,12 @@ import type {
   RefusedRequest,
   RefusedResponse,
 } from '../../transport/http/client/authorizer.ts';
+import {
+  isInsufficientScope,
+  parameterIn,
+  parseChallenges,
+  type Challenge,
+} from '../../transport/http/client/www-authenticate.ts';
 import { checkScopes } from '../scopes.ts';
 import type { Demand } from './acquisition.ts';
 import { Credentials } from './credentials.ts';
@@ -13,7 +19,6 @@ import { checkRegistration } from './registration.ts';
 import { covers, scopesIn } from './scopes.ts';
 import { MemoryTokenStore } from './token-store.ts';
 import type { RedirectHandler } from './redirect.ts';
-import { parseChallenges, type Challenge } from './www-authenticate.ts';
 
 /** Fail after this many refusals of new tokens in a row. A token is new for `YOUNG` milliseconds. */
 const MAX_REJECTED = 2;
@@ -91,11 +96,11 @@ class OAuth implements Authorizer {
       held.dpop.keepNonce(url.origin, nonce);
       return nonceOf(headers['dpop']) !== nonce;
     }
-    const scopes = scopesIn(challenges.map(({ parameters }) => parameters.get('scope')).find(Boolean));
+    const scopes = scopesIn(parameterIn(challenges, 'scope'));
     const demand: Demand = {
       used,
       scopes,
-      metadataUrl: challenges.map(({ parameters }) => parameters.get('resource_metadata')).find(Boolean),
+      metadataUrl: parameterIn(challenges, 'resource_metadata'),
       dpop: challenge?.scheme === 'dpop' && !challenges.some(isBearer),
       stepUp: false,
     };
@@ -106,8 +111,7 @@ class OAuth implements Authorizer {
       await credentials.renew(demand, signal);
       return true;
     }
-    const insufficient = challenges.some(({ parameters }) => parameters.get('error') === 'insufficient_scope');
-    if (response.status !== 403 || !insufficient || !scopes) return false;
+    if (response.status !== 403 || !isInsufficientScope(challenges) || !scopes) return false;
     if (held && held.tokens.accessToken !== used && covers(held.tokens.scopes, scopes)) return true;
     this.#countStepUp(scopes, used);
     await credentials.renew({ ...demand, stepUp: true }, signal);

@@ -3,7 +3,7 @@ import { Naming, SEPARATOR } from '../fleet/names.ts';
 import { ConfigJson, JsonError } from './json.ts';
 import { ConfigError, Place } from './place.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
-import { isDisabled, readServer, type ServerConfig } from './server.ts';
+import { isDisabled, MAX_CONFIG_FILE, readServer, type ServerConfig } from './server.ts';
 import { fillWith, variablesOf, type ConfigVariables, type Fill, type Input } from './variables.ts';
 
 export { ConfigError } from './place.ts';
@@ -126,7 +126,7 @@ export class ConfigFile {
 
 function textOf(file: string): string {
   try {
-    return readRegularFile(file).toString('utf8');
+    return readRegularFile(file, MAX_CONFIG_FILE).toString('utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const missing = code === 'ENOENT' || code === 'ENOTDIR';

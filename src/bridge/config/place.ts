@@ -1,4 +1,5 @@
 import { suggestion } from '../../base/nearest.ts';
+import { isStrings } from '../../jsonrpc/message.ts';
 import type { ConfigJson } from './json.ts';
 import type { Fill } from './variables.ts';
 
@@ -71,8 +72,7 @@ export class Place {
   }
 
   strings(value: unknown): string[] | undefined {
-    if (Array.isArray(value) && value.every((each) => typeof each === 'string')) return value;
-    return this.wrong('must be a list of strings');
+    return isStrings(value) ? value : this.wrong('must be a list of strings');
   }
 
   choice<const T extends string>(value: unknown, choices: readonly T[]): T | undefined {

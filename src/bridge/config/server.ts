@@ -6,6 +6,9 @@ import type { ToolSelection } from '../fleet/selection.ts';
 import type { Place } from './place.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
 
+/** The largest configuration file or env file, in bytes. Some hosts store much other data in the first. */
+export const MAX_CONFIG_FILE = 32 * 1024 * 1024;
+
 /** A server that is started by a command. */
 export interface CommandServer {
   readonly kind: 'command';
@@ -155,7 +158,7 @@ function readEnvFile(value: unknown, fromFolder: (file: string) => string, place
   const file = place.string(value);
   if (file === undefined) return {};
   try {
-    return parseEnv(readRegularFile(fromFolder(file)).toString('utf8')) as Record<string, string>;
+    return parseEnv(readRegularFile(fromFolder(file), MAX_CONFIG_FILE).toString('utf8')) as Record<string, string>;
   } catch (error) {
     place.wrong(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`);
     return {};

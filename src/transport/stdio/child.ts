@@ -5,6 +5,7 @@ import spawn from 'cross-spawn';
 import { waitFor } from '../../base/wait.ts';
 import type { Message } from '../../jsonrpc/message.ts';
 import { InvalidMessage } from '../../jsonrpc/parse.ts';
+import { BaseTransport } from '../base-transport.ts';
 import type { SendOptions, Transport } from '../transport.ts';
 import { watchMemory } from './memory-watch.ts';
 import { ProcessGroup } from './process-group.ts';
@@ -89,10 +90,7 @@ export function childTransport(options: ChildOptions): ChildTransport {
  * A connection that lives as long as the child: `start` spawns it, `close` ends it and all its descendants. If the
  * child exits by itself, its remaining output is delivered, and `closeReason` is set before `onclose` is called.
  */
-export class ChildTransport implements Transport {
-  onmessage: Transport['onmessage'];
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
+export class ChildTransport extends BaseTransport implements Transport {
   /** Called when the child has exited. Its output may not be fully read yet. */
   onexit: ((exit: ChildExit) => void) | undefined;
   readonly #options: ChildOptions;
@@ -117,13 +115,14 @@ export class ChildTransport implements Transport {
 
   /** @throws TypeError if `maxMemory` is not a positive number. */
   constructor(options: ChildOptions) {
+    super();
     const { maxMemory } = options;
     if (maxMemory !== undefined && !(maxMemory > 0)) throw new TypeError('maxMemory must be a number of bytes');
     this.#options = options;
     this.#name = basename(options.command);
     this.#stopTimeout = options.stopTimeout ?? 2000;
     this.#killTimeout = options.killTimeout ?? this.#stopTimeout;
-    this.#stderr = new StderrLog(options.onstderr && ((line) => this.#guard(() => options.onstderr?.(line))));
+    this.#stderr = new StderrLog(options.onstderr && ((line) => this.guard(() => options.onstderr?.(line))));
   }
 
   /** The process id of the child. Undefined before `start`. */
@@ -212,14 +211,14 @@ export class ChildTransport implements Transport {
     const { maxMemory: limit, watchdog: watched } = this.#options;
     if (watched && process.platform !== 'win32') {
       watchdog.add(pid, (error) =>
-        this.#report(new Error(`The watchdog of ${this.#name} cannot run: ${error.message}`)),
+        this.report(new Error(`The watchdog of ${this.#name} cannot run: ${error.message}`)),
       );
     }
     if (limit !== undefined) {
       const onexceeded = (used: number, processes: readonly number[]): void => this.#exceed(used, limit, processes);
       let reported = false;
       const onerror = (error: Error): void => {
-        if (!reported) this.#report(new Error(`The memory of ${this.#name} is not limited: ${error.message}`));
+        if (!reported) this.report(new Error(`The memory of ${this.#name} is not limited: ${error.message}`));
         reported = true;
       };
       this.#unwatch = watchMemory({ pid, limit, onexceeded, onerror });
@@ -256,11 +255,11 @@ export class ChildTransport implements Transport {
       child.once('exit', (code, signal) => {
         this.#exit = { code, signal };
         resolve();
-        this.#guard(() => this.onexit?.({ code, signal }));
+        this.guard(() => this.onexit?.({ code, signal }));
       });
       // On Windows, a missing command only shows when the shell that looked for it has exited.
       child.on('error', (error) => {
-        this.#report(error);
+        this.report(error);
         if (child.exitCode === null) return;
         this.#exit ??= { code: child.exitCode, signal: null };
         resolve();
@@ -286,7 +285,7 @@ export class ChildTransport implements Transport {
       }
     });
     child.stderr?.on('end', () => this.#stderr.end());
-    child.stderr?.on('error', (error) => this.#report(error));
+    child.stderr?.on('error', (error) => this.report(error));
 
     const stream = new StreamTransport(stdout, stdin, {
       role: 'client',
@@ -300,7 +299,7 @@ export class ChildTransport implements Transport {
       },
     });
     stream.onmessage = (message, extra) => this.onmessage?.(message, extra);
-    stream.onerror = (error) => this.#report(error);
+    stream.onerror = (error) => this.report(error);
     stream.onclose = () => void this.#shutDown();
     this.#stream = stream;
   }
@@ -316,7 +315,7 @@ export class ChildTransport implements Transport {
     // If the child could not be started, the caller already knows.
     await this.#starting?.catch(() => {});
     if (this.#stream && this.#group) await this.#endChild(this.#stream, this.#group);
-    this.#guard(() => this.onclose?.());
+    this.guard(() => this.onclose?.());
   }
 
   async #endChild(stream: StreamTransport, group: ProcessGroup): Promise<void> {
@@ -328,14 +327,14 @@ export class ChildTransport implements Transport {
       if (!(await within(this.#exited, this.#killTimeout))) {
         group.signal('SIGKILL');
         if (!(await within(this.#exited, LAST_WAIT)))
-          return this.#report(new Error(`${this.#name} (process ${group.pid}) cannot be stopped`));
+          return this.report(new Error(`${this.#name} (process ${group.pid}) cannot be stopped`));
       }
     }
     await this.#gone;
     await stream.close();
     if (this.#stopped) return;
     this.#reason = this.#findReason(stream.closeReason, signalled);
-    if (this.#reason !== stream.closeReason) this.#report(this.#reason);
+    if (this.#reason !== stream.closeReason) this.report(this.#reason);
   }
 
   #findReason(broken: Error | undefined, signalled: boolean): Error {
@@ -346,18 +345,6 @@ export class ChildTransport implements Transport {
     const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
     const { lastLine: last, lastLines: stderr } = this.#stderr;
     return new ChildEnded(`${this.#name} ${how}`, last, stderr, { cause: broken });
-  }
-
-  #guard(callback: () => void): void {
-    try {
-      callback();
-    } catch (error) {
-      this.#report(error as Error);
-    }
-  }
-
-  #report(error: Error): void {
-    this.onerror?.(error);
   }
 }
 

@@ -1,6 +1,7 @@
 import { finished, type Duplex, type Readable, type Writable } from 'node:stream';
 import { sendBudgetExceeded } from '../../base/send-budget.ts';
 import type { Message } from '../../jsonrpc/message.ts';
+import { BaseTransport } from '../base-transport.ts';
 import { SENT_AT_ONCE, type SendOptions, type Transport } from '../transport.ts';
 import { Framing } from './framing.ts';
 import { Outgoing } from './outgoing.ts';
@@ -66,11 +67,8 @@ export function streamTransport(input: Readable, output: Writable, options?: Str
 }
 
 /** Messages as lines, over two byte streams. */
-export class StreamTransport implements Transport {
-  onmessage: Transport['onmessage'];
-  onclose: Transport['onclose'];
+export class StreamTransport extends BaseTransport implements Transport {
   onend: Transport['onend'];
-  onerror: Transport['onerror'];
   readonly #input: Readable;
   readonly #output: Writable;
   readonly #server: boolean;
@@ -93,6 +91,7 @@ export class StreamTransport implements Transport {
   #closing: Promise<void> | undefined;
 
   constructor(input: Readable, output: Writable, options: StreamTransportOptions = {}) {
+    super();
     this.#input = input;
     this.#output = output;
     this.#server = options.role !== 'client';
@@ -103,9 +102,10 @@ export class StreamTransport implements Transport {
     this.#outgoing = new Outgoing(output, maxPendingBytes, () => this.fail(sendBudgetExceeded()));
     this.#framing = new Framing(
       {
-        deliver: (message, bytes, cause) => this.#deliver(message, bytes, cause),
+        deliver: (message, bytes, cause) =>
+          this.callOnmessage(message, cause ? { cause } : bytes > SMALL ? { bytes } : undefined),
         answer: (json) => void this.#write(json, true).catch((error: Error) => this.#sendFailed(error)),
-        report: (error) => this.#report(error),
+        report: (error) => this.report(error),
         lost: (error) => this.fail(error),
       },
       { answerInvalid: this.#server, maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES },
@@ -177,7 +177,7 @@ export class StreamTransport implements Transport {
     this.#reason ??= error;
     this.#framing.stop();
     this.#outgoing.close(new Error(`The connection is closed: ${error.message}`, { cause: error }));
-    this.#report(error);
+    this.report(error);
     void this.close();
   }
 
@@ -192,11 +192,7 @@ export class StreamTransport implements Transport {
     this.#input.off('data', this.#read);
     if (this.#options.release) this.#options.release();
     else endStreams(this.#input, this.#output);
-    try {
-      this.onclose?.();
-    } catch (error) {
-      this.#report(error as Error);
-    }
+    this.guard(() => this.onclose?.());
   }
 
   readonly #read = (chunk: Uint8Array | string): void => {
@@ -231,19 +227,7 @@ export class StreamTransport implements Transport {
    * A response that the transport itself sends failed. If the connection has failed too, the error is already reported.
    */
   #sendFailed(error: Error): void {
-    if (!this.#reason) this.#report(error);
-  }
-
-  #deliver(message: Message, bytes: number, cause: Error | undefined): void {
-    try {
-      this.onmessage?.(message, cause ? { cause } : bytes > SMALL ? { bytes } : undefined);
-    } catch (error) {
-      this.#report(error as Error);
-    }
-  }
-
-  #report(error: Error): void {
-    this.onerror?.(error);
+    if (!this.#reason) this.report(error);
   }
 
   /**
@@ -256,11 +240,7 @@ export class StreamTransport implements Transport {
       (this.#input as unknown) === this.#output && (this.#output as Partial<Duplex>).allowHalfOpen === false;
     if (!this.#server || !this.#output.writable || closesBothDirections) return void this.close();
     this.#phase = 'ended';
-    try {
-      this.onend?.();
-    } catch (error) {
-      this.#report(error as Error);
-    }
+    this.guard(() => this.onend?.());
     this.#closeWhenIdle();
     if (this.#phase !== 'ended') return;
     // The peer may still read, and its requests may take any time. If the peer has exited, nobody needs the answers
@@ -278,9 +258,7 @@ export class StreamTransport implements Transport {
 
   #answersTimedOut(): void {
     const open = this.#framing.inFlight.size;
-    this.#report(
-      new Error(`${open} requests were not answered within ${this.#answerTimeout} ms after the input ended`),
-    );
+    this.report(new Error(`${open} requests were not answered within ${this.#answerTimeout} ms after the input ended`));
     void this.close();
   }
 
@@ -295,7 +273,7 @@ export class StreamTransport implements Transport {
     this.#outgoing.close(new Error('The peer has closed its side of the connection', { cause: error }));
     if (error) {
       this.#reason ??= error;
-      this.#report(error);
+      this.report(error);
     }
     void this.#deadline().then(() => this.close());
   }

@@ -17,13 +17,6 @@ export interface RefusedResponse {
   header(name: string): string | undefined;
 }
 
-/** The scopes that a 403 response demands, in alphabetical order. Undefined if it names none. */
-export function demandedScopes(response: RefusedResponse): string | undefined {
-  if (response.status !== 403) return undefined;
-  const [, scopes] = /\bscope="?([^",]*)/i.exec(response.header('www-authenticate') ?? '') ?? [];
-  return scopes?.split(' ').toSorted().join(' ');
-}
-
 /**
  * Adds credentials to requests, and gets new ones when a server refuses them. `oauth` of `everwire/auth` creates one.
  */

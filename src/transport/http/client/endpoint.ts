@@ -1,13 +1,15 @@
 import { isObject, type ErrorResponse } from '../../../jsonrpc/message.ts';
 import { checkMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import { mediaType } from '../server/access/guards.ts';
-import { demandedScopes, type Authorizer } from './authorizer.ts';
+import type { Authorizer } from './authorizer.ts';
 import type { Lifetime } from '../../../base/lifetime.ts';
 import { HttpStatusError, shown, statusError } from './errors.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
 import { pooledHttp } from './pooled-http.ts';
-import { pause } from './pause.ts';
+import { pause } from '../../../base/wait.ts';
+import { Refusals } from './refusals.ts';
 import { retryAfter } from './retry-after.ts';
+import { isInsufficientScope, parseChallenges } from './www-authenticate.ts';
 
 export interface HttpClientOptions {
   /** Default `pooledHttp()`. */
@@ -38,11 +40,6 @@ const MAX_RETRY_AFTER = 30_000;
 const MIN_RETRY_DELAY = 50;
 /** The most times that one request is repeated because of `Retry-After`. */
 const MAX_DELAYS = 3;
-/**
- * The most times that one request is repeated with another credential. Authorizers have limits of their own, with
- * better error messages.
- */
-const MAX_REFUSALS = 20;
 const MAX_REDIRECTS = 5;
 /**
  * Statuses that always mean a refusal, whatever the body contains. They do not show which era the server belongs to.
@@ -96,8 +93,7 @@ export class Endpoint {
   async send(request: EndpointRequest): Promise<HttpReply> {
     const { method, cancellation, body, once = false } = request;
     let { url } = request;
-    let refusals = 0;
-    let demanded: string | undefined;
+    const refusals = this.#authorizer && new Refusals(this.#authorizer);
     let redirects = 0;
     let delays = 0;
     let waited = 0;
@@ -115,15 +111,7 @@ export class Endpoint {
       // Read the body before waiting: an unread body would keep its connection busy.
       const failure = await failureOf(reply, method, url);
       if (once) throw failure;
-      if (this.#authorizer && isRefusal(reply) && refusals < MAX_REFUSALS) {
-        refusals += 1;
-        const scopes = demandedScopes(reply);
-        demanded ??= scopes;
-        // Else a hostile server could have a person log in again and again.
-        if (scopes !== undefined && scopes !== demanded)
-          throw statusError(reply, method, url, 'after a login it demands other scopes than before');
-        if (!(await this.#authorizer.refused({ method, url, headers }, reply, cancellation.signal))) throw failure;
-      } else if ((status === 429 || status === 503) && delays < MAX_DELAYS) {
+      if ((status === 429 || status === 503) && delays < MAX_DELAYS) {
         const requestedDelay = retryAfter(reply.header('retry-after'), Date.now());
         if (requestedDelay === undefined) throw failure;
         const wait = Math.max(requestedDelay, MIN_RETRY_DELAY);
@@ -132,8 +120,9 @@ export class Endpoint {
         waited += wait;
         // A random delay is added, so that clients with the same `Retry-After` do not all return at once. No client
         // returns too early.
-        await pause(wait * (1 + Math.random() / 10), cancellation);
-      } else {
+        await pause(wait * (1 + Math.random() / 10), cancellation.signal);
+        cancellation.signal.throwIfAborted();
+      } else if (!(await refusals?.retry({ method, url, headers }, reply, cancellation.signal))) {
         throw failure;
       }
     }
@@ -155,12 +144,6 @@ export class Endpoint {
     if (redirects > MAX_REDIRECTS) throw fail(`more than ${MAX_REDIRECTS} redirects`);
     return target;
   }
-}
-
-/** Whether a reply refuses the credential: 401, or 403 for missing scopes. */
-function isRefusal(reply: HttpReply): boolean {
-  if (reply.status === 401) return true;
-  return reply.status === 403 && /\berror="?insufficient_scope\b/i.test(reply.header('www-authenticate') ?? '');
 }
 
 /** Whether a reply has this media type. */
@@ -209,5 +192,6 @@ function reasonOf(reply: HttpReply): string | undefined {
   const later = reply.header('retry-after');
   if ((status === 429 || status === 503) && later !== undefined) return `it asks to retry later (${later})`;
   if (status === 401) return 'it requires other credentials';
+  if (isInsufficientScope(parseChallenges(reply.header('www-authenticate')))) return 'it requires other scopes';
   return undefined;
 }

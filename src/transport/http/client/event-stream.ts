@@ -3,7 +3,7 @@ import type { Lifetime } from '../../../base/lifetime.ts';
 import { AnswerLost } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
 import type { HttpReply } from './http.ts';
-import { unlessEnded } from './pause.ts';
+import { waitFor } from '../../../base/wait.ts';
 
 export interface ReadOptions extends EventSourceOptions {
   /** How long the stream may be silent. Milliseconds; 0 for no limit. */
@@ -58,7 +58,7 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
       if (!waiting) continue;
       // The client itself does not read now, so this silence does not count.
       clearTimeout(watchdog);
-      await unlessEnded(waiting, cancellation);
+      await waitFor(waiting, cancellation);
       watchdog = watch();
     }
   } finally {

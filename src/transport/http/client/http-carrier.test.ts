@@ -171,12 +171,12 @@ describe('a request of a revision without sessions', () => {
   test('is not answered by a response to another request, nor by a request from the server', async () => {
     const { url } = await scripted(({ body }, response) => {
       const question = { jsonrpc: '2.0', id: body.id, method: 'sampling/createMessage' };
-      events(response, event(answer('other')), event(question), 'data: oops\n\n', event(answer(body.id, { mine: 1 })));
+      events(response, event(answer('\u009b')), event(question), 'data: oops\n\n', event(answer(body.id, { mine: 1 })));
     });
     const { carrier, errors } = open(url);
     expect(await carrier.request(call())).toMatchObject({ result: { mine: 1 } });
     expect(errors.map(({ message }) => message)).toEqual([
-      expect.stringContaining('"other"'),
+      expect.stringContaining('"\\u009b"'),
       expect.stringContaining('sampling/createMessage'),
       expect.stringContaining('not valid JSON'),
     ]);

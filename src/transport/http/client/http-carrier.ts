@@ -1,4 +1,4 @@
-import { printableLine } from '../../../base/printable.ts';
+import { printableError } from '../../../base/printable.ts';
 import {
   isResponse,
   request as rpcRequest,
@@ -147,11 +147,13 @@ class HttpCarrier implements Carrier {
           const message = messageFor(id, data);
           if (isResponse(message)) {
             if (message.id === id) return answer(message);
-            throw new Error(`A response with id ${JSON.stringify(message.id)} came on the stream of another request`);
+            throw printableError(
+              `A response with id ${JSON.stringify(message.id)} came on the stream of another request`,
+            );
           }
           // 2026-07-28, transports/streamable-http: Receiving Messages.
           if ('id' in message)
-            throw new Error(`The server sent a request (${printableLine(message.method)}) on a response stream`);
+            throw printableError(`The server sent a request (${message.method}) on a response stream`);
           onnotification(message);
         } catch (error) {
           this.#onerror(error as Error);

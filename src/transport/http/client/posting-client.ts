@@ -11,6 +11,7 @@ import {
 } from '../../../jsonrpc/message.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
+import { BaseTransport } from '../../base-transport.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
@@ -35,10 +36,7 @@ const ACCEPT_TIMEOUT = 30_000;
 export const END_TIMEOUT = 1000;
 
 /** The common part of the clients for Streamable HTTP and HTTP+SSE: each message is a POST. */
-export abstract class PostingClient implements Transport {
-  onmessage: Transport['onmessage'];
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
+export abstract class PostingClient extends BaseTransport implements Transport {
   protected readonly url: URL;
   /** The URL to post messages to. It may contain a secret session id. */
   protected target: URL;
@@ -74,6 +72,7 @@ export abstract class PostingClient implements Transport {
   #endTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(url: URL, options: PostingClientOptions) {
+    super();
     this.url = this.target = url;
     this.endpoint = new Endpoint(options);
     this.maxMessageBytes = options.maxMessageBytes ?? MAX_MESSAGE_BYTES;
@@ -183,12 +182,7 @@ export abstract class PostingClient implements Transport {
   }
 
   protected deliver(message: Message, extra: MessageExtra | undefined): void {
-    if (this.phase === 'closed') return;
-    try {
-      this.onmessage?.(message, extra);
-    } catch (error) {
-      this.report(error as Error);
-    }
+    if (this.phase !== 'closed') this.callOnmessage(message, extra);
   }
 
   /**
@@ -213,15 +207,11 @@ export abstract class PostingClient implements Transport {
     this.stop(closeReason);
     for (const cancellation of this.#oneWayPosts) cancellation.abort(closeReason);
     sendBudget.hold(this.#unanswered, 0);
-    try {
-      this.onclose?.();
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
+    this.guard(() => this.onclose?.());
   }
 
-  protected report(error: Error): void {
-    if (this.phase !== 'closed') this.onerror?.(error);
+  protected override report(error: Error): void {
+    if (this.phase !== 'closed') super.report(error);
   }
 
   /** Closes once the last `send` has settled, so that its caller gets the result before `onclose` fires. */

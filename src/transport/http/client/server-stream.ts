@@ -3,7 +3,7 @@ import { Lifetime } from '../../../base/lifetime.ts';
 import { AnswerLost } from './errors.ts';
 import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
-import { pause } from './pause.ts';
+import { pause } from '../../../base/wait.ts';
 import { Reconnection, type ReconnectionOptions } from './reconnection.ts';
 
 export interface ServerStreamOptions {
@@ -80,8 +80,7 @@ export class ServerStream {
       if (delay === undefined) throw noProgress(failure);
       this.#cancellation = new Lifetime();
       this.#pausing = true;
-      // The pause was aborted because the stream ended or was stopped. The check below handles this.
-      await pause(delay, this.#cancellation).catch(() => {});
+      await pause(delay, this.#cancellation.signal);
       this.#pausing = false;
       if (this.#isEnded()) return;
     }

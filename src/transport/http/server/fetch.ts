@@ -1,9 +1,9 @@
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { BodyBuffer } from '../body-buffer.ts';
 import type { BufferBudget, Holder } from '../../../base/buffer-budget.ts';
-import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import { CountedCall, type Shared } from './counted-call.ts';
 import type { HttpHandler } from './handler.ts';
-import { jsonWeight } from '../../../jsonrpc/weight.ts';
 import { UNREAD } from './access/refusals.ts';
 
 /**
@@ -21,10 +21,7 @@ export interface FetchContext {
   readonly authInfo?: AuthInfo | undefined;
 }
 
-/** What all calls of one handler share. */
-type Shared = Pick<HttpHandler, 'budget' | 'refused'>;
-
-class FetchCall implements HttpCall {
+class FetchCall extends CountedCall implements HttpCall {
   readonly method: string;
   readonly path: string;
   readonly query: string;
@@ -32,16 +29,9 @@ class FetchCall implements HttpCall {
   readonly auth: AuthInfo | undefined;
   /** A `Request` does not show its remote address. */
   readonly address = undefined;
-  bodyBytes = 0;
   readonly #request: Request;
   readonly #host: string;
   readonly #resolve: (response: Response) => void;
-  readonly #server: Shared;
-  readonly #budget: BufferBudget;
-  /** Bytes that are reserved for the body while the call is being answered. */
-  #reserved = 0;
-  /** The share that they count towards. */
-  #share: string | undefined;
 
   constructor(
     request: Request,
@@ -49,6 +39,7 @@ class FetchCall implements HttpCall {
     resolve: (response: Response) => void,
     server: Shared,
   ) {
+    super(server);
     const url = new URL(request.url);
     this.method = request.method;
     this.path = url.pathname;
@@ -58,8 +49,6 @@ class FetchCall implements HttpCall {
     this.#request = request;
     this.#host = url.host;
     this.#resolve = resolve;
-    this.#server = server;
-    this.#budget = server.budget;
   }
 
   get gone(): boolean {
@@ -73,7 +62,7 @@ class FetchCall implements HttpCall {
   }
 
   readBody(limit: number, share: string | undefined): Promise<Uint8Array | BodyRefusal> {
-    this.#share = share;
+    this.share = share;
     return this.#read(limit).catch(() => {
       // If a body is cut off, no client is left to answer.
       this.#resolve(new Response(null, { status: 400 }));
@@ -82,6 +71,7 @@ class FetchCall implements HttpCall {
   }
 
   async #read(limit: number): Promise<Uint8Array | BodyRefusal> {
+    const { budget } = this.server;
     const buffer = new BodyBuffer();
     const reader = this.#request.body?.getReader();
     let cut = false;
@@ -102,27 +92,12 @@ class FetchCall implements HttpCall {
           return 'too large';
         }
         buffer.push(value);
-        this.#budget.hold(unfinished, buffer.capacity);
+        budget.hold(unfinished, buffer.capacity);
       }
     } finally {
-      this.#budget.hold(unfinished, 0);
+      budget.hold(unfinished, 0);
     }
-    const body = buffer.take();
-    // A complete body counts as a request from here on, until it is answered.
-    const weight = jsonWeight(body);
-    if (!this.#budget.reserve(weight, this.#share)) return 'no room';
-    this.bodyBytes = this.#reserved = weight;
-    return body;
-  }
-
-  /** Called when the call is answered or its client is gone. */
-  release(): void {
-    this.#budget.release(this.#reserved, this.#share);
-    this.#reserved = 0;
-  }
-
-  refused(reason: RefusalReason, status: number, value?: string): void {
-    this.#server.refused({ reason, status, ...(value !== undefined && { value }) });
+    return this.counted(buffer.take());
   }
 
   respond(status: number, headers: HttpHeaders, given?: HttpBody): void {
@@ -133,7 +108,7 @@ class FetchCall implements HttpCall {
     }
     // A large body is sent as a stream, which shows whether it is read.
     const bytes = Buffer.from(body);
-    const stream = new FetchStream(this, this.#server);
+    const stream = new FetchStream(this, this.server);
     const length = String(bytes.length);
     this.#resolve(new Response(stream.body, { status, headers: { ...headers, 'content-length': length } }));
     stream.enqueue(bytes);
@@ -141,7 +116,7 @@ class FetchCall implements HttpCall {
   }
 
   stream(status: number, headers: HttpHeaders): HttpStream {
-    const stream = new FetchStream(this, this.#server);
+    const stream = new FetchStream(this, this.server);
     this.#resolve(new Response(stream.body, { status, headers: { ...headers } }));
     const { signal } = this.#request;
     // If the client has left before the response begins, some runtimes do not cancel its body. The stream ends without

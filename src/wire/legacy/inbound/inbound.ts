@@ -1,3 +1,4 @@
+import { printableError } from '../../../base/printable.ts';
 import { CONNECTION_CLOSED, connectionClosed, unexpectedResponse } from '../../../jsonrpc/pending.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import {
@@ -124,10 +125,12 @@ export class LegacyInbound implements Connection {
       if (this.#waiting.size < MAX_WAITING && (extra?.bytes ?? 0) <= MAX_WAITING_BYTES) {
         return void this.#waiting.add(() => this.notification(message, extra));
       }
-      return this.#onerror(new Error(`${method} was dropped: too many messages came before initialize was answered`));
+      return this.#onerror(
+        printableError(`${method} was dropped: too many messages came before initialize was answered`),
+      );
     }
     if (this.#phase === 'new') {
-      return this.#onerror(new Error(`${method} came before initialize and was ignored`));
+      return this.#onerror(printableError(`${method} came before initialize and was ignored`));
     }
     switch (method) {
       case NotificationMethod.Initialized:
@@ -142,7 +145,7 @@ export class LegacyInbound implements Connection {
     }
     if (!isNotificationMethod(method)) {
       return this.#onerror(
-        new Error(
+        printableError(
           `A notification named ${JSON.stringify(method)} was ignored: MCP notifications begin with "notifications/"`,
         ),
       );

@@ -79,9 +79,11 @@ test('a request before initialize is refused, and a notification is ignored and 
   const { service, seen } = scripted();
   const { client, errors } = await served(service);
   expect(await client.request(1, 'tools/list')).toEqual(errorFor(1, -32600, 'before initialize'));
-  await client.send({ method: 'notifications/initialized' });
+  await client.send({ method: 'notifications/initialized\u001b' });
   expect(client.take()).toEqual([]);
-  expect(errors.map(String)).toEqual([expect.stringContaining('notifications/initialized came before initialize')]);
+  expect(errors.map(String)).toEqual([
+    expect.stringContaining('notifications/initialized\\u001b came before initialize'),
+  ]);
   expect(seen).toEqual([]);
 });
 

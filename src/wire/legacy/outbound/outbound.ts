@@ -1,4 +1,4 @@
-import { printableLine } from '../../../base/printable.ts';
+import { printableError, printableLine } from '../../../base/printable.ts';
 import { connectionClosed, PendingRequests, unexpectedResponse } from '../../../jsonrpc/pending.ts';
 import type { TimeLimits } from '../../../base/deadline.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
@@ -340,7 +340,7 @@ class LegacyOutbound implements Upstream {
         );
       if (this.#cancelled.tokens.has(token)) return;
       return this.#onerror(
-        new Error(`Progress was ignored: ${printableLine(JSON.stringify(token))} belongs to no active request`),
+        printableError(`Progress was ignored: ${JSON.stringify(token)} belongs to no active request`),
       );
     }
     this.#pending.extend(id);

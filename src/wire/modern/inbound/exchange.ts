@@ -5,7 +5,7 @@ import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../../
 import { paced } from '../../../base/paced.ts';
 import { reaches } from '../../../protocol/logging.ts';
 import { Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
-import { asksFor, CHANGES } from '../../../protocol/subscriptions.ts';
+import { asksFor, filterIn, CHANGES } from '../../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { SENT_AT_ONCE, type MessageExtra, type ReplyChannel } from '../../../transport/transport.ts';
 import { HeldNotices } from '../../held-notices.ts';
@@ -135,7 +135,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
   #toSubscriber(method: string, params: JsonObject = {}): Promise<void> {
     const first = method === NotificationMethod.Acknowledged;
     if (!first) {
-      if (!asksFor(this.#acknowledged ?? filterOf(this.params), method, params)) return paced(SENT_AT_ONCE);
+      if (!asksFor(this.#acknowledged ?? filterIn(this.params), method, params)) return paced(SENT_AT_ONCE);
       if (!this.#acknowledged) return this.#hold(method, params);
     }
     if (!this.#round) return paced(SENT_AT_ONCE);
@@ -143,7 +143,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
     const named = { ...(isObject(meta) ? meta : {}), [Meta.SubscriptionId]: this.#last.id };
     const sent = this.#send(this.#round, method, { ...params, _meta: named });
     if (first) {
-      this.#acknowledged = filterOf(params);
+      this.#acknowledged = filterIn(params);
       this.#release();
     }
     return sent;
@@ -183,10 +183,6 @@ export class ModernExchange extends BaseExchange implements Exchange {
   #release(): void {
     for (const { method, params } of this.#held?.take() ?? []) void this.notify(method, params);
   }
-}
-
-function filterOf({ notifications }: JsonObject): SubscriptionFilter {
-  return isObject(notifications) ? notifications : {};
 }
 
 export function progressTokenOf({ _meta: meta }: JsonObject): RequestId | undefined {

@@ -1,6 +1,6 @@
 import { printableLine } from '../../../base/printable.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
-import { isObject, type JsonObject, type Response } from '../../../jsonrpc/message.ts';
+import { isObject, isStrings, type JsonObject, type Response } from '../../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
 import { McpErrorCode } from '../../../protocol/errors.ts';
 import { Meta, Method } from '../../../protocol/methods.ts';
@@ -143,8 +143,4 @@ async function ask(carrier: Carrier, revision: Revision, options: DiscoverOption
   } finally {
     deadline.clear();
   }
-}
-
-function isStrings(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }

@@ -578,7 +578,7 @@ describe('headers of a request', () => {
     const errors: Error[] = [];
     const bad = { type: 'object', properties: { a: { type: 'number', 'x-mcp-header': 'A' } } };
     const carrier = new TestCarrier({
-      'tools/list': () => ({ ...list(['good', schema], ['bad', bad]), ttlMs: 5 }),
+      'tools/list': () => ({ ...list(['good', schema], ['bad\u001b', bad]), ttlMs: 5 }),
       'tools/call': () => ({}),
     });
     const { service } = await over(carrier, (error) => void errors.push(error));
@@ -586,9 +586,9 @@ describe('headers of a request', () => {
       expect(await service(exchangeFor('tools/list'))).toEqual({ ...list(['good', schema]), ttlMs: 5 });
     }
     expect(errors.map(({ message }) => message)).toEqual([
-      'Tool bad: x-mcp-header of properties.a must be on a property of type string, integer or boolean; the tool is left out',
+      'Tool bad\\u001b: x-mcp-header of properties.a must be on a property of type string, integer or boolean; the tool is left out',
     ]);
-    await expect(service(exchangeFor('tools/call', { name: 'bad' }))).rejects.toMatchObject({ code: -32602 });
+    await expect(service(exchangeFor('tools/call', { name: 'bad\u001b' }))).rejects.toMatchObject({ code: -32602 });
     expect(carrier.of('tools/call')).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { printableLine } from '../../../base/printable.ts';
+import { printableError } from '../../../base/printable.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, isRequestId, type JsonObject, type Notification, type RequestId } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
@@ -282,7 +282,7 @@ class ModernOutbound implements Upstream {
   }
 
   #stray({ method }: Notification): void {
-    this.#onerror(new Error(`${printableLine(method)} was ignored: it belongs to no request in flight`));
+    this.#onerror(printableError(`${method} was ignored: it belongs to no request in flight`));
   }
 
   #failure(error: unknown, lifetime: Lifetime): RpcError {

@@ -1,11 +1,10 @@
-import { printableLine } from '../../../base/printable.ts';
+import { printableError } from '../../../base/printable.ts';
 import { RpcError } from '../../../jsonrpc/errors.ts';
-import { isObject, type JsonObject, type Notification } from '../../../jsonrpc/message.ts';
+import type { JsonObject, Notification } from '../../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
 import type { Exchange } from '../../../core/exchange.ts';
 import { Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
-import { asksFor, requestedPart } from '../../../protocol/subscriptions.ts';
-import type { SubscriptionFilter } from '../../../protocol/types.ts';
+import { asksFor, filterIn, requestedPart } from '../../../protocol/subscriptions.ts';
 import { withoutMeta } from '../../meta.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
@@ -38,7 +37,7 @@ export async function subscribe(
   { timeout, onchange, onerror }: SubscriptionOptions,
 ): Promise<JsonObject> {
   const { signal } = exchange;
-  const filter = filterOf(exchange.params);
+  const filter = filterIn(exchange.params);
   const notices = new NoticeQueue(exchange, onerror);
   const lifetime = new Lifetime();
   let acknowledged = false;
@@ -59,13 +58,13 @@ export async function subscribe(
       if (acknowledged) return;
       acknowledged = true;
       deadline.clear();
-      notices.push(method, { notifications: requestedPart(filter, filterOf(params)) });
+      notices.push(method, { notifications: requestedPart(filter, filterIn(params)) });
     } else if (!asksFor(filter, method, params)) {
       return;
     } else if (acknowledged) {
       onchange(method);
       notices.push(method, withoutMeta(params, Meta.SubscriptionId));
-    } else onerror(new Error(`${printableLine(method)} came before the subscription was acknowledged: it was ignored`));
+    } else onerror(printableError(`${method} came before the subscription was acknowledged: it was ignored`));
   };
   signal.addEventListener('abort', cancel);
   try {
@@ -78,8 +77,4 @@ export async function subscribe(
     deadline.clear();
     notices.flush();
   }
-}
-
-function filterOf({ notifications }: JsonObject): SubscriptionFilter {
-  return isObject(notifications) ? notifications : {};
 }

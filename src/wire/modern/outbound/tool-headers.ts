@@ -1,3 +1,4 @@
+import { printableError } from '../../../base/printable.ts';
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import { Method } from '../../../protocol/methods.ts';
 import type { Work } from '../../../schema/work.ts';
@@ -27,7 +28,7 @@ function headersOf(tool: JsonObject, name: string, work: Work): ToolHeaders {
     if (!isObject(schema)) return NONE;
     return paramHeaders(subschemasOf(schema, `${owner}: the input schema`, work), owner) ?? NONE;
   } catch (error) {
-    return new Error(`${(error as Error).message}; the tool is left out`, { cause: error });
+    return printableError(`${(error as Error).message}; the tool is left out`, { cause: error });
   }
 }
 

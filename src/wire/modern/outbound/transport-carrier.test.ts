@@ -96,11 +96,13 @@ test('late messages for a cancelled request are not reported, but others are', a
     { id: 77, result: {} },
     { method: 'notifications/progress', params: { progressToken: 'u', progress: 1 } },
     { id: 5, method: 'roots/list' },
+    { id: '\u009b\u202e', error: { code: 1, message: '\u001b[31m' } },
   );
   expect(errors).toEqual([
     'A response came for 77, but no request with this id is open',
     'notifications/progress was ignored: it belongs to no request in flight',
     'The server sent roots/list, which is not allowed; it was ignored',
+    'A response came for "\\u009b\\u202e", but no request with this id is open: \\u001b[31m',
   ]);
   expect(server.take()).toEqual([]);
 });

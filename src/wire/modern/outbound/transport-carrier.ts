@@ -1,4 +1,4 @@
-import { printableLine } from '../../../base/printable.ts';
+import { printableError } from '../../../base/printable.ts';
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import {
@@ -132,7 +132,7 @@ export class TransportCarrier implements Carrier {
     if (!('method' in message)) return this.#settle(message, cause);
     if (!('id' in message)) return this.#notice(message);
     // A client MUST NOT write responses (2026-07-28, transports/stdio: Sending Messages).
-    this.#onerror(new Error(`The server sent ${printableLine(message.method)}, which is not allowed; it was ignored`));
+    this.#onerror(printableError(`The server sent ${message.method}, which is not allowed; it was ignored`));
   }
 
   /** @param cause why the transport created this error response itself, in place of the peer's response. */
@@ -177,7 +177,7 @@ export class TransportCarrier implements Carrier {
     const entry = id === undefined ? undefined : this.#entries.get(id);
     if (entry) return entry.request.onnotification(message);
     if (name !== undefined && this.#wasGivenUp(message.method, name)) return;
-    this.#onerror(new Error(`${printableLine(message.method)} was ignored: it belongs to no request in flight`));
+    this.#onerror(printableError(`${message.method} was ignored: it belongs to no request in flight`));
   }
 
   #wasGivenUp(method: string, name: unknown): boolean {

@@ -3,6 +3,7 @@ import { isRequest, type Message, type RequestId, type Response } from '../../..
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
 import { InFlight } from '../../../in-flight.ts';
+import { BaseTransport } from '../../../base-transport.ts';
 import type { Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
@@ -15,10 +16,7 @@ import { stringify } from '../../../../jsonrpc/stringify.ts';
  * The server's side of one HTTP+SSE session: a stream to the client, and POST requests from it (2024-11-05, transports:
  * HTTP with SSE). The session ends with its stream.
  */
-export class SseSession implements Transport {
-  onmessage: Transport['onmessage'];
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
+export class SseSession extends BaseTransport implements Transport {
   readonly sessionId: string;
   readonly principal: string | undefined;
   readonly #connection: SseConnection;
@@ -32,6 +30,7 @@ export class SseSession implements Transport {
 
   /** @param address the URL for the client's messages. */
   constructor(id: string, call: HttpCall, address: string, options: EndpointOptions) {
+    super();
     this.sessionId = id;
     this.principal = call.principal;
     this.#address = address;
@@ -71,11 +70,7 @@ export class SseSession implements Transport {
     this.#closed = true;
     this.#connection.end();
     this.#options.sessions.delete(this.sessionId);
-    try {
-      this.onclose?.();
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
+    this.guard(() => this.onclose?.());
     return Promise.resolve();
   }
 
@@ -104,11 +99,7 @@ export class SseSession implements Transport {
   deliver(message: Message, call: HttpCall, among = 1): void {
     if (this.#closed) return;
     this.#inFlight.add(message);
-    try {
-      this.onmessage?.(message, new CallExtra(call, among));
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
+    this.callOnmessage(message, new CallExtra(call, among));
     if ('method' in message && message.method === 'notifications/cancelled') {
       const rest = this.#answers.abandon(message.params?.['requestId']);
       if (rest) this.#answer(rest);

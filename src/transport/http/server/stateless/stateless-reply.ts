@@ -1,5 +1,6 @@
 import { SENT_AT_ONCE, type ReplyChannel } from '../../../transport.ts';
 import type { Notification, Response } from '../../../../jsonrpc/message.ts';
+import { Grace } from '../grace.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
@@ -18,7 +19,7 @@ const MAX_BEHIND = 1024 * 1024;
 export class StatelessReply implements ReplyChannel {
   onclose: (() => void) | undefined;
   /** Begins the stream if no response comes soon. This also shows whether the client has left. */
-  readonly #late: ReturnType<typeof setTimeout>;
+  readonly #grace: Grace;
   readonly #call: HttpCall;
   readonly #options: EndpointOptions;
   readonly #onend: () => void;
@@ -32,7 +33,8 @@ export class StatelessReply implements ReplyChannel {
     this.#call = call;
     this.#options = options;
     this.#onend = onend;
-    this.#late = setTimeout(() => this.#begin(), options.grace);
+    const begin = (): void => void this.#begin();
+    this.#grace = new Grace(options.grace, begin);
   }
 
   notify(message: Notification): Promise<void> {
@@ -67,7 +69,7 @@ export class StatelessReply implements ReplyChannel {
   }
 
   #begin(): SseConnection {
-    clearTimeout(this.#late);
+    this.#grace.end();
     return (this.#connection ??= new SseConnection(this.#call.stream(200, SSE_HEADERS), this.#options.connections, () =>
       this.#gone(),
     ));
@@ -90,7 +92,7 @@ export class StatelessReply implements ReplyChannel {
 
   #end(): void {
     this.#over = true;
-    clearTimeout(this.#late);
+    this.#grace.end();
     this.#onend();
   }
 }

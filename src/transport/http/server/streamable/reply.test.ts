@@ -9,6 +9,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+/** A reply starts its timer at the end of a turn of the event loop. */
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 const log = (data: string) => ({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } });
 
 test('a result that comes soon is plain JSON', async () => {
@@ -68,6 +71,7 @@ test('a result after more than 100 ms comes on a stream', async () => {
   const { service } = scripted({ work: () => answer.promise.then(() => ({ late: true })) });
   const session = await new TestHttp(service, { grace: 50 }).open('2025-06-18');
   const pending = session.call(1, 'work');
+  await nextTurn();
   await vi.advanceTimersByTimeAsync(60);
   const events = new Events(await pending);
   expect(events.response.headers.get('content-type')).toBe('text/event-stream');
@@ -80,6 +84,7 @@ test('if the session ends, the stream of a request ends with an error, so the cl
   const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const session = await new TestHttp(service, { grace: 50 }).open('2025-06-18');
   const pending = session.call(1, 'work');
+  await nextTurn();
   await vi.advanceTimersByTimeAsync(60);
   const events = new Events(await pending);
   expect((await session.delete()).status).toBe(204);
@@ -96,6 +101,7 @@ test('if initialize takes longer than 100 ms, its stream has the session id in t
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
   const http = new TestHttp(service, { grace: 50 });
   const pending = http.post(initialize());
+  await nextTurn();
   await vi.advanceTimersByTimeAsync(60);
   const events = new Events(await pending);
   const id = events.response.headers.get('mcp-session-id');

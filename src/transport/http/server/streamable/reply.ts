@@ -1,4 +1,5 @@
 import { errorResponse, isResponse, type Message, type RequestId, type Response } from '../../../../jsonrpc/message.ts';
+import { Grace } from '../grace.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import type { EventStream } from './event-stream.ts';
 import { SENT_AT_ONCE } from '../../../transport.ts';
@@ -24,7 +25,7 @@ export class Reply {
   headers: HttpHeaders = JSON_HEADERS;
   stream: EventStream | undefined;
   /** Begins the stream if the responses do not come soon. */
-  readonly #late: ReturnType<typeof setTimeout>;
+  readonly #grace: Grace;
   readonly #owner: ReplyOwner;
   /** The number of requests without a response. */
   #open: number;
@@ -40,7 +41,8 @@ export class Reply {
     this.call = call;
     this.#open = open;
     this.#batch = batch;
-    this.#late = setTimeout(() => this.#begin(), owner.grace);
+    const begin = (): void => void this.#begin();
+    this.#grace = new Grace(owner.grace, begin);
   }
 
   /** Sends a message that belongs to one of the requests. */
@@ -85,7 +87,7 @@ export class Reply {
 
   /** The session has ended and closes its streams. A call that has no response yet gets this error. */
   end(status: number, message: string): void {
-    clearTimeout(this.#late);
+    this.#grace.end();
     if (this.stream) return;
     this.call.respond(status, JSON_HEADERS, JSON.stringify(errorResponse(undefined, { code: REFUSED, message })));
   }
@@ -96,7 +98,7 @@ export class Reply {
 
   #begin(): EventStream {
     if (!this.stream) {
-      clearTimeout(this.#late);
+      this.#grace.end();
       this.stream = this.#owner.openReplyStream(this);
       for (const response of this.#batch ?? []) this.stream.send(response).catch(() => {});
     }
@@ -106,7 +108,7 @@ export class Reply {
   #close(): void {
     this.#open -= 1;
     if (this.#open > 0) return;
-    clearTimeout(this.#late);
+    this.#grace.end();
     this.stream?.end();
   }
 }

@@ -10,6 +10,7 @@ import {
 } from '../../../../jsonrpc/message.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import type { EventId } from '../../../../store/event-log.ts';
+import { BaseTransport } from '../../../base-transport.ts';
 import type { SendOptions, Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
@@ -54,10 +55,7 @@ class Extra extends CallExtra {
  * The server's side of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
  * Streamable HTTP).
  */
-export class StreamableSession implements Transport, ReplyOwner {
-  onmessage: Transport['onmessage'];
-  onclose: Transport['onclose'];
-  onerror: Transport['onerror'];
+export class StreamableSession extends BaseTransport implements Transport, ReplyOwner {
   readonly sessionId: string;
   /** Undefined until the response to `initialize` has been sent. */
   profile: RevisionProfile | undefined;
@@ -79,6 +77,7 @@ export class StreamableSession implements Transport, ReplyOwner {
   #closed = false;
 
   constructor(id: string, call: HttpCall, message: Request, options: EndpointOptions) {
+    super();
     this.sessionId = id;
     this.principal = call.principal;
     this.#opening = { call, message };
@@ -145,11 +144,7 @@ export class StreamableSession implements Transport, ReplyOwner {
     this.#replies.clear();
     this.#options.sessions.delete(this.sessionId);
     const forgotten = this.#forget([...(this.#streams?.values() ?? [])]);
-    try {
-      this.onclose?.();
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
+    this.guard(() => this.onclose?.());
     return forgotten;
   }
 
@@ -196,11 +191,7 @@ export class StreamableSession implements Transport, ReplyOwner {
   /** @param among the number of messages in the body of the call. */
   deliver(message: Message, call: HttpCall, among = 1): void {
     if (this.#closed) return;
-    try {
-      this.onmessage?.(message, new Extra(this, call, among, isRequest(message) ? message.id : undefined));
-    } catch (error) {
-      this.onerror?.(error as Error);
-    }
+    this.callOnmessage(message, new Extra(this, call, among, isRequest(message) ? message.id : undefined));
     // A cancelled request gets no response (basic/utilities/cancellation: Behavior Requirements).
     if ('method' in message && message.method === 'notifications/cancelled')
       this.#abandon(message.params?.['requestId']);
@@ -231,7 +222,7 @@ export class StreamableSession implements Transport, ReplyOwner {
   #initialized(response: Response): void {
     this.#initializing = undefined;
     if ('result' in response) this.profile = profileOf(response.result['protocolVersion']);
-    else setImmediate(() => void this.close().catch((error: Error) => this.onerror?.(error)));
+    else setImmediate(() => void this.close().catch((error: Error) => this.report(error)));
   }
 
   #abandon(id: RequestId): void {
@@ -262,7 +253,7 @@ export class StreamableSession implements Transport, ReplyOwner {
       session: this.sessionId,
       id,
       priming: this.profile?.primingEvent ?? false,
-      onerror: (error) => this.onerror?.(error),
+      onerror: (error) => this.report(error),
     });
     this.#streams.set(id, stream);
     return stream;

@@ -53,3 +53,13 @@ export function parseChallenges(header: string | undefined): readonly Challenge[
     }
   }
 }
+
+/** The first value of a parameter that is not empty, in any of the challenges. */
+export function parameterIn(challenges: readonly Challenge[], name: string): string | undefined {
+  return challenges.map(({ parameters }) => parameters.get(name)).find(Boolean);
+}
+
+/** Whether a server refuses a credential because it lacks scopes (RFC 6750, section 3.1). */
+export function isInsufficientScope(challenges: readonly Challenge[]): boolean {
+  return challenges.some(({ parameters }) => parameters.get('error') === 'insufficient_scope');
+}
