@@ -208,6 +208,30 @@ test('through fetch, unread responses share one limit', async () => {
   expect(http.handler.bufferedBytes).toBeLessThanOrEqual(BOUND);
 });
 
+test('through fetch, unread streams share one limit, and a stream that is cut off is reported', async () => {
+  const { service } = scripted({ big: () => ({ filler: 'x'.repeat(4 * MB) }) });
+  const refusals: unknown[] = [];
+  const onrefusal = (refusal: unknown): void => void refusals.push(refusal);
+  const http = new ModernHttp(service, {}, { maxBufferedBytes: BOUND, grace: 0, onrefusal });
+  const unread = [];
+  for (let n = 0; n < 5; n += 1) unread.push(await http.call('big'));
+  await expect(unread[0]!.text()).rejects.toThrow('interrupted');
+  expect(await unread[4]!.text()).toContain('xxx');
+  expect(refusals[0]).toEqual({ reason: 'unread', status: undefined });
+  expect(http.handler.bufferedBytes).toBeLessThanOrEqual(BOUND);
+});
+
+test('through fetch, an answered request does not count, even if nobody reads its stream', async () => {
+  const done = deferred();
+  const { service } = scripted({ work: () => done.promise.then(() => ({})) });
+  const http = new ModernHttp(service, {}, { grace: 0 });
+  const response = await http.call('work', { filler: 'x'.repeat(10_000) });
+  expect(http.handler.bufferedBytes).toBeGreaterThan(10_000);
+  done.resolve();
+  await vi.waitFor(() => expect(http.handler.bufferedBytes).toBe(0));
+  expect(await response.text()).toContain('"result":{');
+});
+
 test('through fetch, unfinished bodies share one limit', async () => {
   const http = new TestHttp(scripted().service, { maxBufferedBytes: 1024 * 1024 });
   const unfinished = Array.from({ length: 4 }, () => {
