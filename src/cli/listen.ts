@@ -34,6 +34,7 @@ export function listen(uris: readonly string[], flags: ListenFlags): Work {
       written = written
         .then(() => (output.json ? output.value(change, { line: true }) : output.text(lineOf(change))))
         .then(() => void (waiting -= 1));
+      written.catch(() => enough.abort());
       unread ||= waiting > MAX_WAITING;
       if (left === 0 || unread) enough.abort();
     };
