@@ -104,7 +104,8 @@ function choicesOf(schema: JsonObject, titled: 'oneOf' | 'anyOf', owner: string)
   const { enum: listed, enumNames, oneOf, anyOf } = schema;
   const options = oneOf ?? anyOf;
   if (listed !== undefined) {
-    if (!isChoice(listed)) throw new TypeError(`${owner}: the options of a choice must be strings`);
+    if (!isStrings(listed) || listed.length === 0)
+      throw new TypeError(`${owner}: the options of a choice must be strings`);
     const named = isStrings(enumNames) && enumNames.length === listed.length;
     return named ? { enum: listed, enumNames } : { enum: listed };
   }
@@ -143,8 +144,4 @@ function fits(value: unknown, type: unknown): boolean {
 function refuseCombining(schema: JsonObject, owner: string): void {
   const keyword = COMBINING.find((one) => schema[one] !== undefined);
   if (keyword !== undefined) throw new TypeError(`${owner} has ${keyword}, which forms do not support`);
-}
-
-function isChoice(value: unknown): value is string[] {
-  return isStrings(value) && value.length > 0;
 }

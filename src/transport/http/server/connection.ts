@@ -53,7 +53,7 @@ export class SseConnection {
     this.#stream = stream;
     this.#connections = connections;
     this.#onclose = onclose;
-    // Variables first (`CallExtra`).
+    // Variables first, for the garbage collector (`CallExtra`).
     const drained = (): void => this.#drained();
     const close = (): void => this.#close();
     stream.ondrain = drained;

@@ -163,7 +163,7 @@ export class LegacyInbound implements Connection {
   ): RequestExchange {
     const own = CAN_REQUIRE_INPUT.has(method) ? without(params, OF_RETRIES) : params;
     const exchange = new RequestExchange(this, request, method, own, extra);
-    // A variable first (`CallExtra`).
+    // A variable first, for the garbage collector (`CallExtra`).
     const onclose = (reason?: string): void => {
       const cancelled = reason === undefined ? 'Cancelled' : `Cancelled: ${reason}`;
       exchange.abort(this.#closed ?? new RpcError(ErrorCode.InternalError, cancelled));

@@ -258,7 +258,7 @@ export class ModernInbound {
     else this.#running.set(exchange.number, exchange);
     if (recollection) this.#roundsOf(exchange, recollection);
     round.reply.onclose = this.#abortOf(exchange);
-    // A variable first (`CallExtra`).
+    // A variable first, for the garbage collector (`CallExtra`).
     const onabort = (reason: Error): void => this.#ended(exchange, reason);
     exchange.onabort = onabort;
     invoke(this.#service, exchange).then(
