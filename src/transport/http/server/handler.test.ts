@@ -80,9 +80,39 @@ test.each(['thrown', 'rejected with'])(
       }),
     });
     for (const _ of failures) expect((await http.post(initialize())).status).toBe(503);
-    expect(http.errors).toEqual([down, new Error('another'), 'no error', 'no error']);
+    expect(http.errors.map(({ message: reported }) => reported)).toEqual([
+      'no database',
+      'another',
+      'no error',
+      'no error',
+    ]);
   },
 );
+
+test.each([
+  undefined,
+  null,
+  'ada',
+  {},
+  { principal: undefined, scopes: [] },
+  { principal: '', scopes: [] },
+  { principal: 'ada' },
+  { status: 0, message: 'no', headers: {} },
+  { status: 401, message: 1, headers: {} },
+  { status: 401, message: 'no', headers: { 'www-authenticate': 'a\nb' } },
+])('an authenticator that returns %j lets nobody in, and is reported', async (outcome) => {
+  const authenticate = () => outcome as AuthInfo;
+  const http = new TestHttp(service, { auth: allow({ authenticate }) });
+  expect((await http.post(initialize())).status).toBe(503);
+  expect(http.errors).toEqual([expect.any(TypeError)]);
+});
+
+test('a malformed refusal of an authorized call is reported', async () => {
+  const authorize = () => ({ status: 0, message: 'no', headers: {} }) as never;
+  const http = new TestHttp(service, { auth: allow({ authorize }) });
+  expect((await http.post(initialize())).status).toBe(500);
+  expect(http.errors).toEqual([expect.any(TypeError)]);
+});
 
 test('a handler without onerror still answers', async () => {
   const handler = createHttpHandler({

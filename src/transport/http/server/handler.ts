@@ -1,3 +1,4 @@
+import { RpcError } from '../../../jsonrpc/errors.ts';
 import type { AuthInfo } from '../../../protocol/types.ts';
 import type { EventLog } from '../../../store/event-log.ts';
 import { memoryEventLog, type MemoryEventLog } from '../../../store/memory.ts';
@@ -10,7 +11,7 @@ import { OpenConnections } from './connection.ts';
 import { CorsCall } from './access/cors.ts';
 import { respondDocument } from './document.ts';
 import type { EndpointOptions } from './endpoint.ts';
-import type { Authenticator, AuthRefusal } from './access/authenticator.ts';
+import { checkOutcome, type Authenticator, type AuthRefusal } from './access/authenticator.ts';
 import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './access/guards.ts';
 import { failed, NO_HEADERS, refuse, shuttingDown, unchecked } from './access/refusals.ts';
 import { SessionTable, type TableSession } from './sessions.ts';
@@ -188,7 +189,9 @@ class Handler implements HttpHandler {
     for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {
       if (!(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
     }
-    const { eventLog, onerror = () => {}, onrefusal } = options;
+    const { eventLog, onerror: report = () => {}, onrefusal } = options;
+    // The application's functions may throw anything, and `onerror` may read the message.
+    const onerror = (error: unknown): void => report(error instanceof Error ? error : RpcError.from(error));
     this.path = path;
     this.ssePath = onsession ? ssePath : false;
     this.stallTimeout = stallTimeout;
@@ -313,7 +316,7 @@ class Handler implements HttpHandler {
   async #enter(call: HttpCall, authenticator: Authenticator, goOn: (call: HttpCall) => void): Promise<void> {
     let outcome: AuthInfo | AuthRefusal;
     try {
-      outcome = await authenticator.authenticate(call);
+      outcome = checkOutcome(await authenticator.authenticate(call));
     } catch (error) {
       return unchecked(call, error, this.#onfailure);
     }

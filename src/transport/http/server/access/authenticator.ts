@@ -1,4 +1,4 @@
-import type { JsonObject, Request } from '../../../../jsonrpc/message.ts';
+import { isObject, type JsonObject, type Request } from '../../../../jsonrpc/message.ts';
 import type { AuthInfo } from '../../../../protocol/types.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 
@@ -18,8 +18,8 @@ export interface AuthRefusal {
 export interface Authenticator {
   /**
    * Returns who is calling, or why the call is refused. Called once for each call to an endpoint, before its body is
-   * read. If it rejects or throws, the call is answered with 503 and the error is reported, so the error must not
-   * contain the credential. One error object is reported once, even if many calls fail with it.
+   * read. If it rejects, throws, or returns anything else, the call is answered with 503 and the error is reported, so the
+   * error must not contain the credential. One error object is reported once, even if many calls fail with it.
    */
   authenticate(call: HttpCall): AuthInfo | AuthRefusal | Promise<AuthInfo | AuthRefusal>;
   /**
@@ -40,4 +40,21 @@ export interface Authenticator {
    * service sees them.
    */
   readonly credentialHeaders?: ReadonlySet<string> | undefined;
+}
+
+const STATUSES: ReadonlySet<unknown> = new Set([400, 401, 403]);
+
+/**
+ * Checks what an authenticator returned, because any other value would end the process or let the caller in.
+ *
+ * @throws TypeError
+ */
+export function checkOutcome<Outcome extends AuthInfo | AuthRefusal>(outcome: Outcome): Outcome {
+  const { principal, scopes, status, message, headers }: JsonObject = isObject(outcome) ? outcome : {};
+  if (typeof principal === 'string' && principal !== '' && Array.isArray(scopes)) return outcome;
+  if (principal !== undefined || !STATUSES.has(status) || typeof message !== 'string')
+    throw new TypeError('The authenticator returned neither a principal with scopes nor a refusal with a status');
+  // Throws if a header cannot be sent.
+  void new Headers(headers as HttpHeaders);
+  return outcome;
 }

@@ -2,7 +2,7 @@ import { errorResponse, type Request } from '../../../../jsonrpc/message.ts';
 import type { AuthInfo } from '../../../../protocol/types.ts';
 import type { HttpCall } from '../call.ts';
 import { insufficientScope } from './challenge.ts';
-import type { Authenticator, AuthRefusal } from './authenticator.ts';
+import { checkOutcome, type Authenticator, type AuthRefusal } from './authenticator.ts';
 import { JSON_HEADERS, REFUSED } from './refusals.ts';
 
 /** The scopes that a request needs. The caller must have all of them. Empty if every caller may make it. */
@@ -52,7 +52,8 @@ export class ScopeCheck {
   }
 
   #refusal(auth: AuthInfo, request: Request, scopes: readonly string[]): AuthRefusal | undefined {
-    if (this.#authenticator) return this.#authenticator.authorize(auth, request, scopes);
+    const refusal = this.#authenticator?.authorize(auth, request, scopes);
+    if (this.#authenticator) return refusal && checkOutcome(refusal);
     return scopes.every((scope) => auth.scopes.includes(scope)) ? undefined : insufficientScope(scopes);
   }
 }
