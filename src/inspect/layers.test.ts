@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readersFor, type StreamReader, type WireProtocol } from './layers.ts';
-import type { Part, WireStream } from './record.ts';
+import type { WireProtocol, WireStream } from '../transport/wiretap.ts';
+import { readersFor, type StreamReader } from './layers.ts';
+import type { Part } from './record.ts';
 
 /** Bytes of a stream: text is one chunk. */
 type Sent = readonly [stream: WireStream, bytes: string | Buffer];

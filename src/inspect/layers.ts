@@ -1,7 +1,8 @@
 import { HttpExchanges, HttpStream } from './http-stream.ts';
 import type { OnSecret } from './head-reader.ts';
 import { LineReader } from './lines.ts';
-import type { OnPart, WireStream } from './record.ts';
+import type { WireProtocol, WireStream } from '../transport/wiretap.ts';
+import type { OnPart } from './record.ts';
 
 /** Finds the upper layers in the bytes of one stream. */
 export interface StreamReader {
@@ -10,9 +11,6 @@ export interface StreamReader {
   /** There are no more bytes. Called once. */
   end(): void;
 }
-
-/** What carries the messages of a connection. */
-export type WireProtocol = 'http' | 'stdio';
 
 /** Receives what is found in a stream. */
 export interface StreamSink {

@@ -1,7 +1,5 @@
 import type { RequestId } from '../jsonrpc/message.ts';
-
-/** The stream that bytes belong to: from client to server, from server to client, or a child's stderr. */
-export type WireStream = 'c>s' | 's>c' | 'stderr';
+import type { WireConnection, WireStream } from '../transport/wiretap.ts';
 
 /**
  * Which bytes of a stream: start and end of each piece, one after the other (`[start, end, start, end, …]`). Offsets
@@ -44,3 +42,50 @@ export interface Part {
 
 /** Receives the parts of a stream, in the order in which they end. */
 export type OnPart = (part: Part) => void;
+
+/** What every record has. */
+interface Numbered {
+  /** The number of the record. The first is 1, and none is left out. */
+  readonly n: number;
+  /** When it was recorded: microseconds since the capture began. */
+  readonly t: number;
+}
+
+/** A connection opened. */
+export interface OpenRecord extends Numbered, WireConnection {
+  readonly layer: 'open';
+  /** The number of the connection. The first is 1. */
+  readonly conn: number;
+}
+
+/** A connection closed. */
+export interface CloseRecord extends Numbered {
+  readonly layer: 'close';
+  readonly conn: number;
+}
+
+/** Bytes as they passed, at most 64 KiB. */
+export interface BytesRecord extends Numbered {
+  readonly layer: 'bytes';
+  readonly conn: number;
+  readonly dir: WireStream;
+  readonly range: readonly [start: number, end: number];
+  readonly bytes: Buffer;
+  /** The bytes that are masked when they leave the process. */
+  readonly secret?: ByteRange;
+}
+
+/** What the upper layers found. It follows the bytes that complete it. */
+export interface PartRecord extends Numbered, Part {
+  readonly conn: number;
+  readonly dir: WireStream;
+}
+
+/** Records that are missing: those from `from` to `n`, both included. */
+export interface GapRecord extends Numbered {
+  readonly layer: 'gap';
+  readonly from: number;
+}
+
+/** One entry of a capture. */
+export type WireRecord = OpenRecord | CloseRecord | BytesRecord | PartRecord | GapRecord;

@@ -1,0 +1,106 @@
+import { Buffer } from 'node:buffer';
+import type { Readable, Writable } from 'node:stream';
+
+/** What carries the messages of a connection. */
+export type WireProtocol = 'http' | 'stdio';
+
+/** A stream of bytes of a connection: from client to server, from server to client, or the stderr of a child. */
+export type WireStream = 'c>s' | 's>c' | 'stderr';
+
+/** A connection whose bytes can be seen. */
+export interface WireConnection {
+  readonly protocol: WireProtocol;
+  /** Which side of the connection this process is. */
+  readonly role: 'client' | 'server';
+  /** The other side: an address, or the name of a command. */
+  readonly peer?: string | undefined;
+}
+
+/**
+ * Sees the bytes of connections as they are on the wire: above TLS, below HTTP, and before lines are cut. Transports
+ * take one as an option. Without it, nothing is observed.
+ */
+export interface Wiretap {
+  /** Called when a connection opens. Must not throw. */
+  open(connection: WireConnection): ConnectionTap;
+}
+
+/** Sees the bytes of one connection. Its methods must not throw. */
+export interface ConnectionTap {
+  /**
+   * Called with bytes when they were received, before they are read, and when they are handed to the operating system.
+   * They may change after the call.
+   */
+  bytes(stream: WireStream, chunk: Buffer): void;
+  /** There are no more bytes. Called once. */
+  close(): void;
+}
+
+/**
+ * Observes a connection over a pair of streams, which may be one socket. Nobody may have read from it yet. The streams
+ * flow and stop as without it.
+ *
+ * @returns a function that ends the observation.
+ */
+export function tapStreams(
+  wiretap: Wiretap,
+  connection: WireConnection,
+  { input, output, stderr }: { input: Readable; output: Writable; stderr?: Readable | null | undefined },
+): () => void {
+  const tap = wiretap.open(connection);
+  const [received, sent]: WireStream[] = connection.role === 'client' ? ['s>c', 'c>s'] : ['c>s', 's>c'];
+  const undo = [
+    tapReads(input, (chunk) => tap.bytes(received!, chunk)),
+    tapWrites(output, (chunk) => tap.bytes(sent!, chunk)),
+    stderr && tapReads(stderr, (chunk) => tap.bytes('stderr', chunk)),
+  ];
+  let closed = false;
+  return () => {
+    if (closed) return;
+    closed = true;
+    for (const each of undo) each?.();
+    tap.close();
+  };
+}
+
+type OnBytes = (chunk: Buffer) => void;
+
+function tapReads(input: Readable, onbytes: OnBytes): () => void {
+  const listener = (chunk: Uint8Array | string): void => onbytes(bytesOf(chunk, input.readableEncoding ?? 'utf8'));
+  // First, because other listeners may answer at once.
+  input.prependListener('data', listener);
+  return () => void input.off('data', listener);
+}
+
+interface Written {
+  readonly chunk: Uint8Array | string;
+  readonly encoding: BufferEncoding;
+}
+
+/**
+ * Observes where a stream hands its data to what it wraps. `write` and `end` would show data that is never sent, and
+ * not in what order.
+ */
+function tapWrites(output: Writable, onbytes: OnBytes): () => void {
+  const { _write: write, _writev: writeAll } = output;
+  output._write = (chunk: Uint8Array | string, encoding, done) => {
+    onbytes(bytesOf(chunk, encoding));
+    return write.call(output, chunk, encoding, done);
+  };
+  if (writeAll) {
+    output._writev = (chunks: Written[], done) => {
+      for (const { chunk, encoding } of chunks) onbytes(bytesOf(chunk, encoding));
+      return writeAll.call(output, chunks, done);
+    };
+  }
+  return () => {
+    output._write = write;
+    if (writeAll) output._writev = writeAll;
+  };
+}
+
+/** @param encoding of a text. A stream gives `buffer` for bytes. */
+function bytesOf(chunk: Uint8Array | string, encoding: BufferEncoding): Buffer {
+  if (typeof chunk === 'string') return Buffer.from(chunk, encoding);
+  return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+}
