@@ -55,7 +55,7 @@ export interface HttpHandlerOptions extends TransportOptions, Omit<InboundOption
 }
 
 /** Where to listen, and the options of the handler. */
-export interface ListenOptions extends HttpHandlerOptions, Pick<Address, 'host' | 'port' | 'tls'> {}
+export interface ListenOptions extends HttpHandlerOptions, Pick<Address, 'host' | 'port' | 'tls' | 'wiretap'> {}
 
 /**
  * Answers HTTP requests: Streamable HTTP of every revision at one path, with sessions and without, and the HTTP+SSE

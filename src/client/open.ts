@@ -36,7 +36,7 @@ export function openerFor(target: Target, options: ClientOptions): Opener {
   const command = target as CommandTarget;
   const make = async (): Promise<ClientTransport> => {
     const { childTransport } = await import('../transport/stdio/child.ts');
-    return childTransport(command);
+    return childTransport({ ...command, wiretap: command.wiretap ?? options.wiretap });
   };
   return opener(true, options, make, JSON.stringify([command.command, ...(command.args ?? [])]));
 }
@@ -129,9 +129,9 @@ async function inTime<T>(
   }
 }
 
-async function sender({ fetch }: ClientOptions): Promise<HttpSend> {
+async function sender({ fetch, wiretap }: ClientOptions): Promise<HttpSend> {
   if (fetch) return (await import('../transport/http/client/fetch-http.ts')).fetchHttp(fetch);
-  return (await import('../transport/http/client/pooled-http.ts')).pooledHttp();
+  return (await import('../transport/http/client/pooled-http.ts')).pooledHttp({ wiretap });
 }
 
 function opener(

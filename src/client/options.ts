@@ -6,6 +6,7 @@ import type { DetailedTask } from '../protocol/tasks.ts';
 import type { Implementation } from '../protocol/types.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { ReconnectionOptions } from '../transport/http/client/reconnection.ts';
+import type { Wiretap } from '../transport/wiretap.ts';
 import type { EraCache } from '../wire/era-cache.ts';
 import type { Change, Handlers, LogMessage, Progress } from './handlers.ts';
 import type { CacheOptions } from './result-cache.ts';
@@ -137,6 +138,11 @@ export interface ClientOptions extends Handlers, HttpClientOptions {
   tasks?: boolean | undefined;
   /** Whether the next call makes a new connection after a loss, if that is possible. Default true. */
   restart?: boolean | undefined;
+  /**
+   * Sees the bytes of all connections to a URL or a command, such as a `Capture` of `everwire/inspect`. It sees nothing of
+   * a given `fetch` or transport. Default none.
+   */
+  wiretap?: Wiretap | undefined;
   /** Gets the server's log messages. */
   onlog?: ((message: LogMessage) => void) | undefined;
   /** Gets changes of the server's lists, from the moment that the client is connected. */

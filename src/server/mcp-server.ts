@@ -237,7 +237,7 @@ export class McpServer {
    * @throws Error if it cannot listen.
    */
   listen(
-    options: HttpServerOptions & Pick<ListenOptions, 'host' | 'port' | 'tls' | 'onerror'> = {},
+    options: HttpServerOptions & Pick<ListenOptions, 'host' | 'port' | 'tls' | 'wiretap' | 'onerror'> = {},
   ): Promise<HttpListener> {
     return this.#serving.listen(options);
   }

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 
 /** What carries the messages of a connection. */
 export type WireProtocol = 'http' | 'stdio';
@@ -63,6 +63,11 @@ export function tapStreams(
   };
 }
 
+/** Observes a socket until it closes. */
+export function tapSocket(wiretap: Wiretap, connection: WireConnection, socket: Duplex): void {
+  socket.once('close', tapStreams(wiretap, connection, { input: socket, output: socket }));
+}
+
 type OnBytes = (chunk: Buffer) => void;
 
 function tapReads(input: Readable, onbytes: OnBytes): () => void {
@@ -77,20 +82,23 @@ interface Written {
   readonly encoding: BufferEncoding;
 }
 
+// These two methods are where Node documents that a stream does its writing.
+/* oxlint-disable eslint/no-underscore-dangle */
 /**
  * Observes where a stream hands its data to what it wraps. `write` and `end` would show data that is never sent, and
  * not in what order.
  */
 function tapWrites(output: Writable, onbytes: OnBytes): () => void {
-  const { _write: write, _writev: writeAll } = output;
+  const write = output._write.bind(output);
+  const writeAll = output._writev?.bind(output);
   output._write = (chunk: Uint8Array | string, encoding, done) => {
     onbytes(bytesOf(chunk, encoding));
-    return write.call(output, chunk, encoding, done);
+    return write(chunk, encoding, done);
   };
   if (writeAll) {
     output._writev = (chunks: Written[], done) => {
       for (const { chunk, encoding } of chunks) onbytes(bytesOf(chunk, encoding));
-      return writeAll.call(output, chunks, done);
+      return writeAll(chunks, done);
     };
   }
   return () => {
@@ -98,6 +106,7 @@ function tapWrites(output: Writable, onbytes: OnBytes): () => void {
     if (writeAll) output._writev = writeAll;
   };
 }
+/* oxlint-enable */
 
 /** @param encoding of a text. A stream gives `buffer` for bytes. */
 function bytesOf(chunk: Uint8Array | string, encoding: BufferEncoding): Buffer {

@@ -7,6 +7,7 @@ import type { Message } from '../../jsonrpc/message.ts';
 import { InvalidMessage } from '../../jsonrpc/parse.ts';
 import { BaseTransport } from '../base-transport.ts';
 import type { SendOptions, Transport } from '../transport.ts';
+import { tapStreams, type Wiretap } from '../wiretap.ts';
 import { watchMemory } from './memory-watch.ts';
 import { ProcessGroup } from './process-group.ts';
 import { StderrLog } from './stderr-log.ts';
@@ -52,6 +53,8 @@ export interface ChildOptions {
    * Default false.
    */
   readonly watchdog?: boolean | undefined;
+  /** Sees the bytes of the child's stdin, stdout and stderr. Default none. */
+  readonly wiretap?: Wiretap | undefined;
 }
 
 /** How a process ended. */
@@ -266,6 +269,11 @@ export class ChildTransport extends BaseTransport implements Transport {
       });
     });
     const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
+    const { wiretap } = this.#options;
+    if (wiretap) {
+      const streams = { input: stdout, output: stdin, stderr: child.stderr };
+      void closed.then(tapStreams(wiretap, { protocol: 'stdio', role: 'client', peer: this.#name }, streams));
+    }
     this.#gone = this.#exited.then(async () => {
       this.#unwatch?.();
       await group.endSurvivors(this.#killTimeout);

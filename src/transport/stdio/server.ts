@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { tapStreams, type Wiretap } from '../wiretap.ts';
 import { StreamTransport } from './stream.ts';
 
 /** Limits, and other streams than the process's own. */
@@ -18,6 +19,8 @@ export interface StdioServerOptions {
   readonly answerTimeout?: number | undefined;
   /** Called with text that other code writes to stdout while the transport is open. Default: it goes to stderr. */
   readonly onstderr?: ((text: string) => void) | undefined;
+  /** Sees the bytes of stdin and stdout. Default none. */
+  readonly wiretap?: Wiretap | undefined;
 }
 
 /**
@@ -33,8 +36,9 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
   const parent = process.ppid;
   const stdin = options.stdin ?? process.stdin;
   const stdout = options.stdout ?? process.stdout;
-  const { onstderr = (text) => void process.stderr.write(text) } = options;
+  const { onstderr = (text) => void process.stderr.write(text), wiretap } = options;
   let restore: (() => void) | undefined;
+  let untap: (() => void) | undefined;
   return new StreamTransport(stdin, stdout, {
     role: 'server',
     maxMessageBytes: options.maxMessageBytes,
@@ -43,9 +47,12 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
     // The only sign that nothing reads a pipe any more is that the parent process is gone.
     gone: () => stdin === process.stdin && process.ppid !== parent,
     acquire: () => {
+      const streams = { input: stdin, output: stdout };
+      untap = wiretap && tapStreams(wiretap, { protocol: 'stdio', role: 'server' }, streams);
       if (stdout === process.stdout) restore = divertStdout(onstderr);
     },
     release: () => {
+      untap?.();
       restore?.();
       // A paused stdin does not keep the process alive. The transport does not own the streams, so it does not end
       // them.

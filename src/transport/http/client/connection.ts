@@ -4,6 +4,7 @@ import type { buildConnector, Dispatcher } from 'undici';
 import Client from 'undici/lib/dispatcher/client.js';
 import symbols from 'undici/lib/core/symbols.js';
 import { startTimer } from '../../../base/timer.ts';
+import { tapSocket, type Wiretap } from '../../wiretap.ts';
 import { openTunnel, type Proxy } from './proxy.ts';
 
 /**
@@ -31,6 +32,8 @@ export interface PoolOptions {
   readonly connectTimeout: number;
   /** The largest size of the response headers, in bytes. */
   readonly maxHeaderBytes: number;
+  /** Sees the bytes of each connection, decrypted. */
+  readonly wiretap: Wiretap | undefined;
 }
 
 /** The connections to one server. Each carries one request at a time, and there are as many as needed. */
@@ -152,7 +155,7 @@ export class Connection {
   }
 
   #connect(servername: string | null | undefined, done: buildConnector.Callback): void {
-    const { origin, proxy, connectTimeout } = this.#pool.options;
+    const { origin, proxy, connectTimeout, wiretap } = this.#pool.options;
     const server = new URL(origin);
     const first = proxy?.url ?? server;
     let settled = false;
@@ -163,9 +166,13 @@ export class Connection {
       if (!settled) done(...outcome);
       settled = true;
     };
-    const use = (socket: Socket, event: string): void => {
+    const use = (socket: Socket, event: string, peer: string): void => {
       this.#socket = socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER);
-      socket.on('error', (error) => settle(error, null)).once(event, () => settle(null, socket));
+      socket.on('error', (error) => settle(error, null));
+      socket.once(event, () => {
+        if (wiretap) tapSocket(wiretap, { protocol: 'http', role: 'client', peer }, socket);
+        settle(null, socket);
+      });
     };
     const useTls = (url: URL, socket?: Socket): void => {
       const host = hostOf(url);
@@ -174,7 +181,7 @@ export class Connection {
       const port = Number(url.port || 443);
       const tls = connectTls({ host, port, servername: name, session, socket, ALPNProtocols: ['http/1.1'] });
       tls.on('session', (resumable) => (this.#pool.session = resumable));
-      use(tls, 'secureConnect');
+      use(tls, 'secureConnect', url.host);
     };
     if (proxy && server.protocol === 'https:') {
       this.#socket = openTunnel(proxy, server, (error, tunnel) => {
@@ -185,7 +192,7 @@ export class Connection {
       useTls(first);
     } else {
       const options = { host: hostOf(first), port: Number(first.port || 80), readableHighWaterMark: READ_SIZE };
-      use(connectTcp(options), 'connect');
+      use(connectTcp(options), 'connect', first.host);
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { Wiretap } from '../../wiretap.ts';
 import type { ConnectionPool } from './connection.ts';
 import type { Target } from './exchange.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
@@ -8,6 +9,8 @@ export interface PooledHttpOptions {
   readonly connectTimeout?: number;
   /** The largest size of the response headers, in bytes. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
+  /** Sees the bytes of each connection, decrypted. Default none. */
+  readonly wiretap?: Wiretap | undefined;
 }
 
 /**
@@ -15,7 +18,7 @@ export interface PooledHttpOptions {
  * says, or 2.5 seconds. Undici is loaded with the first request.
  */
 export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
-  const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
+  const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024, wiretap } = options;
   const pools = new Map<string, ConnectionPool>();
   const targets = new WeakMap<URL, Target>();
   let start: ((request: HttpRequest, target: Target) => Promise<HttpReply>) | undefined;
@@ -29,7 +32,7 @@ export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
     ]);
     start = exchange;
     const { origin, host, pathname, search, href } = url;
-    const pool = pools.get(origin) ?? new ConnectionPool({ origin, proxy, connectTimeout, maxHeaderBytes });
+    const pool = pools.get(origin) ?? new ConnectionPool({ origin, proxy, connectTimeout, maxHeaderBytes, wiretap });
     pools.set(origin, pool);
     const headers = ['accept-encoding', 'identity'];
     const authorization = basicAuthorization(url);

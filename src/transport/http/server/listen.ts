@@ -3,6 +3,7 @@ import type { Server as HttpsServer } from 'node:https';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { errorResponse } from '../../../jsonrpc/message.ts';
+import { tapSocket, type Wiretap } from '../../wiretap.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './access/guards.ts';
 import { nodeListener } from './node.ts';
@@ -19,6 +20,8 @@ export interface ListenOptions extends HttpHandlerOptions {
   readonly port?: number | undefined;
   /** Serves HTTPS, from TLS 1.2. Default: plain HTTP. */
   readonly tls?: TlsCredentials | undefined;
+  /** Sees the bytes of each connection, decrypted. Default none. */
+  readonly wiretap?: Wiretap | undefined;
 }
 
 /** The TLS certificate and key of a server, as PEM. */
@@ -92,6 +95,13 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
   server.maxHeadersCount = 0;
   server.on('clientError', answerClientError);
   const sockets = socketsOf(server, options.tls !== undefined);
+  const { wiretap } = options;
+  if (wiretap) {
+    server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => {
+      const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+      tapSocket(wiretap, { protocol: 'http', role: 'server', peer }, socket);
+    });
+  }
   server.on('request', (request, response) => {
     const { socket } = request;
     // A request after the last response of a connection could not be answered, so it must not run.
