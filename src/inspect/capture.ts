@@ -39,7 +39,8 @@ export class Capture implements Wiretap {
   #connections = 0;
   #closed = false;
 
-  constructor({ maxBytes = 64 * 1024 * 1024, maxRecords = 100_000 }: CaptureOptions = {}) {
+  constructor(options: CaptureOptions = {}) {
+    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000 } = options;
     this.#ring = new RecordRing(maxRecords, maxBytes);
   }
 

@@ -44,7 +44,7 @@ export interface Part {
 export type OnPart = (part: Part) => void;
 
 /** What every record has. */
-interface Numbered {
+export interface NumberedRecord {
   /** The number of the record. The first is 1, and none is left out. */
   readonly n: number;
   /** When it was recorded: microseconds since the capture began. */
@@ -52,20 +52,20 @@ interface Numbered {
 }
 
 /** A connection opened. */
-export interface OpenRecord extends Numbered, WireConnection {
+export interface OpenRecord extends NumberedRecord, WireConnection {
   readonly layer: 'open';
   /** The number of the connection. The first is 1. */
   readonly conn: number;
 }
 
 /** A connection closed. */
-export interface CloseRecord extends Numbered {
+export interface CloseRecord extends NumberedRecord {
   readonly layer: 'close';
   readonly conn: number;
 }
 
 /** Bytes as they passed, at most 64 KiB. */
-export interface BytesRecord extends Numbered {
+export interface BytesRecord extends NumberedRecord {
   readonly layer: 'bytes';
   readonly conn: number;
   readonly dir: WireStream;
@@ -76,13 +76,13 @@ export interface BytesRecord extends Numbered {
 }
 
 /** What the upper layers found. It follows the bytes that complete it. */
-export interface PartRecord extends Numbered, Part {
+export interface PartRecord extends NumberedRecord, Part {
   readonly conn: number;
   readonly dir: WireStream;
 }
 
 /** Records that are missing: those from `from` to `n`, both included. */
-export interface GapRecord extends Numbered {
+export interface GapRecord extends NumberedRecord {
   readonly layer: 'gap';
   readonly from: number;
 }

@@ -1,4 +1,3 @@
-import { Buffer } from 'node:buffer';
 import type { Duplex, Readable, Writable } from 'node:stream';
 
 /** What carries the messages of a connection. */
@@ -36,17 +35,22 @@ export interface ConnectionTap {
   close(): void;
 }
 
+/** The streams of a connection. */
+export interface TappedStreams {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** The stderr of a child. */
+  readonly stderr?: Readable | null | undefined;
+}
+
 /**
  * Observes a connection over a pair of streams, which may be one socket. Nobody may have read from it yet. The streams
  * flow and stop as without it.
  *
  * @returns a function that ends the observation.
  */
-export function tapStreams(
-  wiretap: Wiretap,
-  connection: WireConnection,
-  { input, output, stderr }: { input: Readable; output: Writable; stderr?: Readable | null | undefined },
-): () => void {
+export function tapStreams(wiretap: Wiretap, connection: WireConnection, streams: TappedStreams): () => void {
+  const { input, output, stderr } = streams;
   const tap = wiretap.open(connection);
   const [received, sent]: WireStream[] = connection.role === 'client' ? ['s>c', 'c>s'] : ['c>s', 's>c'];
   const undo = [

@@ -1,0 +1,30 @@
+/**
+ * Records the wire as it is: the bytes of each connection in both directions, and the HTTP heads, SSE frames, lines and
+ * messages in them.
+ *
+ * @module
+ */
+export { Capture, type CaptureOptions, type RecordsOptions } from './capture.ts';
+export type {
+  ByteRange,
+  BytesRecord,
+  CloseRecord,
+  GapRecord,
+  MessageKind,
+  NumberedRecord,
+  OpenRecord,
+  Part,
+  PartLayer,
+  PartRecord,
+  WireRecord,
+} from './record.ts';
+export {
+  tapSocket,
+  tapStreams,
+  type ConnectionTap,
+  type TappedStreams,
+  type WireConnection,
+  type WireProtocol,
+  type WireStream,
+  type Wiretap,
+} from '../transport/wiretap.ts';
