@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { deferred, settled } from '../../test/support/service.ts';
@@ -332,14 +334,60 @@ test('a cancelled call can no longer ask after the server has answered it', asyn
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
+  const over = attribution.cancelled(one.given!)!;
   one.cancel();
   await settled();
   expect(await failure(attribution.question(never))).toMatchObject({ code: -32603 });
   const two = calling(attribution, 'b');
   await settled();
   const whose = failure(attribution.question(never));
-  attribution.over(one.given!);
+  over();
   expect(await whose).toBe(two.given);
+});
+
+test('a cancelled call leaves nothing in memory while it may still ask', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const cancelled = async (): Promise<WeakRef<TestExchange>> => {
+    const call = calling(attribution, 'a');
+    await settled();
+    const over = attribution.cancelled(call.given!);
+    call.cancel();
+    await settled();
+    expect(over).toBeDefined();
+    return new WeakRef(call.exchange);
+  };
+  const call = await cancelled();
+  vi.useRealTimers();
+  await vi.waitFor(() => {
+    collect();
+    expect(call.deref() === undefined).toBe(true);
+  });
+});
+
+test('at most 100 questions wait, and further ones are refused at once', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const names = Array.from({ length: 200 }, (_, n) => `t${n}`);
+  await known(attribution, ...names);
+  const calls = names.map((name) => calling(attribution, name));
+  await settled();
+  const waiting = Array.from({ length: 100 }, () => Promise.resolve(attribution.question(never)));
+  expect(await failure(attribution.question(never))).toMatchObject({ code: -32603 });
+  for (const call of calls.slice(1)) call.finish();
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set([calls[0]!.given]));
+});
+
+test('as many questions as calls that are left are refused, because each call may wait for one', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await known(attribution, 'a', 'b', 'c');
+  const [, , third] = [calling(attribution, 'a'), calling(attribution, 'b'), calling(attribution, 'c')];
+  await settled();
+  const first = failure(attribution.question(never));
+  third.finish();
+  await third.done;
+  const second = failure(attribution.question(never));
+  expect(await Promise.all([first, second])).toMatchObject([{ code: -32603 }, { code: -32603 }]);
 });
 
 test('a tool that asked and then failed counts as a tool that asks', async () => {

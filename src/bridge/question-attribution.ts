@@ -1,7 +1,7 @@
 import { Oldest } from '../base/oldest.ts';
 import { isAborted } from '../core/base-exchange.ts';
 import { derive } from '../core/derive.ts';
-import type { Caller, Exchange, Service } from '../core/exchange.ts';
+import { NotAsked, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CAN_REQUIRE_INPUT, Method } from '../protocol/methods.ts';
@@ -17,6 +17,8 @@ const MAX_HELD = 30_000;
  * yet.
  */
 const ABANDONED = 2000;
+/** The most questions that wait at a time. Each is compared with every call that was in flight when it came. */
+const MAX_QUESTIONS = 100;
 /** The most names of tools, prompts and other requests that are remembered. */
 const MAX_NAMES = 1000;
 /**
@@ -32,9 +34,10 @@ type Ask = (call: CallSlot, ...question: Parameters<Exchange['ask']>) => Promise
 
 /** One request in flight. */
 class CallSlot implements TurnTaker {
-  readonly origin: Exchange;
-  /** The exchange that the server gets instead. */
-  readonly exchange: Exchange;
+  /** Undefined for an abandoned call: its parameters may be large, and are no longer counted anywhere. */
+  origin: Exchange | undefined;
+  /** The exchange that the server gets instead. Undefined for an abandoned call. */
+  exchange: Exchange | undefined;
   readonly client: object | string;
   /** The key of calls that behave alike: if one of them asks, the others may ask too. */
   readonly name: string;
@@ -47,20 +50,63 @@ class CallSlot implements TurnTaker {
   open = 0;
   /** Whether this call may have asked, or another call of its client. */
   suspect = false;
+  /** How many waiting questions it may have asked. */
+  held = 0;
   readonly asks: () => boolean | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(origin: Exchange, client: object | string, ask: Ask, known: ReadonlyMap<string, boolean>) {
-    const name = `${origin.method} ${origin.method === Method.ReadResource ? '' : String(origin.params['name'])}`;
+    const { method } = origin;
+    const name = `${method} ${method === Method.ReadResource ? '' : String(origin.params['name'])}`;
     this.origin = origin;
     this.client = client;
     this.name = name.length <= MAX_NAME ? name : '';
-    this.asks = () => (CAN_REQUIRE_INPUT.has(origin.method) ? known.get(this.name) : false);
+    this.asks = () => (CAN_REQUIRE_INPUT.has(method) ? known.get(this.name) : false);
     this.exchange = derive(origin, { ask: (...question) => ask(this, ...question) });
   }
 }
 
-type Settle = (outcome: Exchange | RpcError) => void;
+/** A question that calls of several clients could have asked. */
+class HeldQuestion {
+  /** The calls that could have asked it, without those that have ended. */
+  readonly candidates: Set<CallSlot>;
+  /** How many of them each client has. */
+  readonly #clients = new Map<object | string, number>();
+  /** How many of them were not cancelled. */
+  #active = 0;
+  readonly settle: (outcome: Exchange | RpcError) => void;
+
+  constructor(candidates: readonly CallSlot[], settle: HeldQuestion['settle']) {
+    this.candidates = new Set(candidates);
+    this.settle = settle;
+    for (const { client, state } of candidates) {
+      this.#clients.set(client, (this.#clients.get(client) ?? 0) + 1);
+      if (state !== 'abandoned') this.#active += 1;
+    }
+  }
+
+  /** Whether only one client could have asked. */
+  get decided(): boolean {
+    return this.#clients.size === 1;
+  }
+
+  /** Whether no call is left that can be asked. */
+  get hopeless(): boolean {
+    return this.#active === 0;
+  }
+
+  /** A call was cancelled or has ended. Returns whether that matters here. */
+  leaves(call: CallSlot, before: CallSlot['state']): boolean {
+    if (!this.candidates.has(call)) return false;
+    if (before !== 'abandoned') this.#active -= 1;
+    if (call.state !== 'ended') return true;
+    this.candidates.delete(call);
+    const left = this.#clients.get(call.client)! - 1;
+    if (left === 0) this.#clients.delete(call.client);
+    else this.#clients.set(call.client, left);
+    return true;
+  }
+}
 
 /**
  * Attributes questions to clients, on a connection that several clients share if the server does not name the call.
@@ -72,7 +118,7 @@ type Settle = (outcome: Exchange | RpcError) => void;
  *   that were in flight when it came, and still are, belong to one client.
  * - A call that has run for 2 seconds no longer delays others, except tools that are known to ask.
  * - A cancelled call may still have asked, for 2 seconds or until the server answers it.
- * - A question that cannot be attributed within 30 seconds is refused.
+ * - A question that cannot be attributed within 30 seconds is refused. So is one that comes while 100 others wait.
  *
  * Three cases cannot be decided: a call asks a second question while its first is open; a call asks again more than
  * `BURST` after its question; the server asks for a call that it has answered. Such a question is attributed to the
@@ -82,8 +128,10 @@ export class QuestionAttribution implements Attribution {
   /** Requests that the server processes, or may still process, oldest first. */
   readonly #calls = new Set<CallSlot>();
   readonly #turns = new Turns();
-  /** Questions that calls of several clients could have asked, each with the calls that were in flight when it came. */
-  readonly #held = new Map<Settle, readonly CallSlot[]>();
+  /** Questions that calls of several clients could have asked. */
+  readonly #held = new Set<HeldQuestion>();
+  /** How many calls may have asked one of these questions. */
+  #suspects = 0;
   /**
    * Whether a tool has ever asked, by its name. A tool that was never called has no entry. The tool used last is the
    * last entry.
@@ -103,12 +151,12 @@ export class QuestionAttribution implements Attribution {
 
   /** Calls the service for an exchange, when it is the call's turn. */
   async answer(service: Service, exchange: Exchange): Promise<JsonObject> {
-    const call = new CallSlot(exchange, this.#clientOf(exchange.caller) ?? exchange, this.#ask, this.#asks);
+    const call = new CallSlot(exchange, this.#clientOf(exchange.caller) ?? {}, this.#ask, this.#asks);
     await this.#turns.take(call, exchange.signal);
     call.state = 'running';
     this.#calls.add(call);
     try {
-      const result = await service(call.exchange);
+      const result = await service(call.exchange!);
       if (!this.#asks.has(call.name) && !call.suspect) this.#remember(call.name, false);
       return result;
     } finally {
@@ -122,8 +170,9 @@ export class QuestionAttribution implements Attribution {
     return this.#asker(candidates) ?? this.#hold(candidates, signal);
   }
 
-  over(exchange: Exchange): void {
-    for (const call of this.#calls) if (call.exchange === exchange) this.#end(call);
+  cancelled(exchange: Exchange): (() => void) | undefined {
+    for (const call of this.#calls) if (call.exchange === exchange) return () => this.#end(call);
+    return undefined;
   }
 
   message(): Exchange | undefined {
@@ -133,6 +182,7 @@ export class QuestionAttribution implements Attribution {
 
   /** Asks the client. Meanwhile, calls of other clients may run. */
   readonly #ask: Ask = async (call, ...question) => {
+    if (!call.origin) throw new NotAsked(question[0], call.name);
     call.open += 1;
     this.#suspendSoon(call);
     try {
@@ -146,6 +196,7 @@ export class QuestionAttribution implements Attribution {
   };
 
   async #resume(call: CallSlot): Promise<void> {
+    if (!call.origin) return;
     call.state = 'waiting';
     await this.#turns.take(call, call.origin.signal, true);
     // The call may have ended meanwhile.
@@ -164,6 +215,7 @@ export class QuestionAttribution implements Attribution {
     if (!this.#calls.has(call)) return;
     clearTimeout(call.timer);
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
+    call.origin = call.exchange = undefined;
     this.#leave(call, 'abandoned');
   }
 
@@ -175,8 +227,14 @@ export class QuestionAttribution implements Attribution {
   }
 
   #leave(call: CallSlot, state: CallSlot['state']): void {
+    const before = call.state;
     call.state = state;
-    for (const held of [...this.#held]) this.#settleHeld(...held);
+    if (state === 'ended' && call.held > 0) {
+      this.#suspects -= 1;
+      call.held = 0;
+    }
+    if (state !== 'suspended')
+      for (const held of [...this.#held]) if (held.leaves(call, before)) this.#settleHeld(held);
     this.#turns.leave(call);
   }
 
@@ -190,8 +248,7 @@ export class QuestionAttribution implements Attribution {
   }
 
   /** The call through which the client is asked, if only one client is left. */
-  #asker(candidates: readonly CallSlot[]): Exchange | undefined {
-    const left = candidates.filter((call) => this.#calls.has(call));
+  #asker(left: readonly CallSlot[]): Exchange | undefined {
     if (left.some(({ client }) => client !== left[0]!.client)) return undefined;
     // Any of this client's calls may have asked, so none of their tools counts as a tool that does not ask.
     for (const call of left) {
@@ -204,42 +261,37 @@ export class QuestionAttribution implements Attribution {
   }
 
   #hold(candidates: readonly CallSlot[], signal: AbortSignal): Promise<Exchange> {
+    if (this.#held.size >= MAX_QUESTIONS) return Promise.reject(refusal(candidates.length));
     return new Promise<Exchange>((resolve, reject) => {
-      const settle: Settle = (outcome) => {
+      const question = new HeldQuestion(candidates, (outcome) => {
         clearTimeout(timer);
         signal.removeEventListener('abort', takenBack);
-        this.#held.delete(settle);
+        this.#held.delete(question);
+        for (const call of question.candidates) if ((call.held -= 1) === 0) this.#suspects -= 1;
         if (outcome instanceof Error) reject(outcome);
         else resolve(outcome);
-      };
-      const takenBack = (): void => settle(RpcError.from(signal.reason));
-      const timer = setTimeout(() => this.#refuse(settle, candidates), MAX_HELD);
+      });
+      const takenBack = (): void => question.settle(RpcError.from(signal.reason));
+      const timer = setTimeout(() => this.#refuse(question), MAX_HELD);
       signal.addEventListener('abort', takenBack);
-      this.#held.set(settle, candidates);
-      this.#settleHeld(settle, candidates);
+      this.#held.add(question);
+      for (const call of candidates) if ((call.held += 1) === 1) this.#suspects += 1;
+      this.#settleHeld(question);
       // Each of those calls may wait for one of these questions. Then no call would ever end, and no question could be
       // attributed.
-      const all = new Set([...this.#held.values()].flat());
-      if (this.#held.size >= all.size) for (const held of [...this.#held]) this.#refuse(...held);
+      if (this.#held.size >= this.#suspects) for (const held of [...this.#held]) this.#refuse(held);
     });
   }
 
-  #settleHeld(settle: Settle, candidates: readonly CallSlot[]): void {
-    const asker = this.#asker(candidates);
-    if (asker) settle(asker);
-    else if (!candidates.some((call) => this.#calls.has(call) && call.state !== 'abandoned'))
-      this.#refuse(settle, candidates);
+  #settleHeld(question: HeldQuestion): void {
+    const asker = question.decided ? this.#asker([...question.candidates]) : undefined;
+    if (asker) question.settle(asker);
+    else if (question.hopeless) this.#refuse(question);
   }
 
-  #refuse(settle: Settle, candidates: readonly CallSlot[]): void {
+  #refuse({ candidates, settle }: HeldQuestion): void {
     for (const { name } of candidates) this.#remember(name, true);
-    const asker =
-      candidates.length > 0
-        ? 'it is unknown which of their calls asked a question'
-        : 'no running call can have asked a question';
-    const what =
-      'Call again, or give each client its own connection (--per-session, with a credential for each client)';
-    settle(new RpcError(ErrorCode.InternalError, `Several clients share this connection, and ${asker}. ${what}`));
+    settle(refusal(candidates.size));
   }
 
   #remember(name: string, asks: boolean): void {
@@ -247,6 +299,15 @@ export class QuestionAttribution implements Attribution {
     this.#asks.set(name, asks);
     if (this.#asks.size > MAX_NAMES) this.#asks.delete(this.#oldestName.take()!);
   }
+}
+
+function refusal(candidates: number): RpcError {
+  const asker =
+    candidates > 0
+      ? 'it is unknown which of their calls asked a question'
+      : 'no running call can have asked a question';
+  const what = 'Call again, or give each client its own connection (--per-session, with a credential for each client)';
+  return new RpcError(ErrorCode.InternalError, `Several clients share this connection, and ${asker}. ${what}`);
 }
 
 /** The newest call that can be asked. A call that already waits for an answer comes last. */

@@ -14,8 +14,11 @@ export interface Attribution {
   question(signal: AbortSignal, method: string): Exchange | Promise<Exchange>;
   /** A call goes to the server. Questions that came before it can now be asked through it. */
   began?(exchange: Exchange): void;
-  /** The server has answered a cancelled call and asks no more questions for it. */
-  over(exchange: Exchange): void;
+  /**
+   * A call was cancelled. Returns a function to call when the server has answered it, and asks no more questions for it.
+   * The function must not keep the call's parameters in memory.
+   */
+  cancelled?(exchange: Exchange): (() => void) | undefined;
   /** The call that a log message belongs to. Undefined if it could belong to several clients. */
   message(): Exchange | undefined;
 }

@@ -36,8 +36,6 @@ export class OneClient implements Attribution {
     if (canAsk(exchange)) for (const begin of this.#early) begin(exchange);
   }
 
-  over(): void {}
-
   /**
    * Some servers send a question as soon as the session is open. A caller without a session gets it with its first
    * call.

@@ -85,9 +85,9 @@ class LegacyOutbound implements Upstream {
   readonly #tasks = new TaskOwners();
   /**
    * The requests, progress tokens and calls that were cancelled or timed out recently. Most servers never answer a
-   * cancelled call, and its parameters may be large, so only the attribution keeps the call in memory.
+   * cancelled call, and its parameters may be large, so nothing here keeps the call itself in memory.
    */
-  readonly #cancelled = { requests: new Recent(), tokens: new Recent(), calls: new Recent<WeakRef<Exchange>>() };
+  readonly #cancelled = { requests: new Recent(), tokens: new Recent(), calls: new Recent<() => void>() };
   readonly #listeners: UpstreamListeners;
   #initialized = false;
   #closing = false;
@@ -200,7 +200,8 @@ class LegacyOutbound implements Upstream {
     const cancel = (): void => {
       const reason = RpcError.from(abortReason(exchange));
       if (!this.#pending.cancel(id, reason)) return;
-      this.#cancelled.calls.add(id, new WeakRef(exchange));
+      const over = this.#attribution.cancelled?.(exchange);
+      if (over) this.#cancelled.calls.add(id, over);
       this.#sendCancellation(id, reason.message);
     };
     onAbort(exchange, cancel);
@@ -260,8 +261,7 @@ class LegacyOutbound implements Upstream {
       const response =
         'error' in message && message.id === undefined ? errorResponse(this.#pending.only, message.error) : message;
       const settled = this.#pending.settle(response, extra?.cause);
-      const cancelledCall = settled ? undefined : this.#cancelled.calls.take(response.id)?.deref();
-      if (cancelledCall) this.#attribution.over(cancelledCall);
+      if (!settled) this.#cancelled.calls.take(response.id)?.();
       if (!settled && !this.#cancelled.requests.has(response.id)) this.#onerror(unexpectedResponse(response));
     } else if ('id' in message) {
       this.#questions.receive(message, extra?.relatedRequestId);
