@@ -123,3 +123,27 @@ test('an error quotes at most 8,192 characters of a peer', () => {
   expect(printableError('x'.repeat(8193)).message).toBe(`${'x'.repeat(8192)}…`);
   expect(printableError('x'.repeat(8192)).message).toBe('x'.repeat(8192));
 });
+
+test('what was made visible stays as it is', () => {
+  const characters = [
+    '\u{1f468}',
+    '\u200d',
+    '\u3164',
+    '\u115f',
+    '\u064a',
+    '\u0301',
+    '\ufe0f',
+    '\r',
+    '\n',
+    '\ud800',
+    '\u0915',
+    'a',
+  ];
+  for (const a of characters)
+    for (const b of characters)
+      for (const c of characters)
+        for (const d of characters) {
+          const shown = printable(a + b + c + d);
+          expect(printable(shown)).toBe(shown);
+        }
+});

@@ -59,7 +59,7 @@ const units = new Uint16Array(PIECE * ESCAPE_LENGTH);
 /**
  * Shows unsafe characters as escapes such as `\u001b`, for terminals and logs. Line breaks and tabs stay. A JSON text
  * keeps its meaning, because these characters occur only in its strings, where the escape means the same (RFC 8259,
- * section 7).
+ * section 7). A text that is already safe stays as it is.
  */
 export function printable(text: string): string {
   return withEscapes(text, false);
@@ -136,7 +136,9 @@ function isSafeHere(text: string, at: number, kind: number | undefined): boolean
   if (!followsShown(text, at, kind)) return false;
   const before = text.slice(Math.max(0, at - 2), at);
   if (kind === EMOJI_STYLE) return PICTOGRAPH_BEFORE.test(before);
-  return JOINS_BEFORE.test(before) && JOINS_AFTER.test(text.slice(at + 1, at + 3));
+  // Some letters are invisible. They are escaped, and what joins them is too.
+  const joins = JOINS_AFTER.test(text.slice(at + 1, at + 3)) && KINDS[text.charCodeAt(at + 1)] !== UNSAFE;
+  return joins && JOINS_BEFORE.test(before);
 }
 
 /** Whether the character before is not escaped. Only joiners may follow variation selector 16. */

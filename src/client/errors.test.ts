@@ -3,7 +3,16 @@ import { isSessionGone } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { AnswerLost, HttpStatusError, SessionGone } from '../transport/http/client/errors.ts';
 import { NotSent } from '../transport/http/client/http.ts';
-import { connectFailure, ConnectionError, failure, InvalidResultError, mayRepeat, RevisionChanged } from './errors.ts';
+import {
+  connectFailure,
+  ConnectionError,
+  failure,
+  InvalidResultError,
+  mayRepeat,
+  RevisionChanged,
+  TaskCancelledError,
+  TimeoutError,
+} from './errors.ts';
 
 const body = { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no' } } as const;
 const within = (cause: Error, code = -32000): RpcError => new RpcError(code, cause.message, { cause });
@@ -106,4 +115,20 @@ test('the error of a failed connection includes the errors of earlier attempts',
     name: 'ConnectionError',
     message: 'Cannot connect: Connection closed (before that: not JSON: hello)',
   });
+});
+
+test('no error has control characters of a server in its message or in its stack', () => {
+  const text = 'red: \u001b[31m\u202e\nnext';
+  const errors = [
+    new ConnectionError(text),
+    new TimeoutError(text, 1),
+    new InvalidResultError(text),
+    new TaskCancelledError(text),
+    failed(new Error(text)),
+    connectFailure(new Error(text), new Error(`before: ${text}`), 1),
+  ];
+  for (const { message, stack } of errors) {
+    expect(message).toContain('red: \\u001b[31m\\u202e\nnext');
+    for (const unsafe of ['\u001b', '\u202e']) expect(`${message}${stack}`).not.toContain(unsafe);
+  }
 });

@@ -1,3 +1,4 @@
+import { printable } from '../base/printable.ts';
 import { certainlyNotExecuted, isFromPeer, transportFailure } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
@@ -14,7 +15,7 @@ export class TimeoutError extends Error {
   readonly limit: number;
 
   constructor(message: string, limit: number, options?: ErrorOptions) {
-    super(message, options);
+    super(printable(message), options);
     this.limit = limit;
   }
 }
@@ -29,7 +30,8 @@ export class ConnectionError extends Error {
   readonly notExecuted: boolean;
 
   constructor(message: string, options: ErrorOptions & { readonly notExecuted?: boolean } = {}) {
-    super(message, options);
+    // It may contain text of the server.
+    super(printable(message), options);
     this.notExecuted = options.notExecuted ?? certainlyNotExecuted(options.cause);
   }
 }
@@ -64,11 +66,19 @@ export class RevisionChanged extends ConnectionError {
 /** The server's result is malformed, or does not match the server's own schema. */
 export class InvalidResultError extends Error {
   override readonly name = 'InvalidResultError';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(printable(message), options);
+  }
 }
 
 /** The call became a task, and the task was cancelled (tasks extension: Task Cancellation). */
 export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
+
+  constructor(message: string) {
+    super(printable(message));
+  }
 }
 
 /**

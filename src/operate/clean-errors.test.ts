@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { scrubber } from '../auth/scrub.ts';
+import { connect } from '../client/connect.ts';
 import { compose, type Exchange, type Service } from '../core/exchange.ts';
 import { Refusal } from '../core/refusal.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
@@ -109,3 +110,15 @@ test.each([{ summary: 'a summary' }, { stderr: 'why' }])(
     await expect(served(() => Promise.reject(error))).rejects.toBe(error);
   },
 );
+
+test('the stderr of a process is removed although its control characters are escaped', async () => {
+  const lines = ['first \u001b[31m', `\u200d${SECRET}\u202e \u{1f468}\u200d\u3164`, 'last \u2028\u009b\rx'];
+  const script = `process.stdin.on('data', () => { process.stderr.write(${JSON.stringify(lines.join('\n'))}); process.exit(3); })`;
+  const args = ['-e', script];
+  const target = { command: process.execPath, args, stderr: 'capture' } as const;
+  const failing = (): Promise<never> => connect(target, { onerror: () => {} }) as Promise<never>;
+  await expect(failing()).rejects.toThrow('exited with code 3: last \\u2028\\u009b\\u000dx');
+  const { message } = (await served(failing).catch((thrown: unknown) => thrown)) as Error;
+  expect(message).toMatch(/exited with code 3/);
+  expect(message).not.toMatch(/first|last|u001b|s3cret/);
+});

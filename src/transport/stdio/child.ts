@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import spawn from 'cross-spawn';
+import { printable } from '../../base/printable.ts';
 import { waitFor } from '../../base/wait.ts';
 import type { Message } from '../../jsonrpc/message.ts';
 import { InvalidMessage } from '../../jsonrpc/parse.ts';
@@ -74,9 +75,10 @@ class ChildEnded extends Error {
   readonly summary: string;
 
   constructor(summary: string, last: string | undefined, stderr: string, options?: ErrorOptions) {
-    super(last === undefined ? summary : `${summary}: ${last}`, options);
+    // Escaped here, so that errors which quote this one contain the same text.
+    super(last === undefined ? summary : `${summary}: ${printable(last)}`, options);
     this.summary = summary;
-    this.stderr = stderr;
+    this.stderr = printable(stderr);
   }
 }
 
