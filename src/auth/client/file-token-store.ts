@@ -121,12 +121,15 @@ function isClient(client: unknown): boolean {
 function isTokens(tokens: unknown): boolean {
   if (!isObject(tokens)) return false;
   const { accessToken, refreshToken, tokenType, scopes, resource, clientId, expiresAt = 0, refreshAt = 0 } = tokens;
+  const { metadataUrl = '', dpopKey = {} } = tokens;
   return (
     [accessToken, refreshToken ?? '-'].every((token) => isText(token) && TOKEN.test(token)) &&
     (tokenType === 'Bearer' || tokenType === 'DPoP') &&
     isStrings(scopes) &&
     isText(resource) &&
     isText(clientId) &&
+    isText(metadataUrl) &&
+    isObject(dpopKey) &&
     typeof expiresAt === 'number' &&
     typeof refreshAt === 'number'
   );

@@ -399,6 +399,17 @@ describe('the client id', () => {
     });
   });
 
+  test('that could not authenticate is not stored, and nobody is asked', async () => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    const body = { client_id: 'c', token_endpoint_auth_method: 'tls_client_auth' };
+    world.onregister = () => ({ status: 201, body });
+    await expect(send(world.authorizer({ store }))).rejects.toMatchObject({ code: 'registration' });
+    expect(world.loginUrls).toEqual([]);
+    world.onregister = () => undefined;
+    expect((await send(world.authorizer({ store }))).let).toBe(true);
+  });
+
   test('is registered once for all authorizers that share a store', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();
@@ -649,6 +660,15 @@ describe('an expired token', () => {
     world.ontoken = ({ body }) => (body['grant_type'] === 'refresh_token' ? refusal : undefined);
     expect((await send(world.authorizer({ store }))).sent).toEqual([undefined, 'Bearer access-2']);
     expect(world.loginUrls).toHaveLength(2);
+  });
+
+  test('with a lifetime beyond all limits is kept in a store of JSON', async () => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    world.lifetime = 1e308;
+    await send(world.authorizer({ store }));
+    const { expiresAt } = JSON.parse(JSON.stringify((await store.get(KEY))!.tokens)) as { expiresAt: unknown };
+    expect(expiresAt).toBeTypeOf('number');
   });
 
   test('is refreshed after the metadata of the server has moved', async () => {

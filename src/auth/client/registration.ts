@@ -1,7 +1,7 @@
 import type { AuthorizationServer } from 'oauth4webapi';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
-import type { ClientKey, Identity } from './client-authentication.ts';
+import { authMethodOf, type ClientKey, type Identity } from './client-authentication.ts';
 import { jsonOf, type GuardedHttp } from './guarded-http.ts';
 import { OAuthError, refused } from './oauth-error.ts';
 import type { StoredClient } from './token-store.ts';
@@ -120,7 +120,10 @@ export async function register(
   const body = await jsonOf(response);
   // Some servers send 200 although RFC 7591, section 3.2.1, requires 201.
   if ((response.status === 200 || response.status === 201) && typeof body?.['client_id'] === 'string') {
-    return clientFrom(body, redirectUri);
+    const registered = clientFrom(body, redirectUri);
+    // Now: a client that cannot authenticate must not be stored.
+    authMethodOf(registered, server);
+    return registered;
   }
   const error = typeof body?.['error'] === 'string' ? body['error'] : `status ${response.status}`;
   const reason = { error, description: body?.['error_description'] };

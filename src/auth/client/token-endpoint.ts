@@ -129,7 +129,9 @@ function checkIssued({
 }
 
 function issuedFrom(body: TokenEndpointResponse, before: number): Issued {
-  const lifetime = body.expires_in === undefined ? undefined : body.expires_in * 1000;
+  // JSON cannot hold Infinity, so a store could not keep it.
+  const lifetime =
+    body.expires_in === undefined ? undefined : Math.min(body.expires_in * 1000, Number.MAX_SAFE_INTEGER);
   return {
     accessToken: body.access_token,
     tokenType: body.token_type === 'dpop' ? 'DPoP' : 'Bearer',
