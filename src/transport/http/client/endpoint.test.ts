@@ -41,7 +41,10 @@ describe('redirects', () => {
 
   test.each([301, 302, 303])('that would change the method to GET are not followed: %d', async (status) => {
     const server = await scripted((_asked, response) => void response.writeHead(status, { location: '/b' }).end());
-    expect((await failure(post(server.url))).message).toContain('may change the method');
+    const error = await failure(post(server.url));
+    expect(error.message).toContain('may change the method');
+    // Some servers redirect after they have run a request.
+    expect(certainlyNotExecuted(error)).toBe(false);
     expect(server.asked).toHaveLength(1);
   });
 

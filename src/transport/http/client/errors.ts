@@ -6,7 +6,8 @@ import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { saysNotExecuted } from '../not-executed.ts';
 import type { HttpReply } from './http.ts';
 
-const NOT_EXECUTED_STATUSES: ReadonlySet<number> = new Set([401, 403, 405, 406, 407, 413, 415, 429, 431]);
+/** 301, 302 and 303 may also follow a request that ran (RFC 9110, section 15.4.4). */
+const NOT_EXECUTED_STATUSES: ReadonlySet<number> = new Set([307, 308, 401, 403, 405, 406, 407, 413, 415, 429, 431]);
 
 /** A server, or a proxy in front of it, responded with an HTTP error status. */
 export class HttpStatusError extends Error implements TransportFailure {
@@ -25,8 +26,7 @@ export class HttpStatusError extends Error implements TransportFailure {
     this.status = status;
     this.temporary = status >= 500 || status === 408 || status === 429;
     this.response = response;
-    this.notExecuted =
-      NOT_EXECUTED_STATUSES.has(status) || (status >= 300 && status < 400) || saysNotExecuted(response);
+    this.notExecuted = NOT_EXECUTED_STATUSES.has(status) || saysNotExecuted(response);
   }
 }
 
