@@ -1,3 +1,4 @@
+import { BufferBudget, type Holder } from '../base/buffer-budget.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
@@ -19,20 +20,30 @@ export interface HeldLimits {
 }
 
 /**
+ * Limits all notifications of the process that cannot be sent yet to 64 MiB. One slow client has a limit of its own, but
+ * may have many calls and subscriptions.
+ */
+const total = new BufferBudget(64 * 1024 * 1024);
+
+/**
  * Notifications that cannot be sent yet, in order. A newer progress notification or change replaces an older one of the
  * same kind. If there are too many, the oldest one is dropped: log messages first, then unknown notifications, then
- * progress and updates. A notification that is larger than the limit is dropped itself.
+ * progress and updates. A notification that is larger than the limit is dropped itself. If all together need too much
+ * memory, those that have waited longest are dropped. Whoever stops using it must call `take`.
  */
-export class HeldNotices {
+export class HeldNotices implements Holder {
+  held = 0;
   readonly #limits: HeldLimits;
   /** Each notification under its key. A newer notification with the same key replaces an older one. */
-  readonly #held = new Map<unknown, Held>();
+  readonly #notices = new Map<unknown, Held>();
   /**
    * The keys of notifications that may be dropped, in the order of dropping. List changes are never dropped, because
    * there is at most one for each list.
    */
   readonly #droppable: readonly [logs: Keys, unknown: Keys, others: Keys] = [new Set(), new Set(), new Set()];
   #size = 0;
+  /** Whether notifications were dropped since the last `push`. */
+  #lost = false;
 
   constructor(limits: HeldLimits) {
     this.#limits = limits;
@@ -45,38 +56,50 @@ export class HeldNotices {
     // A handler may pass params with cycles, so the counting stops at the limit.
     const size = weightOf(params, most);
     if (size > most) return true;
-    this.#size += size - (this.#held.get(key)?.size ?? 0);
-    this.#held.set(key, { method, params, size });
+    this.#size += size - (this.#notices.get(key)?.size ?? 0);
+    this.#notices.set(key, { method, params, size });
     this.#kind(method)?.add(key);
-    let dropped = false;
-    while (this.#held.size > count || this.#size > most) {
+    let dropped = this.#lost;
+    this.#lost = false;
+    while (this.#notices.size > count || this.#size > most) {
       const keys = this.#droppable.find((kind) => kind.size > 0);
       if (!keys) break;
       const [oldest] = keys;
       this.#remove(oldest);
       dropped = true;
     }
+    total.hold(this, this.#size);
     return dropped;
   }
 
   /** Removes and returns the oldest. */
   shift(): Held | undefined {
-    const [key] = this.#held.keys();
-    return key === undefined ? undefined : this.#remove(key);
+    const [key] = this.#notices.keys();
+    if (key === undefined) return undefined;
+    const first = this.#remove(key);
+    total.hold(this, this.#size);
+    return first;
   }
 
   /** Removes and returns all. */
   take(): Held[] {
-    const all = [...this.#held.values()];
-    this.#held.clear();
+    const all = [...this.#notices.values()];
+    this.#notices.clear();
     for (const keys of this.#droppable) keys.clear();
     this.#size = 0;
+    total.hold(this, 0);
     return all;
   }
 
+  /** Drops everything, to make room for others. */
+  cutOff(): void {
+    this.take();
+    this.#lost = true;
+  }
+
   #remove(key: unknown): Held {
-    const held = this.#held.get(key)!;
-    this.#held.delete(key);
+    const held = this.#notices.get(key)!;
+    this.#notices.delete(key);
     this.#kind(held.method)?.delete(key);
     this.#size -= held.size;
     return held;

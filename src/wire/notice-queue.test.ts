@@ -153,3 +153,17 @@ test('dropped messages are reported again after the queue was empty', () => {
   push(LOG, {}, 1);
   expect(errors).toHaveLength(2);
 });
+
+test('all queues together keep at most 64 MiB, and the one that has waited longest loses its messages', async () => {
+  const queues = Array.from({ length: 8 }, () => stalled());
+  const text = 'x'.repeat(1024 * 1024);
+  for (const { push } of queues) push(LOG, { text }, 9);
+  queues[0]!.push(LOG, {});
+  expect(queues.map(({ errors }) => errors.length)).toEqual([1, 0, 0, 0, 0, 0, 0, 0]);
+  for (const { read } of queues) await read();
+  expect(queues.map(({ sent }) => sent().length)).toEqual([1, 9, 9, 9, 9, 9, 9, 9]);
+  // They need no memory any more, so nobody loses anything now.
+  const later = Array.from({ length: 7 }, () => stalled());
+  for (const { push: more } of later) more(LOG, { text }, 9);
+  for (const { queue } of later) expect(queue.take()).toHaveLength(9);
+});

@@ -61,6 +61,7 @@ export class MergedListen {
   /** The subscription has ended. */
   end(): void {
     this.#over.abort();
+    this.#waiting?.take();
     for (const part of this.#parts.values()) part.stop();
     this.#parts.clear();
   }

@@ -127,8 +127,9 @@ export class UpstreamListeners {
     if (!this.#listeners.delete(listener)) return;
     const { exchange, notices } = listener;
     const { session } = exchange.caller;
+    const waiting = notices.take();
     if (!session) return;
-    for (const { method, params } of notices.take()) this.#deliver(method, params, this.#ofSession(session));
+    for (const { method, params } of waiting) this.#deliver(method, params, this.#ofSession(session));
   }
 
   /** The connection is about to close, so unsubscribe requests are no longer sent. */

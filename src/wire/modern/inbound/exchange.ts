@@ -89,6 +89,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
   /** The request has been answered. Nothing may be sent after the response. */
   answered(): void {
     this.#round = undefined;
+    this.#held?.take();
     if (!this.ended) this.settle(ANSWERED);
   }
 
@@ -99,6 +100,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
   override abort(reason: Error): void {
     if (this.ended && this.ended !== ANSWERED) return;
     this.#round = undefined;
+    this.#held?.take();
     this.fire(reason);
     this.onabort?.(reason);
   }
