@@ -1,11 +1,9 @@
-import { connect as connectTcp, isIP, Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { buildConnector, Dispatcher } from 'undici';
-import Client from 'undici/lib/dispatcher/client.js';
-import symbols from 'undici/lib/core/symbols.js';
 import { startTimer } from '../../../base/timer.ts';
 import { tapSocket, type Wiretap } from '../../wiretap.ts';
 import { openTunnel, type Proxy } from './proxy.ts';
+import { ResponseParser, type Headers, type ResponseListener } from './response-parser.ts';
 
 /**
  * How long a server keeps an idle connection if it does not say: the default of `node:http` and of Python's uvicorn.
@@ -76,107 +74,175 @@ export class ConnectionPool {
   }
 }
 
+/** What a connection tells about its request, besides the response. */
+export interface Asking extends ResponseListener {
+  /** The request is being written to the server. */
+  onsent(): void;
+  /** The connection has failed or was closed before the response was complete. Nothing more is called. */
+  onerror(error: Error): void;
+}
+
 /** One connection to a server, which connects with its first request. */
-export class Connection {
+export class Connection implements ResponseListener {
   /** Whether a response has come over it. */
   reused = false;
   readonly #pool: ConnectionPool;
-  readonly #client: Client;
+  readonly #parser: ResponseParser;
   /** The socket; or the request for a tunnel, until that becomes the socket. */
-  #socket: { readonly destroyed: boolean; destroy(error: Error): unknown } | undefined;
+  #connecting: { destroy(error: Error): unknown } | undefined;
+  /** The socket when it is connected. */
+  #socket: Socket | undefined;
+  #asking: Asking | undefined;
   #closed = false;
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool;
-    this.#client = new Client(pool.options.origin, {
-      connect: (options, done) => this.#connect(options.servername, done),
-      pipelining: 1,
-      maxHeaderSize: pool.options.maxHeaderBytes,
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: SERVER_IDLE_TIMEOUT * MARGIN,
-      // `keepFor` sets the margin. If the server says 0, undici closes the connection.
-      keepAliveTimeoutThreshold: 0,
-    });
-    const onend = (_origin: URL, _targets: unknown, error: { readonly code?: string }): void => {
-      // A server that has closed one idle connection may have closed all of them. The next request opens a new one.
-      if (!this.#closed && error.code !== 'UND_ERR_INFO') pool.closeIdle();
-      // Else undici would open another connection for the next request.
-      this.close();
-    };
-    this.#client.on('disconnect', onend).on('connectionError', onend);
+    this.#parser = new ResponseParser(pool.options.maxHeaderBytes, this);
   }
 
   get ended(): boolean {
     return this.#closed || this.#socket?.destroyed === true;
   }
 
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
-    this.#client.dispatch(options, handler);
-  }
-
-  /** Takes the time for which the server keeps this connection while it is idle, from a `Keep-Alive` header. */
-  keepFor(header: string): void {
-    const seconds = /\btimeout=(\d{1,6})/i.exec(header)?.[1];
-    // Undici has set the server's own time.
-    if (seconds !== undefined) (this.#client as any)[symbols.kKeepAliveTimeoutValue] = Number(seconds) * 1000 * MARGIN;
-  }
-
-  /** The response is complete. The connection can carry another request. */
-  release(): void {
-    this.reused = true;
-    if (!this.#closed) this.#pool.release(this);
-  }
-
   /**
-   * Stops reading. This is not undici's own pause: if the server closes the connection during that, undici throws an
-   * error that nobody can catch.
+   * Sends a request. The previous one must be complete.
+   *
+   * @param head the request line and the headers, in ASCII or Latin-1.
    */
-  pause(): void {
-    if (this.#socket instanceof Socket) this.#socket.read = readNothing;
-  }
-
-  /** @param now whether to read at once. Undici does not allow that while it calls a handler. */
-  resume(now: boolean): void {
+  send(head: string, body: string | undefined, asking: Asking): void {
+    this.#asking = asking;
     const socket = this.#socket;
-    if (!(socket instanceof Socket)) return;
-    // eslint-disable-next-line typescript/unbound-method
-    socket.read = Socket.prototype.read;
-    if (now && !socket.destroyed) socket.emit('readable');
+    if (socket) {
+      socket.ref();
+      this.#write(socket, head, body);
+      return;
+    }
+    this.#connect((error, connected) => {
+      if (this.#closed) connected?.destroy();
+      else if (connected) {
+        this.#use(connected);
+        this.#write(connected, head, body);
+      } else this.#end(error!);
+    });
   }
 
-  /** Closes it. The handler of a request on it gets an error. */
+  pause(): void {
+    this.#socket?.pause();
+  }
+
+  resume(): void {
+    this.#socket?.resume();
+  }
+
+  /** Closes it. Its request gets no more calls. */
   close(): void {
+    this.#asking = undefined;
     if (this.#closed) return;
     this.#closed = true;
     this.#pool.remove(this);
-    this.#socket?.destroy(CLOSED);
-    void this.#client.destroy();
+    this.#connecting?.destroy(CLOSED);
   }
 
-  #connect(servername: string | null | undefined, done: buildConnector.Callback): void {
+  onhead(status: number, headers: Headers): void {
+    const seconds = /\btimeout=(\d{1,6})/i.exec(headers.get('keep-alive') ?? '')?.[1];
+    if (seconds !== undefined) this.#setIdleTime(Number(seconds) * 1000 * MARGIN);
+    this.#asking?.onhead(status, headers);
+  }
+
+  ondata(bytes: Uint8Array): void {
+    this.#asking?.ondata(bytes);
+  }
+
+  onend(): void {
+    const asking = this.#asking;
+    this.#asking = undefined;
+    const socket = this.#socket!;
+    // A server that has responded before it has read the whole request may never read the rest.
+    if (!this.#parser.keepsOpen || socket.writableLength > 0) this.close();
+    else if (!this.#closed) {
+      this.reused = true;
+      socket.resume();
+      socket.unref();
+      this.#pool.release(this);
+    }
+    asking?.onend();
+  }
+
+  #write(socket: Socket, head: string, body = ''): void {
+    this.#asking!.onsent();
+    if (Buffer.byteLength(body) === body.length) {
+      socket.write(head + body, 'latin1');
+      return;
+    }
+    socket.cork();
+    socket.write(head, 'latin1');
+    socket.write(body);
+    socket.uncork();
+  }
+
+  #use(socket: Socket): void {
+    this.#socket = socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER);
+    this.#setIdleTime(SERVER_IDLE_TIMEOUT * MARGIN);
+    let failure: Error | undefined;
+    const read = (parse: () => void): void => {
+      try {
+        parse();
+      } catch (error) {
+        this.#end(error as Error);
+      }
+    };
+    socket.on('data', (bytes: Buffer) => {
+      // Nobody has asked for a response.
+      if (this.#asking) read(() => this.#parser.push(bytes));
+      else this.close();
+    });
+    socket.on('end', () => {
+      if (this.#asking) read(() => this.#parser.end());
+      else this.#end(CLOSED);
+    });
+    socket.on('timeout', () => this.#asking ?? this.close());
+    socket.on('error', (error) => (failure = error));
+    socket.on('close', () => this.#end(failure ?? CLOSED));
+  }
+
+  /** How long it is kept without a request. At 0, it carries no other request. */
+  #setIdleTime(milliseconds: number): void {
+    if (milliseconds === 0) this.#parser.keepsOpen = false;
+    else if (this.#socket!.timeout !== milliseconds) this.#socket!.setTimeout(milliseconds);
+  }
+
+  /** Called when the server or the network has ended it. */
+  #end(error: Error): void {
+    if (this.#closed) return;
+    const asking = this.#asking;
+    this.close();
+    // A server that has closed one connection may have closed all idle ones. The next request opens a new one.
+    this.#pool.closeIdle();
+    asking?.onerror(error);
+  }
+
+  #connect(done: (error: Error | undefined, socket?: Socket) => void): void {
     const { origin, proxy, connectTimeout, wiretap } = this.#pool.options;
     const server = new URL(origin);
     const first = proxy?.url ?? server;
-    let settled = false;
-    const onTimeout = (): void => void this.#socket?.destroy(new Error(`no connection within ${connectTimeout} ms`));
+    const onTimeout = (): void =>
+      void this.#connecting?.destroy(new Error(`no connection within ${connectTimeout} ms`));
     const timer = startTimer(connectTimeout, onTimeout);
-    const settle = (...outcome: Parameters<buildConnector.Callback>): void => {
+    const settle = (error: Error | undefined, socket?: Socket): void => {
       clearTimeout(timer);
-      if (!settled) done(...outcome);
-      settled = true;
+      done(error, socket);
     };
     const use = (socket: Socket, event: string, peer: string): void => {
-      this.#socket = socket.setNoDelay(true).setKeepAlive(true, PROBE_AFTER);
-      socket.on('error', (error) => settle(error, null));
-      socket.once(event, () => {
+      this.#connecting = socket;
+      socket.once('error', settle).once(event, () => {
+        socket.off('error', settle);
         if (wiretap) tapSocket(wiretap, { protocol: 'http', role: 'client', peer }, socket);
-        settle(null, socket);
+        settle(undefined, socket);
       });
     };
     const useTls = (url: URL, socket?: Socket): void => {
       const host = hostOf(url);
-      const name = servername ?? (isIP(host) === 0 ? host : '');
+      const name = isIP(host) === 0 ? host : '';
       const { session } = this.#pool;
       const port = Number(url.port || 443);
       const tls = connectTls({ host, port, servername: name, session, socket, ALPNProtocols: ['http/1.1'] });
@@ -184,9 +250,9 @@ export class Connection {
       use(tls, 'secureConnect', url.host);
     };
     if (proxy && server.protocol === 'https:') {
-      this.#socket = openTunnel(proxy, server, (error, tunnel) => {
-        if (error) settle(error, null);
-        else useTls(server, tunnel);
+      this.#connecting = openTunnel(proxy, server, (error, tunnel) => {
+        if (tunnel) useTls(server, tunnel);
+        else settle(error!);
       });
     } else if (first.protocol === 'https:') {
       useTls(first);
@@ -200,8 +266,4 @@ export class Connection {
 /** The host to connect to: IPv6 without brackets. */
 function hostOf({ hostname }: URL): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-}
-
-function readNothing(): null {
-  return null;
 }

@@ -1,9 +1,10 @@
-import type { Dispatcher } from 'undici';
+import { printableLine } from '../../../base/printable.ts';
 import { BodyBuffer } from '../body-buffer.ts';
-import type { Connection, ConnectionPool } from './connection.ts';
+import type { Asking, Connection, ConnectionPool } from './connection.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest } from './http.ts';
 import { refusal } from './proxy.ts';
+import type { Headers } from './response-parser.ts';
 
 /** Up to this many bytes of an unwanted body are read so that the connection can be reused. */
 const MAX_DISCARDED = 64 * 1024;
@@ -21,28 +22,53 @@ export interface Target {
   readonly pool: ConnectionPool;
   /** The path and query; for a proxy that reads the request, the whole URL. */
   readonly path: string;
-  /** Added to each request, unless it has such headers. Names and values alternate. */
-  readonly headers: readonly string[];
+  /** Added to each request, unless it has such headers. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
+const TOKEN = /^[!#$%&'*+.^_`|~\w-]+$/;
+/** Matches a character that a header value must not have (RFC 9110, section 5.5). */
+const INVALID = /[^\t\x20-\x7e\x80-\xff]/;
+/** Headers that the connection itself decides. */
+const OWN: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'keep-alive',
+  'upgrade',
+]);
+const NO_HEADERS: Headers = new Map();
 
 /** Sends a request, and resolves with the headers of the response. */
 export function exchange(request: HttpRequest, target: Target): Promise<HttpReply> {
   return new Promise((resolve, reject) => {
     if (request.cancellation?.ended) reject(request.cancellation.ended);
-    else new Exchange(request, target, resolve, reject).start();
+    else new Exchange(request, target, headOf(request, target), resolve, reject).start();
   });
 }
 
+/** The request line and the headers. @throws TypeError if they are invalid. */
+function headOf({ method, headers, body }: HttpRequest, target: Target): string {
+  let head = `${method} ${target.path} HTTP/1.1\r\nconnection: keep-alive\r\n`;
+  for (const name in target.headers) if (headers[name] === undefined) head += `${name}: ${target.headers[name]}\r\n`;
+  for (const name in headers) {
+    const value = headers[name]!;
+    if (!TOKEN.test(name) || INVALID.test(value)) throw new TypeError(`The ${printableLine(name)} header is invalid`);
+    if (!OWN.has(name)) head += `${name}: ${value}\r\n`;
+  }
+  if (body !== undefined) head += `content-length: ${Buffer.byteLength(body)}\r\n`;
+  return `${head}\r\n`;
+}
+
 /**
- * One request and its response: the handler that undici calls, and the reply for the reader. One object, because this is
- * the hot path of a client.
+ * One request and its response: what the connection calls, and the reply for the reader. One object, because this is the
+ * hot path of a client.
  */
-class Exchange implements HttpReply, Dispatcher.DispatchHandler {
+class Exchange implements HttpReply, Asking {
   status = 0;
   readonly #request: HttpRequest;
   readonly #target: Target;
+  readonly #head: string;
   readonly #cancel: (() => void) | undefined;
   /** Settle the promise that waits: for the headers of the response, then for its body. */
   #resolve: (value: any) => void;
@@ -51,7 +77,7 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
   /** Whether any part of the request may have been sent. */
   #sent = false;
   #repeated = false;
-  #headers: Headers = {};
+  #headers: Headers = NO_HEADERS;
   readonly #body = new BodyBuffer();
   #reading: 'nothing' | 'text' | 'chunks' | 'discard' = 'nothing';
   /** How many bytes of a text, or of a discarded body, may still come. */
@@ -63,11 +89,13 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
   constructor(
     request: HttpRequest,
     target: Target,
+    head: string,
     resolve: (reply: HttpReply) => void,
     reject: (reason: Error) => void,
   ) {
     this.#request = request;
     this.#target = target;
+    this.#head = head;
     this.#resolve = resolve;
     this.#reject = reject;
     const { cancellation } = request;
@@ -81,17 +109,14 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
   }
 
   start(): void {
-    const { method, body } = this.#request;
-    const { pool, path } = this.#target;
-    this.#connection = pool.take();
-    this.#connection.dispatch({ method, path, headers: this.#requestHeaders(), body }, this);
+    this.#connection = this.#target.pool.take();
+    this.#connection.send(this.#head, this.#request.body, this);
   }
 
   // The reply.
 
   header(name: string): string | undefined {
-    const value = this.#headers[name];
-    return Array.isArray(value) ? joined(name, value) : value;
+    return this.#headers.get(name);
   }
 
   text(limit: number): Promise<string> {
@@ -149,17 +174,14 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
     this.#resume();
   }
 
-  // The handler.
+  // What the connection calls.
 
-  onRequestStart(): void {
+  onsent(): void {
     this.#sent = true;
   }
 
-  onResponseStart(_controller: unknown, status: number, headers: Headers): void {
-    if (status < 200 || this.#failure) return;
+  onhead(status: number, headers: Headers): void {
     this.#headers = headers;
-    const keepAlive = this.header('keep-alive');
-    if (keepAlive !== undefined) this.#connection.keepFor(keepAlive);
     const encoding = this.header('content-encoding');
     const { url } = this.#request;
     if (status === 407 && this.#isForwarded()) {
@@ -172,8 +194,7 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseData(_controller: unknown, chunk: Uint8Array): void {
-    if (this.#failure) return;
+  ondata(chunk: Uint8Array): void {
     const reading = this.#reading;
     if (reading === 'text' || reading === 'discard') {
       this.#left -= chunk.length;
@@ -188,38 +209,19 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
     }
   }
 
-  onResponseEnd(): void {
-    if (this.#failure) return;
+  onend(): void {
     this.#complete = true;
     this.#end();
-    if (this.#paused) this.#connection.resume(false);
-    this.#connection.release();
     if (this.#reading === 'text') this.#resolve(textOf(this.#body.take()));
     else this.#resolve(undefined);
   }
 
-  onResponseError(_controller: unknown, cause: Error): void {
-    if (this.#failure || this.#complete) return;
+  onerror(cause: Error): void {
     if (this.#mayRepeat(cause)) {
       this.#repeated = true;
       this.#sent = false;
-      // Undici must first handle the end of the connection.
-      queueMicrotask(() => this.#failure ?? this.start());
-      return;
-    }
-    if (isInvalid(cause)) this.#abort(cause);
-    else this.#fail(this.status === 0 ? this.#errorFor(cause) : this.#lost(cause));
-  }
-
-  #requestHeaders(): string[] {
-    const { headers } = this.#request;
-    const common = this.#target.headers;
-    const list: string[] = [];
-    for (let at = 0; at < common.length; at += 2) {
-      if (headers[common[at]!] === undefined) list.push(common[at]!, common[at + 1]!);
-    }
-    for (const name of Object.keys(headers)) list.push(name, headers[name]!);
-    return list;
+      this.start();
+    } else this.#fail(this.status === 0 ? this.#errorFor(cause) : this.#lost(cause));
   }
 
   /** Fails the request, and closes its connection. */
@@ -244,7 +246,7 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
   #resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
-    this.#connection.resume(true);
+    this.#connection.resume();
   }
 
   #tooLarge(limit: number): AnswerLost {
@@ -260,7 +262,7 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
    * or the system did not accept the whole request, so the server cannot have the whole body.
    */
   #mayRepeat(cause: NodeJS.ErrnoException): boolean {
-    if (!this.#connection.reused || this.#repeated || isInvalid(cause)) return false;
+    if (!this.#connection.reused || this.#repeated) return false;
     return !this.#sent || (this.#request.body !== undefined && cause.syscall === 'write');
   }
 
@@ -280,15 +282,6 @@ class Exchange implements HttpReply, Dispatcher.DispatchHandler {
 }
 
 const DISCARDED = new AnswerLost('the response was discarded');
-
-/** Whether the request itself is invalid, for example a header. */
-function isInvalid(cause: NodeJS.ErrnoException): boolean {
-  return cause.code === 'UND_ERR_INVALID_ARG' || cause.code === 'UND_ERR_NOT_SUPPORTED';
-}
-
-function joined(name: string, values: readonly string[]): string {
-  return name === 'content-type' || name === 'location' || name === 'retry-after' ? values[0]! : values.join(', ');
-}
 
 function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();

@@ -196,7 +196,7 @@ describe('pooledHttp', () => {
   test('refuses an invalid header', async () => {
     const url = await rawServer(() => {});
     const headers = { 'x-a': 'a\r\nx-b: b' };
-    await expect(pooledHttp()({ ...post(url), headers })).rejects.toThrow('invalid x-a header');
+    await expect(pooledHttp()({ ...post(url), headers })).rejects.toThrow('The x-a header is invalid');
   });
 
   test('closes an idle connection before the server does', async () => {
@@ -254,7 +254,7 @@ describe('pooledHttp', () => {
     const server = await scripted((_asked, response) => {
       response.writeHead(200, { 'x-large': 'x'.repeat(4096) }).end();
     });
-    await expect(pooledHttp({ maxHeaderBytes: 1024 })(post(server.url))).rejects.toThrow(/[Oo]verflow/);
+    await expect(pooledHttp({ maxHeaderBytes: 1024 })(post(server.url))).rejects.toThrow(/larger than 1024 bytes/);
   });
 
   test('ignores an interim response, and joins the values of a header', async () => {
@@ -329,19 +329,6 @@ describe('pooledHttp', () => {
     cancellation.abort(reason);
     expect(await waiting).toBe(reason);
     await ends[0];
-  });
-
-  test('does not send a request that is cancelled at once on a kept connection', async () => {
-    const server = await scripted((_asked, response) => json(response, {}));
-    const send = pooledHttp();
-    await (await send(post(server.url))).text(LIMIT);
-    const cancellation = new Lifetime();
-    const waiting = send(post(server.url, '{}', cancellation));
-    const reason = new Error('enough');
-    cancellation.abort(reason);
-    await expect(waiting).rejects.toBe(reason);
-    await (await send(post(server.url))).text(LIMIT);
-    expect(server.asked).toHaveLength(2);
   });
 
   test('can reuse a connection whose body was not read', async () => {

@@ -1,6 +1,6 @@
 import type { Wiretap } from '../../wiretap.ts';
-import type { ConnectionPool } from './connection.ts';
-import type { Target } from './exchange.ts';
+import { ConnectionPool } from './connection.ts';
+import { exchange, type Target } from './exchange.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
 import { basicAuthorization, proxyFor } from './proxy.ts';
 
@@ -15,30 +15,24 @@ export interface PooledHttpOptions {
 
 /**
  * Sends requests over connections that are kept for further requests: each idle one for half the time that the server
- * says, or 2.5 seconds. Undici is loaded with the first request.
+ * says, or 2.5 seconds.
  */
 export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
   const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024, wiretap } = options;
   const pools = new Map<string, ConnectionPool>();
   const targets = new WeakMap<URL, Target>();
-  let start: ((request: HttpRequest, target: Target) => Promise<HttpReply>) | undefined;
 
   const prepare = async (request: HttpRequest): Promise<HttpReply> => {
     const { url } = request;
-    const [{ ConnectionPool }, { exchange }, proxy] = await Promise.all([
-      import('./connection.ts'),
-      import('./exchange.ts'),
-      proxyFor(url),
-    ]);
-    start = exchange;
+    const proxy = await proxyFor(url);
     const { origin, host, pathname, search, href } = url;
     const pool = pools.get(origin) ?? new ConnectionPool({ origin, proxy, connectTimeout, maxHeaderBytes, wiretap });
     pools.set(origin, pool);
-    const headers = ['accept-encoding', 'identity'];
+    const headers: Record<string, string> = { host, 'accept-encoding': 'identity' };
     const authorization = basicAuthorization(url);
-    if (authorization !== undefined) headers.push('authorization', authorization);
+    if (authorization !== undefined) headers['authorization'] = authorization;
     const forwarded = proxy !== undefined && url.protocol === 'http:';
-    if (forwarded && proxy.authorization !== undefined) headers.push('proxy-authorization', proxy.authorization);
+    if (forwarded && proxy.authorization !== undefined) headers['proxy-authorization'] = proxy.authorization;
     const path = (forwarded ? `http://${host}` : '') + pathname + search;
     const target: Target = { href, pool, path, headers };
     targets.set(url, target);
@@ -47,7 +41,7 @@ export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
   const send = (request: HttpRequest): Promise<HttpReply> => {
     const { url } = request;
     const target = targets.get(url);
-    return target?.href === url.href ? start!(request, target) : prepare(request);
+    return target?.href === url.href ? exchange(request, target) : prepare(request);
   };
   const close = (): void => {
     for (const pool of pools.values()) pool.close();
