@@ -97,3 +97,21 @@ test('an update of a part of a resource goes only to subscribers of the whole', 
   for (const uri of ['x://y', 'x://y/a.txt', 'x://yz', 'x://', undefined]) notifyUpdate(uri);
   expect(exchange.notified.map(({ params: told }) => told!['uri'])).toEqual(['x://y', 'x://y/a.txt']);
 });
+
+test('a flood for many subscriptions is delivered in several turns of the event loop, and changes are joined', async () => {
+  const listeners = new UpstreamListeners(askedServer().send, () => {});
+  const uris = Array.from({ length: 1000 }, (_, n) => `x://${n}`);
+  const exchanges = Array.from({ length: 30 }, () => {
+    const notifications = { toolsListChanged: true, resourceSubscriptions: uris };
+    const exchange = new TestExchange('subscriptions/listen', { notifications });
+    void listeners.listen(exchange, {});
+    return exchange;
+  });
+  await settled();
+  const updates = (): number =>
+    exchanges[0]!.notified.filter(({ params: given }) => given?.['uri'] === 'x://999').length;
+  for (let n = 0; n < 500; n += 1) listeners.deliver('notifications/resources/updated', { uri: 'x://999' });
+  expect(updates()).toBe(1);
+  await new Promise((resolve) => void setImmediate(resolve));
+  expect(updates()).toBe(2);
+});

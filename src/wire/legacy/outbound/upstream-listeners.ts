@@ -6,6 +6,7 @@ import { LOG_LEVELS, reaches, type LogLevel } from '../../../protocol/logging.ts
 import { Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { isWithin, LIST_CHANGES } from '../../../protocol/subscriptions.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
+import { HeldNotices } from '../../held-notices.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
 import type { SendRequest } from './own-request.ts';
 import { ServerSetting } from './server-setting.ts';
@@ -17,6 +18,13 @@ interface Listener {
   readonly notices: NoticeQueue;
   readonly end: (error?: Error) => void;
 }
+
+/**
+ * How many listeners, and URIs that they listen to, get or are compared with notifications in one turn of the event loop.
+ * Further notifications wait: a server may send a thousand at once, and a client may have thousands of subscriptions.
+ */
+const PER_TURN = 5000;
+const BACKLOG = { count: 1000, size: 10 * 1024 * 1024 };
 
 const LIST_FILTERS = new Map(LIST_CHANGES.map(([filter, notice]) => [notice as string, filter]));
 
@@ -30,6 +38,14 @@ export class UpstreamListeners {
   readonly #subscriptions: UpstreamSubscriptions;
   readonly #level: ServerSetting<LogLevel>;
   readonly #onerror: (error: Error) => void;
+  /** How many URIs all listeners listen to. */
+  #uris = 0;
+  /** The work of this turn of the event loop, see `PER_TURN`. */
+  #work = 0;
+  /** Notifications for the next turns. */
+  #backlog: HeldNotices | undefined;
+  /** Whether something was dropped since the backlog began. Only the first drop is reported. */
+  #dropped = false;
   /** The least severe level that any call without a session has wanted. */
   #ofCalls: LogLevel | undefined;
 
@@ -72,6 +88,7 @@ export class UpstreamListeners {
       end();
     };
     this.#listeners.add(listener);
+    this.#uris += filter.resourceSubscriptions?.length ?? 0;
     signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
     const joined: string[] = [];
@@ -97,8 +114,32 @@ export class UpstreamListeners {
 
   /** Sends a notification to the listeners that asked for it, or only to the given session. */
   deliver(method: string, params: JsonObject, session?: Session): void {
-    this.#deliver(method, params, session ? this.#ofSession(session) : this.#listeners);
+    if (session) return this.#deliver(method, params, this.#ofSession(session));
+    if (this.#work < PER_TURN && !this.#backlog) return this.#deliverToAll(method, params);
+    this.#backlog ??= new HeldNotices(BACKLOG);
+    if (!this.#backlog.push(method, params) || this.#dropped) return;
+    this.#dropped = true;
+    this.#onerror(new Error('The server sends too fast for all subscriptions: some notifications are dropped'));
   }
+
+  #deliverToAll(method: string, params: JsonObject): void {
+    if (this.#listeners.size === 0) return;
+    if (this.#work === 0) setImmediate(this.#continue);
+    this.#work += this.#listeners.size + (method === NotificationMethod.ResourceUpdated ? this.#uris : 0);
+    this.#deliver(method, params, this.#listeners);
+  }
+
+  readonly #continue = (): void => {
+    this.#work = 0;
+    while (this.#backlog && this.#work < PER_TURN) {
+      const next = this.#backlog.shift();
+      if (next) this.#deliverToAll(next.method, next.params);
+      else {
+        this.#backlog = undefined;
+        this.#dropped = false;
+      }
+    }
+  };
 
   #ofSession(session: Session): Listener[] {
     return [...this.#listeners].filter(({ exchange }) => exchange.caller.session === session);
@@ -125,7 +166,8 @@ export class UpstreamListeners {
   /** Removes a listener. Notifications that a slow reader has not received move to the session's newer listener. */
   #remove(listener: Listener): void {
     if (!this.#listeners.delete(listener)) return;
-    const { exchange, notices } = listener;
+    const { exchange, filter, notices } = listener;
+    this.#uris -= filter.resourceSubscriptions?.length ?? 0;
     const { session } = exchange.caller;
     const waiting = notices.take();
     if (!session) return;
@@ -139,6 +181,7 @@ export class UpstreamListeners {
 
   close(error: Error): void {
     this.retire();
+    this.#backlog?.take();
     for (const { end } of this.#listeners) end(error);
   }
 
