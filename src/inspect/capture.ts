@@ -59,7 +59,7 @@ export class Capture implements Wiretap {
     let open = true;
     return {
       bytes: (dir, chunk) => {
-        if (!open) return;
+        if (!open || this.#closed) return;
         let stream = streams.get(dir);
         if (!stream) streams.set(dir, (stream = new StreamRecorder(conn, dir, create, (record) => this.#push(record))));
         stream.push(chunk);

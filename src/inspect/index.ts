@@ -5,6 +5,9 @@
  * @module
  */
 export { Capture, type CaptureOptions, type RecordsOptions } from './capture.ts';
+export { readRecording, RecordingError, type Recording } from './read-recording.ts';
+export { recordToFile, type FileRecording, type RecordToFileOptions } from './record-to-file.ts';
+export type { RecordingHeader } from './recording-format.ts';
 export type {
   ByteRange,
   BytesRecord,

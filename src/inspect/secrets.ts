@@ -4,8 +4,8 @@ const SECRET_NAME =
 /** Query parameters of a request target. */
 const PARAMETER = /[?&]([^=&\s]*)=([^&\s]*)/g;
 
-/** What the header of a recording says about its masks. */
-export const MASKED = ['authorization', 'cookies', 'tokens', 'API keys', 'passwords and secrets'] as const;
+/** The kinds of secrets, for people. */
+export const SECRETS: readonly string[] = ['authorization', 'cookies', 'tokens', 'API keys', 'passwords and secrets'];
 
 /** The parts of a line of an HTTP head that are secret, as offsets in the line. The line may be unfinished. */
 export function secretsIn(line: string, isFirst: boolean): [start: number, end: number][] {

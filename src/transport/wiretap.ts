@@ -110,7 +110,7 @@ function tapWrites(output: Writable, onbytes: OnBytes): () => void {
     if (writeAll) output._writev = writeAll;
   };
 }
-/* oxlint-enable */
+/* oxlint-enable eslint/no-underscore-dangle */
 
 /** @param encoding of a text. A stream gives `buffer` for bytes. */
 function bytesOf(chunk: Uint8Array | string, encoding: BufferEncoding): Buffer {

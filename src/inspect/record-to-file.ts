@@ -1,0 +1,89 @@
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import { VERSION } from '../version.ts';
+import type { Capture } from './capture.ts';
+import { headerLine, recordLine } from './recording-format.ts';
+
+/** How to write a recording. */
+export interface RecordToFileOptions {
+  /** What is recorded, for people who open the file. Default none. */
+  readonly target?: string | undefined;
+  /** Whether credentials in HTTP heads are replaced by asterisks. Default true. */
+  readonly mask?: boolean | undefined;
+  /** Called once if the file cannot be written any more. Nothing is recorded after that. */
+  readonly onerror: (error: Error) => void;
+}
+
+/** A recording that is being written. */
+export interface FileRecording {
+  /** Ends the capture, and writes what is left. Resolves when the file is closed. */
+  close(): Promise<void>;
+}
+
+/** How many records are written at a time, at most 6 MiB of text. */
+const BATCH = 64;
+
+/**
+ * Writes the records of a capture to a file in the mcpcap format, which only its owner may read. A file that exists is
+ * replaced. The traffic never waits for the disk: if that is too slow, the file has `gap` records.
+ *
+ * @throws Error with a readable message if the file cannot be written.
+ */
+export async function recordToFile(
+  capture: Capture,
+  file: string,
+  options: RecordToFileOptions,
+): Promise<FileRecording> {
+  const { target, mask = true, onerror } = options;
+  const handle = await create(file, headerLine({ started: capture.started, target, by: `everwire ${VERSION}`, mask }));
+  const write = async (): Promise<void> => {
+    try {
+      for await (const records of capture.records({ batch: BATCH }))
+        await handle.appendFile(records.map((record) => recordLine(record, mask)).join(''));
+    } catch (error) {
+      capture.close();
+      onerror(new Error(`the recording ${file} is incomplete: ${problem(error)}`, { cause: error }));
+    }
+    await handle.close();
+  };
+  const written = write();
+  return {
+    close: () => {
+      capture.close();
+      return written;
+    },
+  };
+}
+
+async function create(file: string, header: string): Promise<FileHandle> {
+  // A link could lead to a file of somebody else, and a pipe without a reader would block. Windows has neither flag.
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(file, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0o600);
+    if (!(await handle.stat()).isFile()) throw new Error('it is not a regular file');
+    await handle.chmod(0o600);
+    await handle.truncate();
+    await handle.appendFile(header);
+    return handle;
+  } catch (error) {
+    await handle?.close();
+    throw new Error(`cannot record to ${file}: ${problem(error)}`, { cause: error });
+  }
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space is left on the disk',
+  EDQUOT: 'the disk quota is used up',
+  ENOENT: 'there is no such folder',
+  EACCES: 'permission denied',
+  EPERM: 'it belongs to another user',
+  EISDIR: 'it is a directory',
+  ELOOP: 'it is a symbolic link',
+  ENXIO: 'it is not a regular file',
+};
+
+function problem(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException;
+  return PROBLEMS[code] ?? message;
+}
