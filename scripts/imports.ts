@@ -48,7 +48,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   inspect: ['base', 'jsonrpc', 'transport/wiretap.ts'],
   operate: [...BELOW_WIRE, 'auth'],
   testing: [...BELOW_WIRE, 'auth/client/token-store.ts'],
-  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'testing'],
+  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'inspect', 'testing'],
 };
 
 /**

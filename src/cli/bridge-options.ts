@@ -5,6 +5,7 @@ import {
   repeatable,
   seconds,
   withAddressOptions,
+  withRecordOption,
   withSessionOptions,
   withTargetOptions,
   type ServeFlags,
@@ -88,7 +89,7 @@ export function withBridgeOptions(command: Command): Command {
     );
 
   const most = 'maximum number of sessions, and of connections for clients without a session';
-  return withSessionOptions(command.optionsGroup('Limits:'), 100, most)
+  const limited = withSessionOptions(command.optionsGroup('Limits:'), 100, most)
     .addOption(seconds('--drain-timeout <seconds>', 'time for running requests to finish at shutdown', 10))
 
     .optionsGroup('Monitoring and logs:')
@@ -105,4 +106,5 @@ export function withBridgeOptions(command: Command): Command {
     )
     .option('--log-requests', 'log each request (the default with json)')
     .option('--no-log-requests', 'do not log each request');
+  return withRecordOption(limited);
 }

@@ -65,7 +65,7 @@ export async function serveBridge(
     drainTimeout,
     listen: { path, maxSessions, idleTimeout },
   } = settings;
-  if (settings.stdio) return serveStdio(inbound, { answerTimeout: drainTimeout });
+  if (settings.stdio) return serveStdio(inbound, { answerTimeout: drainTimeout, wiretap: settings.wiretap });
   const find = (name: string): Service | undefined => {
     const service = served.members?.find(name);
     return service && observer.served(compose(service, clean));
@@ -90,6 +90,7 @@ export async function serveBridge(
     onsession: inbound.onsession,
     onrequest: inbound.onrequest,
     tls: tls?.credentials,
+    wiretap: settings.wiretap,
     auth,
     pages: (at) => pages(at) ?? mounts.page(at),
     onerror,

@@ -3,6 +3,7 @@ import type { BearerAuthOptions } from '../auth/bearer.ts';
 import { urlProblem } from '../bridge/config/server.ts';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
 import { isLoopback } from '../transport/http/server/access/guards.ts';
+import type { Wiretap } from '../transport/wiretap.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
 import { readHeaders } from './headers.ts';
@@ -31,6 +32,8 @@ export interface BridgeSettings extends Pick<
   readonly secrets: readonly string[];
   /** Environment variables with the bridge's secrets. Commands that the bridge starts do not get them. */
   readonly ownVariables: readonly string[];
+  /** Sees the bytes of both sides. Set when a recording has started. */
+  wiretap?: Wiretap | undefined;
 }
 
 /** Who may call. Anyone, if there are neither keys nor an issuer. */

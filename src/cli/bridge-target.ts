@@ -51,6 +51,7 @@ export async function bridgeTo(
       idleTimeout,
       maxConnections: listen.maxSessions,
       stateKey: settings.stateKey ?? OWN_KEY,
+      wiretap: settings.wiretap,
     },
     onerror: ({ message }) => warn(message),
   });

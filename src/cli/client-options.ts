@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { LOG_LEVELS, type LogLevel } from '../protocol/logging.ts';
 import { REVISIONS, type Revision } from '../protocol/revisions.ts';
-import { repeatable, seconds, withTargetOptions, type TargetFlags } from './options.ts';
+import { repeatable, seconds, withRecordOption, withTargetOptions, type TargetFlags } from './options.ts';
 import type { OutputFlags } from './output.ts';
 
 /** The options of every command that calls a server. */
@@ -17,7 +17,7 @@ export interface ClientFlags extends OutputFlags, TargetFlags {
 /** Adds the options of a command that calls a server. */
 export function withClientOptions(command: Command): Command {
   command.option('--json', 'print the result as JSON, and nothing else, to stdout');
-  return withTargetOptions(
+  withTargetOptions(
     command,
     'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)',
   )
@@ -29,6 +29,7 @@ export function withClientOptions(command: Command): Command {
         .choices(LOG_LEVELS)
         .default('info'),
     );
+  return withRecordOption(command);
 }
 
 /** Adds the option for the file that binary content is written to. */

@@ -4,7 +4,7 @@ import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
 import { ExitCode, reportFailure } from './failure.ts';
-import { withAddressOptions, withSessionOptions, type ServeFlags } from './options.ts';
+import { withAddressOptions, withRecordOption, withSessionOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
 import { run } from './run.ts';
@@ -41,8 +41,9 @@ function program(target: string[] | undefined): Command {
     .description('serve the example server (the default command)')
     .addArgument(new Argument('[command]').argParser(unknownCommand).default(undefined))
     .configureHelp({ visibleArguments: () => [] });
-  withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions').action(
-    async (_command: unknown, flags: ServeFlags) => run('demo', (await import('../../examples/demo.ts')).server, flags),
+  withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions');
+  withRecordOption(demoCommand).action(async (_command: unknown, flags: ServeFlags) =>
+    run('demo', (await import('../../examples/demo.ts')).server, flags),
   );
 
   withBridgeOptions(

@@ -10,6 +10,7 @@ export interface ServeFlags {
   readonly allowOrigin: readonly string[];
   readonly maxSessions: number;
   readonly idleTimeout: number;
+  readonly record?: string;
 }
 
 /** The options of every command that connects to a server. */
@@ -19,6 +20,8 @@ export interface TargetFlags {
   readonly header: readonly string[];
   /** Whether a browser may be opened if the server requires a login. */
   readonly login: boolean;
+  /** The file to record to. */
+  readonly record?: string;
 }
 
 /** Adds the options for where a command serves. */
@@ -48,6 +51,14 @@ export function withSessionOptions(command: Command, maxSessions: number, most: 
   return command
     .addOption(new Option('--max-sessions <number>', most).default(maxSessions).argParser(positive))
     .addOption(seconds('--idle-timeout <seconds>', 'end a session after this long without a message', 1800));
+}
+
+/** Adds the option that records what passes over all connections of a command. */
+export function withRecordOption(command: Command): Command {
+  return command.option(
+    '--record <file>',
+    'record every byte on the wire to this file; credentials in HTTP headers are masked',
+  );
 }
 
 /** @param config what `--config` is for. */

@@ -5,6 +5,7 @@ import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { Handlers } from '../client/handlers.ts';
 import type { ClientOptions } from '../client/options.ts';
+import type { Wiretap } from '../transport/wiretap.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { ClientFlags } from './client-options.ts';
 import { dataFolder } from './data-folder.ts';
@@ -14,6 +15,7 @@ import { fillIn } from './form.ts';
 import { Output } from './output.ts';
 import { relayed } from './screen.ts';
 import { answerByHand } from './sample.ts';
+import { startRecording } from './recording.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { rootsOf } from './roots.ts';
 import { printStatus, scrubWith } from './print-status.ts';
@@ -69,7 +71,8 @@ export async function withClient(target: Target, flags: ClientFlags, work: Work)
   const warn = unrepeated(printStatus);
   let client: Client | undefined;
   try {
-    client = await open(target, flags, terminal, relay, signal, (error) => {
+    const wiretap = await startRecording(flags.record, nameOfTarget(target));
+    client = await open(target, flags, terminal, relay, signal, wiretap, (error) => {
       if (working) warn(error.message);
     });
     process.exitCode = (await work({ client, terminal, signal, output: new Output(flags) })) ?? ExitCode.Ok;
@@ -92,6 +95,7 @@ async function open(
   terminal: Terminal,
   relay: (line: string) => void,
   signal: AbortSignal,
+  wiretap: Wiretap | undefined,
   onerror: (error: Error) => void,
 ): Promise<Client> {
   const { timeout } = flags;
@@ -113,6 +117,7 @@ async function open(
       path.join(dataFolder(), 'eras'),
       target.kind === 'command' ? path.resolve(target.cwd ?? '.') : undefined,
     ),
+    wiretap,
     onlog: (message) => relay(logLine(message)),
     onerror,
   };

@@ -166,6 +166,7 @@ class StreamRecorder {
   #pushParts(): void {
     const parts = this.#parts;
     this.#parts = [];
-    for (const part of parts) this.#push({ conn: this.#conn, dir: this.#dir, ...part });
+    const [conn, dir] = [this.#conn, this.#dir];
+    for (const { layer, ...others } of parts) this.#push({ layer, conn, dir, ...others });
   }
 }

@@ -1,0 +1,28 @@
+import type { Wiretap } from '../transport/wiretap.ts';
+import { Failure } from './failure.ts';
+import { printStatus } from './print-status.ts';
+import { atEnd } from './shutdown.ts';
+
+/** How much may wait for a slow disk. What is on the disk is not needed in memory. */
+const MAX_WAITING = 16 * 1024 * 1024;
+
+/**
+ * Starts the recording of `--record`, which ends with the process. Call it before anything that opens connections, so
+ * that they close first.
+ *
+ * @param file undefined without the option: then nothing is loaded and nothing is observed.
+ * @param target what is recorded, for people.
+ * @throws Failure with code 2 if the file cannot be written.
+ */
+export async function startRecording(file: string | undefined, target: string): Promise<Wiretap | undefined> {
+  if (file === undefined) return undefined;
+  const { Capture, recordToFile } = await import('../inspect/index.ts');
+  const capture = new Capture({ maxBytes: MAX_WAITING });
+  try {
+    const recording = await recordToFile(capture, file, { target, onerror: ({ message }) => printStatus(message) });
+    atEnd(() => recording.close());
+  } catch (error) {
+    throw Failure.usage(`--record: ${(error as Error).message}`);
+  }
+  return capture;
+}
