@@ -11,6 +11,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { Method, NotificationMethod } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
+import { NOT_EXECUTED } from '../transport/http/not-executed.ts';
 import { checkHeaders } from './header-check.ts';
 import type { BridgeIdentity } from './identity.ts';
 import { QuestionAttribution, type ClientOf } from './question-attribution.ts';
@@ -157,7 +158,10 @@ export class Connection {
 }
 
 function asRpcError(error: unknown): RpcError {
-  if (error instanceof ConnectionError) return new RpcError(CONNECTION_CLOSED, error.message, { cause: error });
+  if (error instanceof ConnectionError) {
+    const data = error.notExecuted ? NOT_EXECUTED : undefined;
+    return new RpcError(CONNECTION_CLOSED, error.message, { cause: error, data });
+  }
   if (error instanceof TimeoutError) return new RpcError(REQUEST_TIMEOUT, error.message, { cause: error });
   return RpcError.from(error);
 }

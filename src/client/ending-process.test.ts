@@ -1,26 +1,41 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from './connect.ts';
 
-/** Answers the handshake and a call, then closes its stdout and lives on. */
+/** Answers the handshake and a call with its process id, then closes its stdout and lives on. */
 const SERVER = `
+process.on('SIGTERM', () => {});
+process.on('uncaughtException', () => {});
 const answer = (id, more) => require('fs').writeSync(1, JSON.stringify({ jsonrpc: '2.0', id, ...more }) + '\\n');
 require('readline').createInterface(process.stdin).on('line', (line) => {
   const { id, method } = JSON.parse(line);
   const serverInfo = { name: 'x', version: '1' };
   if (method === 'initialize') answer(id, { result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo } });
   else if (method === 'tools/call') {
-    answer(id, { result: { content: [] } });
+    answer(id, { result: { content: [{ type: 'text', text: String(process.pid) }] } });
     require('fs').closeSync(1);
   } else if (id !== undefined) answer(id, { result: {} });
 });
 setInterval(() => {}, 1000);`;
 
-test('a call made while the process of the server is ending certainly did not run', async () => {
+test('a call made while the process of the server is ending runs in a new process', async () => {
   const command = { command: process.execPath, args: ['-e', SERVER], stderr: 'ignore' } as const;
   const client = await connect(command, { clientInfo: { name: 'a', version: '1' }, eras: 'legacy', onerror: () => {} });
   onTestFinished(() => client.close());
-  // The connection closes some time after the answer. A call that was sent before then may have run.
-  await expect
-    .poll(() => client.callTool('t', {}).catch((error: unknown) => error), { timeout: 10_000 })
-    .toMatchObject({ name: 'ConnectionError', notExecuted: true });
+  const pid = async (): Promise<number> => {
+    const [first] = (await client.callTool('t', {})).content;
+    return Number(first?.type === 'text' && first.text);
+  };
+  const ending = await pid();
+  const others: number[] = [];
+  // The connection closes some time after the answer. A call that was sent before then fails when the process is gone.
+  const call = (): number => {
+    pid().then(
+      (other) => others.push(other),
+      () => {},
+    );
+    return others.length;
+  };
+  await expect.poll(call, { timeout: 10_000 }).toBeGreaterThan(0);
+  expect(others).not.toContain(ending);
+  expect(process.kill(ending, 0)).toBe(true);
 });

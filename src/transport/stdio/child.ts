@@ -10,6 +10,7 @@ import { BaseTransport } from '../base-transport.ts';
 import type { SendOptions, Transport } from '../transport.ts';
 import { tapStreams, type Wiretap } from '../wiretap.ts';
 import { watchMemory } from './memory-watch.ts';
+import { notSent } from './outgoing.ts';
 import { ProcessGroup } from './process-group.ts';
 import { StderrLog } from './stderr-log.ts';
 import { StreamTransport } from './stream.ts';
@@ -168,7 +169,9 @@ export class ChildTransport extends BaseTransport implements Transport {
   send(message: Message, options?: SendOptions): Promise<void> {
     const stream = this.#stream;
     if (this.#reason)
-      return Promise.reject(new Error(`The connection is closed: ${this.#reason.message}`, { cause: this.#reason }));
+      return Promise.reject(
+        notSent(new Error(`The connection is closed: ${this.#reason.message}`, { cause: this.#reason })),
+      );
     if (!stream) return Promise.reject(new Error('The transport is not started'));
     return stream.send(message, options);
   }

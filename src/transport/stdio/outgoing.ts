@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import type { Holder } from '../../base/buffer-budget.ts';
 import { sendBudget } from '../../base/send-budget.ts';
+import type { TransportFailure } from '../../jsonrpc/error-chain.ts';
 import { SENT_AT_ONCE } from '../transport.ts';
 
 /** The most text that is joined into one write, in UTF-16 units. Beyond it the text is written at once. */
@@ -50,7 +51,7 @@ export class Outgoing implements Holder {
    * @throws if the stream is closed, or if more than the limit already waits.
    */
   send(line: string): Promise<void> {
-    if (this.#closed) return Promise.reject(this.#closed);
+    if (this.#closed) return Promise.reject(notSent(this.#closed));
     if (this.waiting + line.length > this.#limit) {
       return Promise.reject(new Error(`The peer does not read: more than ${this.#limit} bytes are waiting`));
     }
@@ -122,6 +123,14 @@ export class Outgoing implements Holder {
     if (this.#full && !this.#closed) sendBudget.hold(this, this.waiting);
     full?.resolve();
   }
+}
+
+/**
+ * The error for a message of which nothing was written, because the connection is closed or closing. Every later message
+ * would fail too, so the next call needs another connection.
+ */
+export function notSent(cause: Error): TransportFailure {
+  return Object.assign(new Error(cause.message, { cause }), { notExecuted: true, sessionGone: true });
 }
 
 class Deferred {

@@ -4,7 +4,7 @@ import type { Message } from '../../jsonrpc/message.ts';
 import { BaseTransport } from '../base-transport.ts';
 import { SENT_AT_ONCE, type SendOptions, type Transport } from '../transport.ts';
 import { Framing } from './framing.ts';
-import { Outgoing } from './outgoing.ts';
+import { notSent, Outgoing } from './outgoing.ts';
 
 /** Which side of the connection this is, and its bounds. */
 export interface StreamTransportOptions {
@@ -147,9 +147,8 @@ export class StreamTransport extends BaseTransport implements Transport {
         new Error(`${message.method} was not sent: the peer has closed its side of the connection`),
       );
     }
-    // Nothing of the message was written. The caller may not know yet that the connection is closing.
-    if (this.#phase !== 'open' && this.#phase !== 'ended')
-      return Promise.reject(Object.assign(this.#notOpen(), { notExecuted: true }));
+    // The caller may not know yet that the connection is closing.
+    if (this.#phase !== 'open' && this.#phase !== 'ended') return Promise.reject(notSent(this.#notOpen()));
     let line: string | undefined;
     try {
       line = this.#framing.encode(message);
