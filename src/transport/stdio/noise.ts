@@ -11,8 +11,6 @@ const MAX_IN_A_ROW = 1000;
  * usable. A server that writes almost nothing else must not keep this process busy.
  */
 export class Noise {
-  /** The number of invalid lines so far. */
-  total = 0;
   #inARow = 0;
   #reported = 0;
 
@@ -28,7 +26,6 @@ export class Noise {
 
   /** Counts an invalid line. Returns the error to close the connection with, if there were too many in a row. */
   count(): InvalidMessage | undefined {
-    this.total += 1;
     this.#inARow += 1;
     if (this.#inARow < MAX_IN_A_ROW) return undefined;
     const message = `The server does not speak MCP: ${MAX_IN_A_ROW} lines in a row were not messages`;

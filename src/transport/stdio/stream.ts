@@ -56,6 +56,12 @@ const MAX_UNREAD = 1000;
 const LINGER = 1000;
 /** The time between two calls of `gone`, in milliseconds. */
 const GONE_POLL_INTERVAL = 1000;
+/**
+ * How many bytes are read at a time. Lines that are not messages take the longest, and the event loop runs after each slice
+ * that has some.
+ */
+const SLICE = 8 * 1024;
+const NOTHING = new Uint8Array();
 /** Below this size in bytes, the size of a message is not reported to the owner. */
 const SMALL = 4096;
 
@@ -83,6 +89,8 @@ export class StreamTransport extends BaseTransport implements Transport {
   readonly #maxUnsentBytes: number;
   /** The number of answers that the peer has not read yet. */
   #unread = 0;
+  /** The part of the last chunk that was not read yet, because reading is paused. */
+  #rest: Uint8Array = NOTHING;
   #phase: 'new' | 'open' | 'ended' | 'closing' | 'closed' = 'new';
   #reason: Error | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -133,6 +141,7 @@ export class StreamTransport extends BaseTransport implements Transport {
     if (input.readableEnded || input.destroyed) process.nextTick(() => this.#end());
     input.on('data', this.#read);
     input.on('end', () => {
+      this.#framing.push(this.#takeRest());
       this.#framing.end();
       this.#end();
     });
@@ -198,9 +207,31 @@ export class StreamTransport extends BaseTransport implements Transport {
     // Messages that are sent in response to these, before any other callback runs, are written together.
     this.#outgoing.hold();
     queueMicrotask(this.#flushSoon);
-    const noisy = this.#framing.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
-    if (noisy && this.#phase === 'open') this.#pauseForATurn();
+    this.#take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   };
+
+  /** Reads a chunk in slices. If reading is paused after one of them, the rest waits. */
+  #take(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; at += SLICE) {
+      const noisy = this.#framing.push(chunk.subarray(at, at + SLICE));
+      if (noisy && this.#phase === 'open') this.#pauseForATurn();
+      if (!this.#input.isPaused() || this.#phase !== 'open') continue;
+      this.#rest = chunk.subarray(at + SLICE);
+      return;
+    }
+  }
+
+  #resume(): void {
+    if (this.#phase !== 'open') return;
+    this.#input.resume();
+    this.#read(this.#takeRest());
+  }
+
+  #takeRest(): Uint8Array {
+    const rest = this.#rest;
+    this.#rest = NOTHING;
+    return rest;
+  }
 
   /** Inside a microtask, `process.nextTick` runs after all microtasks that follow from it. */
   readonly #flushSoon = (): void => process.nextTick(this.#flush);
@@ -233,6 +264,8 @@ export class StreamTransport extends BaseTransport implements Transport {
    * The peer will send nothing more. A server still answers open requests. A client closes, because no answer can come.
    */
   #end(): void {
+    // The stream may break while reading is paused.
+    if (this.#phase === 'open') this.#framing.push(this.#takeRest());
     if (this.#phase !== 'open') return;
     // A socket without half-open support closes in both directions at once. Any other output closes separately.
     const closesBothDirections =
@@ -289,17 +322,13 @@ export class StreamTransport extends BaseTransport implements Transport {
   #pauseForATurn(): void {
     if (this.#input.isPaused()) return;
     this.#input.pause();
-    setImmediate(() => {
-      if (this.#phase === 'open') this.#input.resume();
-    });
+    setImmediate(() => this.#resume());
   }
 
   #holdBack(): void {
     if (this.#input.isPaused()) return;
     this.#input.pause();
-    void this.#outgoing.flushed().then(() => {
-      if (this.#phase === 'open') this.#input.resume();
-    });
+    void this.#outgoing.flushed().then(() => this.#resume());
   }
 
   #notOpen(): Error {
