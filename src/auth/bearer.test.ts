@@ -8,7 +8,10 @@ import type { AuthInfo } from '../protocol/types.ts';
 import { listen, type ListenOptions } from '../transport/http/server/listen.ts';
 import { createInbound } from '../wire/serve.ts';
 import { bearerAuth, type BearerAuthOptions } from './bearer.ts';
+import { scrubber } from './scrub.ts';
 import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
+
+vi.mock(import('./scrub.ts'), { spy: true });
 
 const RESOURCE = 'https://mcp.example.com/mcp';
 const METADATA = 'https://mcp.example.com/.well-known/oauth-protected-resource/mcp';
@@ -134,6 +137,13 @@ test('a header without exactly one token is malformed', async () => {
   ];
   expect(await statusAndBody(await post('Bearer'))).toEqual(refusal);
   expect(await statusAndBody(await post('Bearer a b'))).toEqual(refusal);
+});
+
+test('a forged token is refused without a search for it, which takes milliseconds for a long one', async () => {
+  const { post } = await serving(jwt());
+  vi.mocked(scrubber).mockClear();
+  expect((await post(`Bearer ${'+/'.repeat(5000)}`)).status).toBe(401);
+  expect(scrubber).not.toHaveBeenCalled();
 });
 
 test('two Authorization headers are refused, although node:http would keep the first', async () => {

@@ -48,6 +48,8 @@ class BearerAuthenticator implements Authenticator {
   readonly #resource: ProtectedResource;
   readonly #scopes: Scopes;
   readonly #verify: TokenVerifier;
+  /** Removes a token from the message of an `InvalidToken`. Takes milliseconds for a long token. */
+  readonly #scrubbed: (message: string, token: string) => string;
   readonly #clockTolerance: number;
   /** The error to report for each thrown error. Calls that fail with the same error report the same error. */
   readonly #failures = new WeakMap<object, Error>();
@@ -59,6 +61,8 @@ class BearerAuthenticator implements Authenticator {
     this.#resource = new ProtectedResource(options, servers, this.#scopes.base);
     this.#verify =
       options.verify ?? jwtVerifier({ ...options, audience: options.audience ?? audienceOf(options.resource) });
+    // The messages of our own verifier contain no token.
+    this.#scrubbed = options.verify ? (message, token) => scrubber([token])(message) : (message) => message;
     this.#clockTolerance = options.clockTolerance ?? 5;
     checkClockTolerance(this.#clockTolerance);
   }
@@ -78,7 +82,7 @@ class BearerAuthenticator implements Authenticator {
       const { expiresAt = Infinity } = checkAuthInfo(auth);
       if (expiresAt + this.#clockTolerance <= Date.now() / 1000) throw new InvalidToken('The access token has expired');
     } catch (error) {
-      if (error instanceof InvalidToken) return this.#resource.invalidToken(scrubber([token])(error.message));
+      if (error instanceof InvalidToken) return this.#resource.invalidToken(this.#scrubbed(error.message, token));
       throw this.#failure(error, token);
     }
     const expanded = this.#scopes.expand(auth);
