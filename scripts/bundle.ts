@@ -11,7 +11,7 @@ import { rolldown } from 'rolldown';
 const LIB = 'dist/lib';
 /** What almost every entry point loads. Not every one needs `node:buffer`, which the parser imports. */
 const CORE =
-  /^src\/((base|jsonrpc|protocol|core)\/(?!(parse|batch|create-file|regular-file)\.)|schema\/(complaint|work)\.|transport\/wiretap\.)/;
+  /^src\/((base|jsonrpc|protocol|core)\/(?!(parse|batch|create-file|make-folder|regular-file)\.)|schema\/(complaint|work)\.|transport\/wiretap\.)/;
 
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   exports: Record<string, string | { readonly types: string; readonly default: string }>;
