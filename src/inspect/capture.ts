@@ -24,8 +24,6 @@ export interface RecordsOptions {
 /** The most bytes of one record, so that a line of a recording has a limit. */
 const MAX_RECORD = 64 * 1024;
 
-type NewRecord<T = WireRecord> = T extends WireRecord ? Omit<T, 'n' | 't'> : never;
-
 /**
  * Records the bytes of connections and what is in them. Give it to transports as their `wiretap`. It keeps the newest
  * records in memory, and forgets the oldest.
@@ -53,22 +51,27 @@ export class Capture implements Wiretap {
   open(connection: WireConnection): ConnectionTap {
     this.#connections += 1;
     const conn = this.#connections;
-    this.#push({ layer: 'open', conn, ...connection });
+    this.#push({ n: this.#next, t: this.#now, layer: 'open', conn, ...connection });
     const create = readersFor(connection.protocol);
+    const log: Log = {
+      next: () => this.#next,
+      now: () => this.#now,
+      push: (record) => this.#push(record),
+    };
     const streams = new Map<WireStream, StreamRecorder>();
     let open = true;
     return {
       bytes: (dir, chunk) => {
         if (!open || this.#closed) return;
         let stream = streams.get(dir);
-        if (!stream) streams.set(dir, (stream = new StreamRecorder(conn, dir, create, (record) => this.#push(record))));
+        if (!stream) streams.set(dir, (stream = new StreamRecorder(conn, dir, create, log)));
         stream.push(chunk);
       },
       close: () => {
         if (!open) return;
         open = false;
         for (const stream of streams.values()) stream.end();
-        this.#push({ layer: 'close', conn });
+        this.#push({ n: this.#next, t: this.#now, layer: 'close', conn });
       },
     };
   }
@@ -88,7 +91,7 @@ export class Capture implements Wiretap {
         after = last.n;
         yield records;
       } else if (this.#closed) return;
-      else await this.#next(signal);
+      else await this.#more(signal);
     }
   }
 
@@ -98,14 +101,23 @@ export class Capture implements Wiretap {
     this.#wake();
   }
 
-  #push(record: NewRecord): void {
+  /** The number of the next record. */
+  get #next(): number {
+    return this.#ring.newest + 1;
+  }
+
+  get #now(): number {
+    return Math.round((performance.now() - this.#origin) * 1000);
+  }
+
+  #push(record: WireRecord): void {
     if (this.#closed) return;
-    const t = Math.round((performance.now() - this.#origin) * 1000);
-    this.#ring.push({ n: this.#ring.newest + 1, t, ...record });
+    this.#ring.push(record);
     if (this.#waiting.size > 0) this.#wake();
   }
 
-  #next(signal: AbortSignal | undefined): Promise<void> {
+  /** Resolves when there is another record. */
+  #more(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
       const done = (): void => {
         signal?.removeEventListener('abort', done);
@@ -122,20 +134,27 @@ export class Capture implements Wiretap {
   }
 }
 
+/** Where a stream puts its records. */
+interface Log {
+  next(): number;
+  now(): number;
+  push(record: WireRecord): void;
+}
+
 /** Records one stream: its bytes, then what they complete. */
 class StreamRecorder {
   readonly #conn: number;
   readonly #dir: WireStream;
-  readonly #push: (record: NewRecord) => void;
+  readonly #log: Log;
   readonly #reader: StreamReader;
   #offset = 0;
   #parts: Part[] = [];
   #secret: number[] = [];
 
-  constructor(conn: number, dir: WireStream, create: ReturnType<typeof readersFor>, push: (record: NewRecord) => void) {
+  constructor(conn: number, dir: WireStream, create: ReturnType<typeof readersFor>, log: Log) {
     this.#conn = conn;
     this.#dir = dir;
-    this.#push = push;
+    this.#log = log;
     this.#reader = create(dir, {
       onpart: (part) => this.#parts.push(part),
       onsecret: (start, end) => this.#secret.push(start, end),
@@ -148,25 +167,30 @@ class StreamRecorder {
 
   end(): void {
     this.#reader.end();
-    this.#pushParts();
+    this.#pushParts(this.#log.now());
   }
 
   #pushBytes(chunk: Buffer): void {
     const bytes = Buffer.from(chunk);
-    const range: [number, number] = [this.#offset, this.#offset + bytes.length];
-    [, this.#offset] = range;
+    const start = this.#offset;
+    this.#offset += bytes.length;
+    const t = this.#log.now();
     this.#reader.push(bytes);
-    const secret = this.#secret;
-    this.#secret = [];
-    const record = { layer: 'bytes', conn: this.#conn, dir: this.#dir, range, bytes } as const;
-    this.#push(secret.length > 0 ? { ...record, secret } : record);
-    this.#pushParts();
+    const secret = this.#secret.length > 0 ? this.#secret : undefined;
+    if (secret) this.#secret = [];
+    const [conn, dir, n] = [this.#conn, this.#dir, this.#log.next()];
+    this.#log.push({ n, t, conn, dir, layer: 'bytes', range: [start, this.#offset], secret, bytes });
+    this.#pushParts(t);
   }
 
-  #pushParts(): void {
-    const parts = this.#parts;
+  #pushParts(t: number): void {
+    const [conn, dir, parts] = [this.#conn, this.#dir, this.#parts];
+    if (parts.length === 0) return;
     this.#parts = [];
-    const [conn, dir] = [this.#conn, this.#dir];
-    for (const { layer, ...others } of parts) this.#push({ layer, conn, dir, ...others });
+    for (const { layer, range, exchange, note, kind, id, method } of parts) {
+      // Each member by itself: all records have one shape, and that is faster than a copy of what is there.
+      const n = this.#log.next();
+      this.#log.push({ n, t, conn, dir, layer, range, exchange, note, kind, id, method });
+    }
   }
 }

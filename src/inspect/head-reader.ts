@@ -1,11 +1,38 @@
-import { secretsIn } from './secrets.ts';
+import { isSecretName, secretParameters } from './secrets.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
 /** The largest head that is read. `node:http` accepts 16 KiB. */
 const MAX_HEAD = 64 * 1024;
 /** The fields that say how a body is framed and what it is. */
 const KEPT = new Set(['content-length', 'transfer-encoding', 'content-type', 'content-encoding']);
+
+/** What is known of the name of a field, so that it is looked at once. */
+interface FieldName {
+  readonly name: string;
+  readonly isSecret: boolean;
+  readonly isValid: boolean;
+  readonly isKept: boolean;
+}
+
+const names = new Map<string, FieldName>();
+/** A connection repeats the names of its fields, and a hostile one may not fill the memory with them. */
+const MAX_NAMES = 1000;
+const MAX_NAME = 64;
+
+function fieldName(written: string): FieldName {
+  const known = names.get(written);
+  if (known) return known;
+  const name = written.trim().toLowerCase();
+  const isValid = /^[!#$%&'*+.^_`|~\w-]+$/.test(written);
+  const found = { name, isSecret: isSecretName(name), isValid, isKept: KEPT.has(name) };
+  // A copy, because a slice of a line keeps the whole line in memory.
+  if (names.size < MAX_NAMES && written.length <= MAX_NAME)
+    names.set(Buffer.from(written, 'latin1').toString('latin1'), found);
+  return found;
+}
 
 /** Called with the start and end of a secret value, as offsets in the stream. A value may come in several pieces. */
 export type OnSecret = (start: number, end: number) => void;
@@ -18,8 +45,8 @@ export class HeadReader {
   #firstLine: string | undefined;
   /** The unfinished line. */
   #line = '';
-  /** The name of the last field. */
-  #name = '';
+  /** The name of the field of this line, or of the one that this line continues. Undefined before the colon. */
+  #name: FieldName | undefined;
   #size = 0;
   #note: string | undefined;
   /** Where the first byte is in the stream. Undefined until there is one. */
@@ -67,47 +94,62 @@ export class HeadReader {
     return at;
   }
 
+  /** Adds a piece of a line, and finds the secrets in it. */
   #piece(text: string, offset: number): void {
     const before = this.#line.length;
-    this.#line += text;
+    this.#line = before === 0 ? text : this.#line + text;
     this.#size += text.length;
-    for (const [start, end] of this.#secrets()) {
-      const from = Math.max(start, before);
-      if (from < end) this.#onsecret(offset + from - before, offset + end - before);
+    if (this.#firstLine === undefined) {
+      for (const [start, end] of secretParameters(this.#line))
+        this.#secret(Math.max(start, before), end, offset - before);
+      return;
     }
+    const value = this.#valueStart();
+    if (value === undefined || !this.#name?.isSecret) return;
+    // Spaces around a value are not part of it.
+    const line = this.#line;
+    this.#secret(Math.max(value + leadingSpaces(line.slice(value)), before), line.trimEnd().length, offset - before);
   }
 
-  /** A line that begins with a space continues the field before it. */
-  #secrets(): [number, number][] {
-    const line = this.#line;
-    if (this.#firstLine === undefined) return secretsIn(line, true);
-    if (!/^[ \t]/.test(line)) return secretsIn(line, false);
-    const continued = `${this.#name}:`;
-    return secretsIn(continued + line, false).map(([start, end]) => [start - continued.length, end - continued.length]);
+  #secret(start: number, end: number, lineStart: number): void {
+    if (start < end) this.#onsecret(lineStart + start, lineStart + end);
+  }
+
+  /** Where the value begins in the line. Undefined if the name is incomplete. */
+  #valueStart(): number | undefined {
+    // A line that begins with a space continues the field before it.
+    if (this.#isFolded()) return 0;
+    const colon = this.#line.indexOf(':');
+    this.#name = colon === -1 ? undefined : fieldName(this.#line.slice(0, colon));
+    return colon === -1 ? undefined : colon + 1;
+  }
+
+  #isFolded(): boolean {
+    const code = this.#line.charCodeAt(0);
+    return code === SPACE || code === TAB;
   }
 
   #endLine(): void {
     const line = this.#line.trimEnd();
-    this.#line = '';
     if (this.#firstLine === undefined) this.#firstLine = line;
     else if (line === '') this.state = 'done';
+    else if (this.#isFolded()) this.#note ??= 'a folded header';
     else this.#field(line);
+    this.#line = '';
   }
 
   #field(line: string): void {
-    if (/^[ \t]/.test(line)) {
-      this.#note ??= 'a folded header';
-      return;
-    }
-    const colon = line.indexOf(':');
-    if (colon <= 0 || /[^!#$%&'*+.^_`|~\w-]/.test(line.slice(0, colon))) this.#note ??= 'a malformed header';
-    this.#name = line.slice(0, Math.max(colon, 0)).trim();
-    const name = this.#name.toLowerCase();
-    if (!KEPT.has(name)) return;
-    const value = line.slice(colon + 1).trim();
-    const earlier = this.#fields.get(name);
-    this.#fields.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+    const field = this.#name;
+    if (!field?.isValid) this.#note ??= 'a malformed header';
+    if (!field?.isKept) return;
+    const value = line.slice(line.indexOf(':') + 1).trim();
+    const earlier = this.#fields.get(field.name);
+    this.#fields.set(field.name, earlier === undefined ? value : `${earlier}, ${value}`);
   }
+}
+
+function leadingSpaces(text: string): number {
+  return text.length - text.trimStart().length;
 }
 
 function isLineEnd(byte: number | undefined): boolean {

@@ -92,7 +92,7 @@ export class HttpStream {
       return end;
     }
     const { framing, note = head.note } = this.#framing(head);
-    this.#emit({ layer: 'head', range, ...(note !== undefined && { note }) });
+    this.#emit({ layer: 'head', range, note });
     this.#head = new HeadReader(this.#onsecret);
     if (framing === 'interim') return end;
     if (framing === undefined) this.#exchange += 1;
@@ -144,13 +144,13 @@ export class HttpStream {
     this.#content?.end();
     this.#content = undefined;
     this.#body = undefined;
-    if (end > this.#bodyStart)
-      this.#emit({ layer: 'body', range: [this.#bodyStart, end], ...(note !== undefined && { note }) });
+    if (end > this.#bodyStart) this.#emit({ layer: 'body', range: [this.#bodyStart, end], note });
     this.#exchange += 1;
   }
 
   #emit(part: Part): void {
-    this.#onpart({ ...part, exchange: this.#exchange });
+    part.exchange = this.#exchange;
+    this.#onpart(part);
   }
 }
 

@@ -58,7 +58,7 @@ export class LineReader {
   #finish(note?: string): void {
     const range = [this.#start, this.#end];
     this.#start = this.#end;
-    this.#onpart({ layer: this.#layer, range, ...(note !== undefined && { note }) });
+    this.#onpart({ layer: this.#layer, range, note });
     const message = this.#message?.take();
     if (message) this.#onpart(message);
   }

@@ -23,12 +23,6 @@ export class MessageReader {
     if (kind === 'batch') return ofObjects ? { layer: 'message', ...pieces, kind } : undefined;
     const what: MessageKind | undefined = hasMethod ? (id === undefined ? 'notification' : 'request') : outcome;
     if (what === undefined) return undefined;
-    return {
-      layer: 'message',
-      ...pieces,
-      kind: what,
-      ...(id !== undefined && { id }),
-      ...(method !== undefined && { method }),
-    };
+    return { layer: 'message', ...pieces, kind: what, id, method };
   }
 }

@@ -29,15 +29,15 @@ export interface Part {
   readonly layer: PartLayer;
   readonly range: ByteRange;
   /** For HTTP: which request of the connection it belongs to, or answers. The first is 1. */
-  readonly exchange?: number;
+  exchange?: number | undefined;
   /** What is malformed or incomplete. */
-  readonly note?: string;
+  readonly note?: string | undefined;
   /** For a message. */
-  readonly kind?: MessageKind;
+  readonly kind?: MessageKind | undefined;
   /** The id of a message, if it has one of at most 64 bytes. */
-  readonly id?: RequestId;
+  readonly id?: RequestId | undefined;
   /** The method of a request or notification, if it has at most 64 bytes. */
-  readonly method?: string;
+  readonly method?: string | undefined;
 }
 
 /** Receives the parts of a stream, in the order in which they end. */
@@ -72,7 +72,7 @@ export interface BytesRecord extends NumberedRecord {
   readonly range: readonly [start: number, end: number];
   readonly bytes: Buffer;
   /** The bytes that are masked when they leave the process. */
-  readonly secret?: ByteRange;
+  readonly secret?: ByteRange | undefined;
 }
 
 /** What the upper layers found. It follows the bytes that complete it. */
