@@ -105,6 +105,15 @@ test('readers get new records in batches, and what a slow one missed is a gap', 
   expect(capture.newest).toBe(9);
 });
 
+test('a batch ends after 1 MiB', async () => {
+  const capture = new Capture();
+  const tap = capture.open(STDIO);
+  tap.bytes('s>c', Buffer.alloc(3 * 1024 * 1024, 'x'));
+  const { value } = await capture.records().next();
+  expect(value!.length).toBeGreaterThan(16);
+  expect(value!.length).toBeLessThan(19);
+});
+
 test('a reader can be stopped while it waits', async () => {
   const capture = new Capture();
   const controller = new AbortController();

@@ -15,7 +15,7 @@ export interface CaptureOptions {
 export interface RecordsOptions {
   /** The number of the last record that was read before. Default 0: from the first. */
   readonly after?: number | undefined;
-  /** The most records of a batch. Default 1 000. */
+  /** The most records of a batch. Default 1 000. A batch with 1 MiB of bytes ends earlier. */
   readonly batch?: number | undefined;
   /** Ends the reading. */
   readonly signal?: AbortSignal | undefined;
@@ -80,10 +80,9 @@ export class Capture implements Wiretap {
    * Reads the records, first those that are kept and then those that come, until the capture is closed. A reader that is
    * slower than the traffic costs no memory: it gets a `gap` record instead of what was forgotten before it was read.
    */
-  async *records({ after = 0, batch = 1000, signal }: RecordsOptions = {}): AsyncGenerator<
-    readonly WireRecord[],
-    void
-  > {
+  async *records(options: RecordsOptions = {}): AsyncGenerator<readonly WireRecord[], void> {
+    const { batch = 1000, signal } = options;
+    let { after = 0 } = options;
     while (!signal?.aborted) {
       const records = this.#ring.after(after, batch);
       const last = records.at(-1);

@@ -20,9 +20,6 @@ export interface FileRecording {
   close(): Promise<void>;
 }
 
-/** How many records are written at a time, at most 6 MiB of text. */
-const BATCH = 64;
-
 /**
  * Writes the records of a capture to a file in the mcpcap format, which only its owner may read. A file that exists is
  * replaced. The traffic never waits for the disk: if that is too slow, the file has `gap` records.
@@ -38,7 +35,7 @@ export async function recordToFile(
   const handle = await create(file, headerLine({ started: capture.started, target, by: `everwire ${VERSION}`, mask }));
   const write = async (): Promise<void> => {
     try {
-      for await (const records of capture.records({ batch: BATCH }))
+      for await (const records of capture.records())
         await handle.appendFile(records.map((record) => recordLine(record, mask)).join(''));
     } catch (error) {
       capture.close();

@@ -2,6 +2,8 @@ import type { WireRecord } from './record.ts';
 
 /** What a record takes in memory besides its bytes, about. */
 const RECORD_OVERHEAD = 200;
+/** After this many bytes, a batch is complete. */
+const BATCH_BYTES = 1024 * 1024;
 
 /** Keeps the newest records, and forgets the oldest when there are too many. */
 export class RecordRing {
@@ -33,15 +35,20 @@ export class RecordRing {
     this.#records[record.n % this.#maxRecords] = record;
   }
 
-  /** The next records after a number, at most `limit`. If some are forgotten, the first is a gap. */
+  /** The next records after a number, at most `limit` and about 1 MiB. If some are forgotten, the first is a gap. */
   after(n: number, limit: number): WireRecord[] {
     const records: WireRecord[] = [];
     if (n + 1 < this.#oldest) {
       const { t } = this.#at(this.#oldest);
       records.push({ n: this.#oldest - 1, t, layer: 'gap', from: n + 1 });
     }
-    for (let at = Math.max(n + 1, this.#oldest); at <= this.#newest && records.length < limit; at += 1)
-      records.push(this.#at(at));
+    let bytes = 0;
+    for (let at = Math.max(n + 1, this.#oldest); at <= this.#newest; at += 1) {
+      if (records.length >= limit || bytes > BATCH_BYTES) break;
+      const record = this.#at(at);
+      bytes += sizeOf(record);
+      records.push(record);
+    }
     return records;
   }
 
