@@ -3,9 +3,6 @@ import { Failure } from './failure.ts';
 import { printStatus } from './print-status.ts';
 import { atEnd } from './shutdown.ts';
 
-/** How much may wait for a slow disk. What is on the disk is not needed in memory. */
-const WAITING = { maxBytes: 16 * 1024 * 1024, maxRecords: 10_000 };
-
 /**
  * Starts the recording of `--record`, which ends with the process. Call it before anything that opens connections, so
  * that they close first.
@@ -17,7 +14,7 @@ const WAITING = { maxBytes: 16 * 1024 * 1024, maxRecords: 10_000 };
 export async function startRecording(file: string | undefined, target: string): Promise<Wiretap | undefined> {
   if (file === undefined) return undefined;
   const { Capture, recordToFile } = await import('../inspect/index.ts');
-  const capture = new Capture(WAITING);
+  const capture = new Capture();
   try {
     const recording = await recordToFile(capture, file, { target, onerror: ({ message }) => printStatus(message) });
     atEnd(() => recording.close());

@@ -72,6 +72,7 @@ async function create(file: string, header: string): Promise<FileHandle> {
 const PROBLEMS: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left on the disk',
   EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file has reached the size limit',
   ENOENT: 'there is no such folder',
   EACCES: 'permission denied',
   EPERM: 'it belongs to another user',
