@@ -80,7 +80,7 @@ test.each([
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
   running.child.stdin!.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params })}\n`);
   expect(await running.exited).toEqual({ code: 1, signal: null });
-  const error = { code: expect.any(Number), message: expect.stringMatching(why) };
+  const error = { code: expect.any(Number), data: { notExecuted: true }, message: expect.stringMatching(why) };
   expect(running.stdout.map((line) => JSON.parse(line))).toEqual([{ jsonrpc: '2.0', id: 1, error }]);
   const ours = running.stderr.filter((line) => line.startsWith('everwire: '));
   expect(ours).toEqual([expect.stringMatching(why)]);
