@@ -1,0 +1,403 @@
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { Capture, type RecordsOptions } from '../capture.ts';
+import { readRecording } from '../read-recording.ts';
+import type { WireRecord } from '../record.ts';
+import type { RecordSource } from './record-stream.ts';
+import { servePage, type PageServer } from './page-server.ts';
+
+function folder(files: Record<string, string> = { 'index.html': '<!doctype html>', 'assets/page.js': 'go()' }): string {
+  const root = mkdtempSync(path.join(tmpdir(), 'page-'));
+  onTestFinished(() => rmSync(root, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+    writeFileSync(path.join(root, name), text);
+  }
+  return root;
+}
+
+interface World {
+  readonly server: PageServer;
+  readonly token: string;
+  readonly origin: string;
+  /** The headers that a browser adds to a control request of the page itself. */
+  readonly own: Record<string, string>;
+  send(method: string, target: string, headers?: Record<string, string>): Promise<Answer>;
+  /** Opens a stream of records. */
+  stream(query: string, headers: Record<string, string>): Promise<IncomingMessage>;
+  key(): Promise<string>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+async function world(capture: RecordSource = new Capture()): Promise<World> {
+  const server = await servePage({ capture, folder: folder(), port: 0, target: 'node server.js' });
+  onTestFinished(() => server.close());
+  const { origin, hash, port } = new URL(server.url);
+  const token = hash.slice(1);
+  const own = { origin, 'sec-fetch-site': 'same-origin' };
+  const open = (method: string, target: string, headers: Record<string, string>): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const sent = request({ host: '127.0.0.1', port, method, path: target, headers, agent: false }, resolve);
+      sent.on('error', reject);
+      sent.end();
+    });
+  const send: World['send'] = async (method, target, headers = {}) => {
+    const response = await open(method, target, headers);
+    response.setEncoding('utf8');
+    let text = '';
+    for await (const chunk of response) text += chunk;
+    return { status: response.statusCode!, headers: response.headers, text };
+  };
+  const key = async (): Promise<string> =>
+    (JSON.parse((await send('POST', '/api/key', { ...own, 'everwire-token': token })).text) as { key: string }).key;
+  const stream: World['stream'] = async (query, headers) => {
+    const response = await open('GET', `/api/records${query}`, headers);
+    onTestFinished(() => void response.destroy());
+    response.on('error', () => {});
+    return response;
+  };
+  return { server, token, origin, own, send, stream, key };
+}
+
+/** The first records of a stream. */
+async function take(response: IncomingMessage, count: number): Promise<WireRecord[]> {
+  const records: WireRecord[] = [];
+  for await (const record of await readRecording(response)) {
+    records.push(record);
+    if (records.length === count) break;
+  }
+  return records;
+}
+
+test('the address has a token of 256 bits in its fragment, and only loopback is listened on', async () => {
+  const { server, token, send } = await world();
+  expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#[\w-]{43}$/);
+  expect(Buffer.from(token, 'base64url')).toHaveLength(32);
+  const { text } = await send('GET', '/');
+  expect(text).toBe('<!doctype html>');
+  const other = connect(Number(new URL(server.url).port), '127.0.0.2');
+  await expect(new Promise((resolve, reject) => other.on('connect', resolve).on('error', reject))).rejects.toThrow(
+    'ECONNREFUSED',
+  );
+});
+
+test('files have their types, and every response has the headers that protect the page', async () => {
+  const { send, own, token } = await world();
+  const answers = [
+    await send('GET', '/?x=1'),
+    await send('GET', '/assets/page.js'),
+    await send('GET', '/nothing'),
+    await send('DELETE', '/'),
+    await send('GET', '/', { host: 'evil.example' }),
+    await send('GET', '/api/records', own),
+    await send('POST', '/api/key', { ...own, 'everwire-token': token }),
+  ];
+  expect(answers.map(({ status, headers }) => [status, headers['content-type']])).toEqual([
+    [200, 'text/html; charset=utf-8'],
+    [200, 'text/javascript; charset=utf-8'],
+    [404, 'text/plain; charset=utf-8'],
+    [405, 'text/plain; charset=utf-8'],
+    [403, 'text/plain; charset=utf-8'],
+    [403, 'text/plain; charset=utf-8'],
+    [200, 'application/json'],
+  ]);
+  for (const { headers } of answers) {
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+    });
+    const policy = headers['content-security-policy'] as string;
+    const rules = ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"];
+    rules.push(
+      "require-trusted-types-for 'script'",
+      "trusted-types 'none'",
+      "frame-ancestors 'none'",
+      "base-uri 'none'",
+    );
+    expect(policy.split('; ')).toEqual(expect.arrayContaining(rules));
+    expect(policy).not.toMatch(/unsafe|\*|https?:|data:/);
+    expect(Object.keys(headers).filter((name) => /cookie|access-control|x-powered/.test(name))).toEqual([]);
+  }
+});
+
+test('a foreign Host is refused everywhere, also another name of this machine', async () => {
+  const { send, own, token, origin } = await world();
+  const { port } = new URL(origin);
+  for (const host of [
+    'evil.example',
+    `evil.example:${port}`,
+    `localhost:${port}`,
+    '127.0.0.1',
+    '127.0.0.1:1',
+    `127.0.0.1:${port}.evil.example`,
+    `[::1]:${port}`,
+  ]) {
+    expect((await send('GET', '/', { host })).status, host).toBe(403);
+    expect((await send('POST', '/api/key', { ...own, host, 'everwire-token': token })).status, host).toBe(403);
+  }
+  // The token is still unused.
+  expect((await send('POST', '/api/key', { ...own, 'everwire-token': token })).status).toBe(200);
+});
+
+test('control requests of another page are refused, also with the token or the key', async () => {
+  const { send, key, own, token, origin } = await world();
+  const foreign: Record<string, string>[] = [{}, { origin }, { 'sec-fetch-site': 'same-origin' }];
+  const { port } = new URL(origin);
+  const other = ['null', 'http://evil.example', 'http://127.0.0.1:1', 'http://127.0.0.1', `http://localhost:${port}`];
+  for (const each of [...other, `${origin}/`, `https://127.0.0.1:${port}`]) foreign.push({ ...own, origin: each });
+  for (const site of ['cross-site', 'same-site', 'none', 'same-origin, same-origin'])
+    foreign.push({ ...own, 'sec-fetch-site': site });
+  for (const headers of foreign)
+    expect(
+      (await send('POST', '/api/key', { ...headers, 'everwire-token': token })).status,
+      JSON.stringify(headers),
+    ).toBe(403);
+  const secret = { 'everwire-key': await key() };
+  // A browser sends no Origin with a GET of the page itself.
+  for (const headers of foreign.filter((each) => each['origin'] !== undefined || each['sec-fetch-site'] === undefined))
+    expect((await send('GET', '/api/records', { ...headers, ...secret })).status, JSON.stringify(headers)).toBe(403);
+});
+
+test('a token can be used once, and only as a header', async () => {
+  const { send, own, token } = await world();
+  const wrong: Record<string, string>[] = [
+    {},
+    { 'everwire-token': '' },
+    { 'everwire-token': token.slice(1) },
+    { 'everwire-token': `${token}x` },
+    { 'everwire-token': token.toLowerCase() },
+  ];
+  for (const headers of [...wrong, { cookie: `everwire-token=${token}` }, { authorization: `Bearer ${token}` }])
+    expect((await send('POST', '/api/key', { ...own, ...headers })).status).toBe(403);
+  expect((await send('POST', `/api/key?token=${token}`, own)).status).toBe(403);
+  const first = await send('POST', '/api/key', { ...own, 'everwire-token': token });
+  expect(JSON.parse(first.text)).toEqual({ key: expect.stringMatching(/^[\w-]{43}$/) });
+  expect(first.text).not.toContain(token);
+  const second = await send('POST', '/api/key', { ...own, 'everwire-token': token });
+  expect([second.status, second.text]).toEqual([
+    403,
+    'The token is wrong or was used. Open the address that Everwire printed, or start it again.\n',
+  ]);
+});
+
+test('two exchanges at the same time get one key', async () => {
+  const { send, own, token } = await world();
+  const both = await Promise.all([1, 2].map(() => send('POST', '/api/key', { ...own, 'everwire-token': token })));
+  expect(both.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 403]);
+});
+
+test('records need the key', async () => {
+  const { send, own, token, key } = await world();
+  const secret = await key();
+  const wrong: Record<string, string>[] = [
+    {},
+    { 'everwire-key': token },
+    { 'everwire-key': secret.slice(1) },
+    { 'everwire-key': '' },
+    { cookie: `everwire-key=${secret}` },
+  ];
+  for (const headers of wrong) expect((await send('GET', '/api/records', { ...own, ...headers })).status).toBe(403);
+  expect((await send('GET', `/api/records?key=${secret}`, own)).status).toBe(403);
+});
+
+test('other methods do nothing', async () => {
+  const capture = new Capture();
+  const { send, own, token, key } = await world(capture);
+  for (const method of ['OPTIONS', 'PUT', 'DELETE', 'PATCH', 'TRACE', 'PROPFIND', 'GET', 'HEAD']) {
+    const { status, headers } = await send(method, '/api/key', { ...own, 'everwire-token': token });
+    expect([status, headers['allow']], method).toEqual([405, 'POST']);
+  }
+  const preflight = {
+    origin: 'http://evil.example',
+    'sec-fetch-site': 'cross-site',
+    'access-control-request-method': 'POST',
+  };
+  expect((await send('OPTIONS', '/api/key', preflight)).status).toBe(403);
+  const secret = { ...own, 'everwire-key': await key() };
+  capture.close();
+  for (const method of ['POST', 'HEAD', 'OPTIONS'])
+    expect((await send(method, '/api/records', secret)).status).toBe(405);
+  expect(await send('HEAD', '/')).toMatchObject({ status: 200, text: '', headers: { 'content-length': '15' } });
+  expect(await send('POST', '/', own)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
+});
+
+test('only the files of the folder can be read', async () => {
+  const { send, origin } = await world();
+  for (const target of [
+    '/../page-server.ts',
+    '/%2e%2e/x',
+    '/assets/../index.html',
+    '/..%2findex.html',
+    '//index.html',
+    '/assets/',
+    '/assets',
+    '/index.html%00',
+    '/constructor',
+    '/__proto__',
+    '/api',
+    '/api/',
+    '/api/records/',
+    `${origin}/`,
+    '*',
+    '/\\..\\x',
+  ])
+    expect((await send('GET', target)).status, target).toBe(404);
+  expect((await send('GET', '/index.html')).status).toBe(200);
+});
+
+test('a folder must have a page, and only files whose types are known', async () => {
+  const capture = new Capture();
+  await expect(servePage({ capture, folder: folder({ 'a.js': '' }), port: 0 })).rejects.toThrow(
+    /there is no index\.html in /,
+  );
+  await expect(servePage({ capture, folder: folder({ 'index.html': '', 'run.sh': '' }), port: 0 })).rejects.toThrow(
+    'run.sh has a type that is not served',
+  );
+  const root = folder({ 'index.html': '' });
+  symlinkSync('/etc/hosts', path.join(root, 'hosts.txt'));
+  await expect(servePage({ capture, folder: root, port: 0 })).rejects.toThrow('hosts.txt is not a regular file');
+});
+
+test('a port that is in use is named', async () => {
+  const { server } = await world();
+  const port = Number(new URL(server.url).port);
+  await expect(servePage({ capture: new Capture(), folder: folder(), port })).rejects.toThrow(
+    `port ${port} on 127.0.0.1 is already in use`,
+  );
+});
+
+test('records are a recording, live, and can be resumed by their number', async () => {
+  const capture = new Capture();
+  const { own, key, stream } = await world(capture);
+  const tap = capture.open({ protocol: 'stdio', role: 'client' });
+  tap.bytes('c>s', Buffer.from('{"id":1,"method":"ping"}\n'));
+  const headers = { ...own, 'everwire-key': await key() };
+  const live = await stream('', headers);
+  expect(live.headers['content-type']).toBe('application/x-ndjson');
+  const reading = await readRecording(live);
+  expect(reading.header).toMatchObject({
+    mcpcap: 1,
+    started: capture.started.toISOString(),
+    target: 'node server.js',
+    masked: [],
+  });
+  const records = reading[Symbol.asyncIterator]();
+  const next = async (): Promise<unknown> => (await records.next()).value;
+  expect(await next()).toMatchObject({ n: 1, layer: 'open' });
+  expect(await next()).toMatchObject({ n: 2, layer: 'bytes', bytes: Buffer.from('{"id":1,"method":"ping"}\n') });
+  expect(await next()).toMatchObject({ n: 3, layer: 'line' });
+  expect(await next()).toMatchObject({ n: 4, layer: 'message', method: 'ping' });
+  tap.bytes('s>c', Buffer.from([0xff, 0x0a]));
+  expect(await next()).toMatchObject({ n: 5, bytes: Buffer.from([0xff, 0x0a]) });
+  expect((await take(await stream('?after=4', headers), 2)).map(({ n }) => n)).toEqual([5, 6]);
+  capture.close();
+  expect(await next()).toMatchObject({ n: 6 });
+  expect(await next()).toBeUndefined();
+});
+
+test('a secret is shown to the page with its place, because the page masks it', async () => {
+  const capture = new Capture();
+  const { own, key, stream } = await world(capture);
+  capture.open({ protocol: 'http', role: 'client' }).bytes('c>s', Buffer.from('GET / HTTP/1.1\r\ncookie: abc\r\n\r\n'));
+  const [, bytes] = await take(await stream('', { ...own, 'everwire-key': await key() }), 2);
+  expect(bytes).toMatchObject({ secret: [24, 27], bytes: Buffer.from('GET / HTTP/1.1\r\ncookie: abc\r\n\r\n') });
+});
+
+test('a place that is no number is refused', async () => {
+  const { send, own, key } = await world();
+  const headers = { ...own, 'everwire-key': await key() };
+  for (const query of [
+    '?after=',
+    '?after=-1',
+    '?after=x',
+    '?after=1e400',
+    '?after=1.5',
+    '?after=1&after=2',
+    '?before=1',
+    '?',
+  ])
+    expect((await send('GET', `/api/records${query}`, headers)).status, query).toBe(400);
+});
+
+test('a slow page gets a gap instead of what was forgotten, and costs no memory', async () => {
+  const capture = new Capture({ maxRecords: 500 });
+  const { own, key, stream } = await world(capture);
+  const tap = capture.open({ protocol: 'stdio', role: 'client' });
+  const slow = await stream('', { ...own, 'everwire-key': await key() });
+  slow.pause();
+  // Far more than the buffers of two sockets take.
+  for (let at = 0; at < 2000; at += 1) {
+    tap.bytes('s>c', Buffer.alloc(64 * 1024, 'x'));
+    if (at % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  capture.close();
+  const records: WireRecord[] = [];
+  for await (const record of await readRecording(slow)) records.push(record);
+  const gap = records.find(({ layer }) => layer === 'gap');
+  expect(gap).toBeDefined();
+  expect(records.at(-1)!.n).toBe(capture.newest);
+  expect(records.length).toBeLessThan(1500);
+  let last = 0;
+  for (const record of records) {
+    expect(record.layer === 'gap' ? record.from : record.n).toBe(last + 1);
+    last = record.n;
+  }
+});
+
+test('only so many streams can be open, and one that ends makes room', async () => {
+  const { own, key, stream } = await world();
+  const headers = { ...own, 'everwire-key': await key() };
+  const streams = await Promise.all(Array.from({ length: 16 }, () => stream('', headers)));
+  expect(streams.map(({ statusCode }) => statusCode)).toEqual(streams.map(() => 200));
+  expect((await stream('', headers)).statusCode).toBe(503);
+  streams[0]!.destroy();
+  let status = 503;
+  while (status === 503) status = (await stream('', headers)).statusCode!;
+  expect(status).toBe(200);
+});
+
+test('a page that leaves is no longer a reader of the capture, also if it was slow', async () => {
+  for (const size of [1, 64 * 1024]) {
+    const capture = new Capture();
+    const tap = capture.open({ protocol: 'stdio', role: 'client' });
+    for (let at = 0; at < 500; at += 1) tap.bytes('s>c', Buffer.alloc(size, 'x'));
+    let onended!: () => void;
+    const ended = new Promise<void>((resolve) => (onended = resolve));
+    async function* records(options: RecordsOptions = {}): AsyncGenerator<readonly WireRecord[], void> {
+      try {
+        yield* capture.records(options);
+      } finally {
+        onended();
+      }
+    }
+    const { stream, own, key } = await world({ started: capture.started, newest: capture.newest, records });
+    const leaving = await stream('', { ...own, 'everwire-key': await key() });
+    await once(leaving, 'readable');
+    leaving.destroy();
+    await ended;
+  }
+});
+
+test('closing ends the streams and the connections', async () => {
+  const { server, own, key, stream } = await world();
+  const open = await stream('', { ...own, 'everwire-key': await key() });
+  const ended = new Promise((resolve) => open.on('close', resolve));
+  open.resume();
+  await server.close();
+  await ended;
+  await server.close();
+  await expect(stream('', own)).rejects.toThrow('ECONNREFUSED');
+});

@@ -1,0 +1,151 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PageAccess, PROTECTION } from './access.ts';
+import { streamRecords, type RecordSource } from './record-stream.ts';
+import { readStaticFiles, type StaticFile } from './static-files.ts';
+
+/** What the server of the page serves. */
+export interface PageServerOptions {
+  readonly capture: RecordSource;
+  /** The folder of the built page. It is read once. */
+  readonly folder: string;
+  /** 0 selects a free one. */
+  readonly port: number;
+  /** What is captured, for people. */
+  readonly target?: string | undefined;
+}
+
+/** A server for the page of the inspector. */
+export interface PageServer {
+  /** The address to open, with a token in its fragment that can be used once. Show it to nobody else. */
+  readonly url: string;
+  /** Ends all streams and connections. */
+  close(): Promise<void>;
+}
+
+/** Only this machine can connect, whatever the caller wants. */
+const HOST = '127.0.0.1';
+/** The most streams of records at a time. A browser opens six connections to a server. */
+const MAX_STREAMS = 16;
+const TEXT = { 'content-type': 'text/plain; charset=utf-8' } as const;
+const FOREIGN = 'Only the page of the inspector may do this.';
+const USED = 'The token is wrong or was used. Open the address that Everwire printed, or start it again.';
+
+/**
+ * Serves the page of the inspector on 127.0.0.1, and the records of a capture to this page alone.
+ *
+ * - `GET` of a file of the folder.
+ * - `POST /api/key` exchanges the token of the address (`Everwire-Token`) for a key. It answers `{"key": …}`.
+ * - `GET /api/records?after=N` with the key (`Everwire-Key`) is a stream of records in the mcpcap format.
+ *
+ * @throws Error if the port or the folder cannot be used.
+ */
+export async function servePage(options: PageServerOptions): Promise<PageServer> {
+  const files = readStaticFiles(options.folder);
+  const server = createServer();
+  await listen(server, options.port);
+  const { origin } = new URL(`http://${HOST}:${(server.address() as AddressInfo).port}`);
+  const access = new PageAccess(origin);
+  const requests = new PageRequests(options, files, access);
+  server.on('request', (request, response) => requests.answer(request, response));
+  // Without a listener, an error would end the process, for example when no file descriptors are left.
+  server.on('error', () => {});
+  let closed: Promise<void> | undefined;
+  return {
+    url: `${origin}/#${access.token}`,
+    close: () => (closed ??= close(server)),
+  };
+}
+
+/** Answers the requests. */
+class PageRequests {
+  readonly #options: PageServerOptions;
+  readonly #files: ReadonlyMap<string, StaticFile>;
+  readonly #access: PageAccess;
+  #streams = 0;
+
+  constructor(options: PageServerOptions, files: ReadonlyMap<string, StaticFile>, access: PageAccess) {
+    this.#options = options;
+    this.#files = files;
+    this.#access = access;
+  }
+
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    const { url = '' } = request;
+    const query = url.indexOf('?');
+    const target = query === -1 ? url : url.slice(0, query);
+    if (!this.#access.isOwnHost(request))
+      refuse(response, 403, 'Open this page by its address, which begins with 127.0.0.1.');
+    else if (target === '/api/key' || target === '/api/records')
+      this.#control(request, response, target, url.slice(target.length));
+    else this.#file(request, response, this.#files.get(target));
+  }
+
+  #control(request: IncomingMessage, response: ServerResponse, target: string, query: string): void {
+    const allow = target === '/api/key' ? 'POST' : 'GET';
+    if (!this.#access.isOwnPage(request)) refuse(response, 403, FOREIGN);
+    else if (request.method !== allow) refuse(response, 405, `Use ${allow}.`, { allow });
+    else if (target === '/api/key') this.#exchangeToken(request, response);
+    else if (!this.#access.hasKey(request)) refuse(response, 403, FOREIGN);
+    else this.#records(response, query);
+  }
+
+  #exchangeToken(request: IncomingMessage, response: ServerResponse): void {
+    const key = this.#access.exchange(request);
+    if (key === undefined) return refuse(response, 403, USED);
+    response.writeHead(200, { ...PROTECTION, 'content-type': 'application/json' });
+    response.end(JSON.stringify({ key }));
+  }
+
+  #records(response: ServerResponse, query: string): void {
+    const after = query === '' ? 0 : Number(/^\?after=(\d{1,15})$/.exec(query)?.[1]);
+    if (Number.isNaN(after)) return refuse(response, 400, '"after" must be the number of a record.');
+    if (this.#streams >= MAX_STREAMS) return refuse(response, 503, 'Too many pages are open: close one.');
+    this.#streams += 1;
+    response.once('close', () => (this.#streams -= 1));
+    response.writeHead(200, { ...PROTECTION, 'content-type': 'application/x-ndjson' });
+    const { capture, target } = this.#options;
+    streamRecords(response, capture, { after, target }).catch(() => response.destroy());
+  }
+
+  #file({ method }: IncomingMessage, response: ServerResponse, file: StaticFile | undefined): void {
+    if (!file) return refuse(response, 404, 'There is nothing here.');
+    if (method !== 'GET' && method !== 'HEAD') return refuse(response, 405, 'Use GET.', { allow: 'GET, HEAD' });
+    response.writeHead(200, { ...PROTECTION, 'content-type': file.type, 'content-length': file.bytes.length });
+    response.end(method === 'HEAD' ? undefined : file.bytes);
+  }
+}
+
+/** Refuses a request. Nothing more is read from its connection, because its body may be of any length. */
+function refuse(response: ServerResponse, status: number, why: string, headers: OutgoingHttpHeaders = {}): void {
+  response.writeHead(status, { ...PROTECTION, ...TEXT, ...headers, connection: 'close' });
+  response.end(`${why}\n`);
+}
+
+function listen(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (cause: NodeJS.ErrnoException): void => {
+      const why =
+        cause.code === 'EADDRINUSE' ? 'is already in use; choose another port' : `cannot be used: ${cause.message}`;
+      reject(new Error(`port ${port} on ${HOST} ${why}`, { cause }));
+    };
+    server.once('error', fail);
+    server.listen(port, HOST, () => {
+      server.off('error', fail);
+      resolve();
+    });
+  });
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,38 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { VERSION } from '../../version.ts';
+import type { Capture } from '../capture.ts';
+import { headerLine, recordLine } from '../recording-format.ts';
+
+/** A page draws at most once in this time, so it need not get records more often. */
+const FRAME_MS = 16;
+
+/** What is served to the page. */
+export interface RecordSource extends Pick<Capture, 'started' | 'newest' | 'records'> {}
+
+/**
+ * Writes records to a response, in the mcpcap format, until the capture or the response ends. Nothing waits in memory
+ * for a slow reader: it gets the records that the capture still has, and a gap for those that it has not.
+ */
+export async function streamRecords(
+  response: ServerResponse,
+  source: RecordSource,
+  { after, target }: { after: number; target?: string | undefined },
+): Promise<void> {
+  const closing = new AbortController();
+  const { signal } = closing;
+  response.once('close', () => closing.abort());
+  response.on('error', () => closing.abort());
+  try {
+    response.write(headerLine({ started: source.started, target, by: `everwire ${VERSION}`, mask: false }));
+    for await (const records of source.records({ after, signal })) {
+      const lines = records.map((record) => recordLine(record, false)).join('');
+      if (!response.write(lines)) await once(response, 'drain', { signal });
+      else if (records.at(-1)!.n === source.newest) await pause(FRAME_MS, undefined, { signal });
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  response.end();
+}
