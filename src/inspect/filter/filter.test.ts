@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { importsOf } from '../../../scripts/imports.ts';
 import { complete } from './complete.ts';
 import { FilterError, parseFilter } from './parse.ts';
-import type { FilterSubject } from './subject.ts';
+import { recordSubject, spanSubject, type FilterSubject } from './subject.ts';
+import { Spans } from '../spans/spans.ts';
 
 const call: FilterSubject = {
   layer: 'message',
@@ -289,6 +290,29 @@ describe('a filter is bounded', () => {
       complete(filter, random(filter.length + 1), {});
     }
   });
+});
+
+test('records and spans of a capture can be filtered', () => {
+  const spans = new Spans();
+  const one = { conn: 1, layer: 'message', id: 1 };
+  const request = { ...one, n: 1, t: 0, dir: 'c>s', kind: 'request', method: 'tools/call', range: [0, 10, 15, 25] };
+  const answer = { ...one, n: 2, t: 600_000, dir: 's>c', kind: 'result', range: [0, 5] };
+  const texts = ['{"id":1,"method":"tools/call","params":{"name":"search"}}', '{"id":1,"result":{"found":2}}'];
+  const subjects = [request, answer].map((record, at) => {
+    const text = (): string => texts[at]!;
+    const [span] = spans.add(record, text);
+    return () => recordSubject(record, span, text);
+  });
+  const [span] = spans.all();
+  const matches = (filter: string): boolean[] =>
+    [...subjects.map((subject) => subject()), spanSubject(span!)].map((subject) => parseFilter(filter)(subject));
+  expect(matches('method:tools/call tool:search dur>500ms state:done')).toEqual([true, true, true]);
+  expect(matches('size>=20 size<21')).toEqual([true, false, false]);
+  expect(matches('dir:s>c body:$.result.found=2')).toEqual([false, true, false]);
+  expect(matches('layer:message kind:request conn:1')).toEqual([true, false, false]);
+  const lone = recordSubject({ n: 1, t: 0, layer: 'gap' }, undefined, () => undefined);
+  expect(parseFilter('layer:gap -dur<1s -size<1k -method:*')(lone)).toBe(true);
+  expect(parseFilter('dur<1s')(spanSubject({ ...span!, end: undefined }))).toBe(false);
 });
 
 test('nothing here imports what only Node has', () => {

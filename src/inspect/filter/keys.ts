@@ -1,4 +1,5 @@
 import { suggestion } from '../../base/nearest.ts';
+import type { SpanState } from '../spans/span.ts';
 import { FilterError } from './error.ts';
 import { finds, neededName, readPath } from './path.ts';
 import { wholeText, type TextTest } from './pattern.ts';
@@ -28,7 +29,7 @@ export interface Key {
 const IS = [':'];
 const COMPARE = ['>', '>=', '<', '<='];
 const LAYERS = ['open', 'close', 'bytes', 'head', 'chunk', 'body', 'frame', 'line', 'stderr', 'message', 'gap'];
-const STATES = ['open', 'input_required', 'done', 'failed', 'cancelled', 'unanswered'];
+const STATES = ['open', 'input_required', 'done', 'failed', 'cancelled', 'unanswered'] satisfies SpanState[];
 /** Microseconds. */
 const TIMES: Units = { us: 1, ms: 1000, s: 1_000_000, m: 60_000_000 };
 /** Bytes. */
