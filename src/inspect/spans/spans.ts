@@ -1,3 +1,4 @@
+import { Oldest } from '../../base/oldest.ts';
 import type { RequestId } from '../../jsonrpc/message.ts';
 import { CAN_REQUIRE_INPUT, NotificationMethod, QUESTIONS } from '../../protocol/methods.ts';
 import { factsOf, type MessageFacts } from './message-facts.ts';
@@ -46,8 +47,10 @@ export class Spans {
   readonly #maxSpans: number;
   readonly #maxRecords: number;
   readonly #spans = new Set<Open>();
+  readonly #oldest = new Oldest(this.#spans);
   readonly #index = new SpanIndex<Open>();
   readonly #connections = new Map<number, Connection>();
+  readonly #oldestConnection = new Oldest(this.#connections);
   #newest = 0;
 
   constructor({ maxSpans = 10_000, maxRecords = 1000 }: SpansOptions = {}) {
@@ -84,7 +87,7 @@ export class Spans {
   #open(conn: number, isHttp: boolean, role: string): Connection {
     const connection = { isHttp, role, session: undefined, status: 0 };
     this.#connections.set(conn, connection);
-    if (this.#connections.size > MAX_CONNECTIONS) this.#connections.delete(this.#connections.keys().next().value!);
+    if (this.#connections.size > MAX_CONNECTIONS) this.#connections.delete(this.#oldestConnection.take()!);
     return connection;
   }
 
@@ -160,9 +163,9 @@ export class Spans {
     const span: Open = { number: this.#newest, ...fields, state: 'open', start: t, records: [], omitted: 0 };
     this.#spans.add(span);
     if (this.#spans.size > this.#maxSpans) {
-      const [oldest] = this.#spans;
-      this.#spans.delete(oldest!);
-      this.#index.remove(oldest!);
+      const oldest = this.#oldest.take()!;
+      this.#spans.delete(oldest);
+      this.#index.remove(oldest);
     }
     return span;
   }
