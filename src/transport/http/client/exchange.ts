@@ -258,12 +258,13 @@ class Exchange implements HttpReply, Asking {
   }
 
   /**
-   * Whether the request certainly did not run because the server had closed this kept connection: nothing was written,
-   * or the system did not accept the whole request, so the server cannot have the whole body.
+   * Whether the request certainly did not run because the server had closed this kept connection: the system did not
+   * accept the whole request, so the server cannot have the whole body. A server that has responded may have run it
+   * without the whole body.
    */
   #mayRepeat(cause: NodeJS.ErrnoException): boolean {
-    if (!this.#connection.reused || this.#repeated) return false;
-    return !this.#sent || (this.#request.body !== undefined && cause.syscall === 'write');
+    if (!this.#connection.reused || this.#repeated || this.status !== 0) return false;
+    return this.#request.body !== undefined && cause.syscall === 'write';
   }
 
   #errorFor(cause: NodeJS.ErrnoException): Error {

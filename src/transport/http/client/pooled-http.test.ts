@@ -232,6 +232,32 @@ describe('pooledHttp', () => {
     expect(sockets).toHaveLength(4);
   });
 
+  test('sends a request no second time once its response has begun', async () => {
+    const sockets: Socket[] = [];
+    let requests = 0;
+    const url = await rawServer((socket) => {
+      sockets.push(socket);
+      socket.on('data', () => {
+        requests += 1;
+        if (requests === 1) socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n');
+        // It responds before it has read the request.
+        else socket.pause().write(`HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n${'x'.repeat(500_000)}`);
+      });
+    });
+    const other = await scripted((_asked, response) => json(response, {}));
+    const send = pooledHttp();
+    await (await send(post(url))).text(LIMIT);
+    const reply = await send(post(url, 'x'.repeat(30_000_000)));
+    // Another exchange shows that the client has read as much as it will, and then that it has noticed the reset.
+    await (await send(post(other.url))).text(LIMIT);
+    const closed = once(sockets[0]!, 'close');
+    sockets[0]!.resetAndDestroy();
+    await closed;
+    await (await send(post(other.url))).text(LIMIT);
+    await expect(all(reply)).rejects.toThrow(AnswerLost);
+    expect([requests, sockets.length]).toEqual([2, 1]);
+  });
+
   test('does not apply the idle time of a connection to a response', async () => {
     const server = await scripted((_asked, response, count) => {
       const answer = (): void => json(response, {}, 200, { connection: 'keep-alive', 'keep-alive': 'timeout=2' });
