@@ -211,6 +211,8 @@ class Exchange implements HttpReply, Asking {
 
   onend(): void {
     this.#complete = true;
+    // The connection may carry another request, and only that one may resume it.
+    this.#paused = false;
     this.#end();
     if (this.#reading === 'text') this.#resolve(textOf(this.#body.take()));
     else this.#resolve(undefined);

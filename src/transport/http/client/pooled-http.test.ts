@@ -344,6 +344,26 @@ describe('pooledHttp', () => {
     expect(server.connections()).toBe(1);
   });
 
+  test('holds back a response on a connection whose previous response is read late', async () => {
+    const size = 20_000_000;
+    const server = await scripted(
+      (_asked, response, count) => void response.end('x'.repeat(count === 1 ? 66_000 : size)),
+    );
+    const other = await scripted((_asked, response) => json(response, {}));
+    const send = pooledHttp();
+    const first = await send(post(server.url));
+    await (await send(post(other.url))).text(LIMIT);
+    const second = await send(post(server.url));
+    await (await send(post(other.url))).text(LIMIT);
+    expect(server.connections()).toBe(1);
+    expect((await all(first)).length).toBe(66_000);
+    for (let turn = 0; turn < 100; turn += 1) await new Promise((resolve) => void setImmediate(resolve));
+    for await (const chunk of second.chunks()) {
+      expect(chunk.length).toBeLessThan(200_000);
+      break;
+    }
+  });
+
   test('closes the connection of a request that is cancelled while it connects', async () => {
     const ends: Promise<unknown>[] = [];
     const url = await rawServer((socket) => void ends.push(once(socket.resume(), 'close')));
