@@ -131,7 +131,9 @@ export class Connection implements ResponseListener {
   }
 
   resume(): void {
-    this.#socket?.resume();
+    const socket = this.#socket;
+    // The rest of the response may already be here. Without more from the server, only this starts the idle time again.
+    socket?.setTimeout(socket.timeout!).resume();
   }
 
   /** Closes it. Its request gets no more calls. */

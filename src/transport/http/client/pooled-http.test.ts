@@ -364,6 +364,19 @@ describe('pooledHttp', () => {
     }
   });
 
+  test('closes an idle connection in time after a response that was read late', async () => {
+    let over!: () => void;
+    const closed = new Promise<void>((resolve) => (over = resolve));
+    const server = await scripted((_asked, response) => {
+      response.socket!.once('close', over);
+      response.writeHead(200, { connection: 'keep-alive', 'keep-alive': 'timeout=1' }).end('x'.repeat(140_000));
+    });
+    const reply = await pooledHttp()(post(server.url));
+    await new Promise((resolve) => void setTimeout(resolve, 700));
+    expect((await reply.text(140_000)).length).toBe(140_000);
+    await closed;
+  });
+
   test('closes the connection of a request that is cancelled while it connects', async () => {
     const ends: Promise<unknown>[] = [];
     const url = await rawServer((socket) => void ends.push(once(socket.resume(), 'close')));
