@@ -136,6 +136,11 @@ export class Connection implements ResponseListener {
     socket?.setTimeout(socket.timeout!).resume();
   }
 
+  /** Lets the process end although the response has not. */
+  unref(): void {
+    this.#socket?.unref();
+  }
+
   /** Closes it. Its request gets no more calls. */
   close(): void {
     this.#asking = undefined;

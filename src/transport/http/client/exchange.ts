@@ -171,6 +171,7 @@ class Exchange implements HttpReply, Asking {
       const [oldest] = discarding;
       oldest!.#abort(DISCARDED);
     }
+    this.#connection.unref();
     this.#resume();
   }
 

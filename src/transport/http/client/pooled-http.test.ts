@@ -377,6 +377,19 @@ describe('pooledHttp', () => {
     await closed;
   });
 
+  test('does not keep the process running for a body that nobody wants', async () => {
+    const url = await rawServer((socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 5\r\n\r\nhal'));
+    });
+    const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    const send = pooledHttp();
+    const reply = await send(post(url));
+    const before = sockets();
+    reply.discard();
+    expect(sockets()).toBe(before - 1);
+    send.close!();
+  });
+
   test('closes the connection of a request that is cancelled while it connects', async () => {
     const ends: Promise<unknown>[] = [];
     const url = await rawServer((socket) => void ends.push(once(socket.resume(), 'close')));
