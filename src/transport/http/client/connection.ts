@@ -70,7 +70,7 @@ export class ConnectionPool {
   }
 
   close(): void {
-    for (const connection of this.#all) connection.close();
+    for (const connection of this.#all) connection.end(CLOSED);
   }
 }
 
@@ -122,7 +122,7 @@ export class Connection implements ResponseListener {
       else if (connected) {
         this.#use(connected);
         this.#write(connected, head, body);
-      } else this.#end(error!);
+      } else this.end(error!);
     });
   }
 
@@ -148,6 +148,16 @@ export class Connection implements ResponseListener {
     this.#closed = true;
     this.#pool.remove(this);
     this.#connecting?.destroy(CLOSED);
+  }
+
+  /** Closes it, and fails its request. */
+  end(error: Error): void {
+    if (this.#closed) return;
+    const asking = this.#asking;
+    this.close();
+    // A server that has closed one connection may have closed all idle ones. The next request opens a new one.
+    this.#pool.closeIdle();
+    asking?.onerror(error);
   }
 
   onhead(status: number, headers: Headers): void {
@@ -195,7 +205,7 @@ export class Connection implements ResponseListener {
       try {
         parse();
       } catch (error) {
-        this.#end(error as Error);
+        this.end(error as Error);
       }
     };
     socket.on('data', (bytes: Buffer) => {
@@ -205,27 +215,17 @@ export class Connection implements ResponseListener {
     });
     socket.on('end', () => {
       if (this.#asking) read(() => this.#parser.end());
-      else this.#end(CLOSED);
+      else this.end(CLOSED);
     });
     socket.on('timeout', () => this.#asking ?? this.close());
     socket.on('error', (error) => (failure = error));
-    socket.on('close', () => this.#end(failure ?? CLOSED));
+    socket.on('close', () => this.end(failure ?? CLOSED));
   }
 
   /** How long it is kept without a request. At 0, it carries no other request. */
   #setIdleTime(milliseconds: number): void {
     if (milliseconds === 0) this.#parser.keepsOpen = false;
     else if (this.#socket!.timeout !== milliseconds) this.#socket!.setTimeout(milliseconds);
-  }
-
-  /** Called when the server or the network has ended it. */
-  #end(error: Error): void {
-    if (this.#closed) return;
-    const asking = this.#asking;
-    this.close();
-    // A server that has closed one connection may have closed all idle ones. The next request opens a new one.
-    this.#pool.closeIdle();
-    asking?.onerror(error);
   }
 
   #connect(done: (error: Error | undefined, socket?: Socket) => void): void {

@@ -39,7 +39,7 @@ export interface HttpReply {
  */
 export interface HttpSend {
   (request: HttpRequest): Promise<HttpReply>;
-  /** Closes idle connections, when no more requests will come. */
+  /** Closes all connections, when no more requests will come. Requests in flight fail. */
   readonly close?: (() => void) | undefined;
 }
 

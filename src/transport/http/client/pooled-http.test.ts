@@ -390,6 +390,25 @@ describe('pooledHttp', () => {
     send.close!();
   });
 
+  test('fails the requests that are in flight when it is closed', async () => {
+    const url = await rawServer((socket) => {
+      socket.once('data', (data) => {
+        if (data.includes('begin')) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhal');
+      });
+    });
+    const tls = new URL(url);
+    tls.protocol = 'https:';
+    const send = pooledHttp();
+    const connecting = send(post(tls));
+    const waiting = send(post(url));
+    const reply = await send(post(url, 'begin'));
+    const reading = reply.text(LIMIT);
+    send.close!();
+    await expect(connecting).rejects.toThrow(NotSent);
+    await expect(waiting).rejects.toThrow(AnswerLost);
+    await expect(reading).rejects.toThrow(AnswerLost);
+  });
+
   test('closes the connection of a request that is cancelled while it connects', async () => {
     const ends: Promise<unknown>[] = [];
     const url = await rawServer((socket) => void ends.push(once(socket.resume(), 'close')));
