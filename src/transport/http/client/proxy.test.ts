@@ -89,6 +89,20 @@ test.runIf(canCertify)('HTTPS_PROXY is used for https URLs, and sees no content'
   expect(proxy.asked).toEqual(['CONNECT mcp.test:443']);
 });
 
+test.runIf(canCertify).each([
+  ['localhost', 'localhost'],
+  ['127.0.0.1', false],
+])('TLS with a proxy at %s is for the name of the proxy, not of the server', async (host, name) => {
+  vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+  const names: unknown[] = [];
+  const proxy = createHttps(certificate('proxy'));
+  proxy.on('connect', (_, socket) => socket.end('HTTP/1.1 503 No\r\n\r\n'));
+  proxy.on('secureConnection', (socket) => void names.push(socket.servername));
+  vi.stubEnv('HTTPS_PROXY', `https://${host}:${await listening(proxy)}`);
+  await expect(get('https://mcp.test/mcp')).rejects.toThrow('the proxy refused with status 503');
+  expect(names).toEqual([name]);
+});
+
 test('NO_PROXY lists hosts that need no proxy, and loopback never uses one', async () => {
   const port = await listening(answering());
   const proxy = await proxyTo(port);

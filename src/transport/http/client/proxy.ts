@@ -1,6 +1,6 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import { isLoopback } from '../server/access/guards.ts';
@@ -57,6 +57,8 @@ export function openTunnel(
     protocol,
     hostname,
     port,
+    // Otherwise Node would expect a certificate for the name in the Host header, which is the server's.
+    servername: isIP(hostname!) === 0 ? hostname! : '',
     method: 'CONNECT',
     path,
     headers: { host: path, ...(authorization && { 'proxy-authorization': authorization }) },
