@@ -93,22 +93,28 @@ test('header names are in lower case, and their values are joined, except those 
     'Content-Type: text/plain',
     'content-type: text/html',
     '__proto__: x',
-    'x-b: \xe4',
+    'x-b: \xe4\xa0 ',
+    'x-c:',
+    'x-d: \t ',
   ];
   const { headers } = read([`HTTP/1.1 204 No\r\n${lines.join('\r\n')}\r\n\r\n`]).responses[0]!;
   expect(Object.entries(headers)).toEqual([
     ['x-a', '1, 2'],
     ['content-type', 'text/plain'],
     ['__proto__', 'x'],
-    ['x-b', '\xe4'],
+    ['x-b', '\xe4\xa0'],
+    ['x-c', ''],
+    ['x-d', ''],
   ]);
 });
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 test.each<[string, string]>([
-  ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n\r\n\r\n'],
+  ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['an alert of TLS', '\x15\x03\x01\0\x02\x02\x16'],
   ['HTTP/2', 'HTTP/2 200 OK\r\n\r\n'],
   ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n'],
+  ['a status below 100', 'HTTP/1.1 099 OK\r\n\r\n'],
   ['lines without a carriage return', 'HTTP/1.1 200 OK\ncontent-length: 0\n\n\r\n\r\n'],
   ['a carriage return alone', `${ok}x-a: a\rb\r\n\r\n`],
   ['a NUL in a header', `${ok}x-a: a\0b\r\n\r\n`],
@@ -122,6 +128,8 @@ test.each<[string, string]>([
   ['a length in hexadecimal', `${ok}content-length: 0x5\r\n\r\nhello`],
   ['a length that is too large for a number', `${ok}content-length: 9999999999999999\r\n\r\n`],
   ['a length and chunks', `${ok}content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`],
+  ['a length after a no-break space', `${ok}content-length: \xa05\r\n\r\nhello`],
+  ['chunks before a no-break space', `${ok}transfer-encoding: chunked\xa0\r\n\r\n0\r\n\r\n`],
   ['another coding', `${ok}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
   ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'],
   ['a chunk without a size', `${ok}transfer-encoding: chunked\r\n\r\n\r\nabc\r\n0\r\n\r\n`],

@@ -22,7 +22,9 @@ export class MalformedResponse extends Error {
 
 /** The status line and the header lines, without the empty line (RFC 9112, sections 4 and 5). */
 const HEAD =
-  /^HTTP\/1\.([01]) (\d{3})(?: [\t\x20-\x7e\x80-\xff]*)?((?:\r\n[!#$%&'*+.^_`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*)$/;
+  /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?((?:\r\n[!#$%&'*+.^_`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*)$/;
+/** What each head begins with. */
+const START = 'HTTP/1.';
 /** A chunk's size, at most 2^52, and its extensions (RFC 9112, section 7.1). */
 const CHUNK = /^([\dA-Fa-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
 const LENGTH = /^\d{1,15}$/;
@@ -77,7 +79,11 @@ export class ResponseParser {
     switch (this.#state) {
       case 'head': {
         const head = this.#upTo(HEAD_END, bytes, at);
-        if (head === undefined) return bytes.length;
+        if (head === undefined) {
+          // In another protocol, the end of a head may never come.
+          if (START.startsWith(bytes.toString('latin1', at, at + START.length))) return bytes.length;
+          throw new MalformedResponse('its head is not HTTP/1.1');
+        }
         const end = at + head.length + HEAD_END.length;
         this.#readHead(head, end === bytes.length);
         return end;
@@ -187,11 +193,24 @@ function headersOf(lines: string): Headers {
     const line = lines.slice(at, end < 0 ? lines.length : end);
     const colon = line.indexOf(':');
     const name = line.slice(0, colon).toLowerCase();
-    const value = line.slice(colon + 1).trim();
+    const value = trimmed(line, colon + 1);
     const former = headers.get(name);
     if (former === undefined) headers.set(name, value);
     else if (!SINGLE.has(name)) headers.set(name, `${former}, ${value}`);
     at += line.length + LINE_END.length;
   }
   return headers;
+}
+
+/** The text from a position on, without the blanks of HTTP around it. `trim` would remove others too. */
+function trimmed(line: string, start: number): string {
+  let end = line.length;
+  while (isBlank(line, start)) start += 1;
+  while (end > start && isBlank(line, end - 1)) end -= 1;
+  return line.slice(start, end);
+}
+
+function isBlank(line: string, at: number): boolean {
+  const code = line.charCodeAt(at);
+  return code === 0x20 || code === 0x09;
 }
