@@ -53,7 +53,9 @@ function headOf({ method, headers, body }: HttpRequest, target: Target): string 
   for (const name in target.headers) if (headers[name] === undefined) head += `${name}: ${target.headers[name]}\r\n`;
   for (const name in headers) {
     const value = headers[name]!;
-    if (!TOKEN.test(name) || INVALID.test(value)) throw new TypeError(`The ${printableLine(name)} header is invalid`);
+    if (!TOKEN.test(name) || typeof value !== 'string' || INVALID.test(value)) {
+      throw new TypeError(`The ${printableLine(name)} header is invalid`);
+    }
     if (!OWN.has(name)) head += `${name}: ${value}\r\n`;
   }
   if (body !== undefined) head += `content-length: ${Buffer.byteLength(body)}\r\n`;

@@ -197,6 +197,16 @@ describe('pooledHttp', () => {
     const url = await rawServer(() => {});
     const headers = { 'x-a': 'a\r\nx-b: b' };
     await expect(pooledHttp()({ ...post(url), headers })).rejects.toThrow('The x-a header is invalid');
+    const none = { 'x-a': undefined as unknown as string };
+    await expect(pooledHttp()({ ...post(url), headers: none })).rejects.toThrow('The x-a header is invalid');
+  });
+
+  test.each(['ws:', 'wss:', 'ftp:'])('refuses a URL with %s', async (protocol) => {
+    let connections = 0;
+    const url = await rawServer(() => (connections += 1));
+    const other = new URL(url.href.replace('http:', protocol));
+    await expect(pooledHttp()(post(other))).rejects.toThrow('is not an http or https URL');
+    expect(connections).toBe(0);
   });
 
   test('closes an idle connection before the server does', async () => {
@@ -377,19 +387,6 @@ describe('pooledHttp', () => {
     await closed;
   });
 
-  test('does not keep the process running for a body that nobody wants', async () => {
-    const url = await rawServer((socket) => {
-      socket.once('data', () => socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 5\r\n\r\nhal'));
-    });
-    const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
-    const send = pooledHttp();
-    const reply = await send(post(url));
-    const before = sockets();
-    reply.discard();
-    expect(sockets()).toBe(before - 1);
-    send.close!();
-  });
-
   test('fails the requests that are in flight when it is closed', async () => {
     const url = await rawServer((socket) => {
       socket.once('data', (data) => {
@@ -407,6 +404,19 @@ describe('pooledHttp', () => {
     await expect(connecting).rejects.toThrow(NotSent);
     await expect(waiting).rejects.toThrow(AnswerLost);
     await expect(reading).rejects.toThrow(AnswerLost);
+  });
+
+  test('does not keep the process running for a body that nobody wants', async () => {
+    const url = await rawServer((socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 5\r\n\r\nhal'));
+    });
+    const sockets = (): number => process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    const send = pooledHttp();
+    const reply = await send(post(url));
+    const before = sockets();
+    reply.discard();
+    expect(sockets()).toBe(before - 1);
+    send.close!();
   });
 
   test('closes the connection of a request that is cancelled while it connects', async () => {

@@ -1,5 +1,6 @@
 import type { Wiretap } from '../../wiretap.ts';
 import { ConnectionPool } from './connection.ts';
+import { shown } from './errors.ts';
 import { exchange, type Target } from './exchange.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
 import { basicAuthorization, proxyFor } from './proxy.ts';
@@ -24,14 +25,15 @@ export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
 
   const prepare = async (request: HttpRequest): Promise<HttpReply> => {
     const { url } = request;
+    const { protocol, origin, host, pathname, search, href } = url;
+    if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(`${shown(url)} is not an http or https URL`);
     const proxy = await proxyFor(url);
-    const { origin, host, pathname, search, href } = url;
     const pool = pools.get(origin) ?? new ConnectionPool({ origin, proxy, connectTimeout, maxHeaderBytes, wiretap });
     pools.set(origin, pool);
     const headers: Record<string, string> = { host, 'accept-encoding': 'identity' };
     const authorization = basicAuthorization(url);
     if (authorization !== undefined) headers['authorization'] = authorization;
-    const forwarded = proxy !== undefined && url.protocol === 'http:';
+    const forwarded = proxy !== undefined && protocol === 'http:';
     if (forwarded && proxy.authorization !== undefined) headers['proxy-authorization'] = proxy.authorization;
     const path = (forwarded ? `http://${host}` : '') + pathname + search;
     const target: Target = { href, pool, path, headers };
