@@ -5,7 +5,7 @@ import { factsOf, type MessageFacts } from './message-facts.ts';
 import { SpanIndex } from './span-index.ts';
 import type { Span, SpanRecord, SpanState } from './span.ts';
 
-export type { Span, SpanRecord, SpanState } from './span.ts';
+export type { Span, SpanRecord } from './span.ts';
 
 /** The limits of what is kept. */
 export interface SpansOptions {
