@@ -18,7 +18,7 @@ const alias = Object.entries(exports).flatMap(([face, target]) => {
 export default defineConfig({
   resolve: { alias },
   test: {
-    include: ['{src,examples,test,scripts}/**/*.test.ts'],
+    include: ['{src,examples,test,scripts}/**/*.test.ts', 'page/**/*.test.{ts,tsx}'],
     globalSetup: ['test/support/data-folder.ts'],
     // Only what hangs takes so long, on a machine that is busy too.
     testTimeout: 120_000,

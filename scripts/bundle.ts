@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
+import { writeChanged } from './write-changed.ts';
 
 /**
  * Bundles the entry points of package.json and the command line into `dist/lib`, with code that several of them share
@@ -38,19 +39,7 @@ const { output } = await bundle.generate({
 await bundle.close();
 
 const kept = new Set(output.map(({ fileName }) => path.normalize(fileName)));
-for (const file of output) write(path.join(LIB, file.fileName), file.type === 'chunk' ? file.code : file.source);
+for (const file of output) writeChanged(path.join(LIB, file.fileName), file.type === 'chunk' ? file.code : file.source);
 for (const file of readdirSync(LIB, { recursive: true, encoding: 'utf8' })) {
   if (/\.js(\.map)?$/.test(file) && !kept.has(file)) rmSync(path.join(LIB, file));
-}
-
-/** Writes a file that changed, in one step: another process may be reading it. */
-function write(file: string, content: string | Uint8Array): void {
-  mkdirSync(path.dirname(file), { recursive: true });
-  try {
-    if (readFileSync(file).equals(Buffer.from(content))) return;
-  } catch {
-    // It does not exist yet.
-  }
-  writeFileSync(`${file}.new`, content);
-  renameSync(`${file}.new`, file);
 }

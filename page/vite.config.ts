@@ -1,0 +1,16 @@
+import { defineConfig } from 'vite';
+
+/** The page of the inspector. `scripts/bundle-page.ts` builds it into `dist/page`. */
+export default defineConfig({
+  root: import.meta.dirname,
+  // The page may lie anywhere.
+  base: './',
+  logLevel: 'warn',
+  build: {
+    target: 'es2022',
+    modulePreload: { polyfill: false },
+    // The content security policy allows no data URLs.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+});
