@@ -2,7 +2,6 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { Server } from './server/server.ts';
 import { sessionKey } from './server/session-key.ts';
-import './ui/theme.css';
 
 const root = document.getElementById('app')!;
 try {

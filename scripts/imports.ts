@@ -45,7 +45,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   server: BELOW_SERVER,
   client: BELOW_SERVER,
   bridge: [...BELOW_SERVER, 'client'],
-  inspect: ['base', 'jsonrpc', 'protocol/methods.ts', 'transport/wiretap.ts'],
+  inspect: ['base', 'jsonrpc', 'protocol/methods.ts', 'protocol/revisions.ts', 'transport/wiretap.ts'],
   operate: [...BELOW_WIRE, 'auth'],
   testing: [...BELOW_WIRE, 'auth/client/token-store.ts'],
   cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'inspect', 'testing'],
