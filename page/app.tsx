@@ -1,35 +1,105 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { InspectorState } from '../src/inspect/page-server/page-api.ts';
+import { useEffect } from 'preact/hooks';
+import { AskedScreen } from './asked/asked.tsx';
+import { ExploreScreen } from './explore/explore.tsx';
+import { PageControls, Target } from './head.tsx';
+import type { FollowedState, Link } from './server/follow-state.ts';
 import type { Server } from './server/server.ts';
+import { switchTheme } from './ui/color-theme.ts';
+import { handleKey, useCommands, type Command } from './ui/commands.ts';
+import { Help, helpOpen } from './ui/help.tsx';
+import { Palette, paletteOpen } from './ui/palette.tsx';
+import { tabPanel, TabList } from './ui/tabs.tsx';
+import { Toasts } from './ui/toast.tsx';
+import { WireScreen } from './wire/wire.tsx';
 
-const SCREENS = ['Explore', 'Wire', 'Asked'] as const;
-const screen = signal<(typeof SCREENS)[number]>('Explore');
-const state = signal<InspectorState | undefined>(undefined);
+type Screen = 'Explore' | 'Wire' | 'Asked';
 
-/** The whole page: the head with what is inspected, the tabs, and the screen of the chosen tab. */
-export function App({ server: _server }: { server: Server }): JSX.Element {
+const screen = signal<Screen>('Explore');
+
+function show(name: Screen): void {
+  screen.value = name;
+}
+
+const COMMANDS: readonly Command[] = [
+  { title: 'Show Explore', keys: 'g e', run: () => show('Explore') },
+  { title: 'Show Wire', keys: 'g w', run: () => show('Wire') },
+  { title: 'Show Asked', keys: 'g a', run: () => show('Asked') },
+  { title: 'Find a command', keys: 'Ctrl k', run: () => void (paletteOpen.value = true) },
+  { title: 'Show the keyboard', keys: '?', run: () => void (helpOpen.value = true) },
+  { title: 'Switch the colors', run: switchTheme },
+];
+
+interface AppProps extends FollowedState {
+  readonly server: Server;
+}
+
+/** The whole page: the head with what is inspected, the tabs, and the screens. */
+export function App({ server, state, link }: AppProps): JSX.Element {
+  useCommands(COMMANDS);
+  useEffect(() => {
+    document.addEventListener('keydown', handleKey);
+    return () => document.removeEventListener('keydown', handleKey);
+  }, []);
+  const { role, questions } = state.value;
+  // Who only watches has nothing to send.
+  useEffect(() => {
+    if (link.value.status === 'open' && role !== 'client') show('Wire');
+  }, [role, link.value.status]);
+  const count = questions.length > 0 && (
+    <span class="count">
+      {questions.length}
+      <span class="visually-hidden"> open</span>
+    </span>
+  );
+  const panel = (name: Screen): JSX.HTMLAttributes<HTMLDivElement> => tabPanel('screen', name, screen.value);
   return (
     <>
-      <header>
+      <header class="head">
         <h1>Everwire</h1>
-        <p>{state.value?.target ?? 'No server'}</p>
-        <div role="tablist" aria-label="Screens">
-          {SCREENS.map((name) => (
-            <button
-              type="button"
-              role="tab"
-              aria-selected={screen.value === name}
-              onClick={() => {
-                screen.value = name;
-              }}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
+        <TabList
+          id="screen"
+          label="Screens"
+          tabs={[{ name: 'Explore' }, { name: 'Wire' }, { name: 'Asked', extra: count }]}
+          selected={screen.value}
+          onselect={show}
+        />
+        <Target state={state.value} />
+        <PageControls />
       </header>
-      <main role="tabpanel">{screen.value}</main>
+      <Banner link={link.value} />
+      <main>
+        <div class="screen" {...panel('Explore')}>
+          <ExploreScreen server={server} state={state} />
+        </div>
+        <div class="screen" {...panel('Wire')}>
+          <WireScreen server={server} state={state} visible={screen.value === 'Wire'} />
+        </div>
+        <div class="screen" {...panel('Asked')}>
+          <AskedScreen server={server} state={state} />
+        </div>
+      </main>
+      <Toasts />
+      {paletteOpen.value && <Palette />}
+      {helpOpen.value && <Help />}
     </>
   );
+}
+
+/** Says that the server of the page is gone. */
+function Banner({ link }: { readonly link: Link }): JSX.Element | null {
+  if (link.status === 'lost')
+    return (
+      <div class="banner" role="alert">
+        Everwire has ended or does not answer. What is shown here stays until you close the page.
+      </div>
+    );
+  if (link.status === 'refused')
+    return (
+      <div class="banner" role="alert">
+        {link.reason}
+      </div>
+    );
+  return null;
 }

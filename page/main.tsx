@@ -1,11 +1,20 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
+import { followState } from './server/follow-state.ts';
 import { Server } from './server/server.ts';
 import { sessionKey } from './server/session-key.ts';
+import { applyTheme } from './ui/color-theme.ts';
 
+applyTheme();
 const root = document.getElementById('app')!;
 try {
-  render(<App server={new Server(await sessionKey())} />, root);
+  const server = new Server(await sessionKey());
+  render(<App server={server} {...followState(server)} />, root);
 } catch (error) {
-  render(<p role="alert">{(error as Error).message}</p>, root);
+  render(
+    <main class="empty" role="alert">
+      {(error as Error).message}
+    </main>,
+    root,
+  );
 }

@@ -8,6 +8,8 @@ export default defineConfig({
   logLevel: 'warn',
   build: {
     target: 'es2022',
+    // The first that know `light-dark()` and nesting.
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     modulePreload: { polyfill: false },
     // The content security policy allows no data URLs.
     assetsInlineLimit: 0,

@@ -3,6 +3,11 @@ import type { CommandError, InspectorState, PageCommands } from '../../src/inspe
 type Argument<Name extends keyof PageCommands> = Parameters<PageCommands[Name]>[0];
 type Result<Name extends keyof PageCommands> = Awaited<ReturnType<PageCommands[Name]>>;
 
+/** The server answered that it does not do this. The message says why. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+}
+
 /** This page's server. */
 export class Server {
   readonly #key: string;
@@ -14,7 +19,8 @@ export class Server {
   /**
    * Sends a command.
    *
-   * @throws Error with the reason if it is refused.
+   * @throws RefusedError if it is refused.
+   * @throws Error if the server cannot be reached.
    */
   async send<Name extends keyof PageCommands>(command: Name, argument: Argument<Name>): Promise<Result<Name>> {
     const response = await this.#fetch(`/api/${command}`, {
@@ -23,24 +29,29 @@ export class Server {
       body: JSON.stringify(argument),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(reasonOf(text));
     return (text === '' ? undefined : JSON.parse(text)) as Result<Name>;
   }
 
   /** The state, and again after each change, until the server ends. */
   async *states(): AsyncGenerator<InspectorState, void, undefined> {
-    for await (const line of linesOf(await this.#fetch('/api/state'))) yield JSON.parse(line) as InspectorState;
+    for await (const lines of linesOf(await this.#fetch('/api/state'))) {
+      // Only the newest matters.
+      const line = lines.at(-1);
+      if (line !== undefined) yield JSON.parse(line) as InspectorState;
+    }
   }
 
-  /** The lines of a recording: the header, and a line for each record after a number. */
-  async *records(after: number): AsyncGenerator<string, void, undefined> {
+  /** The lines of a recording, as they come: the header, and a line for each record after a number. */
+  async *records(after: number): AsyncGenerator<readonly string[], void, undefined> {
     yield* linesOf(await this.#fetch(`/api/records?after=${after}`));
   }
 
-  #fetch(path: string, init: RequestInit = {}): Promise<Response> {
+  async #fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     headers.set('everwire-key', this.#key);
-    return fetch(path, { ...init, headers });
+    const response = await fetch(path, { ...init, headers });
+    if (!response.ok) throw new RefusedError(reasonOf(await response.text()));
+    return response;
   }
 }
 
@@ -52,12 +63,12 @@ function reasonOf(text: string): string {
   }
 }
 
-async function* linesOf(response: Response): AsyncGenerator<string, void, undefined> {
-  if (!response.ok) throw new Error(reasonOf(await response.text()));
+/** The lines of a body, in batches. */
+async function* linesOf(response: Response): AsyncGenerator<readonly string[], void, undefined> {
   let rest = '';
   for await (const text of response.body!.pipeThrough(new TextDecoderStream())) {
     const lines = (rest + text).split('\n');
     rest = lines.pop()!;
-    yield* lines;
+    yield lines;
   }
 }

@@ -1,0 +1,64 @@
+import type { JSX } from 'preact';
+import type { ConnectionState, InspectorState } from '../src/inspect/page-server/page-api.ts';
+import { switchTheme, theme } from './ui/color-theme.ts';
+import { helpOpen } from './ui/help.tsx';
+import { Visible } from './ui/visible.tsx';
+
+const STATUS: Readonly<Record<ConnectionState['status'], readonly [text: string, kind: string]>> = {
+  idle: ['Not connected', 'soft'],
+  connecting: ['Connecting', 'warn'],
+  connected: ['Connected', 'good'],
+  failed: ['Failed', 'bad'],
+  closed: ['Closed', 'soft'],
+};
+
+/** What is inspected, and how it stands. */
+export function Target({ state }: { readonly state: InspectorState }): JSX.Element {
+  const { role, target, connection } = state;
+  return (
+    <div class="target">
+      {target !== undefined && (
+        <span class="name" title={target}>
+          <Visible text={target} />
+        </span>
+      )}
+      <Status role={role} connection={connection} />
+    </div>
+  );
+}
+
+function Status({ role, connection }: Pick<InspectorState, 'role' | 'connection'>): JSX.Element {
+  if (role === 'recording') return <span class="badge">Recording</span>;
+  if (role === 'observer') return <span class="badge">Observing</span>;
+  const [text, kind] = STATUS[connection.status];
+  return (
+    <>
+      {connection.revision !== undefined && <span class="badge">{connection.revision}</span>}
+      {connection.transport !== undefined && <span class="badge">{connection.transport}</span>}
+      <span class={`status ${kind}`} role="status">
+        {text}
+      </span>
+    </>
+  );
+}
+
+/** The controls of the page itself. */
+export function PageControls(): JSX.Element {
+  return (
+    <div class="toolbar">
+      <button type="button" class="quiet" onClick={switchTheme} aria-label={`Colors: ${theme.value}`}>
+        {{ system: 'Auto', light: 'Light', dark: 'Dark' }[theme.value]}
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Keyboard"
+        onClick={() => {
+          helpOpen.value = true;
+        }}
+      >
+        ?
+      </button>
+    </div>
+  );
+}
