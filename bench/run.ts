@@ -55,6 +55,11 @@ const { values } = parseArgs({
 });
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);
+/**
+ * Seconds of load before each measurement. Not only before the first: V8 throws optimized code away while a peer waits
+ * for its turn, because no connection keeps the hidden classes of its objects alive.
+ */
+const WARM_UP = 2;
 const rows: string[][] = [['what', 'who', 'result', 'p50 ms', 'p99 ms', 'cpu µs', 'peak MB', 'of bare']];
 
 const sections: Record<string, () => Promise<void>> = {
@@ -231,8 +236,7 @@ async function overHttp(
     for (let round = 0; round < rounds; round++) {
       for (const { who, peer, calls, samples } of peers) {
         progress(`${what}: ${who}, round ${round + 1}`);
-        // The first warm-up is for the compiler, the others are for caches.
-        await loadHttp(calls, connections, round === 0 ? 2 : 0.3);
+        await loadHttp(calls, connections, WARM_UP);
         samples.push(await withCpu(peer.process, () => loadHttp(calls, connections, seconds)));
       }
     }
@@ -266,7 +270,7 @@ async function clients(what: string, names: readonly string[], target: ClientTar
     for (let round = 0; round < rounds; round++) {
       for (const { who, client } of started) {
         progress(`${what}: ${who}, round ${round + 1}`);
-        await client.load(round === 0 ? 2 : 0.3, inFlight, false);
+        await client.load(WARM_UP, inFlight, false);
         await client.load(seconds, inFlight);
       }
     }
@@ -321,7 +325,7 @@ async function overStdio(
     for (let round = 0; round < rounds; round++) {
       for (const { who, child, load, samples } of peers) {
         progress(`${what}: ${who}, round ${round + 1}`);
-        await load.run(inFlight, round === 0 ? 2 : 0.3);
+        await load.run(inFlight, WARM_UP);
         samples.push(await withCpu(child, () => load.run(inFlight, seconds)));
       }
     }

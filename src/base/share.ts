@@ -26,23 +26,27 @@ const KEPT = 1000;
 
 /** Counts by share, or sums of amounts. */
 export class ShareCounts implements Iterable<[share: string, count: number]> {
-  readonly #counts = new Map<string, number>();
+  // Requests change an object, because each write to a `Map` looks for the share anew.
+  readonly #counts = new Map<string, { count: number }>();
 
   of(share: string): number {
-    return this.#counts.get(share) ?? 0;
+    return this.#counts.get(share)?.count ?? 0;
   }
 
   add(share: string, amount = 1): void {
-    this.#counts.set(share, this.of(share) + amount);
+    const counted = this.#counts.get(share);
+    if (counted) counted.count += amount;
+    else this.#counts.set(share, { count: amount });
   }
 
   remove(share: string, amount = 1): void {
-    const left = this.of(share) - amount;
-    if (left === 0 && this.#counts.size > KEPT) this.#counts.delete(share);
-    else this.#counts.set(share, left);
+    const counted = this.#counts.get(share);
+    if (!counted) return;
+    counted.count -= amount;
+    if (counted.count === 0 && this.#counts.size > KEPT) this.#counts.delete(share);
   }
 
-  [Symbol.iterator](): IterableIterator<[share: string, count: number]> {
-    return this.#counts.entries();
+  *[Symbol.iterator](): Generator<[share: string, count: number]> {
+    for (const [share, { count }] of this.#counts) yield [share, count];
   }
 }

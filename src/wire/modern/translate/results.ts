@@ -14,10 +14,13 @@ export interface ResultFrame {
  */
 export class ResultShaper {
   readonly #frame: ResultFrame;
+  /** The `_meta` of a result that has none of its own. */
+  readonly #meta: JsonObject | undefined;
   readonly #made = new WeakMap<JsonObject, JsonObject>();
 
   constructor(frame: ResultFrame) {
     this.#frame = frame;
+    this.#meta = frame.serverInfo && { [Meta.ServerInfo]: frame.serverInfo };
   }
 
   shape(result: JsonObject, method: string): JsonObject {
@@ -29,18 +32,17 @@ export class ResultShaper {
   }
 
   #make(result: JsonObject, method: string): JsonObject {
-    const { serverInfo, supportedVersions } = this.#frame;
     const made: JsonObject = { resultType: 'complete', ...result };
-    if (serverInfo) {
+    if (this.#meta) {
       const meta: unknown = result['_meta'];
-      made['_meta'] = isObject(meta) ? { [Meta.ServerInfo]: serverInfo, ...meta } : { [Meta.ServerInfo]: serverInfo };
+      made['_meta'] = isObject(meta) ? { ...this.#meta, ...meta } : this.#meta;
     }
     if (made['resultType'] === 'complete' && CACHEABLE.has(method)) {
       made['ttlMs'] ??= 0;
       made['cacheScope'] ??= 'private';
     }
     // The supported versions are this side's own, whatever the service says.
-    if (method === Method.Discover) made['supportedVersions'] = supportedVersions;
+    if (method === Method.Discover) made['supportedVersions'] = this.#frame.supportedVersions;
     return made;
   }
 }
