@@ -45,10 +45,18 @@ const ALLOWED: Record<string, readonly string[]> = {
   server: BELOW_SERVER,
   client: BELOW_SERVER,
   bridge: [...BELOW_SERVER, 'client'],
-  inspect: ['base', 'jsonrpc', 'protocol/methods.ts', 'protocol/revisions.ts', 'transport/wiretap.ts'],
+  inspect: [
+    'base',
+    'jsonrpc',
+    'protocol/logging.ts',
+    'protocol/methods.ts',
+    'protocol/revisions.ts',
+    'transport/wiretap.ts',
+  ],
+  inspector: [...BELOW_SERVER, 'auth', 'client', 'inspect'],
   operate: [...BELOW_WIRE, 'auth'],
   testing: [...BELOW_WIRE, 'auth/client/token-store.ts'],
-  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'inspect', 'testing'],
+  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'inspect', 'inspector', 'testing'],
 };
 
 /**

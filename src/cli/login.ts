@@ -27,9 +27,33 @@ export interface LoginPrinter {
  * @param attended whether there is a user who could log in.
  */
 export function loginFor(url: URL, printer: LoginPrinter, allowed: boolean, attended: boolean): Authorizer {
+  return loginBy(allowed && attended ? inBrowser(printer, url) : refuseLogin(url, allowed), url);
+}
+
+/**
+ * The same, but nothing opens a browser.
+ *
+ * @param onlogin gets the address for the user, and undefined when the login is over.
+ */
+export function loginByLink(url: URL, allowed: boolean, onlogin: (address: URL | undefined) => void): Authorizer {
+  if (!allowed) return loginBy(refuseLogin(url, allowed), url);
+  const redirect = loopbackRedirect({ title: 'Everwire', timeout: LOGIN_TIMEOUT, open: onlogin });
+  const start: RedirectHandler['start'] = async (registered) => {
+    const login = await redirect.start(registered);
+    const { redirectUri } = login;
+    return {
+      redirectUri,
+      authorize: (request) => login.authorize(request).finally(() => onlogin(undefined)),
+      close: () => login.close(),
+    };
+  };
+  return loginBy({ start }, url);
+}
+
+function loginBy(redirect: RedirectHandler, url: URL): Authorizer {
   return oauth({
     server: url,
-    redirect: allowed && attended ? inBrowser(printer, url) : refuseLogin(url, allowed),
+    redirect,
     store: new FileTokenStore(path.join(dataFolder(), 'tokens')),
     clientMetadata: { client_name: 'Everwire' },
   });

@@ -3,6 +3,7 @@ import { Argument, Command, CommanderError, Help } from 'commander';
 import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
+import { withInspectOptions, type InspectFlags } from './inspect-options.ts';
 import { ExitCode, reportFailure } from './failure.ts';
 import { withAddressOptions, withRecordOption, withSessionOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
@@ -55,6 +56,10 @@ function program(target: string[] | undefined): Command {
       .configureHelp({ visibleArguments: () => [] })
       .passThroughOptions(),
   ).action(async (words: string[], flags: BridgeFlags) => (await import('./bridge.ts')).bridge(words, flags));
+
+  withInspectOptions(root.command('inspect')).action(async (words: string[], flags: InspectFlags) =>
+    (await import('./inspect.ts')).inspect({ words, command: target }, flags),
+  );
 
   addClientCommands(root, target);
   return root;

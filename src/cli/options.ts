@@ -108,7 +108,7 @@ export function positive(text: string): number {
   return Number(text);
 }
 
-function port(text: string): number {
+export function port(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
   return value;

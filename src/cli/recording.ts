@@ -1,3 +1,4 @@
+import type { Capture } from '../inspect/capture.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import { Failure } from './failure.ts';
 import { printStatus } from './print-status.ts';
@@ -13,13 +14,19 @@ import { atEnd } from './shutdown.ts';
  */
 export async function startRecording(file: string | undefined, target: string): Promise<Wiretap | undefined> {
   if (file === undefined) return undefined;
-  const { Capture, recordToFile } = await import('../inspect/index.ts');
+  const { Capture } = await import('../inspect/index.ts');
   const capture = new Capture();
+  await record(capture, file, target);
+  return capture;
+}
+
+/** Records a capture to a file until the process ends. @throws Failure with code 2 if the file cannot be written. */
+export async function record(capture: Capture, file: string, target: string): Promise<void> {
+  const { recordToFile } = await import('../inspect/index.ts');
   try {
     const recording = await recordToFile(capture, file, { target, onerror: ({ message }) => printStatus(message) });
     atEnd(() => recording.close());
   } catch (error) {
     throw Failure.usage(`--record: ${(error as Error).message}`);
   }
-  return capture;
 }

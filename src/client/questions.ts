@@ -164,7 +164,8 @@ function checkedSample(answer: JsonObject): JsonObject {
   return answer;
 }
 
-function checkedRoots(roots: unknown): JsonObject {
+/** @throws TypeError that names a root that cannot be offered. */
+export function checkedRoots(roots: unknown): JsonObject {
   if (!Array.isArray(roots)) throw new TypeError('The roots must be a list');
   const strange = roots.findIndex((root) => !isObject(root) || typeof root['uri'] !== 'string' || !isFile(root['uri']));
   if (strange >= 0) throw new TypeError(`The uri of roots[${strange}] must be a file:// URI without ".." in its path`);

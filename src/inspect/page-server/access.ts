@@ -42,6 +42,9 @@ function isSecret(given: string | undefined, hash: Buffer): boolean {
   return given !== undefined && timingSafeEqual(hashOf(given), hash);
 }
 
+/** The most keys that are valid at a time: one for each tab. The oldest is forgotten. */
+const MAX_KEYS = 8;
+
 /** Decides who may ask for something. */
 export class PageAccess {
   /** Goes into the fragment of the printed address, which browsers send to nobody. */
@@ -50,14 +53,20 @@ export class PageAccess {
   readonly #origin: string;
   /** Undefined once it was used. */
   #tokenHash: Buffer | undefined;
-  #keyHash: Buffer | undefined;
+  #keyHashes: readonly Buffer[] = [];
 
   /** @param origin of the page, as browsers write it. */
   constructor(origin: string) {
     this.#origin = origin;
     this.#host = new URL(origin).host;
+    this.token = this.renew();
+  }
+
+  /** Another token. The one before is no longer accepted. */
+  renew(): string {
     const { text, hash } = createSecret();
-    [this.token, this.#tokenHash] = [text, hash];
+    this.#tokenHash = hash;
+    return text;
   }
 
   /** Whether the browser believes that it talks to this server. A rebound name shows here. */
@@ -78,12 +87,12 @@ export class PageAccess {
     if (!this.#tokenHash || !isSecret(token as string | undefined, this.#tokenHash)) return undefined;
     this.#tokenHash = undefined;
     const { text, hash } = createSecret();
-    this.#keyHash = hash;
+    this.#keyHashes = [...this.#keyHashes, hash].slice(-MAX_KEYS);
     return text;
   }
 
-  /** Whether a request has the key. */
+  /** Whether a request has a key. */
   hasKey({ headers: { 'everwire-key': key } }: IncomingMessage): boolean {
-    return this.#keyHash !== undefined && isSecret(key as string | undefined, this.#keyHash);
+    return this.#keyHashes.some((hash) => isSecret(key as string | undefined, hash));
   }
 }

@@ -129,8 +129,8 @@ export interface PageCommands {
   /** Cancels a running request. Its answer is an error. */
   cancel(request: { readonly key: string }): void;
   /** Answers a question with a result, or refuses it with an error. */
-  answer(answer: AnswerCommand): void;
-  setRoots(list: { readonly roots: readonly Root[] }): void;
+  answer(answer: AnswerCommand): Promise<void>;
+  setRoots(list: { readonly roots: readonly Root[] }): Promise<void>;
   subscribe(resource: { readonly uri: string }): Promise<void>;
   unsubscribe(resource: { readonly uri: string }): Promise<void>;
   setLogLevel(log: { readonly level: string }): Promise<void>;

@@ -10,6 +10,9 @@ import { readRecording } from '../read-recording.ts';
 import type { WireRecord } from '../record.ts';
 import type { RecordSource } from './record-stream.ts';
 import { servePage, type PageServer } from './page-server.ts';
+import { fixedState } from './state-feed.ts';
+
+const feed = fixedState('observer', 'node server.js');
 
 function folder(files: Record<string, string> = { 'index.html': '<!doctype html>', 'assets/page.js': 'go()' }): string {
   const root = mkdtempSync(path.join(tmpdir(), 'page-'));
@@ -40,7 +43,7 @@ interface Answer {
 }
 
 async function world(capture: RecordSource = new Capture()): Promise<World> {
-  const server = await servePage({ capture, folder: folder(), port: 0, target: 'node server.js' });
+  const server = await servePage({ capture, feed, folder: folder(), port: 0 });
   onTestFinished(() => server.close());
   const { origin, hash, port } = new URL(server.url);
   const token = hash.slice(1);
@@ -189,7 +192,7 @@ test('a token can be used once, and only as a header', async () => {
   const second = await send('POST', '/api/key', { ...own, 'everwire-token': token });
   expect([second.status, second.text]).toEqual([
     403,
-    'The token is wrong or was used. Open the address that Everwire printed, or start it again.\n',
+    'The token is wrong or was used. Press Enter in the terminal of Everwire for another address, or start it again.\n',
   ]);
 });
 
@@ -260,21 +263,21 @@ test('only the files of the folder can be read', async () => {
 
 test('a folder must have a page, and only files whose types are known', async () => {
   const capture = new Capture();
-  await expect(servePage({ capture, folder: folder({ 'a.js': '' }), port: 0 })).rejects.toThrow(
+  await expect(servePage({ capture, feed, folder: folder({ 'a.js': '' }), port: 0 })).rejects.toThrow(
     /there is no index\.html in /,
   );
-  await expect(servePage({ capture, folder: folder({ 'index.html': '', 'run.sh': '' }), port: 0 })).rejects.toThrow(
-    'run.sh has a type that is not served',
-  );
+  await expect(
+    servePage({ capture, feed, folder: folder({ 'index.html': '', 'run.sh': '' }), port: 0 }),
+  ).rejects.toThrow('run.sh has a type that is not served');
   const root = folder({ 'index.html': '' });
   symlinkSync('/etc/hosts', path.join(root, 'hosts.txt'));
-  await expect(servePage({ capture, folder: root, port: 0 })).rejects.toThrow('hosts.txt is not a regular file');
+  await expect(servePage({ capture, feed, folder: root, port: 0 })).rejects.toThrow('hosts.txt is not a regular file');
 });
 
 test('a port that is in use is named', async () => {
   const { server } = await world();
   const port = Number(new URL(server.url).port);
-  await expect(servePage({ capture: new Capture(), folder: folder(), port })).rejects.toThrow(
+  await expect(servePage({ capture: new Capture(), feed, folder: folder(), port })).rejects.toThrow(
     `port ${port} on 127.0.0.1 is already in use`,
   );
 });

@@ -7,42 +7,52 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PageAccess, PROTECTION } from './access.ts';
+import { isCommand } from './command-arguments.ts';
+import { runCommand } from './commands.ts';
+import type { PageCommands } from './page-api.ts';
 import { streamRecords, type RecordSource } from './record-stream.ts';
+import { streamStates, type StateFeed } from './state-feed.ts';
 import { readStaticFiles, type StaticFile } from './static-files.ts';
 
 /** What the server of the page serves. */
 export interface PageServerOptions {
   readonly capture: RecordSource;
+  /** What the page shows besides the records. */
+  readonly feed: StateFeed;
+  /** What the page can do. Default: nothing, and every command is refused. */
+  readonly commands?: PageCommands | undefined;
   /** The folder of the built page. It is read once. */
   readonly folder: string;
   /** 0 selects a free one. */
   readonly port: number;
-  /** What is captured, for people. */
-  readonly target?: string | undefined;
 }
 
 /** A server for the page of the inspector. */
 export interface PageServer {
   /** The address to open, with a token in its fragment that can be used once. Show it to nobody else. */
   readonly url: string;
+  /** Another such address. The token of the address before is no longer accepted, but its tab keeps its access. */
+  renew(): string;
   /** Ends all streams and connections. */
   close(): Promise<void>;
 }
 
 /** Only this machine can connect, whatever the caller wants. */
 const HOST = '127.0.0.1';
-/** The most streams of records at a time. A browser opens six connections to a server. */
+/** The most streams at a time. A browser opens six connections to a server. */
 const MAX_STREAMS = 16;
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' } as const;
+const STREAMS: ReadonlySet<string> = new Set(['/api/records', '/api/state']);
 const FOREIGN = 'Only the page of the inspector may do this.';
-const USED = 'The token is wrong or was used. Open the address that Everwire printed, or start it again.';
+const USED =
+  'The token is wrong or was used. Press Enter in the terminal of Everwire for another address, or start it again.';
 
 /**
  * Serves the page of the inspector on 127.0.0.1, and the records of a capture to this page alone.
  *
  * - `GET` of a file of the folder.
  * - `POST /api/key` exchanges the token of the address (`Everwire-Token`) for a key. It answers `{"key": …}`.
- * - `GET /api/records?after=N` with the key (`Everwire-Key`) is a stream of records in the mcpcap format.
+ * - With the key (`Everwire-Key`): `GET /api/records?after=N`, `GET /api/state`, `POST /api/<command>` (see `page-api.ts`).
  *
  * @throws Error if the port or the folder cannot be used.
  */
@@ -59,6 +69,7 @@ export async function servePage(options: PageServerOptions): Promise<PageServer>
   let closed: Promise<void> | undefined;
   return {
     url: `${origin}/#${access.token}`,
+    renew: () => `${origin}/#${access.renew()}`,
     close: () => (closed ??= close(server)),
   };
 }
@@ -82,17 +93,21 @@ class PageRequests {
     const target = query === -1 ? url : url.slice(0, query);
     if (!this.#access.isOwnHost(request))
       refuse(response, 403, 'Open this page by its address, which begins with 127.0.0.1.');
-    else if (target === '/api/key' || target === '/api/records')
+    else if (STREAMS.has(target) || target === '/api/key' || isCommand(commandIn(target)))
       this.#control(request, response, target, url.slice(target.length));
     else this.#file(request, response, this.#files.get(target));
   }
 
   #control(request: IncomingMessage, response: ServerResponse, target: string, query: string): void {
-    const allow = target === '/api/key' ? 'POST' : 'GET';
+    const allow = STREAMS.has(target) ? 'GET' : 'POST';
+    const command = commandIn(target);
     if (!this.#access.isOwnPage(request)) refuse(response, 403, FOREIGN);
     else if (request.method !== allow) refuse(response, 405, `Use ${allow}.`, { allow });
     else if (target === '/api/key') this.#exchangeToken(request, response);
     else if (!this.#access.hasKey(request)) refuse(response, 403, FOREIGN);
+    else if (isCommand(command)) {
+      runCommand(command, this.#options.commands, request, response).catch(() => response.destroy());
+    } else if (target === '/api/state') this.#stream(response, () => streamStates(response, this.#options.feed));
     else this.#records(response, query);
   }
 
@@ -106,12 +121,17 @@ class PageRequests {
   #records(response: ServerResponse, query: string): void {
     const after = query === '' ? 0 : Number(/^\?after=(\d{1,15})$/.exec(query)?.[1]);
     if (Number.isNaN(after)) return refuse(response, 400, '"after" must be the number of a record.');
+    const { capture, feed } = this.#options;
+    const { target } = feed.state;
+    this.#stream(response, () => streamRecords(response, capture, { after, target }));
+  }
+
+  #stream(response: ServerResponse, write: () => Promise<void>): void {
     if (this.#streams >= MAX_STREAMS) return refuse(response, 503, 'Too many pages are open: close one.');
     this.#streams += 1;
     response.once('close', () => (this.#streams -= 1));
     response.writeHead(200, { ...PROTECTION, 'content-type': 'application/x-ndjson' });
-    const { capture, target } = this.#options;
-    streamRecords(response, capture, { after, target }).catch(() => response.destroy());
+    write().catch(() => response.destroy());
   }
 
   #file({ method }: IncomingMessage, response: ServerResponse, file: StaticFile | undefined): void {
@@ -120,6 +140,11 @@ class PageRequests {
     response.writeHead(200, { ...PROTECTION, 'content-type': file.type, 'content-length': file.bytes.length });
     response.end(method === 'HEAD' ? undefined : file.bytes);
   }
+}
+
+/** The command that a path names. */
+function commandIn(target: string): string {
+  return target.startsWith('/api/') ? target.slice('/api/'.length) : '';
 }
 
 /** Refuses a request. Nothing more is read from its connection, because its body may be of any length. */
@@ -131,8 +156,7 @@ function refuse(response: ServerResponse, status: number, why: string, headers: 
 function listen(server: Server, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (cause: NodeJS.ErrnoException): void => {
-      const why =
-        cause.code === 'EADDRINUSE' ? 'is already in use; choose another port' : `cannot be used: ${cause.message}`;
+      const why = cause.code === 'EADDRINUSE' ? 'is already in use' : `cannot be used: ${cause.message}`;
       reject(new Error(`port ${port} on ${HOST} ${why}`, { cause }));
     };
     server.once('error', fail);

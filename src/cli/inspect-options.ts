@@ -1,0 +1,39 @@
+import { Option, type Command } from 'commander';
+import { port, withRecordOption, withTargetOptions, type TargetFlags } from './options.ts';
+
+/** The options of `everwire inspect`. */
+export interface InspectFlags extends TargetFlags {
+  readonly port: number;
+  readonly open: boolean;
+}
+
+/** The default port of the inspector. */
+export const INSPECTOR_PORT = 6274;
+
+/** Adds the options of `everwire inspect`. */
+export function withInspectOptions(command: Command): Command {
+  command
+    .usage('[options] [target]')
+    .description('open a page that connects to a server and shows every byte on the wire')
+    .argument('[words...]')
+    .configureHelp({ visibleArguments: () => [] })
+    .addOption(
+      new Option('--port <number>', 'port of the page; 0 picks a free one').default(INSPECTOR_PORT).argParser(port),
+    )
+    .option('--no-open', 'do not open a browser');
+  withTargetOptions(
+    command,
+    'take servers from this file (default: ./mcp.json and .mcp.json, then the files of other MCP hosts)',
+  );
+  return withRecordOption(command).addHelpText(
+    'after',
+    `
+A target is a URL, the name of a server in an mcp.json,
+or -- and a command at the end of the line.
+Without a target, the page offers the servers of the files.
+
+Examples:
+  everwire inspect https://example.com/mcp
+  everwire inspect -- node server.js`,
+  );
+}

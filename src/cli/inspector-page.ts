@@ -1,0 +1,38 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openBrowser } from '../auth/client/open-browser.ts';
+import { servePage, type PageServer, type PageServerOptions } from '../inspect/page-server/page-server.ts';
+import { Failure } from './failure.ts';
+import { printStatus } from './print-status.ts';
+import { atEnd } from './shutdown.ts';
+
+/** What the page of the inspector shows, and where. */
+export interface InspectorPage extends Omit<PageServerOptions, 'folder'> {
+  /** The option of the port, for the error if it cannot be used. */
+  readonly portOption: string;
+  /** Whether to open a browser. */
+  readonly open: boolean;
+  /** Whether stdin belongs to the person. */
+  readonly interactive: boolean;
+}
+
+/** Serves the page until the process ends, and prints its address. @throws Failure with code 2 if the port is in use. */
+export async function showPage({ portOption, open, interactive, ...options }: InspectorPage): Promise<void> {
+  const folder = path.join(fileURLToPath(import.meta.resolve('everwire/package.json')), '../dist/page');
+  let server: PageServer;
+  try {
+    server = await servePage({ ...options, folder });
+  } catch (error) {
+    throw Failure.usage(`${(error as Error).message}; choose another port with ${portOption}`);
+  }
+  atEnd(() => server.close());
+  printStatus(`inspector on ${server.url}`);
+  if (interactive) renewOnEnter(server);
+  if (open && process.stderr.isTTY && !process.env['CI']) await openBrowser(new URL(server.url));
+}
+
+/** Prints another address whenever the person presses Enter, because each address can be used once. */
+function renewOnEnter(server: PageServer): void {
+  if (!process.stdin.isTTY) return;
+  process.stdin.on('data', () => printStatus(`inspector on ${server.renew()}`));
+}

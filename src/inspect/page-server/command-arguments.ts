@@ -1,0 +1,92 @@
+import { isObject } from '../../jsonrpc/message.ts';
+import { LOG_LEVELS } from '../../protocol/logging.ts';
+import { REVISIONS } from '../../protocol/revisions.ts';
+import type { PageCommands } from './page-api.ts';
+
+/** A command of the page is refused, and nothing was sent. */
+export class CommandRefused extends Error {
+  override readonly name = 'CommandRefused';
+  /** 400: the command is malformed. 409: it cannot be done now. */
+  readonly status: 400 | 409;
+
+  constructor(status: 400 | 409, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** What a field must be. */
+interface Kind {
+  readonly name: string;
+  readonly optional?: boolean;
+  readonly accepts: (value: unknown) => boolean;
+}
+
+/** The longest name that a page gives to a request, in UTF-16 code units. */
+const MAX_KEY = 200;
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const text: Kind = { name: 'a string', accepts: isText };
+const object: Kind = { name: 'an object', accepts: isObject };
+const key: Kind = {
+  name: `a string of 1 to ${MAX_KEY} characters`,
+  accepts: (value) => isText(value) && value !== '' && value.length <= MAX_KEY,
+};
+const strings: Kind = {
+  name: 'an object of strings',
+  accepts: (value) => isObject(value) && Object.values(value).every(isText),
+};
+const count: Kind = {
+  name: 'a whole number that is not negative',
+  accepts: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
+};
+const roots: Kind = {
+  name: 'a list of roots',
+  accepts: (value) =>
+    Array.isArray(value) &&
+    value.every(
+      (root) => isObject(root) && isText(root['uri']) && ['string', 'undefined'].includes(typeof root['name']),
+    ),
+};
+const error: Kind = { name: 'an error', accepts: (value) => isObject(value) && isText(value['message']) };
+const oneOf = (values: readonly string[]): Kind => ({
+  name: `one of ${values.join(', ')}`,
+  accepts: (value) => values.includes(value as string),
+});
+const optional = (kind: Kind): Kind => ({ ...kind, optional: true });
+
+const FIELDS: { readonly [Name in keyof PageCommands]: Record<keyof Parameters<PageCommands[Name]>[0], Kind> } = {
+  connect: {
+    choice: optional(text),
+    url: optional(text),
+    headers: optional(strings),
+    revision: optional(oneOf(Object.keys(REVISIONS))),
+    transport: optional(oneOf(['streamable-http', 'sse'])),
+  },
+  disconnect: {},
+  request: { key, method: text, params: text, timeout: optional(count) },
+  cancel: { key },
+  answer: { question: count, result: optional(object), error: optional(error) },
+  setRoots: { roots },
+  subscribe: { uri: text },
+  unsubscribe: { uri: text },
+  setLogLevel: { level: oneOf(LOG_LEVELS) },
+};
+
+/** Whether this is the name of a command. */
+export function isCommand(name: string): name is keyof PageCommands {
+  return Object.hasOwn(FIELDS, name);
+}
+
+/** Checks the argument of a command. @throws CommandRefused that names the field. */
+export function checkArgument(command: keyof PageCommands, argument: unknown): void {
+  const fields: Record<string, Kind> = FIELDS[command];
+  if (!isObject(argument)) throw new CommandRefused(400, 'The argument of a command must be a JSON object.');
+  for (const name of Object.keys(argument))
+    if (!Object.hasOwn(fields, name)) throw new CommandRefused(400, `${command} has no field ${JSON.stringify(name)}.`);
+  for (const [name, kind] of Object.entries(fields)) {
+    const value = argument[name];
+    if (value === undefined ? !kind.optional : !kind.accepts(value))
+      throw new CommandRefused(400, `${JSON.stringify(name)} of ${command} must be ${kind.name}.`);
+  }
+}

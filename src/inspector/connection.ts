@@ -1,0 +1,195 @@
+import type { Client } from '../client/client.ts';
+import { connect } from '../client/connect.ts';
+import type { Handlers } from '../client/handlers.ts';
+import type { ClientOptions } from '../client/options.ts';
+import type { CommandTarget } from '../client/target.ts';
+import type { Capture } from '../inspect/capture.ts';
+import type { ConnectionState } from '../inspect/page-server/page-api.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import type { Authorizer } from '../transport/http/client/authorizer.ts';
+import type { Wiretap } from '../transport/wiretap.ts';
+import type { EraCache } from '../wire/era-cache.ts';
+import { AttemptLog } from './attempts.ts';
+import { problemOf } from './problem.ts';
+
+/** A server that the inspector can connect to. */
+export type InspectedServer =
+  | { readonly kind: 'command'; readonly target: CommandTarget }
+  | {
+      readonly kind: 'url';
+      readonly url: URL;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly transport?: 'http' | 'sse' | undefined;
+    };
+
+/** Records the connections, and gives the records back. */
+export interface InspectorCapture extends Wiretap, Pick<Capture, 'newest' | 'records'> {}
+
+/** How to connect. */
+export interface ConnectionOptions extends Handlers {
+  readonly capture: InspectorCapture;
+  readonly revision?: Revision | undefined;
+  /** Gets tokens for a server. `onlogin` gets the address that the person must open, and undefined when that is over. */
+  readonly authorizer?: ((url: URL, onlogin: (address: URL | undefined) => void) => Promise<Authorizer>) | undefined;
+  readonly onstate: (state: ConnectionState) => void;
+}
+
+/** The largest message of a server, in bytes. People open the inspector when something is unusual. */
+const MAX_MESSAGE = 128 * 1024 * 1024;
+/** How many lines of stderr are kept, and how much of each, in UTF-16 code units. */
+const MAX_LINES = 50;
+const MAX_LINE = 2000;
+/** Nothing is remembered, so that each connection shows how the server is found. */
+const NO_CACHE: EraCache = { get: () => undefined, set: () => {} };
+
+/** A connection to a server, from the first attempt on. */
+export class InspectedConnection {
+  readonly #options: ConnectionOptions;
+  readonly #server: InspectedServer;
+  readonly #closing = new AbortController();
+  readonly #over: Promise<void>;
+  #state: ConnectionState = { status: 'connecting', attempts: [], stderr: [] };
+  #client: Client | undefined;
+  /** The newest error that no request got. */
+  #error: Error | undefined;
+
+  constructor(server: InspectedServer, options: ConnectionOptions) {
+    this.#server = server;
+    this.#options = options;
+    options.onstate(this.#state);
+    this.#over = this.#open();
+  }
+
+  /** The client while it is connected. */
+  get client(): Client | undefined {
+    return this.#state.status === 'connected' ? this.#client : undefined;
+  }
+
+  /** Ends it. Resolves when no process is left. */
+  async close(): Promise<void> {
+    if (this.#closing.signal.aborted) return this.#over;
+    this.#closing.abort(new Error('Disconnected'));
+    this.#update({ status: 'closed', login: undefined });
+    await this.#client?.close();
+    await this.#over;
+  }
+
+  /** What may have changed with another connection to the same server. */
+  refresh(): void {
+    if (this.client) this.#update(described(this.client));
+  }
+
+  async #open(): Promise<void> {
+    const log = new AttemptLog();
+    const stopFollowing = this.#follow(log);
+    try {
+      this.#client = await this.#connect();
+      await stopFollowing(true);
+      const transport = this.#server.kind === 'command' ? 'stdio' : log.isSse ? 'sse' : 'streamable-http';
+      this.#update({ ...described(this.#client), transport, status: 'connected', login: undefined });
+      this.#checkClosed();
+    } catch (error) {
+      await stopFollowing(false);
+      const problem = problemOf(error, {});
+      if (this.#state.status === 'connecting') this.#update({ status: 'failed', problem, login: undefined });
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    const { revision, onelicit, onsample, sampling, onroots } = this.#options;
+    const server = this.#server;
+    const options: ClientOptions = {
+      ...{ revision, onelicit, onsample, sampling, onroots },
+      ...{ wiretap: this.#wiretap(), eraCache: NO_CACHE, cache: false, maxTimeout: 0, signal: this.#closing.signal },
+      // A command is not started again after it has ended.
+      restart: server.kind === 'url',
+      // A modern server says what has changed only if somebody listens.
+      onchange: () => {},
+      onerror: (error) => {
+        this.#error = error;
+        this.#checkClosed();
+      },
+    };
+    if (server.kind === 'command') {
+      const onstderr = (line: string): void => this.#stderr(line);
+      return connect({ ...server.target, maxMessageBytes: MAX_MESSAGE, onstderr }, options);
+    }
+    const { url, headers, transport } = server;
+    const hasCredentials = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+    const onlogin = (address: URL | undefined): void => this.#update({ login: address && { url: address.href } });
+    const authorizer = hasCredentials ? undefined : await this.#options.authorizer?.(url, onlogin);
+    return connect(
+      { url, transport },
+      { ...options, headers, authorizer, httpLimits: { maxMessageBytes: MAX_MESSAGE } },
+    );
+  }
+
+  /** Tells when the streams of a command have ended. */
+  #wiretap(): Wiretap {
+    const { capture } = this.#options;
+    return {
+      open: (connection) => {
+        const tap = capture.open(connection);
+        return {
+          bytes: (dir, chunk) => tap.bytes(dir, chunk),
+          close: () => {
+            tap.close();
+            this.#checkClosed();
+          },
+        };
+      },
+    };
+  }
+
+  /** Shows the attempts by the records that come from now on. @returns a function that reads the rest of them. */
+  #follow(log: AttemptLog): (connected: boolean) => Promise<void> {
+    const { capture } = this.#options;
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const first = capture.newest;
+    let read = first;
+    let last = Infinity;
+    const connections = new Set<number>();
+    const following = async (): Promise<void> => {
+      for await (const records of capture.records({ after: first, signal })) {
+        let changed = false;
+        for (const record of records) {
+          if (record.layer === 'open') connections.add(record.conn);
+          if ('conn' in record && connections.has(record.conn)) changed = log.add(record) || changed;
+          read = record.n;
+        }
+        if (changed) this.#update({ attempts: log.attempts });
+        if (read >= last) return;
+      }
+    };
+    const followed = following();
+    return async (connected) => {
+      last = capture.newest;
+      if (read >= last) stopping.abort();
+      await followed;
+      log.end(connected);
+      this.#update({ attempts: log.attempts });
+    };
+  }
+
+  /** A lost connection that cannot be made again is closed. The reason may come later. */
+  #checkClosed(): void {
+    if (!this.#client?.closed || this.#closing.signal.aborted) return;
+    if (this.#state.status !== 'connected' && this.#state.status !== 'closed') return;
+    this.#update({ status: 'closed', problem: this.#error && problemOf(this.#error, {}) });
+  }
+
+  #stderr(line: string): void {
+    this.#update({ stderr: [...this.#state.stderr, line.slice(0, MAX_LINE)].slice(-MAX_LINES) });
+  }
+
+  #update(change: Partial<ConnectionState>): void {
+    this.#state = { ...this.#state, ...change };
+    this.#options.onstate(this.#state);
+  }
+}
+
+function described(client: Client): Pick<ConnectionState, 'revision' | 'discovered'> {
+  const { revision, serverInfo, discovered } = client;
+  return { revision, discovered: { ...discovered, serverInfo } };
+}

@@ -1,0 +1,217 @@
+import type { Client } from '../client/client.ts';
+import { checkedRoots } from '../client/questions.ts';
+import type { Subscription } from '../client/subscription.ts';
+import { CommandRefused } from '../inspect/page-server/command-arguments.ts';
+import type {
+  AnswerCommand,
+  ConnectCommand,
+  PageCommands,
+  Question,
+  RequestCommand,
+  RequestOutcome,
+  Root,
+  TargetChoice,
+} from '../inspect/page-server/page-api.ts';
+import { StateFeed } from '../inspect/page-server/state-feed.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
+import type { LogLevel } from '../protocol/logging.ts';
+import { REVISIONS } from '../protocol/revisions.ts';
+import { InspectedConnection, type ConnectionOptions, type InspectedServer } from './connection.ts';
+import { QuestionInbox } from './question-inbox.ts';
+import { RunningRequests } from './running-requests.ts';
+
+/** A server that a person can choose. */
+export interface Choice extends TargetChoice {
+  readonly server: InspectedServer;
+}
+
+export interface InspectorOptions extends Pick<ConnectionOptions, 'capture' | 'authorizer'> {
+  readonly choices: readonly Choice[];
+}
+
+const MAX_SUBSCRIPTIONS = 1000;
+
+/** A client whose calls and answers come from the page. It has one connection at a time. */
+export class Inspector implements PageCommands {
+  readonly feed: StateFeed;
+  readonly #options: InspectorOptions;
+  readonly #questions = new QuestionInbox((questions) => this.feed.update({ questions }));
+  readonly #requests = new RunningRequests((running) => this.feed.update({ running }));
+  readonly #subscriptions = new Map<string, Subscription>();
+  #connection: InspectedConnection | undefined;
+  /** The connections before, until their processes have ended. */
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor(options: InspectorOptions) {
+    this.#options = options;
+    this.feed = new StateFeed({
+      role: 'client',
+      choices: options.choices.map(({ id, name, source, detail }) => ({ id, name, source, detail })),
+      connection: { status: 'idle', attempts: [], stderr: [] },
+      running: [],
+      questions: [],
+      roots: [],
+      subscriptions: [],
+    });
+  }
+
+  connect(to: ConnectCommand): void {
+    const { server, name } = this.#serverOf(to);
+    this.disconnect();
+    this.feed.update({ target: name, logLevel: undefined });
+    const { capture, authorizer } = this.#options;
+    const connection: InspectedConnection = new InspectedConnection(server, {
+      ...{ capture, authorizer, revision: to.revision },
+      onelicit: {
+        form: (form, { signal }) => this.#ask('elicitation/create', form, signal),
+        url: (visit, { signal }) => this.#ask('elicitation/create', visit, signal),
+      },
+      onsample: (params, { signal }) => this.#ask('sampling/createMessage', params, signal),
+      sampling: { tools: true, context: true },
+      onroots: () => this.feed.state.roots,
+      onstate: (state) => {
+        // The first state comes before the constructor has returned.
+        if (this.#connection === undefined || this.#connection === connection) this.feed.update({ connection: state });
+      },
+    });
+    this.#connection = connection;
+  }
+
+  disconnect(): void {
+    const connection = this.#connection;
+    if (!connection) return;
+    this.#connection = undefined;
+    for (const { key } of this.feed.state.running) this.#requests.cancel(key);
+    this.#subscriptions.clear();
+    const closed = connection.close().catch(() => {});
+    this.#closing.add(closed);
+    void closed.then(() => this.#closing.delete(closed));
+    this.feed.update({
+      subscriptions: [],
+      connection: { ...this.feed.state.connection, status: 'closed', login: undefined },
+    });
+  }
+
+  async request(request: RequestCommand): Promise<RequestOutcome> {
+    const outcome = await this.#requests.send(this.#client, request);
+    this.#connection?.refresh();
+    return outcome;
+  }
+
+  cancel({ key }: { readonly key: string }): void {
+    this.#requests.cancel(key);
+  }
+
+  answer(answer: AnswerCommand): Promise<void> {
+    return this.#questions.answer(answer);
+  }
+
+  async setRoots({ roots }: { readonly roots: readonly Root[] }): Promise<void> {
+    try {
+      checkedRoots(roots);
+    } catch (error) {
+      throw new CommandRefused(400, (error as Error).message, { cause: error });
+    }
+    this.feed.update({ roots });
+    await this.#connection?.client?.rootsChanged();
+  }
+
+  async subscribe({ uri }: { readonly uri: string }): Promise<void> {
+    const client = this.#client;
+    if (this.#subscriptions.has(uri)) return;
+    if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
+      throw new CommandRefused(409, `There are ${MAX_SUBSCRIPTIONS} subscriptions already.`);
+    const subscription = await client.subscribe(uri, () => {});
+    if (client !== this.#connection?.client) return subscription.close();
+    this.#subscriptions.set(uri, subscription);
+    this.#showSubscriptions();
+    void subscription.closed.then(() => {
+      if (this.#subscriptions.get(uri) !== subscription) return;
+      this.#subscriptions.delete(uri);
+      this.#showSubscriptions();
+    });
+  }
+
+  async unsubscribe({ uri }: { readonly uri: string }): Promise<void> {
+    await this.#subscriptions.get(uri)?.close();
+  }
+
+  async setLogLevel({ level }: { readonly level: string }): Promise<void> {
+    const client = this.#client;
+    if (REVISIONS[client.revision].era === 'legacy' && !client.serverCapabilities['logging'])
+      throw new CommandRefused(409, 'The server did not declare the capability logging.');
+    await client.setLogLevel(level as LogLevel);
+    this.feed.update({ logLevel: level });
+  }
+
+  /** Ends the connection. Resolves when no process is left. */
+  async close(): Promise<void> {
+    this.disconnect();
+    await Promise.all(this.#closing);
+  }
+
+  /** @throws CommandRefused if there is none. */
+  get #client(): Client {
+    const client = this.#connection?.client;
+    if (!client) throw new CommandRefused(409, 'There is no connection.');
+    return client;
+  }
+
+  /** @throws CommandRefused if the command names no server. */
+  #serverOf({ choice: id, url, headers = {}, transport: named }: ConnectCommand): {
+    server: InspectedServer;
+    name: string;
+  } {
+    if ((id === undefined) === (url === undefined))
+      throw new CommandRefused(400, 'Connect needs either a choice or a URL.');
+    for (const [name, value] of Object.entries(headers))
+      if (!isHeaderName(name) || !isHeaderValue(value))
+        throw new CommandRefused(400, `${JSON.stringify(name)} is no valid header.`);
+    const transport = named === 'streamable-http' ? 'http' : named;
+    if (url !== undefined) {
+      const address = addressOf(url);
+      return { server: { kind: 'url', url: address, headers, transport }, name: address.origin + address.pathname };
+    }
+    const choice = this.#options.choices.find((each) => each.id === id);
+    if (!choice) throw new CommandRefused(400, 'There is no such choice.');
+    const { server, name } = choice;
+    if (server.kind === 'url')
+      return {
+        name,
+        server: { ...server, headers: merged(server.headers, headers), transport: transport ?? server.transport },
+      };
+    if (transport !== undefined || Object.keys(headers).length > 0)
+      throw new CommandRefused(400, 'A command has no headers and no HTTP transport.');
+    return { server, name };
+  }
+
+  #ask<Answer>(method: Question['method'], params: JsonObject, signal: AbortSignal): Promise<Answer> {
+    return this.#questions.ask(method, params, signal) as Promise<Answer>;
+  }
+
+  #showSubscriptions(): void {
+    this.feed.update({ subscriptions: [...this.#subscriptions.keys()] });
+  }
+}
+
+function addressOf(url: string): URL {
+  const address = URL.canParse(url) ? new URL(url) : undefined;
+  if (!address || !/^https?:$/.test(address.protocol))
+    throw new CommandRefused(400, 'A URL must begin with http:// or https://.');
+  if (address.username || address.password)
+    throw new CommandRefused(400, 'A URL must not contain credentials: send them in a header.');
+  return address;
+}
+
+/** Headers with those of the person instead of the configured ones. */
+function merged(
+  configured: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const replaced = new Set(Object.keys(own).map((name) => name.toLowerCase()));
+  return {
+    ...Object.fromEntries(Object.entries(configured).filter(([name]) => !replaced.has(name.toLowerCase()))),
+    ...own,
+  };
+}

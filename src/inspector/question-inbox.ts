@@ -1,0 +1,102 @@
+import { filledIn } from '../client/form-answer.ts';
+import { CommandRefused } from '../inspect/page-server/command-arguments.ts';
+import type { AnswerCommand, Question } from '../inspect/page-server/page-api.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
+
+/** The most questions that wait for a person. Each change of the state repeats them, so their size is limited too. */
+const MAX_QUESTIONS = 100;
+/** In bytes, estimated. */
+const MAX_SIZE = 16 * 1024 * 1024;
+/** The code for a refusal of the person (2025-11-25, client/sampling: Error Handling). */
+const REJECTED = -1;
+
+interface Waiting {
+  readonly question: Question;
+  readonly size: number;
+  resolve(result: JsonObject): void;
+  reject(error: Error): void;
+}
+
+/** The questions of a server that wait for a person. */
+export class QuestionInbox {
+  readonly #onchange: (questions: readonly Question[]) => void;
+  readonly #waiting = new Map<number, Waiting>();
+  #size = 0;
+  #last = 0;
+
+  constructor(onchange: (questions: readonly Question[]) => void) {
+    this.#onchange = onchange;
+  }
+
+  /**
+   * Waits for the answer of a person. The question is withdrawn when the signal fires.
+   *
+   * @throws RpcError with the refusal of the person, or if too many questions wait.
+   */
+  ask(method: Question['method'], params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const size = weightOf(params, MAX_SIZE);
+    if (this.#waiting.size >= MAX_QUESTIONS || this.#size + size > MAX_SIZE)
+      throw new RpcError(ErrorCode.InternalError, 'Too many questions wait for an answer');
+    this.#last += 1;
+    const question: Question = { id: this.#last, method, params, received: new Date().toISOString() };
+    return new Promise((resolve, reject) => {
+      const withdraw = (): void => this.#remove(question.id)?.reject(signal.reason as Error);
+      const settled = (): void => signal.removeEventListener('abort', withdraw);
+      this.#waiting.set(question.id, {
+        question,
+        size,
+        resolve: (result) => (settled(), resolve(result)),
+        reject: (error) => (settled(), reject(error)),
+      });
+      this.#size += size;
+      signal.addEventListener('abort', withdraw);
+      this.#changed();
+    });
+  }
+
+  /** @throws CommandRefused if the answer does not fit the question, which then stays. */
+  async answer({ question: id, result, error }: AnswerCommand): Promise<void> {
+    if ((result === undefined) === (error === undefined))
+      throw new CommandRefused(400, 'An answer must be either a result or an error.');
+    if (result) await check(this.#get(id).question, result);
+    const waiting = this.#get(id);
+    this.#remove(id);
+    if (result) waiting.resolve(result);
+    else waiting.reject(new RpcError(REJECTED, error!.message));
+  }
+
+  #get(id: number): Waiting {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) throw new CommandRefused(409, 'The question was answered or withdrawn.');
+    return waiting;
+  }
+
+  #remove(id: number): Waiting | undefined {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return undefined;
+    this.#waiting.delete(id);
+    this.#size -= waiting.size;
+    this.#changed();
+    return waiting;
+  }
+
+  #changed(): void {
+    this.#onchange([...this.#waiting.values()].map(({ question }) => question));
+  }
+}
+
+async function check({ method, params }: Question, result: JsonObject): Promise<void> {
+  try {
+    if (method === 'sampling/createMessage') {
+      if (typeof result['role'] !== 'string' || typeof result['model'] !== 'string' || !result['content'])
+        throw new TypeError('A message must have role, content and model');
+    } else if (!['accept', 'decline', 'cancel'].includes(result['action'] as string))
+      throw new TypeError('action must be accept, decline or cancel');
+    else if (result['action'] === 'accept' && params['mode'] !== 'url')
+      await filledIn(params['requestedSchema'] as JsonObject, result['content']);
+  } catch (error) {
+    throw new CommandRefused(400, (error as Error).message, { cause: error });
+  }
+}

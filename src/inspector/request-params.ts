@@ -1,0 +1,41 @@
+import { CommandRefused } from '../inspect/page-server/command-arguments.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+
+/** The strings and numbers of a valid JSON text. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
+
+/**
+ * Parses the parameters of a request.
+ *
+ * @throws CommandRefused if the text is no JSON object, or if a number in it would change on its way.
+ */
+export function parseParams(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new CommandRefused(400, `The parameters are not JSON: ${(cause as Error).message}`, { cause });
+  }
+  if (!isObject(value)) throw new CommandRefused(400, 'The parameters must be a JSON object.');
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (token.startsWith('"') || keepsValue(token)) continue;
+    throw new CommandRefused(400, `The number ${token} would be sent as ${JSON.stringify(Number(token))}.`);
+  }
+  return value;
+}
+
+/** Whether a number has the same value after it was a double. */
+function keepsValue(literal: string): boolean {
+  return decimal(literal) === decimal(String(Number(literal)));
+}
+
+/** A number as its sign, its digits without zeros around them, and its exponent: equal for equal values. */
+function decimal(literal: string): string | undefined {
+  const [, sign, whole, fraction = '', exponent = '0'] = NUMBER.exec(literal) ?? [];
+  if (whole === undefined) return undefined;
+  const digits = (whole + fraction).replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  if (significant === '') return '0';
+  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
+}

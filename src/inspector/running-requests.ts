@@ -1,0 +1,63 @@
+import type { Client } from '../client/client.ts';
+import type { Progress } from '../client/handlers.ts';
+import { CommandRefused } from '../inspect/page-server/command-arguments.ts';
+import type { RequestCommand, RequestOutcome, RunningRequest } from '../inspect/page-server/page-api.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import type { JsonValue } from '../jsonrpc/message.ts';
+import { parseParams } from './request-params.ts';
+
+const MAX_RUNNING = 100;
+
+interface Running extends RunningRequest {
+  readonly controller: AbortController;
+}
+
+/** The requests of the page that run. */
+export class RunningRequests {
+  readonly #onchange: (running: readonly RunningRequest[]) => void;
+  readonly #running = new Map<string, Running>();
+
+  constructor(onchange: (running: readonly RunningRequest[]) => void) {
+    this.#onchange = onchange;
+  }
+
+  /** @throws CommandRefused if it cannot be sent. */
+  async send(client: Client, { key, method, params, timeout }: RequestCommand): Promise<RequestOutcome> {
+    const parsed = parseParams(params);
+    if (this.#running.has(key)) throw new CommandRefused(409, `A request ${JSON.stringify(key)} runs already.`);
+    if (this.#running.size >= MAX_RUNNING) throw new CommandRefused(409, `${MAX_RUNNING} requests run already.`);
+    const controller = new AbortController();
+    this.#running.set(key, { key, method, controller });
+    this.#changed();
+    const started = performance.now();
+    let outcome: Omit<RequestOutcome, 'duration'>;
+    try {
+      const onprogress = (progress: Progress): void => {
+        this.#running.set(key, { ...this.#running.get(key)!, progress });
+        this.#changed();
+      };
+      const { signal } = controller;
+      outcome = { result: await client.request(method, parsed, { signal, timeout, maxTimeout: 0, onprogress }) };
+    } catch (error) {
+      outcome = { error: errorOf(error) };
+    }
+    this.#running.delete(key);
+    this.#changed();
+    return { ...outcome, duration: performance.now() - started };
+  }
+
+  /** Does nothing if the request has ended. */
+  cancel(key: string): void {
+    this.#running.get(key)?.controller.abort(new Error('Cancelled'));
+  }
+
+  #changed(): void {
+    this.#onchange([...this.#running.values()].map(({ key, method, progress }) => ({ key, method, progress })));
+  }
+}
+
+function errorOf(thrown: unknown): NonNullable<RequestOutcome['error']> {
+  const { message } = thrown as Error;
+  if (!(thrown instanceof RpcError)) return { message };
+  return { code: thrown.code, message, data: thrown.data as JsonValue };
+}

@@ -1,0 +1,121 @@
+import { request, type IncomingMessage } from 'node:http';
+import { onTestFinished } from 'vitest';
+import { readRecording, type Recording } from '../../src/inspect/read-recording.ts';
+import type { InspectorState, PageCommands } from '../../src/inspect/page-server/page-api.ts';
+import { startEverwire } from './command-line.ts';
+import type { RunningProcess } from './process.ts';
+
+type Argument<Name extends keyof PageCommands> = Parameters<PageCommands[Name]>[0];
+type Result<Name extends keyof PageCommands> = Awaited<ReturnType<PageCommands[Name]>>;
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** What a page does, without a browser. */
+export class PageClient {
+  readonly #origin: string;
+  readonly #port: string;
+  #key = '';
+
+  constructor(origin: string) {
+    this.#origin = origin;
+    this.#port = new URL(origin).port;
+  }
+
+  /** Exchanges the token of a printed address. */
+  static async open(address: string): Promise<PageClient> {
+    const { origin, hash } = new URL(address);
+    const page = new PageClient(origin);
+    const { status, text } = await page.post('/api/key', '', { 'everwire-token': hash.slice(1) });
+    if (status !== 200) throw new Error(text);
+    page.#key = (JSON.parse(text) as { key: string }).key;
+    return page;
+  }
+
+  async post(path: string, body: string, headers: Record<string, string> = {}): Promise<Answer> {
+    const response = await this.#send('POST', path, { 'content-type': 'application/json', ...headers }, body);
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+    return { status: response.statusCode!, text: Buffer.concat(chunks).toString() };
+  }
+
+  /** @throws Error with the status and the reason if it is refused. */
+  async command<Name extends keyof PageCommands>(name: Name, argument: Argument<Name>): Promise<Result<Name>> {
+    const { status, text } = await this.post(`/api/${name}`, JSON.stringify(argument));
+    if (status >= 300) throw new Error(`${status}: ${(JSON.parse(text) as { error: string }).error}`);
+    return (text === '' ? undefined : JSON.parse(text)) as Result<Name>;
+  }
+
+  /** Sends a request with these parameters. */
+  request(method: string, params: object = {}, key = method): Promise<Result<'request'>> {
+    return this.command('request', { key, method, params: JSON.stringify(params) });
+  }
+
+  async *states(): AsyncGenerator<InspectorState, void> {
+    const response = (await this.stream('/api/state')).setEncoding('utf8');
+    let rest = '';
+    try {
+      for await (const text of response) {
+        const lines = (rest + text).split('\n');
+        rest = lines.pop()!;
+        for (const line of lines) yield JSON.parse(line) as InspectorState;
+      }
+    } catch (error) {
+      // The inspector has ended.
+      if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET') throw error;
+    }
+  }
+
+  /** The first state that fits. */
+  async until(fits: (state: InspectorState) => unknown): Promise<InspectorState> {
+    let last: InspectorState | undefined;
+    for await (const state of this.states()) {
+      last = state;
+      if (fits(state)) return state;
+    }
+    throw new Error(`no such state before the end: ${JSON.stringify(last)}`);
+  }
+
+  /** The state when connecting is over. */
+  settled(): Promise<InspectorState> {
+    return this.until(({ connection: { status } }) => status !== 'connecting' && status !== 'idle');
+  }
+
+  async records(after = 0): Promise<Recording> {
+    return readRecording(await this.stream(`/api/records?after=${after}`));
+  }
+
+  async stream(path: string): Promise<IncomingMessage> {
+    const response = await this.#send('GET', path, {});
+    response.on('error', () => {});
+    onTestFinished(() => void response.destroy());
+    if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode}`);
+    return response;
+  }
+
+  #send(method: string, path: string, headers: Record<string, string>, body?: string): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const sent = request(
+        {
+          ...{ host: '127.0.0.1', port: this.#port, method, path, agent: false },
+          headers: { origin: this.#origin, 'sec-fetch-site': 'same-origin', 'everwire-key': this.#key, ...headers },
+        },
+        resolve,
+      );
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  }
+}
+
+/** Starts `everwire` with these words, and opens the page that it prints. */
+export async function startInspector(
+  words: readonly string[],
+  env?: NodeJS.ProcessEnv,
+): Promise<{ readonly child: RunningProcess; readonly page: PageClient; readonly address: string }> {
+  const child = startEverwire(words, env);
+  const [, address] = await child.line(/inspector on (http:\S+)/);
+  return { child, page: await PageClient.open(address!), address: address! };
+}
