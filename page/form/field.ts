@@ -1,0 +1,279 @@
+import { batch, signal, type ReadonlySignal } from '@preact/signals';
+import type { SchemaReader } from './flat-schema.ts';
+import { compactJson, JsonMistake, parseJson, type JsonNode } from './json-text.ts';
+import type { Field } from './make-field.ts';
+import type { Shape } from './shape.ts';
+
+export type Path = readonly (string | number)[];
+
+/**
+ * Where a field is. A property that is `optional` or `required` is not sent while nothing is typed. An `element` of a
+ * list or map is always sent, because somebody added it.
+ */
+export type Slot = 'optional' | 'required' | 'element';
+
+/** A JSON value cannot be shown in the fields of a form. The message begins with where. */
+export class Misfit extends Error {}
+
+/** How many fields one action of a person adds by itself, and how deep, because a schema may refer to itself. */
+const MAX_ADDED = 1_000;
+const MAX_ADDED_DEPTH = 8;
+/** The largest JSON value that is shown in fields. */
+const MAX_FITTED = 20_000;
+
+/** What the fields of one form share. */
+export abstract class FormContext {
+  readonly reader: SchemaReader;
+  #ids = 0;
+  #acting = false;
+  #filling = false;
+  #depth = 0;
+  #room = MAX_ADDED;
+
+  constructor(reader: SchemaReader) {
+    this.reader = reader;
+  }
+
+  /** Makes the field of a schema. */
+  protected abstract fieldOf(schema: unknown, slot: Slot, parent: Field | undefined): Field;
+
+  make(schema: unknown, slot: Slot, parent: Field | undefined): Field {
+    return this.adding(() => {
+      this.#depth += 1;
+      try {
+        return this.fieldOf(schema, slot, parent);
+      } finally {
+        this.#depth -= 1;
+      }
+    });
+  }
+
+  /** An id for a new field. */
+  register(): number {
+    this.#room -= 1;
+    return (this.#ids += 1);
+  }
+
+  /** Runs an action that adds fields, which may add fields inside them. */
+  adding<T>(action: () => T): T {
+    if (this.#acting) return action();
+    this.#acting = true;
+    this.#room = MAX_ADDED;
+    this.reader.refill();
+    try {
+      return batch(action);
+    } finally {
+      this.#acting = false;
+    }
+  }
+
+  /** Runs an action that gives new fields a value. They take no default, which would be replaced at once. */
+  filling(action: () => void): void {
+    const outer = this.#filling;
+    this.#filling = true;
+    try {
+      action();
+    } finally {
+      this.#filling = outer;
+    }
+  }
+
+  get takesDefaults(): boolean {
+    return !this.#filling;
+  }
+
+  /** Whether a new field may add those inside it without being asked. */
+  get expands(): boolean {
+    return this.#depth <= MAX_ADDED_DEPTH && this.#room > 0;
+  }
+
+  /** For the default value of a new field. */
+  fittingDefault(): Fitting {
+    return new Fitting(this.#room);
+  }
+}
+
+/** Limits the work to show one JSON value in fields. */
+export class Fitting {
+  /** Whether only plainly matching fields count: those of the right branch of a union. */
+  strict = false;
+  #left: number;
+
+  constructor(left = MAX_FITTED) {
+    this.#left = left;
+  }
+
+  take(field: Field, count = 1): void {
+    if ((this.#left -= count) < 0) throw misfit(field, 'has too many values for fields');
+  }
+}
+
+/** Collects what is wrong while the fields are written as JSON. */
+export class Writer {
+  /** Several indented lines, with mistakes left as they were typed; or one line. */
+  readonly indented: boolean;
+  /** Why there is no JSON. */
+  readonly errors: { readonly field: Field; readonly message: string }[] = [];
+  /** The required properties that are absent. */
+  readonly missing: { readonly owner: Field; readonly name: string }[] = [];
+
+  constructor(indented: boolean) {
+    this.indented = indented;
+  }
+
+  fail(field: Field, message: string, typed: string): string {
+    this.errors.push({ field, message });
+    return typed;
+  }
+
+  /** An object or list, whose members or items are given as JSON. */
+  bracketed(open: string, parts: readonly string[], close: string, depth: number): string {
+    if (!this.indented || parts.length === 0) return open + parts.join(',') + close;
+    const line = `\n${'  '.repeat(depth)}`;
+    return `${open}${line}  ${parts.join(`,${line}  `)}${line}${close}`;
+  }
+
+  named(name: string, text: string): string {
+    return `${JSON.stringify(name)}:${this.indented ? ' ' : ''}${text}`;
+  }
+}
+
+/** What all fields have in common. What a person types is kept as typed, in signals that nothing else writes meanwhile. */
+export abstract class AnyField<S extends Shape> {
+  readonly shape: S;
+  readonly slot: Slot;
+  readonly parent: Field | undefined;
+  /** Unique in its form. */
+  readonly id: number;
+  /** The JSON text that stands in place of the fields. Undefined while the fields do. */
+  readonly raw = signal<string | undefined>(undefined);
+  readonly #rawError = signal<string | undefined>(undefined);
+  /** Whether null is sent instead of what the field has. */
+  readonly isNull = signal(false);
+  /** Whether a person has been in the field, so that it may complain. */
+  readonly visited = signal(false);
+  protected readonly context: FormContext;
+
+  constructor(shape: S, slot: Slot, parent: Field | undefined, context: FormContext) {
+    this.shape = shape;
+    this.slot = slot;
+    this.parent = parent;
+    this.context = context;
+    this.id = context.register();
+  }
+
+  /** Why the JSON text could not be shown in fields. */
+  get rawError(): ReadonlySignal<string | undefined> {
+    return this.#rawError;
+  }
+
+  /** The property names and positions that lead from the whole value to this field. */
+  get path(): Path {
+    return this.parent ? [...this.parent.path, ...this.parent.stepTo(this.self)] : [];
+  }
+
+  /** The steps from this field to one directly inside it: none from a union to its branch. */
+  stepTo(_child: Field): Path {
+    return [];
+  }
+
+  /** The field inside this one for a step of a path. */
+  childAt(_step: string): Field | undefined {
+    return undefined;
+  }
+
+  /** Replaces the fields by their JSON text. Mistakes stay in it as typed. */
+  showRaw(): void {
+    this.typeRaw(this.write(new Writer(true), 0) ?? '');
+  }
+
+  typeRaw(text: string): void {
+    batch(() => {
+      this.raw.value = text;
+      this.#rawError.value = undefined;
+    });
+  }
+
+  /** Replaces the JSON text by fields. If it does not fit, it stays, and `rawError` says why. */
+  showFields(): void {
+    const text = this.raw.peek();
+    if (text === undefined) return;
+    try {
+      this.context.adding(() => {
+        if (isBlank(text)) this.clear();
+        else this.fill(parseJson(text), new Fitting());
+      });
+    } catch (error) {
+      if (!(error instanceof Misfit || error instanceof JsonMistake)) throw error;
+      this.#rawError.value = error.message;
+    }
+  }
+
+  /**
+   * Shows a value in the fields.
+   *
+   * @throws Misfit if it does not fit. Then the fields are in no certain state, and a JSON text stays in their place.
+   */
+  fill(node: JsonNode, fitting: Fitting): void {
+    fitting.take(this.self);
+    const isNull = this.shape.nullable && node.kind === 'null';
+    if (!isNull) this.context.filling(() => this.read(node, fitting));
+    this.#showFields(isNull);
+  }
+
+  /** Makes the field as if nothing had been typed, without its default. */
+  clear(): void {
+    this.empty();
+    this.#showFields(false);
+  }
+
+  /** The JSON of the field. Undefined if it is not sent. */
+  write(writer: Writer, depth: number): string | undefined {
+    const raw = this.raw.value;
+    if (raw !== undefined) return this.#writeRaw(raw, writer);
+    return this.isNull.value ? 'null' : this.writeFields(writer, depth);
+  }
+
+  protected abstract writeFields(writer: Writer, depth: number): string | undefined;
+  protected abstract read(node: JsonNode, fitting: Fitting): void;
+  protected abstract empty(): void;
+
+  protected get self(): Field {
+    return this as unknown as Field;
+  }
+
+  #showFields(isNull: boolean): void {
+    this.isNull.value = isNull;
+    this.raw.value = undefined;
+    this.#rawError.value = undefined;
+  }
+
+  #writeRaw(raw: string, writer: Writer): string | undefined {
+    if (isBlank(raw)) return this.slot === 'element' ? writer.fail(this.self, 'is empty', raw) : undefined;
+    if (writer.indented) return raw;
+    try {
+      return compactJson(raw);
+    } catch (error) {
+      if (!(error instanceof JsonMistake)) throw error;
+      return writer.fail(this.self, `is not JSON: ${error.message}`, raw);
+    }
+  }
+}
+
+/** A path as a person reads it: `a.b[0]`. The whole value is `the value`. */
+export function pathText(path: Path): string {
+  const steps = path.map((step, at) => {
+    if (typeof step === 'number' || /^\d+$/.test(step)) return `[${step}]`;
+    if (!/^[\w$-]+$/.test(step)) return `[${JSON.stringify(step)}]`;
+    return at === 0 ? step : `.${step}`;
+  });
+  return steps.join('') || 'the value';
+}
+
+export function misfit(field: Field, message: string, ...inner: Path): Misfit {
+  return new Misfit(`${pathText([...field.path, ...inner])} ${message}`);
+}
+
+function isBlank(text: string): boolean {
+  return /^[ \t\r\n]*$/.test(text);
+}
