@@ -201,6 +201,11 @@ describe('a server that behaves oddly', () => {
       { status: 'input_required', inputRequests: { a: {} } },
       { name: 'InvalidResultError' },
     ],
+    [
+      'a text in place of questions',
+      { status: 'input_required', inputRequests: 'x'.repeat(10_000) },
+      { message: 'The server answered tasks/get with "inputRequests" that is not an object' },
+    ],
   ])('makes a call fail if its task ends with %s', async (_, task, error) => {
     const { client } = await odd(() => task);
     await expect(inTime(client.callTool('a'))).rejects.toMatchObject(error);

@@ -130,8 +130,11 @@ export class TaskHandle {
     }
   }
 
-  #answerAll({ inputRequests }: DetailedTask, waiting: Waiting): void {
-    for (const [key, question] of Object.entries<unknown>(inputRequests ?? {})) {
+  #answerAll({ inputRequests = {} }: DetailedTask, waiting: Waiting): void {
+    // A text of millions of characters would count as millions of questions.
+    if (!isObject(inputRequests))
+      throw new InvalidResultError('The server answered tasks/get with "inputRequests" that is not an object');
+    for (const [key, question] of Object.entries<unknown>(inputRequests)) {
       if (this.#asked.has(key)) continue;
       if (this.#asked.size >= MAX_QUESTIONS)
         throw new InvalidResultError(`The task asked more than ${MAX_QUESTIONS} times`);

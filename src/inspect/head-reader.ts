@@ -1,4 +1,4 @@
-import { isSecretName, secretParameters } from './secrets.ts';
+import { isSecretName, SecretParameters } from './secrets.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -43,6 +43,7 @@ export class HeadReader {
   readonly #fields = new Map<string, string>();
   /** The first line of a head. Undefined until it is read, and in trailers always the empty text. */
   #firstLine: string | undefined;
+  readonly #parameters = new SecretParameters();
   /** The unfinished line. */
   #line = '';
   /** The name of the field of this line, or of the one that this line continues. Undefined before the colon. */
@@ -100,8 +101,7 @@ export class HeadReader {
     this.#line = before === 0 ? text : this.#line + text;
     this.#size += text.length;
     if (this.#firstLine === undefined) {
-      for (const [start, end] of secretParameters(this.#line))
-        this.#secret(Math.max(start, before), end, offset - before);
+      for (const [start, end] of this.#parameters.next(text)) this.#onsecret(offset + start, offset + end);
       return;
     }
     const value = this.#valueStart();

@@ -338,6 +338,23 @@ describe('secrets', () => {
     expect(found('http', bytes).masked['c>s']!.replaceAll(/[* ]+/g, '*')).toBe(masked.replaceAll(/[* ]+/g, '*'));
   });
 
+  test('in a target end at the next parameter', () => {
+    const line = 'GET /?a?x=1=2&b &token=?a=b?&token=&&=c&token HTTP/1.1\r\n\r\n';
+    const hidden = 'GET /?a?x=1=2&b &token=*****&token=&&=c&token HTTP/1.1\r\n\r\n';
+    expect(found('http', [['c>s', line]]).masked['c>s']).toBe(hidden);
+    const bytes = Array.from(line, (byte) => ['c>s', byte] as const);
+    expect(found('http', bytes).masked['c>s']).toBe(hidden);
+  });
+
+  test('are found in a time that grows only with the length of a target', () => {
+    const secrets: number[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      const reader = readersFor('http')('c>s', { onpart: () => {}, onsecret: (start) => secrets.push(start) });
+      reader.push(Buffer.from(`GET /?token=a&${'?'.repeat(60_000)} HTTP/1.1\r\n\r\n`));
+    }
+    expect(secrets).toHaveLength(20);
+  });
+
   test('in trailers and after what cannot be read are found', () => {
     const text = `${OK}transfer-encoding: chunked\r\n\r\n0\r\nset-cookie: abc\r\n\r\nnonsense\r\n\r\nx\r\nset-cookie: abc\r\n\r\n`;
     expect(found('http', [['s>c', text]]).masked['s>c']).toBe(text.replaceAll('abc', '***'));

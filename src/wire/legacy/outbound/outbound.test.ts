@@ -143,6 +143,12 @@ describe('the handshake', () => {
     expect(await capabilitiesOf('2025-03-26', { prompts: {} })).toEqual({ prompts: {} });
   });
 
+  test.each(['text', ['tools'], 7, null])('takes %j in place of capabilities for none', async (capabilities) => {
+    const { server, upstream } = await connecting();
+    await server.send({ id: server.next().id, result: welcome('2025-11-25', capabilities as never) });
+    expect((await upstream).discovered.capabilities).toEqual({});
+  });
+
   test('answers a ping during the handshake', async () => {
     const { server } = await connecting();
     server.take();

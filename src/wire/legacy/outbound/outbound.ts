@@ -4,6 +4,7 @@ import type { TimeLimits } from '../../../base/deadline.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import {
   errorResponse,
+  isObject,
   isRequestId,
   notification,
   type JsonObject,
@@ -141,7 +142,7 @@ class LegacyOutbound implements Upstream {
     transport.setProtocolVersion?.(profile.revision);
     this.discovered = {
       supportedVersions: [profile.revision],
-      capabilities: declared(answer['capabilities'] ?? {}, profile),
+      capabilities: declared(isObject(answer['capabilities']) ? answer['capabilities'] : {}, profile),
       ...(answer['instructions'] === undefined ? {} : { instructions: answer['instructions'] }),
       _meta: { [Meta.ServerInfo]: answer['serverInfo'] },
     };
