@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { AskedScreen } from './asked/asked.tsx';
+import { Explorer } from './explore/explorer.ts';
 import { ExploreScreen } from './explore/explore.tsx';
 import { PageControls, Target } from './head.tsx';
 import type { FollowedState, Link } from './server/follow-state.ts';
@@ -42,11 +43,13 @@ export function App({ server, state, link }: AppProps): JSX.Element {
     document.addEventListener('keydown', handleKey);
     return () => document.removeEventListener('keydown', handleKey);
   }, []);
+  const explorer = useMemo(() => new Explorer(server, state, () => show('Wire')), []);
   const { role, questions } = state.value;
+  const { status } = link.value;
   // Who only watches has nothing to send.
   useEffect(() => {
-    if (link.value.status === 'open' && role !== 'client') show('Wire');
-  }, [role, link.value.status]);
+    if (status === 'open' && role !== 'client') show('Wire');
+  }, [role, status]);
   const count = questions.length > 0 && (
     <span class="count">
       {questions.length}
@@ -71,13 +74,13 @@ export function App({ server, state, link }: AppProps): JSX.Element {
       <Banner link={link.value} />
       <main>
         <div class="screen" {...panel('Explore')}>
-          <ExploreScreen server={server} state={state} />
+          <ExploreScreen explorer={explorer} />
         </div>
         <div class="screen" {...panel('Wire')}>
           <WireScreen server={server} state={state} visible={screen.value === 'Wire'} />
         </div>
         <div class="screen" {...panel('Asked')}>
-          <AskedScreen server={server} state={state} />
+          <AskedScreen explorer={explorer} />
         </div>
       </main>
       <Toasts />

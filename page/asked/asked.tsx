@@ -1,9 +1,10 @@
-import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
-import type { Server } from '../server/server.ts';
+import type { Explorer } from '../explore/explorer.ts';
+import { ObserverNote } from '../explore/observer-note.tsx';
 
 /** What the server asked, and what it says by itself. */
-export function AskedScreen(_props: { server: Server; state: Signal<InspectorState> }): JSX.Element {
+export function AskedScreen({ explorer }: { explorer: Explorer }): JSX.Element {
+  const { role } = explorer.state.value;
+  if (role !== 'client') return <ObserverNote role={role} />;
   return <p class="empty">The server asked nothing.</p>;
 }

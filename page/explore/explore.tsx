@@ -1,9 +1,90 @@
-import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
-import type { Server } from '../server/server.ts';
+import { ConnectScreen } from '../connect/connect.tsx';
+import { tabPanel, TabList } from '../ui/tabs.tsx';
+import { ObserverNote } from './observer-note.tsx';
+import { EntryPicker } from './entry-picker.tsx';
+import { LISTS, type ListName } from './entry-list.ts';
+import { PANES, type Explorer, type Pane, type Session } from './explorer.ts';
+import { PromptView } from './prompt.tsx';
+import { ResourceView } from './resource.tsx';
+import { ServerInfo } from './server-info.tsx';
+import { TemplateView } from './template.tsx';
+import { ToolView } from './tool.tsx';
 
-/** The tools, resources and prompts of the server. */
-export function ExploreScreen(_props: { server: Server; state: Signal<InspectorState> }): JSX.Element {
-  return <p class="empty">No server is connected.</p>;
+/** The tools, resources and prompts of the server. Without a connection, how to get one. */
+export function ExploreScreen({ explorer }: { explorer: Explorer }): JSX.Element {
+  const { role } = explorer.state.value;
+  const session = explorer.session.value;
+  if (role !== 'client') return <ObserverNote role={role} />;
+  return session ? <Connected explorer={explorer} session={session} /> : <ConnectScreen explorer={explorer} />;
 }
+
+function Connected({ explorer, session }: { explorer: Explorer; session: Session }): JSX.Element {
+  const pane = session.pane.value;
+  const tabs = PANES.map((name) => ({ name, extra: name !== 'Server' && <ListCount session={session} name={name} /> }));
+  return (
+    <div class="explore">
+      <div class="panes">
+        <TabList
+          id="pane"
+          label="What the server has"
+          tabs={tabs}
+          selected={pane}
+          onselect={(name) => {
+            session.pane.value = name;
+          }}
+        />
+      </div>
+      {PANES.map((name) => (
+        <div class="pane" key={name} {...tabPanel('pane', name, pane)}>
+          {name === pane && <PaneBody explorer={explorer} session={session} name={name} />}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** How many entries were read. */
+function ListCount({ session, name }: { session: Session; name: ListName }): JSX.Element | null {
+  const { entries, hasMore, pages } = session.lists[name];
+  if (pages.value === 0) return null;
+  return (
+    <span class="soft">
+      {' '}
+      {entries.value.length}
+      {hasMore.value && '+'}
+    </span>
+  );
+}
+
+function PaneBody({ explorer, session, name }: { explorer: Explorer; session: Session; name: Pane }): JSX.Element {
+  if (name === 'Server') return <ServerInfo explorer={explorer} />;
+  const id = session.chosen[name].value;
+  const entry = session.lists[name].entries.value.find((each) => each.id === id);
+  const Detail = DETAILS[name];
+  return (
+    <div class={id === undefined ? 'split' : 'split chosen'}>
+      <EntryPicker explorer={explorer} session={session} name={name} />
+      <div class="detail">
+        {id !== undefined && (
+          <button
+            type="button"
+            class="quiet back"
+            onClick={() => {
+              session.chosen[name].value = undefined;
+            }}
+          >
+            ← All {name.toLowerCase()}
+          </button>
+        )}
+        {id === undefined ? (
+          <p class="empty">Choose one of the {LISTS[name].noun}.</p>
+        ) : (
+          <Detail key={id} explorer={explorer} session={session} id={id} entry={entry} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+const DETAILS = { Tools: ToolView, Resources: ResourceView, Templates: TemplateView, Prompts: PromptView } as const;

@@ -23,13 +23,17 @@ export class Server {
    * @throws Error if the server cannot be reached.
    */
   async send<Name extends keyof PageCommands>(command: Name, argument: Argument<Name>): Promise<Result<Name>> {
-    const response = await this.#fetch(`/api/${command}`, {
+    const text = await (await this.post(command, argument)).text();
+    return (text === '' ? undefined : JSON.parse(text)) as Result<Name>;
+  }
+
+  /** The same for a result that may be too long to parse. */
+  post<Name extends keyof PageCommands>(command: Name, argument: Argument<Name>): Promise<Response> {
+    return this.#fetch(`/api/${command}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(argument),
     });
-    const text = await response.text();
-    return (text === '' ? undefined : JSON.parse(text)) as Result<Name>;
   }
 
   /** The state, and again after each change, until the server ends. */

@@ -1,0 +1,66 @@
+import type { ConnectCommand } from '../../src/inspect/page-server/page-api.ts';
+import { profileOf } from '../../src/protocol/revisions.ts';
+
+/** A header of the form. */
+export interface HeaderRow {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What the person typed. */
+export interface ConnectFields {
+  readonly url: string;
+  readonly headers: readonly HeaderRow[];
+  /** Empty: the server's preference. */
+  readonly revision: string;
+  /** Empty: what the server has. */
+  readonly transport: string;
+}
+
+/** What is wrong with a field. */
+export interface FieldProblem {
+  readonly field: 'url' | 'headers';
+  readonly message: string;
+}
+
+/** A header name is a token (RFC 9110, section 5.6.2). */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** The command for the fields, or what is wrong with them. Nothing is corrected silently. */
+export function connectCommand(fields: ConnectFields): { command: ConnectCommand } | { problem: FieldProblem } {
+  const url = fields.url.trim();
+  if (!/^https?:\/\//i.test(url)) return problem('url', 'Type a URL that begins with http:// or https://.');
+  if (!URL.canParse(url)) return problem('url', 'This is not a URL.');
+  const named = fields.headers.filter(({ name, value }) => name !== '' || value !== '');
+  for (const { name, value } of named) {
+    if (!TOKEN.test(name))
+      return problem('headers', name === '' ? 'A header has no name.' : `${name} is no header name.`);
+    if (/[\0\r\n]/.test(value)) return problem('headers', `The value of ${name} has a line break.`);
+  }
+  const names = named.map(({ name }) => name.toLowerCase());
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) return problem('headers', `The header ${twice} occurs twice.`);
+  return { command: { url, ...options(fields), ...(named.length > 0 && { headers: headersOf(named) }) } };
+}
+
+/** The options that also hold for a choice. */
+export function options({ revision, transport }: ConnectFields): Pick<ConnectCommand, 'revision' | 'transport'> {
+  const profile = profileOf(revision);
+  return {
+    ...(profile && { revision: profile.revision }),
+    ...((transport === 'streamable-http' || transport === 'sse') && { transport }),
+  };
+}
+
+function headersOf(rows: readonly HeaderRow[]): Record<string, string> {
+  return Object.fromEntries(rows.map(({ name, value }) => [name, value.trim()]));
+}
+
+function problem(field: FieldProblem['field'], message: string): { problem: FieldProblem } {
+  return { problem: { field, message } };
+}
+
+/** Whether the value of a header with this name is shown only when the person asks for it. */
+export function isSecret(name: string): boolean {
+  return !/^(?:accept|accept-language|content-type|user-agent|origin|referer|x-request-id|traceparent|)$/i.test(name);
+}

@@ -1,0 +1,60 @@
+/** The bytes of base64 text. Undefined if it is none. */
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    const text = atob(base64.replaceAll('-', '+').replaceAll('_', '/'));
+    return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
+
+/** How the images begin that are shown. An SVG or HTML document could run scripts, whatever its type says. */
+const RASTERS: readonly (readonly [type: string, start: RegExp])[] = [
+  ['image/png', /^\x89PNG\r\n/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8[79]a/],
+  ['image/webp', /^RIFF[^]{4}WEBP/],
+];
+
+/** The type of an image, by its bytes. Undefined if it is not PNG, JPEG, GIF or WebP. */
+export function rasterType(bytes: Uint8Array): string | undefined {
+  const start = String.fromCharCode(...bytes.subarray(0, 16));
+  return RASTERS.find(([, pattern]) => pattern.test(start))?.[0];
+}
+
+/** 1536 is "1.5 kB". */
+export function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/** 1530 milliseconds are "1.53 s". */
+export function durationText(duration: number): string {
+  if (duration < 1000) return `${Math.round(duration)} ms`;
+  return duration < 60_000
+    ? `${(duration / 1000).toFixed(2)} s`
+    : `${Math.floor(duration / 60_000)} min ${Math.round((duration % 60_000) / 1000)} s`;
+}
+
+/** Lets the person save bytes as a file. The name comes from a server: only its last part is used. */
+export function save(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = fileName(name);
+  link.click();
+  // The browser has begun to read it.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** A name of a file that is safe on every system. */
+export function fileName(name: string): string {
+  const last = name.split(/[/\\?#]/).findLast((part) => part !== '') ?? '';
+  return (
+    last
+      .replaceAll(/[^\w.@-]+/g, '_')
+      .replace(/^[._]+/, '')
+      .slice(0, 100) || 'result'
+  );
+}

@@ -1,0 +1,140 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
+import type { RunningRequest } from '../../src/inspect/page-server/page-api.ts';
+import { Visible } from '../ui/visible.tsx';
+import { durationText } from './bytes.ts';
+import { Disclosure } from './disclosure.tsx';
+import { textOf } from './entry-list.ts';
+import type { Explorer, Session } from './explorer.ts';
+import { OutcomeView, summaryOf } from './outcome-view.tsx';
+import type { Sent } from './request.ts';
+import { TaskPanel } from './task-panel.tsx';
+import { Text } from './text.tsx';
+
+interface CallsProps {
+  readonly explorer: Explorer;
+  readonly session: Session;
+  /** The entry whose requests are shown. */
+  readonly entry: string;
+  /** For files. */
+  readonly name: string;
+  readonly outputSchema?: unknown;
+}
+
+/** The newest request of an entry with what became of it, and those before. */
+export function Calls({ explorer, session, entry, name, outputSchema }: CallsProps): JSX.Element | null {
+  const calls = session.calls(entry).value;
+  const chosen = useSignal<Sent | undefined>(undefined);
+  const newest = calls[0];
+  // A new request is what the person wants to see.
+  useEffect(() => {
+    chosen.value = undefined;
+  }, [newest]);
+  if (!newest) return null;
+  const shown = chosen.value && calls.includes(chosen.value) ? chosen.value : newest;
+  return (
+    <section class="result" aria-label="Result">
+      <div class="result-head">
+        <h3>Result</h3>
+        <CallStatus sent={shown} />
+        {calls.length > 1 && (
+          <select
+            aria-label="Recent requests"
+            value={calls.indexOf(shown)}
+            onChange={({ currentTarget }) => {
+              chosen.value = calls[Number(currentTarget.value)];
+            }}
+          >
+            {calls.map((sent, at) => (
+              <option value={at} key={sent.key}>
+                {sent.time.toLocaleTimeString()} {sent.outcome.value ? summaryOf(sent.outcome.value) : 'running'}
+              </option>
+            ))}
+          </select>
+        )}
+      </div>
+      <Call
+        key={shown.key}
+        explorer={explorer}
+        session={session}
+        sent={shown}
+        name={name}
+        outputSchema={outputSchema}
+      />
+    </section>
+  );
+}
+
+/** A live region: it speaks when a request ends. */
+function CallStatus({ sent }: { sent: Sent }): JSX.Element {
+  const outcome = sent.outcome.value;
+  const isBad = outcome && (outcome.kind === 'error' || outcome.kind === 'refused' || isToolError(outcome));
+  return (
+    <span role="status" class={`badge ${outcome ? (isBad ? 'bad' : 'good') : 'warn'}`}>
+      {outcome ? summaryOf(outcome) : 'Running'}
+    </span>
+  );
+}
+
+function isToolError(outcome: NonNullable<Sent['outcome']['value']>): boolean {
+  return outcome.kind === 'result' && outcome.result['isError'] === true;
+}
+
+interface CallProps extends Omit<CallsProps, 'entry'> {
+  readonly sent: Sent;
+}
+
+function Call({ explorer, session, sent, name, outputSchema }: CallProps): JSX.Element {
+  const outcome = sent.outcome.value;
+  const task = outcome?.kind === 'result' ? session.task(outcome.result) : undefined;
+  const onread = (uri: string): void => {
+    session.open('Resources', uri);
+    session.call(uri, 'resources/read', { uri });
+  };
+  return (
+    <>
+      {!outcome && <Running sent={sent} running={explorer.state.value.running.find(({ key }) => key === sent.key)} />}
+      {task && <TaskPanel task={task} name={name} outputSchema={outputSchema} onread={onread} />}
+      {outcome && !task && <OutcomeView outcome={outcome} name={name} outputSchema={outputSchema} onread={onread} />}
+      <Disclosure title="Parameters sent">{() => <Text text={sent.params} />}</Disclosure>
+    </>
+  );
+}
+
+/** A request that runs: its time, its progress, and how to end it. */
+function Running({ sent, running }: { sent: Sent; running: RunningRequest | undefined }): JSX.Element {
+  const now = useSignal(performance.now());
+  useEffect(() => {
+    const timer = setInterval(() => {
+      now.value = performance.now();
+    }, 100);
+    return () => clearInterval(timer);
+  }, []);
+  const { progress, total, message } = running?.progress ?? {};
+  const isMeasured = typeof progress === 'number' && typeof total === 'number' && total > 0;
+  return (
+    <div class="running">
+      <button type="button" class="danger" onClick={() => sent.cancel()}>
+        Cancel
+      </button>
+      {isMeasured ? (
+        <progress value={progress} max={total} aria-label="Progress" />
+      ) : (
+        <progress aria-label="Progress" />
+      )}
+      <span class="mono elapsed">{durationText(now.value - sent.started)}</span>
+      {typeof progress === 'number' && (
+        <span class="mono">
+          {progress}
+          {typeof total === 'number' && ` / ${total}`}
+        </span>
+      )}
+      {textOf(message) !== undefined && (
+        <span>
+          <Visible text={message as string} />
+        </span>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,141 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
+import { AddressLink } from '../connect/address-link.tsx';
+import { Visible } from '../ui/visible.tsx';
+import { Binary } from './binary.tsx';
+import { save, sizeText } from './bytes.ts';
+import { textOf } from './entry-list.ts';
+import { JsonView } from './json-view.tsx';
+import { Text } from './text.tsx';
+
+interface ContentProps {
+  readonly block: unknown;
+  /** Reads the resource of a link. */
+  readonly onread?: ((uri: string) => void) | undefined;
+}
+
+/** A part of a result, of a prompt, or of a message to a model. All its strings are shown as text. */
+export function Content({ block, onread }: ContentProps): JSX.Element {
+  const shown = isObject(block) ? bodyOf(block, onread) : undefined;
+  const type = isObject(block) ? textOf(block['type']) : undefined;
+  return (
+    <figure class="content">
+      <figcaption>
+        <Visible text={type?.replace('_', ' ') ?? 'malformed content'} />
+        {isObject(block) && <Annotations annotations={block['annotations']} />}
+      </figcaption>
+      {shown ?? (
+        <>
+          <p class="notice warn">
+            {type === undefined ? 'This content is malformed.' : 'No revision has such content.'}
+          </p>
+          <JsonView value={block} />
+        </>
+      )}
+    </figure>
+  );
+}
+
+function bodyOf(block: JsonObject, onread: ContentProps['onread']): ComponentChildren | undefined {
+  const { type, text, data, resource, uri } = block;
+  const mimeType = textOf(block['mimeType']);
+  switch (type) {
+    case 'text':
+      return typeof text === 'string' ? <Text text={text} /> : undefined;
+    case 'image':
+    case 'audio':
+      return typeof data === 'string' ? <Binary base64={data} name={type} mimeType={mimeType} /> : undefined;
+    case 'resource_link':
+      return typeof uri === 'string' ? <ResourceLink link={block} uri={uri} onread={onread} /> : undefined;
+    case 'resource':
+      return isObject(resource) ? <ResourceContents contents={resource} /> : undefined;
+    case 'tool_use':
+    case 'tool_result':
+      return <JsonView value={block} />;
+    default:
+      return undefined;
+  }
+}
+
+/** For whom it is, and how important. */
+function Annotations({ annotations }: { annotations: unknown }): JSX.Element | null {
+  if (!isObject(annotations)) return null;
+  return (
+    <>
+      {Object.entries(annotations).map(([name, value]) => (
+        <span class="badge" key={name}>
+          <Visible text={`${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`} />
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** The contents of a resource: text, or bytes. */
+export function ResourceContents({ contents }: { contents: JsonObject }): JSX.Element {
+  const { text, blob } = contents;
+  const mimeType = textOf(contents['mimeType']);
+  const uri = textOf(contents['uri']) ?? 'resource';
+  const body =
+    typeof text === 'string' ? (
+      <>
+        <Text text={text} name={uri} />
+        <p class="toolbar">
+          <button type="button" onClick={() => save(new Blob([text]), uri)}>
+            Save
+          </button>
+        </p>
+      </>
+    ) : typeof blob === 'string' ? (
+      <Binary base64={blob} name={uri} mimeType={mimeType} />
+    ) : (
+      <JsonView value={contents} />
+    );
+  return (
+    <>
+      <p>
+        <code>
+          <Visible text={uri} />
+        </code>{' '}
+        <span class="soft">
+          <Visible text={mimeType ?? ''} />
+        </span>
+      </p>
+      {body}
+    </>
+  );
+}
+
+interface ResourceLinkProps extends Pick<ContentProps, 'onread'> {
+  readonly link: JsonObject;
+  readonly uri: string;
+}
+
+function ResourceLink({ link, uri, onread }: ResourceLinkProps): JSX.Element {
+  const { title, name, description, mimeType, size } = link;
+  return (
+    <>
+      <p>
+        <strong>
+          <Visible text={textOf(title) ?? textOf(name) ?? uri} />
+        </strong>{' '}
+        <span class="soft">
+          <Visible text={textOf(mimeType) ?? ''} /> {typeof size === 'number' && sizeText(size)}
+        </span>
+      </p>
+      {typeof description === 'string' && (
+        <p>
+          <Visible text={description} lines />
+        </p>
+      )}
+      <AddressLink url={uri} />
+      {onread && (
+        <p class="toolbar">
+          <button type="button" onClick={() => onread(uri)}>
+            Read resource
+          </button>
+        </p>
+      )}
+    </>
+  );
+}

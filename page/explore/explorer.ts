@@ -1,0 +1,145 @@
+import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from '@preact/signals';
+import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
+import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import type { Server } from '../server/server.ts';
+import { EntryList, LISTS, type ListName } from './entry-list.ts';
+import { sendRequest, type Sent } from './request.ts';
+import { FollowedTask, taskOf } from './task.ts';
+
+/** The panes of the screen. */
+export const PANES = ['Tools', 'Resources', 'Templates', 'Prompts', 'Server'] as const;
+export type Pane = (typeof PANES)[number];
+
+/** The most requests that are kept: of one entry, and of all. */
+const MAX_CALLS = 20;
+const MAX_ALL_CALLS = 100;
+const MAX_TASKS = 100;
+
+/** Connects the screens `Explore` and `Asked` to this page's server. There is one for the page. */
+export class Explorer {
+  readonly server: Server;
+  readonly state: ReadonlySignal<InspectorState>;
+  /** Shows a record in `Wire`. */
+  readonly showRecord: (n: number) => void;
+  /** Undefined while there is no connection. */
+  readonly session: ReadonlySignal<Session | undefined>;
+
+  constructor(server: Server, state: ReadonlySignal<InspectorState>, showRecord: (n: number) => void) {
+    this.server = server;
+    this.state = state;
+    this.showRecord = showRecord;
+    const session = signal<Session | undefined>(undefined);
+    this.session = session;
+    // The attempts do not change while the connection lasts, and have record numbers of their own.
+    const connection = computed(() => {
+      const { target, connection: now } = state.value;
+      return now.status === 'connected' ? JSON.stringify([target, now.revision, now.attempts]) : undefined;
+    });
+    effect(() => {
+      const next = connection.value === undefined ? undefined : new Session(server);
+      session.peek()?.end();
+      session.value = next;
+    });
+  }
+}
+
+/** What the page knows of one connection to a server. */
+export class Session {
+  readonly pane = signal<Pane>('Tools');
+  readonly lists: Readonly<Record<ListName, EntryList>>;
+  /** The entry that each list shows. */
+  readonly chosen: Readonly<Record<ListName, Signal<string | undefined>>>;
+  readonly searches: Readonly<Record<ListName, Signal<string>>>;
+  readonly tasks: ReadonlySignal<readonly FollowedTask[]>;
+  readonly #tasks = signal<readonly FollowedTask[]>([]);
+  readonly #calls = new Map<string, Signal<readonly Sent[]>>();
+  readonly #drafts = new Map<string, unknown>();
+  readonly #server: Server;
+
+  constructor(server: Server) {
+    this.#server = server;
+    this.tasks = this.#tasks;
+    const request = (method: string, params: JsonObject): Sent['settled'] => this.send(method, params).settled;
+    this.lists = each((name) => new EntryList(LISTS[name], request));
+    this.chosen = each(() => signal<string | undefined>(undefined));
+    this.searches = each(() => signal(''));
+  }
+
+  /** Sends a request that is not kept. */
+  send(method: string, params: JsonObject | string, timeout?: number): Sent {
+    return sendRequest(this.#server, method, params, timeout);
+  }
+
+  /** Sends a request for an entry, and keeps it. A task that it becomes is followed. */
+  call(entry: string, method: string, params: JsonObject | string, timeout?: number): Sent {
+    const sent = this.send(method, params, timeout);
+    const calls = this.#callsOf(entry);
+    calls.value = [sent, ...calls.value].slice(0, MAX_CALLS);
+    this.#forgetOldest();
+    void sent.settled.then((outcome) => {
+      if (outcome.kind === 'result' && taskOf(outcome.result)) this.#follow(outcome.result, entry);
+    });
+    return sent;
+  }
+
+  /** The kept requests of an entry, the newest first. */
+  calls(entry: string): ReadonlySignal<readonly Sent[]> {
+    return this.#callsOf(entry);
+  }
+
+  /** What the person typed for an entry, or what `create` makes. */
+  draft<T>(entry: string, create: () => T): T {
+    const kept = this.#drafts.get(entry);
+    if (kept !== undefined) return kept as T;
+    const draft = create();
+    this.#drafts.set(entry, draft);
+    return draft;
+  }
+
+  /** Opens an entry. */
+  open(name: ListName, id: string): void {
+    batch(() => {
+      this.pane.value = name;
+      this.chosen[name].value = id;
+    });
+  }
+
+  task(result: JsonObject): FollowedTask | undefined {
+    const id: unknown = taskOf(result)?.['taskId'];
+    return this.#tasks.value.find((task) => task.id === id);
+  }
+
+  /** Stops what it does in the background. */
+  end(): void {
+    for (const task of this.#tasks.value) task.stop();
+  }
+
+  #callsOf(entry: string): Signal<readonly Sent[]> {
+    let calls = this.#calls.get(entry);
+    if (!calls) this.#calls.set(entry, (calls = signal<readonly Sent[]>([])));
+    return calls;
+  }
+
+  #forgetOldest(): void {
+    const all = [...this.#calls.values()].flatMap((calls) => calls.peek().map((sent) => ({ calls, sent })));
+    const oldest = all.toSorted((a, b) => a.sent.started - b.sent.started).slice(0, -MAX_ALL_CALLS);
+    for (const { calls, sent } of oldest) calls.value = calls.peek().filter((kept) => kept !== sent);
+  }
+
+  #follow(result: JsonObject, entry: string): void {
+    const send = (method: string, params: JsonObject, timeout?: number): Sent => this.send(method, params, timeout);
+    const task = new FollowedTask(result, entry, send);
+    const [forgotten] = this.#tasks.value.slice(MAX_TASKS - 1);
+    forgotten?.stop();
+    this.#tasks.value = [task, ...this.#tasks.value].slice(0, MAX_TASKS);
+  }
+}
+
+function each<T>(create: (name: ListName) => T): Record<ListName, T> {
+  return {
+    Tools: create('Tools'),
+    Resources: create('Resources'),
+    Templates: create('Templates'),
+    Prompts: create('Prompts'),
+  };
+}

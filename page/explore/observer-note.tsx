@@ -1,0 +1,17 @@
+import type { JSX } from 'preact';
+import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
+
+const NOTES: Readonly<Record<Exclude<InspectorState['role'], 'client'>, string>> = {
+  observer: 'This page shows the traffic of other programs. It is not a client, so it cannot call tools or answer.',
+  recording: 'This page shows a recording. There is no server to call.',
+};
+
+/** Says what the page is, where it cannot send. */
+export function ObserverNote({ role }: { role: Exclude<InspectorState['role'], 'client'> }): JSX.Element {
+  return (
+    <div class="empty">
+      <p>{NOTES[role]}</p>
+      <p>Everything that passed is in Wire.</p>
+    </div>
+  );
+}

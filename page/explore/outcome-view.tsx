@@ -1,0 +1,166 @@
+import type { JSX } from 'preact';
+import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
+import { Visible } from '../ui/visible.tsx';
+import { durationText, save, sizeText } from './bytes.ts';
+import { Content, ResourceContents } from './content.tsx';
+import { Disclosure } from './disclosure.tsx';
+import { textOf } from './entry-list.ts';
+import { JsonView } from './json-view.tsx';
+import { outputProblem } from './output-schema.ts';
+import type { Outcome } from './request.ts';
+
+interface OutcomeViewProps {
+  readonly outcome: Outcome;
+  /** For the file. */
+  readonly name: string;
+  /** What the structured content of a tool must match. */
+  readonly outputSchema?: unknown;
+  readonly onread?: ((uri: string) => void) | undefined;
+}
+
+/** What became of a request. */
+export function OutcomeView({ outcome, name, outputSchema, onread }: OutcomeViewProps): JSX.Element {
+  switch (outcome.kind) {
+    case 'refused':
+      return (
+        <div class="notice bad">
+          <p>Nothing was sent.</p>
+          <p>
+            <Visible text={outcome.message} lines />
+          </p>
+        </div>
+      );
+    case 'error':
+      return <ErrorView error={outcome.error} />;
+    case 'large':
+      return (
+        <>
+          <p class="toolbar">
+            <button type="button" class="primary" onClick={() => save(outcome.whole, `${name}.json`)}>
+              Save all
+            </button>
+            <span>The answer has {sizeText(outcome.whole.size)}. This is how it begins:</span>
+          </p>
+          <pre class="block" tabIndex={0}>
+            <Visible text={outcome.head} lines />
+          </pre>
+        </>
+      );
+    default:
+      return <ResultView result={outcome.result} outputSchema={outputSchema} onread={onread} />;
+  }
+}
+
+/** In a few words, for people who do not see it. */
+export function summaryOf(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'refused':
+      return 'Refused';
+    case 'error':
+      return `Error after ${durationText(outcome.duration)}`;
+    case 'large':
+      return `Result after ${durationText(outcome.duration)}, ${sizeText(outcome.whole.size)}`;
+    default: {
+      const what = outcome.result['isError'] === true ? 'The tool failed' : 'Result';
+      return `${what} after ${durationText(outcome.duration)}, ${sizeText(outcome.size)}`;
+    }
+  }
+}
+
+function ErrorView({ error }: { error: { code?: number | undefined; message: string; data?: unknown } }): JSX.Element {
+  return (
+    <>
+      <div class="notice bad">
+        {error.code !== undefined && <strong>Error {String(error.code)}</strong>}
+        <p>
+          <Visible text={error.message} lines />
+        </p>
+      </div>
+      {error.data !== undefined && (
+        <>
+          <h4>Data</h4>
+          <JsonView value={error.data} />
+        </>
+      )}
+    </>
+  );
+}
+
+function ResultView({
+  result,
+  outputSchema,
+  onread,
+}: {
+  result: JsonObject;
+  outputSchema: unknown;
+  onread?: ((uri: string) => void) | undefined;
+}): JSX.Element {
+  const { content, contents, messages, structuredContent, isError, description } = result;
+  const isKnown = Array.isArray(content) || Array.isArray(contents) || Array.isArray(messages);
+  return (
+    <>
+      {isError === true && <p class="notice bad">The tool says that it failed (isError).</p>}
+      {typeof description === 'string' && (
+        <p>
+          <Visible text={description} lines />
+        </p>
+      )}
+      {structuredContent !== undefined && (
+        <>
+          <h4>Structured content</h4>
+          <JsonView value={structuredContent} />
+        </>
+      )}
+      {isObject(outputSchema) && isError !== true && <OutputCheck schema={outputSchema} value={structuredContent} />}
+      {Array.isArray(content) &&
+        content.map((block: unknown, at) => <Content key={at} block={block} onread={onread} />)}
+      {Array.isArray(content) && content.length === 0 && structuredContent === undefined && (
+        <p class="soft">The result has no content.</p>
+      )}
+      {Array.isArray(contents) && contents.length === 0 && <p class="soft">The resource has no contents.</p>}
+      {Array.isArray(contents) &&
+        contents.map((each: unknown, at) => (
+          <figure class="content" key={at}>
+            {isObject(each) ? <ResourceContents contents={each} /> : <JsonView value={each} />}
+          </figure>
+        ))}
+      {Array.isArray(messages) &&
+        messages.map((message: unknown, at) => <MessageView key={at} message={message} onread={onread} />)}
+      {!isKnown && structuredContent === undefined && <JsonView value={result} />}
+      {isKnown && <Disclosure title="Whole result">{() => <JsonView value={result} />}</Disclosure>}
+    </>
+  );
+}
+
+/** A message of a prompt, or to a model. */
+export function MessageView({
+  message,
+  onread,
+}: {
+  message: unknown;
+  onread?: ((uri: string) => void) | undefined;
+}): JSX.Element {
+  if (!isObject(message)) return <JsonView value={message} />;
+  const content: unknown = message['content'];
+  return (
+    <section class="message">
+      <h4>
+        <Visible text={textOf(message['role']) ?? 'No role'} />
+      </h4>
+      {(Array.isArray(content) ? content : [content]).map((block: unknown, at) => (
+        <Content key={at} block={block} onread={onread} />
+      ))}
+    </section>
+  );
+}
+
+/** Says whether the structured content is what the tool declares. */
+function OutputCheck({ schema, value }: { schema: JsonObject; value: unknown }): JSX.Element {
+  const problem = outputProblem(schema, value);
+  if (problem === undefined) return <p class="good">It matches the tool’s outputSchema.</p>;
+  return (
+    <p class="notice warn">
+      <Visible text={problem} />
+    </p>
+  );
+}

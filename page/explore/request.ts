@@ -1,0 +1,86 @@
+import { signal, type ReadonlySignal } from '@preact/signals';
+import type { RequestOutcome } from '../../src/inspect/page-server/page-api.ts';
+import type { JsonObject, JsonValue } from '../../src/jsonrpc/message.ts';
+import type { Server } from '../server/server.ts';
+
+/** A longer answer, in bytes, is not parsed: the page would freeze. */
+const MAX_PARSED = 2 * 1024 * 1024;
+/** How much of a long answer is shown, in bytes. */
+const HEAD = 16 * 1024;
+
+/** What became of a request. */
+export type Outcome =
+  | { readonly kind: 'result'; readonly result: JsonObject; readonly duration: number; readonly size: number }
+  | { readonly kind: 'error'; readonly error: RequestError; readonly duration: number; readonly size: number }
+  | { readonly kind: 'large'; readonly whole: Blob; readonly head: string; readonly duration: number }
+  /** Nothing was sent, or this page's server is gone. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** Why a request failed. */
+export interface RequestError {
+  readonly code?: number | undefined;
+  readonly message: string;
+  readonly data?: JsonValue;
+}
+
+/** A request of the page. */
+export interface Sent {
+  readonly key: string;
+  readonly method: string;
+  /** JSON text. */
+  readonly params: string;
+  /** When it was sent, in milliseconds of `performance.now()`. */
+  readonly started: number;
+  readonly time: Date;
+  /** Undefined while it runs. */
+  readonly outcome: ReadonlySignal<Outcome | undefined>;
+  /** Settles when it has an outcome, and never rejects. */
+  readonly settled: Promise<Outcome>;
+  cancel(): void;
+}
+
+let last = 0;
+
+/**
+ * Sends a request to the inspected server.
+ *
+ * @param params an object, or JSON text.
+ * @param timeout milliseconds without an answer or progress. 0: no limit.
+ */
+export function sendRequest(server: Server, method: string, params: JsonObject | string, timeout?: number): Sent {
+  const key = `page-${(last += 1)}-${crypto.randomUUID()}`;
+  const text = typeof params === 'string' ? params : JSON.stringify(params);
+  const outcome = signal<Outcome | undefined>(undefined);
+  const started = performance.now();
+  const settled = (async (): Promise<Outcome> => {
+    try {
+      const response = await server.post('request', { key, method, params: text, timeout });
+      return await outcomeOf(await response.blob(), started);
+    } catch (error) {
+      return { kind: 'refused', message: (error as Error).message };
+    }
+  })();
+  void settled.then((value) => (outcome.value = value));
+  return {
+    key,
+    method,
+    params: text,
+    started,
+    time: new Date(),
+    outcome,
+    settled,
+    // It fails if the request has just ended, and then there is nothing to cancel.
+    cancel: () => void server.send('cancel', { key }).catch(() => {}),
+  };
+}
+
+async function outcomeOf(body: Blob, started: number): Promise<Outcome> {
+  const { size } = body;
+  if (size > MAX_PARSED) {
+    const head = await body.slice(0, HEAD).text();
+    return { kind: 'large', whole: body, head, duration: performance.now() - started };
+  }
+  const { result, error, duration } = JSON.parse(await body.text()) as RequestOutcome;
+  if (error) return { kind: 'error', error, duration, size };
+  return { kind: 'result', result: result ?? {}, duration, size };
+}

@@ -1,0 +1,85 @@
+import type { JSX } from 'preact';
+import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
+import { Meta } from '../../src/protocol/methods.ts';
+import { toast } from '../ui/toast.tsx';
+import { Visible } from '../ui/visible.tsx';
+import { AddressLink } from '../connect/address-link.tsx';
+import { Attempts } from '../connect/attempts.tsx';
+import { textOf } from './entry-list.ts';
+import type { Explorer } from './explorer.ts';
+import { JsonView } from './json-view.tsx';
+
+/** What the server says about itself, and how it was connected. */
+export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
+  const { connection, target } = explorer.state.value;
+  const { discovered = {}, revision, transport, attempts, stderr } = connection;
+  const info = infoOf(discovered);
+  const instructions = textOf(discovered['instructions']);
+  const disconnect = (): void => {
+    explorer.server.send('disconnect', {}).catch((error: unknown) => toast((error as Error).message, 'bad'));
+  };
+  return (
+    <div class="server-info">
+      <section>
+        <h2>
+          <Visible text={textOf(info['title']) ?? textOf(info['name']) ?? 'The server has no name'} />
+        </h2>
+        <dl>
+          <Row name="Name" value={info['name']} />
+          <Row name="Version" value={info['version']} />
+          <Row name="Revision" value={revision} />
+          <Row name="Transport" value={transport} />
+          <Row name="Target" value={target} />
+          <Row name="Description" value={info['description']} />
+        </dl>
+        {typeof info['websiteUrl'] === 'string' && <AddressLink url={info['websiteUrl']} />}
+        <p class="toolbar">
+          <button type="button" onClick={disconnect}>
+            Disconnect
+          </button>
+        </p>
+      </section>
+      {instructions !== undefined && (
+        <section>
+          <h3>Instructions</h3>
+          <p class="prose">
+            <Visible text={instructions} lines />
+          </p>
+        </section>
+      )}
+      <section>
+        <h3>Capabilities</h3>
+        <JsonView value={discovered['capabilities'] ?? {}} />
+      </section>
+      <section>
+        <h3>How it was connected</h3>
+        <Attempts attempts={attempts} onrecord={explorer.showRecord} />
+      </section>
+      {stderr.length > 0 && (
+        <section>
+          <h3>Last lines of stderr</h3>
+          <pre class="block" tabIndex={0}>
+            <Visible text={stderr.join('\n')} lines />
+          </pre>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function infoOf(discovered: JsonObject): JsonObject {
+  const info: unknown = discovered['_meta']?.[Meta.ServerInfo] ?? discovered['serverInfo'];
+  return isObject(info) ? info : {};
+}
+
+function Row({ name, value }: { name: string; value: unknown }): JSX.Element | null {
+  if (typeof value !== 'string') return null;
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        <Visible text={value} lines />
+      </dd>
+    </>
+  );
+}

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import type { Outcome } from './request.ts';
+import { FollowedTask, taskOf, type Send } from './task.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const result = (value: JsonObject): Outcome => ({ kind: 'result', result: value, duration: 0, size: 0 });
+
+/** A server that answers these requests in order. */
+function server(...answers: (readonly [method: string, outcome: Outcome])[]): { send: Send; sent: unknown[] } {
+  const sent: unknown[] = [];
+  const send: Send = (method, params) => {
+    sent.push([method, params]);
+    const [expected, outcome] = answers.shift() ?? [method, { kind: 'refused', message: 'nothing is left' }];
+    expect(method).toBe(expected);
+    return { settled: Promise.resolve(outcome), cancel: () => {} };
+  };
+  return { send, sent };
+}
+
+const CREATED = { resultType: 'task', taskId: 't1', status: 'working', pollIntervalMs: 500 };
+
+test('a task of 2026-07-28 is asked for as often as its server wants, until it ends', async () => {
+  const { send, sent } = server(
+    ['tasks/get', result({ taskId: 't1', status: 'working', statusMessage: 'half', pollIntervalMs: 2000 })],
+    ['tasks/get', result({ taskId: 't1', status: 'completed', result: { content: [] } })],
+  );
+  const task = new FollowedTask(CREATED, 'tool x', send);
+  await vi.advanceTimersByTimeAsync(499);
+  expect(sent).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(task.view.value).toMatchObject({ status: 'working', message: 'half' });
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(task.view.value).toMatchObject({ status: 'completed', outcome: { kind: 'result', result: { content: [] } } });
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect(sent).toHaveLength(2);
+});
+
+test('its questions are answered with tasks/update, and asked once', async () => {
+  const question = { method: 'elicitation/create', params: { message: 'Name?' } };
+  const waiting = result({ taskId: 't1', status: 'input_required', inputRequests: { q1: question } });
+  const { send, sent } = server(
+    ['tasks/get', waiting],
+    ['tasks/update', result({})],
+    ['tasks/get', waiting],
+    ['tasks/get', result({ taskId: 't1', status: 'failed', error: { code: -1, message: 'no' } })],
+  );
+  const task = new FollowedTask(CREATED, 'tool x', send);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(task.view.value.questions).toEqual({ q1: question });
+  await task.answer('q1', { action: 'decline' });
+  expect(sent[1]).toEqual(['tasks/update', { taskId: 't1', inputResponses: { q1: { action: 'decline' } } }]);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(task.view.value).toMatchObject({ status: 'input_required', questions: {} });
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(task.view.value).toMatchObject({ status: 'failed', outcome: { kind: 'error', error: { code: -1 } } });
+});
+
+test('in 2025-11-25, the result of a task is a request of its own', async () => {
+  const { send } = server(
+    ['tasks/get', result({ taskId: 't2', status: 'completed' })],
+    ['tasks/result', result({ content: [], isError: true })],
+  );
+  const task = new FollowedTask({ task: { taskId: 't2', status: 'working', pollInterval: 1000 } }, 'tool x', send);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(task.view.value).toMatchObject({ status: 'completed', outcome: { result: { isError: true } } });
+});
+
+test('a task that cannot be asked for any more is lost until the person looks again', async () => {
+  const { send, sent } = server();
+  const task = new FollowedTask(CREATED, 'tool x', send);
+  await vi.advanceTimersByTimeAsync(200_000);
+  expect([sent.length, task.view.value.lost]).toEqual([5, 'tasks/get was not answered']);
+  task.refresh();
+  await vi.advanceTimersByTimeAsync(0);
+  expect([sent.length, task.view.value.lost]).toEqual([6, undefined]);
+  task.stop();
+});
+
+test.each([
+  [{ content: [] }, undefined],
+  [{ resultType: 'complete', taskId: 'x' }, undefined],
+  [{ task: 'x' }, undefined],
+  [{ task: { taskId: 'x' } }, { taskId: 'x' }],
+])('%j has the task %j', (value, task) => {
+  expect(taskOf(value)).toEqual(task);
+});

@@ -1,0 +1,172 @@
+import { signal, type ReadonlySignal } from '@preact/signals';
+import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
+import { isTerminal, type TaskStatus } from '../../src/protocol/tasks.ts';
+import type { Outcome, Sent } from './request.ts';
+
+/** How long to wait between two `tasks/get`, in milliseconds: if the server does not say, and the limits if it does. */
+const INTERVAL = 1000;
+const MIN_INTERVAL = 250;
+const MAX_INTERVAL = 60_000;
+/** How many `tasks/get` in a row may fail. */
+const MAX_FAILURES = 5;
+
+/** What a task looks like. */
+export interface TaskView {
+  readonly id: string;
+  readonly status: TaskStatus;
+  readonly message?: string | undefined;
+  /** The open questions of 2026-07-28 by their keys. */
+  readonly questions: Readonly<JsonObject>;
+  /** What became of the call. */
+  readonly outcome?: Outcome | undefined;
+  /** Why it is no longer followed, although it has not ended. */
+  readonly lost?: string | undefined;
+}
+
+/** Sends a request of the task. */
+export type Send = (method: string, params: JsonObject, timeout?: number) => Pick<Sent, 'settled' | 'cancel'>;
+
+/** The task of a result: of the extension (2026-07-28), or of the core (2025-11-25). Undefined if there is none. */
+export function taskOf(result: JsonObject): JsonObject | undefined {
+  const task: unknown = result['resultType'] === 'task' ? result : result['task'];
+  return isObject(task) && typeof task['taskId'] === 'string' ? task : undefined;
+}
+
+/** Follows a task until it ends. */
+export class FollowedTask {
+  readonly id: string;
+  /** The call that became a task, for people. */
+  readonly call: string;
+  readonly #view;
+  readonly #send: Send;
+  readonly #isCore: boolean;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #failures = 0;
+  #result: Pick<Sent, 'settled' | 'cancel'> | undefined;
+  readonly #answered = new Set<string>();
+  #stopped = false;
+
+  constructor(result: JsonObject, call: string, send: Send) {
+    const task = taskOf(result)!;
+    this.id = task['taskId'] as string;
+    this.call = call;
+    this.#send = send;
+    this.#isCore = result['resultType'] !== 'task';
+    this.#view = signal<TaskView>(viewOf(this.id, task, this.#answered));
+    this.#next(task);
+  }
+
+  get view(): ReadonlySignal<TaskView> {
+    return this.#view;
+  }
+
+  /** Asks the server to stop it. The server need not do so. */
+  cancel(): void {
+    void this.#send('tasks/cancel', { taskId: this.id }).settled.then((outcome) => {
+      if (outcome.kind === 'error') this.#change({ message: `It cannot be cancelled: ${outcome.error.message}` });
+      else this.#poll();
+    });
+  }
+
+  /** Answers a question of the task (tasks extension: Task Update Requests). */
+  async answer(key: string, answer: JsonObject): Promise<void> {
+    this.#answered.add(key);
+    const { [key]: _answered, ...questions } = this.#view.value.questions;
+    this.#change({ questions });
+    const outcome = await this.#send('tasks/update', { taskId: this.id, inputResponses: { [key]: answer } }).settled;
+    if (outcome.kind === 'error') {
+      this.#answered.delete(key);
+      throw new Error(outcome.error.message);
+    }
+    this.#poll();
+  }
+
+  /** Looks at it now, also if it was lost. */
+  refresh(): void {
+    this.#failures = 0;
+    this.#change({ lost: undefined });
+    this.#poll();
+  }
+
+  /** Stops following it. It goes on at the server. */
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  #change(part: Partial<TaskView>): void {
+    this.#view.value = { ...this.#view.value, ...part };
+  }
+
+  #poll(): void {
+    clearTimeout(this.#timer);
+    if (this.#stopped || this.#view.value.outcome) return;
+    void this.#send('tasks/get', { taskId: this.id }).settled.then((outcome) => this.#got(outcome));
+  }
+
+  #got(outcome: Outcome): void {
+    if (this.#stopped || this.#view.value.outcome) return;
+    if (outcome.kind === 'result') {
+      this.#failures = 0;
+      this.#next(outcome.result);
+      return;
+    }
+    this.#failures += 1;
+    const why = outcome.kind === 'error' ? outcome.error.message : 'tasks/get was not answered';
+    if (this.#failures >= MAX_FAILURES) this.#change({ lost: why });
+    else this.#wait(INTERVAL * 2 ** this.#failures);
+  }
+
+  /** @param task its newest state. */
+  #next(task: JsonObject): void {
+    const view = viewOf(this.id, task, this.#answered);
+    this.#view.value = { ...view, lost: undefined };
+    if (this.#isCore && (isTerminal(view.status) || view.status === 'input_required')) this.#takeResult();
+    else if (!isTerminal(view.status)) this.#wait(intervalOf(task));
+    if (this.#isCore && !isTerminal(view.status) && this.#result) this.#wait(intervalOf(task));
+  }
+
+  /** In 2025-11-25, the result is a request of its own, and the server's questions come while it is open. */
+  #takeResult(): void {
+    this.#result ??= this.#send('tasks/result', { taskId: this.id }, 0);
+    void this.#result.settled.then((outcome) => {
+      if (this.#stopped || this.#view.value.outcome) return;
+      clearTimeout(this.#timer);
+      const { status } = this.#view.value;
+      const ended = outcome.kind === 'error' ? 'failed' : 'completed';
+      this.#change({ outcome, status: isTerminal(status) ? status : ended });
+    });
+  }
+
+  #wait(duration: number): void {
+    clearTimeout(this.#timer);
+    if (!this.#stopped) this.#timer = setTimeout(() => this.#poll(), duration);
+  }
+}
+
+const STATUSES: ReadonlySet<unknown> = new Set(['working', 'input_required', 'completed', 'failed', 'cancelled']);
+
+function viewOf(id: string, task: JsonObject, answered: ReadonlySet<string>): TaskView {
+  const { status, statusMessage, inputRequests, result, error } = task;
+  const open = Object.entries(isObject(inputRequests) ? inputRequests : {}).filter(([key]) => !answered.has(key));
+  const outcome = outcomeOf(status, result, error);
+  return {
+    id,
+    status: STATUSES.has(status) ? (status as TaskStatus) : 'working',
+    ...(typeof statusMessage === 'string' && { message: statusMessage }),
+    questions: Object.fromEntries(open),
+    ...(outcome && { outcome }),
+  };
+}
+
+function outcomeOf(status: unknown, result: unknown, error: unknown): Outcome | undefined {
+  const size = 0;
+  if (status === 'completed' && isObject(result)) return { kind: 'result', result, duration: 0, size };
+  if (status !== 'failed' || !isObject(error)) return undefined;
+  const { code, message, data } = error;
+  return { kind: 'error', error: { code, message: String(message), data }, duration: 0, size };
+}
+
+function intervalOf({ pollIntervalMs, pollInterval = pollIntervalMs }: JsonObject): number {
+  return typeof pollInterval === 'number' ? Math.min(Math.max(pollInterval, MIN_INTERVAL), MAX_INTERVAL) : INTERVAL;
+}

@@ -1,0 +1,157 @@
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useId } from 'preact/hooks';
+import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
+import { Visible } from '../ui/visible.tsx';
+import { ArgumentText } from './arguments.ts';
+import { Calls } from './call-view.tsx';
+import { EntryHead } from './entry-head.tsx';
+import type { Entry } from './entry-list.ts';
+import type { Explorer, Session } from './explorer.ts';
+
+/** What shows one entry of a list. */
+export interface DetailProps {
+  readonly explorer: Explorer;
+  readonly session: Session;
+  readonly id: string;
+  /** Undefined if no list has it. */
+  readonly entry: Entry | undefined;
+}
+
+/** Milliseconds without an answer or progress. */
+const TIMEOUT = 60_000;
+
+/** A tool: what it is, its arguments, and what its calls returned. */
+export function ToolView({ explorer, session, id, entry }: DetailProps): JSX.Element {
+  const model = session.draft(`tool ${id}`, () => new ArgumentText());
+  const options = session.draft(`options ${id}`, () => ({ seconds: TIMEOUT / 1000, asTask: false }));
+  const seconds = useSignal(options.seconds);
+  const taskSupport = taskSupportOf(explorer, entry);
+  const asTask = useSignal(taskSupport === 'required' || options.asTask);
+  const field = useId();
+  const problem = model.problem.value;
+  const call = (): void => {
+    const json = model.json.value;
+    if (json === undefined) return;
+    const task = asTask.value ? ',"task":{}' : '';
+    session.call(
+      `tool ${id}`,
+      'tools/call',
+      `{"name":${JSON.stringify(id)},"arguments":${json}${task}}`,
+      seconds.value * 1000,
+    );
+  };
+  return (
+    <>
+      <EntryHead id={id} entry={entry}>
+        <Hints annotations={entry?.raw['annotations']} />
+      </EntryHead>
+      <form
+        class="call"
+        onSubmit={(event) => {
+          event.preventDefault();
+          call();
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          call();
+        }}
+      >
+        <label for={field}>Arguments</label>
+        <textarea
+          id={field}
+          rows={6}
+          spellcheck={false}
+          value={model.text.value}
+          aria-invalid={problem !== undefined}
+          onInput={({ currentTarget }) => {
+            model.text.value = currentTarget.value;
+          }}
+        />
+        {problem !== undefined && (
+          <p class="bad">
+            <Visible text={problem} />
+          </p>
+        )}
+        <p class="toolbar">
+          <button type="submit" class="primary">
+            Call
+          </button>
+          <label class="inline">
+            Timeout
+            <input
+              type="number"
+              min="0"
+              step="any"
+              class="number"
+              value={seconds.value}
+              onInput={({ currentTarget }) => {
+                const value = currentTarget.valueAsNumber;
+                if (value >= 0) options.seconds = seconds.value = value;
+              }}
+            />
+            s
+          </label>
+          {taskSupport !== 'forbidden' && (
+            <label class="inline">
+              <input
+                type="checkbox"
+                checked={asTask.value}
+                disabled={taskSupport === 'required'}
+                onChange={({ currentTarget }) => {
+                  options.asTask = asTask.value = currentTarget.checked;
+                }}
+              />
+              As a task
+            </label>
+          )}
+        </p>
+      </form>
+      <Calls
+        explorer={explorer}
+        session={session}
+        entry={`tool ${id}`}
+        name={id}
+        outputSchema={entry?.raw['outputSchema']}
+      />
+    </>
+  );
+}
+
+/** Whether the call may become a task because the client asks for it, which only 2025-11-25 has. */
+function taskSupportOf({ state }: Explorer, entry: Entry | undefined): 'forbidden' | 'optional' | 'required' {
+  const support: unknown = entry?.raw['execution']?.['taskSupport'];
+  const { revision, discovered } = state.value.connection;
+  const tasks: unknown = (discovered?.['capabilities'] as JsonObject | undefined)?.['tasks'];
+  if (revision !== '2025-11-25' || !isObject(tasks)) return 'forbidden';
+  return support === 'optional' || support === 'required' ? support : 'forbidden';
+}
+
+const HINTS: readonly (readonly [name: string, yes: string, no: string])[] = [
+  ['readOnlyHint', 'read-only', 'changes things'],
+  ['destructiveHint', 'destructive', 'not destructive'],
+  ['idempotentHint', 'idempotent', 'not idempotent'],
+  ['openWorldHint', 'open world', 'closed world'],
+];
+
+/** What the tool says about its effects. Nobody has checked it. */
+function Hints({ annotations }: { annotations: unknown }): JSX.Element | null {
+  if (!isObject(annotations)) return null;
+  return (
+    <>
+      {HINTS.map(([name, yes, no]) => {
+        const hint: unknown = annotations[name];
+        return typeof hint === 'boolean' ? (
+          <span
+            class={name === 'destructiveHint' && hint ? 'badge warn' : 'badge'}
+            key={name}
+            title={`${name}: ${hint}, says the server`}
+          >
+            {hint ? yes : no}
+          </span>
+        ) : null;
+      })}
+    </>
+  );
+}
