@@ -16,12 +16,14 @@ import {
 } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { tokenStoreSuite } from '../../testing/token-store-suite.ts';
 import { processesHere } from './lock-file.ts';
 import { FileTokenStore } from './file-token-store.ts';
 
 vi.mock('node:fs/promises', { spy: true });
+vi.mock('node:timers/promises', { spy: true });
 
 const KEY = { server: 'https://mcp.example/mcp', issuer: 'https://auth.example' };
 const CREDENTIALS = { client: { clientId: 'app', redirectUris: [] } };
@@ -113,6 +115,17 @@ describe('a lock', () => {
   const enter = (signal?: AbortSignal): Promise<string> =>
     new FileTokenStore(folder).locked(KEY, () => Promise.resolve('entered'), signal);
 
+  /** Makes waits take no time. Returns how long they would have taken in total, in milliseconds. */
+  function withoutWaiting(): () => number {
+    let waited = 0;
+    vi.mocked(delay).mockImplementation((milliseconds = 0) => {
+      waited += milliseconds;
+      return new Promise((resolve) => void setImmediate(resolve));
+    });
+    onTestFinished(() => void vi.mocked(delay).mockReset());
+    return () => waited;
+  }
+
   /** No other holder enters while the lock exists. */
   const expectRespected = async (lock: string): Promise<void> => {
     const held = await readFile(lock, 'utf8');
@@ -166,21 +179,29 @@ describe('a lock', () => {
     expect(await enter()).toBe('entered');
   });
 
-  test('is broken if its heartbeat is too old', async () => {
+  test('is broken if it gets no heartbeat during a wait of 30 seconds', async () => {
+    const waited = withoutWaiting();
     const lock = await lockPath();
     await writeFile(lock, JSON.stringify({ id: 'x', pid: process.pid, processes: 'another machine' }));
-    const old = new Date(Date.now() - 31_000);
-    await utimes(lock, old, old);
     expect(await enter()).toBe('entered');
+    expect(waited()).toBeGreaterThan(30_000);
+    expect(waited()).toBeLessThan(60_000);
+  });
+
+  test('is not broken because of its age, because a clock may jump', async () => {
+    const lock = await lockPath();
+    for (const processes of [processesHere(), 'another machine']) {
+      await writeFile(lock, JSON.stringify({ id: 'x', pid: process.pid, processes }));
+      const old = new Date(Date.now() - 3_600_000);
+      await utimes(lock, old, old);
+      await expectRespected(lock);
+    }
   });
 
   test('is broken if the process that was breaking it has exited', async () => {
+    withoutWaiting();
     const lock = await lockPath();
-    const old = new Date(Date.now() - 31_000);
-    for (const file of [lock, `${lock}.break`]) {
-      await writeFile(file, '');
-      await utimes(file, old, old);
-    }
+    for (const file of [lock, `${lock}.break`]) await writeFile(file, '');
     expect(await enter()).toBe('entered');
     expect((await files()).filter((file) => file.includes('.lock'))).toEqual([]);
   });
@@ -194,10 +215,9 @@ describe('a lock', () => {
   });
 
   test('that is stale is broken by one of the waiters, and then they take turns', async () => {
+    withoutWaiting();
     const lock = await lockPath();
-    const old = new Date(Date.now() - 31_000);
     await writeFile(lock, '');
-    await utimes(lock, old, old);
     let inside = 0;
     let most = 0;
     const section = async (): Promise<void> => {

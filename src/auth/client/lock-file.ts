@@ -6,12 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createFile } from '../../base/create-file.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
 
-/** A lock without a heartbeat for this many milliseconds is stale. */
-const STALE = 30_000;
 /** Milliseconds between two heartbeats. */
 const HEARTBEAT = 5000;
 /** Milliseconds between checks of a lock that is held: a random value between this and twice this. */
 const POLL = 25;
+/**
+ * A lock is stale if this many checks in a row saw the same heartbeat: after 30 seconds or more. Its age is no measure:
+ * clocks of machines differ, and a clock jumps when a laptop wakes up.
+ */
+const MAX_CHECKS = 30_000 / POLL;
 /** The largest lock file that is read, in bytes. */
 const MAX_FILE = 4096;
 
@@ -38,8 +41,8 @@ export function processesHere(): string | undefined {
 }
 
 /**
- * Acquires a lock between processes: a file that only one process can create. A lock is broken if it had no heartbeat for
- * 30 seconds, or if its process is known to have ended.
+ * Acquires a lock between processes: a file that only one process can create. A lock is broken if it got no heartbeat
+ * during a wait of 30 seconds, or if its process is known to have ended.
  *
  * @param path of the lock. Its folder must exist.
  * @returns a function that releases the lock.
@@ -47,11 +50,13 @@ export function processesHere(): string | undefined {
  */
 export async function holdLock(path: string, signal?: AbortSignal): Promise<() => Promise<void>> {
   const holder: Holder = { id: randomUUID(), pid: process.pid, processes: processesHere() };
+  const lock = new WatchedLock(path);
+  const second = new WatchedLock(`${path}.break`);
   for (;;) {
     signal?.throwIfAborted();
     if (await create(path, holder)) break;
-    if (await isStale(path)) await breakLock(path, holder);
-    else await delay(POLL * (1 + Math.random()), undefined, { signal });
+    if ((await lock.isStale()) && (await breakLock(lock, second, holder))) continue;
+    await delay(POLL * (1 + Math.random()), undefined, { signal });
   }
   const alive = setInterval(() => {
     const now = new Date();
@@ -81,36 +86,51 @@ async function create(path: string, holder: Holder): Promise<boolean> {
 /**
  * Removes a stale lock. Several processes may find it stale, and a second removal would delete the new lock. So the
  * process first takes a second lock, and checks again that the first one is stale.
+ *
+ * @returns false if another process does this.
  */
-async function breakLock(path: string, holder: Holder): Promise<void> {
-  const second = `${path}.break`;
-  if (await create(second, holder)) {
+async function breakLock(lock: WatchedLock, second: WatchedLock, holder: Holder): Promise<boolean> {
+  if (await create(second.path, holder)) {
     try {
-      if (await isStale(path)) await remove(path);
+      if (await lock.isStale()) await remove(lock.path);
     } finally {
-      await remove(second);
+      await remove(second.path);
     }
-  } else if ((await age(second)) > STALE) {
-    await remove(second);
-  } else {
-    await delay(POLL);
+    return true;
+  }
+  if (await second.isStale()) await remove(second.path);
+  return false;
+}
+
+/** A lock of another process, and how long it has been without a heartbeat. */
+class WatchedLock {
+  readonly path: string;
+  #heartbeat: number | undefined;
+  #checks = 0;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  async isStale(): Promise<boolean> {
+    const heartbeat = await heartbeatOf(this.path);
+    this.#checks = heartbeat === this.#heartbeat ? this.#checks + 1 : 0;
+    this.#heartbeat = heartbeat;
+    if (heartbeat === undefined) return false;
+    if (heartbeat === Infinity || this.#checks > MAX_CHECKS) return true;
+    const holder = await read(this.path);
+    if (holder?.processes === undefined || holder.processes !== processesHere()) return false;
+    return !isAlive(holder.pid);
   }
 }
 
-async function isStale(path: string): Promise<boolean> {
-  if ((await age(path)) > STALE) return true;
-  const holder = await read(path);
-  if (holder?.processes === undefined || holder.processes !== processesHere()) return false;
-  return !isAlive(holder.pid);
-}
-
-/** Milliseconds since the last heartbeat; -Infinity if there is no lock, Infinity if it is not a regular file. */
-async function age(path: string): Promise<number> {
+/** The time of the last heartbeat; undefined if there is no lock, Infinity if it is not a regular file. */
+async function heartbeatOf(path: string): Promise<number | undefined> {
   try {
     const lock = await lstat(path);
-    return lock.isFile() ? Date.now() - lock.mtimeMs : Infinity;
+    return lock.isFile() ? lock.mtimeMs : Infinity;
   } catch {
-    return -Infinity;
+    return undefined;
   }
 }
 
