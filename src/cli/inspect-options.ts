@@ -29,7 +29,7 @@ export function withInspectOptions(command: Command): Command {
     'after',
     `
 A target is a URL, the name of a server in an mcp.json,
-or -- and a command at the end of the line.
+a recording (.mcpcap), or -- and a command at the end of the line.
 Without a target, the page offers the servers of the files.
 
 Examples:

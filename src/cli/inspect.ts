@@ -1,53 +1,72 @@
+import { basename } from 'node:path';
 import { scrubber } from '../auth/scrub.ts';
 import { Capture } from '../inspect/capture.ts';
-import type { InspectedServer } from '../inspector/connection.ts';
-import { Inspector, type Choice } from '../inspector/inspector.ts';
+import { recordingSource } from '../inspect/page-server/recording-source.ts';
+import { fixedState } from '../inspect/page-server/state-feed.ts';
+import { Inspector } from '../inspector/inspector.ts';
+import { choiceOf } from './choices.ts';
 import { Failure } from './failure.ts';
-import { showPage } from './inspector-page.ts';
+import { showPage, type InspectorPage } from './inspector-page.ts';
 import type { InspectFlags } from './inspect-options.ts';
 import { loginByLink } from './login.ts';
-import { scrubWith } from './print-status.ts';
+import { listedServers, surroundings, type ListedServer } from './mcp-json.ts';
+import { printStatus, scrubWith } from './print-status.ts';
 import { record } from './recording.ts';
 import { secretsOf } from './secrets.ts';
 import { atEnd } from './shutdown.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
-import { childEnv, nameOf, type Target } from './target.ts';
+import { nameOf } from './target.ts';
 
 /** `everwire inspect`: serves a page that connects to servers and shows the wire, until the process is interrupted. */
 export async function inspect({ words, command }: SplitWords, flags: InspectFlags): Promise<void> {
+  const [first] = words;
+  const given = first !== undefined || command !== undefined;
+  if (command === undefined && first?.endsWith('.mcpcap')) return inspectRecording(words, flags);
+  const servers = given ? [targetIn({ words, command }, flags)] : listedServers(flags.config, surroundings());
+  scrubWith(scrubber(servers.flatMap(({ target }) => secretsOf(target))));
+  const choices = servers.map(({ name, source, target }) => choiceOf(name, source, target));
   const capture = new Capture();
-  const given = command !== undefined || words.length > 0;
-  const choices = given ? [choiceOf({ words, command }, flags)] : [];
-  if (flags.record !== undefined) await record(capture, flags.record, choices[0]?.name ?? 'everwire inspect');
+  if (flags.record !== undefined) await record(capture, flags.record, given ? choices[0]!.name : 'everwire inspect');
   const inspector = new Inspector({
     capture,
     choices,
     authorizer: async (url, onlogin) => loginByLink(url, flags.login, onlogin),
   });
   atEnd(() => inspector.close());
-  const { feed } = inspector;
-  const { port, open } = flags;
-  await showPage({ capture, feed, commands: inspector, port, portOption: '--port', open, interactive: true });
-  const [first] = choices;
-  if (given && first) inspector.connect({ choice: first.id });
+  await showPage({ capture, feed: inspector.feed, commands: inspector, ...pageOptions(flags) });
+  if (given) inspector.connect({ choice: choices[0]!.id });
 }
 
-function choiceOf(words: SplitWords, flags: InspectFlags): Choice {
-  const { target, rest } = takeTarget(words, flags);
-  if (rest.length > 0) throw Failure.usage(`inspect takes only a target, and not ${JSON.stringify(rest[0])}`);
-  scrubWith(scrubber(secretsOf(target)));
-  return { id: 'command line', name: nameOf(target), source: 'command line', ...shownTarget(target) };
-}
-
-function shownTarget(target: Target): { detail: string; server: InspectedServer } {
-  if (target.kind === 'url') {
-    const url = new URL(target.url);
-    const { headers, transport } = target;
-    return { detail: url.origin + url.pathname, server: { kind: 'url', url, headers, transport } };
-  }
-  const { command, args, cwd } = target;
-  return {
-    detail: [command, ...args].join(' '),
-    server: { kind: 'command', target: { command, args, cwd, env: childEnv(target), watchdog: true } },
+async function inspectRecording([file = '', ...others]: readonly string[], flags: InspectFlags): Promise<void> {
+  refuseMore(others);
+  if (flags.record !== undefined) throw Failure.usage('--record is for what passes, and not for a recording');
+  const feed = fixedState('recording', basename(file));
+  const onerror = ({ message }: Error): void => {
+    printStatus(message);
+    feed.update({ connection: { ...feed.state.connection, problem: { message } } });
   };
+  let capture;
+  try {
+    capture = await recordingSource(file, onerror);
+  } catch (error) {
+    throw Failure.usage((error as Error).message);
+  }
+  await showPage({ capture, feed, ...pageOptions(flags) });
+}
+
+function targetIn(words: SplitWords, flags: InspectFlags): ListedServer {
+  const { target, rest } = takeTarget(words, flags);
+  refuseMore(rest);
+  return { name: nameOf(target), source: 'command line', target };
+}
+
+function refuseMore([word]: readonly string[]): void {
+  if (word !== undefined) throw Failure.usage(`inspect takes only a target, and not ${JSON.stringify(word)}`);
+}
+
+function pageOptions({
+  port,
+  open,
+}: InspectFlags): Pick<InspectorPage, 'port' | 'portOption' | 'open' | 'interactive'> {
+  return { port, portOption: '--port', open, interactive: true };
 }

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { ConfigError, ConfigFile } from '../bridge/config/config.ts';
+import { ConfigError, ConfigFile, type ServerConfig } from '../bridge/config/config.ts';
 import { suggestion } from '../base/nearest.ts';
 import { Failure } from './failure.ts';
 import { printStatus } from './print-status.ts';
@@ -20,8 +20,15 @@ export function surroundings(): Surroundings {
   return { cwd: process.cwd(), home: homedir(), env: process.env, platform: process.platform };
 }
 
+/** A file that may list servers. */
+export interface HostFile {
+  readonly file: string;
+  /** The name of the file in the project, or the host whose file it is. */
+  readonly source: string;
+}
+
 /** The usual files of hosts: first the project's, then the user's. */
-export function usualFiles({ cwd, home, env, platform }: Surroundings): string[] {
+export function usualFiles({ cwd, home, env, platform }: Surroundings): HostFile[] {
   const settings =
     platform === 'darwin'
       ? path.join(home, 'Library', 'Application Support')
@@ -29,13 +36,22 @@ export function usualFiles({ cwd, home, env, platform }: Surroundings): string[]
         ? (env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming'))
         : (env['XDG_CONFIG_HOME'] ?? path.join(home, '.config'));
   return [
-    ...['mcp.json', '.mcp.json', '.cursor/mcp.json', '.vscode/mcp.json'].map((file) => path.join(cwd, file)),
-    ...['.cursor/mcp.json', '.claude.json', '.codeium/windsurf/mcp_config.json', '.gemini/settings.json'].map((file) =>
-      path.join(home, file),
-    ),
-    path.join(settings, 'Claude', 'claude_desktop_config.json'),
-    path.join(settings, 'Code', 'User', 'mcp.json'),
+    ...['mcp.json', '.mcp.json', '.cursor/mcp.json', '.vscode/mcp.json'].map((file) => ({
+      file: path.join(cwd, file),
+      source: file,
+    })),
+    { file: path.join(home, '.cursor/mcp.json'), source: 'Cursor' },
+    { file: path.join(home, '.claude.json'), source: 'Claude Code' },
+    { file: path.join(home, '.codeium/windsurf/mcp_config.json'), source: 'Windsurf' },
+    { file: path.join(home, '.gemini/settings.json'), source: 'Gemini' },
+    { file: path.join(settings, 'Claude', 'claude_desktop_config.json'), source: 'Claude Desktop' },
+    { file: path.join(settings, 'Code', 'User', 'mcp.json'), source: 'VS Code' },
   ];
+}
+
+/** The files to look in. @param config the only one, if the user named it. */
+function filesFor(config: string | undefined, where: Surroundings): HostFile[] {
+  return config === undefined ? usualFiles(where) : [{ file: path.resolve(where.cwd, config), source: config }];
 }
 
 /**
@@ -46,13 +62,10 @@ export function usualFiles({ cwd, home, env, platform }: Surroundings): string[]
  */
 export function configured(name: string, config: string | undefined, where: Surroundings): Target {
   const known = new Set<string>();
-  for (const file of config === undefined ? usualFiles(where) : [path.resolve(where.cwd, config)]) {
+  for (const { file } of filesFor(config, where)) {
     const listed = opened(file, config !== undefined, where);
     const server = listed && usable('cannot use', () => listed.server(name));
-    if (server) {
-      const { name: _name, tools: _tools, ...target } = server;
-      return target;
-    }
+    if (server) return targetOf(server);
     for (const other of listed?.names ?? []) known.add(other);
   }
   const files = config ?? 'mcp.json, or in the files of hosts';
@@ -61,6 +74,38 @@ export function configured(name: string, config: string | undefined, where: Surr
     `there is no server ${JSON.stringify(name)} in ${files}${suggestion(name, known) || others}. ` +
       'A target is such a name, a URL that begins with http, or -- and a command',
   );
+}
+
+/** A server that a file lists. */
+export interface ListedServer {
+  readonly name: string;
+  readonly source: string;
+  readonly target: Target;
+}
+
+/**
+ * All servers that can be used. What cannot be used is reported and left out.
+ *
+ * @param config the only file to look in. Default: the usual files.
+ * @throws Failure with code 2 if this file cannot be used.
+ */
+export function listedServers(config: string | undefined, where: Surroundings): ListedServer[] {
+  return filesFor(config, where).flatMap(({ file, source }) => {
+    const listed = opened(file, config !== undefined, where);
+    return (listed?.names ?? []).flatMap((name) => {
+      try {
+        return { name, source, target: targetOf(listed!.server(name)!) };
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        printStatus(`ignored ${error.message}`);
+        return [];
+      }
+    });
+  });
+}
+
+function targetOf({ name: _name, tools: _tools, ...target }: ServerConfig): Target {
+  return target;
 }
 
 /** Reads a file. Undefined if it does not exist, or if it cannot be used and the user did not name it. */

@@ -37,9 +37,13 @@ export function secretsOf(
   return [...Object.values(server.headers).flatMap(secretsIn), ...parameters.flatMap(secretsOfNamed)];
 }
 
+/** Whether the name of a variable or an option says that its value is a secret. */
+export function namesSecret(name: string): boolean {
+  return ANYWHERE.test(name) || AS_A_WORD.test(name);
+}
+
 function secretsOfNamed([name, value]: [string, string]): string[] {
-  const named = ANYWHERE.test(name) || AS_A_WORD.test(name);
-  return named ? [...secretsIn(value), ...passwordIn(value)] : passwordIn(value);
+  return namesSecret(name) ? [...secretsIn(value), ...passwordIn(value)] : passwordIn(value);
 }
 
 /** `postgres://ada:<password>@host/db`: the password as written, and percent-decoded. */

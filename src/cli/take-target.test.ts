@@ -110,7 +110,7 @@ describe('names in mcp.json', () => {
   });
 
   test('are searched in the files of hosts, those of the project first', () => {
-    const files = usualFiles(where);
+    const files = usualFiles(where).map(({ file }) => file);
     expect(files[0]).toBe(path.join(where.cwd, 'mcp.json'));
     for (const [index, file] of files.entries()) {
       const key = file.includes('Code') || file.includes('.vscode') ? 'servers' : 'mcpServers';

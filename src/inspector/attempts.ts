@@ -27,6 +27,7 @@ export class AttemptLog {
   readonly #open = new Map<string, Open>();
   readonly #bytes = new Map<string, StreamBytes>();
   #noise: string | undefined;
+  #metadata: string | undefined;
   #isSse = false;
 
   get attempts(): readonly Attempt[] {
@@ -42,6 +43,11 @@ export class AttemptLog {
   /** The first line of stdout that is no JSON object. */
   get noise(): string | undefined {
     return this.#noise;
+  }
+
+  /** Where the newest refusal says how to log in. */
+  get metadata(): string | undefined {
+    return this.#metadata;
   }
 
   /** Whether the newest handshake was accepted without an answer, which comes on another stream: HTTP+SSE. */
@@ -118,6 +124,8 @@ export class AttemptLog {
     if (!open || status.startsWith('1')) return false;
     if (open.isHandshake) this.#isSse = status === '202';
     const ok = status.startsWith('2');
+    const [, metadata] = /^www-authenticate:.*\bresource_metadata="([^"]*)"/im.exec(head) ?? [];
+    if (metadata !== undefined) this.#metadata = quoted(metadata);
     // The message decides, if there will be one.
     const isOver = !ok || open.isStream || status === '202';
     if (!isOver) return false;

@@ -4,13 +4,13 @@ import type { Handlers } from '../client/handlers.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { CommandTarget } from '../client/target.ts';
 import type { Capture } from '../inspect/capture.ts';
-import type { ConnectionState } from '../inspect/page-server/page-api.ts';
+import type { Attempt, ConnectionState, Problem } from '../inspect/page-server/page-api.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import type { EraCache } from '../wire/era-cache.ts';
 import { AttemptLog } from './attempts.ts';
-import { problemOf } from './problem.ts';
+import { explain } from './problem.ts';
 
 /** A server that the inspector can connect to. */
 export type InspectedServer =
@@ -29,6 +29,8 @@ export interface InspectorCapture extends Wiretap, Pick<Capture, 'newest' | 'rec
 export interface ConnectionOptions extends Handlers {
   readonly capture: InspectorCapture;
   readonly revision?: Revision | undefined;
+  /** Milliseconds that connecting may take, without the time for a login. Default 60 000. */
+  readonly connectTimeout?: number | undefined;
   /** Gets tokens for a server. `onlogin` gets the address that the person must open, and undefined when that is over. */
   readonly authorizer?: ((url: URL, onlogin: (address: URL | undefined) => void) => Promise<Authorizer>) | undefined;
   readonly onstate: (state: ConnectionState) => void;
@@ -49,6 +51,7 @@ export class InspectedConnection {
   readonly #closing = new AbortController();
   readonly #over: Promise<void>;
   #state: ConnectionState = { status: 'connecting', attempts: [], stderr: [] };
+  readonly #log = new AttemptLog();
   #client: Client | undefined;
   /** The newest error that no request got. */
   #error: Error | undefined;
@@ -80,26 +83,46 @@ export class InspectedConnection {
   }
 
   async #open(): Promise<void> {
-    const log = new AttemptLog();
-    const stopFollowing = this.#follow(log);
+    const stopFollowing = this.#follow();
+    const { revision } = this.#options;
     try {
       this.#client = await this.#connect();
+      if (revision !== undefined && this.#client.revision !== revision) {
+        await this.#client.close();
+        throw new WrongRevision(this.#client.revision, revision);
+      }
       await stopFollowing(true);
-      const transport = this.#server.kind === 'command' ? 'stdio' : log.isSse ? 'sse' : 'streamable-http';
+      const transport = this.#server.kind === 'command' ? 'stdio' : this.#log.isSse ? 'sse' : 'streamable-http';
       this.#update({ ...described(this.#client), transport, status: 'connected', login: undefined });
       this.#checkClosed();
     } catch (error) {
       await stopFollowing(false);
-      const problem = problemOf(error, {});
-      if (this.#state.status === 'connecting') this.#update({ status: 'failed', problem, login: undefined });
+      const problem = await this.#explain(error);
+      if (this.#state.status === 'connecting')
+        this.#update({ status: 'failed', problem, attempts: this.#attempts(problem), login: undefined });
     }
   }
 
+  /** What was tried. If no connection was opened, there is no record of it. */
+  #attempts({ message }: Problem): readonly Attempt[] {
+    const { attempts } = this.#log;
+    if (attempts.length > 0) return attempts;
+    const server = this.#server;
+    const what = server.kind === 'url' ? `connect to ${server.url.host}` : `start ${server.target.command}`;
+    return [{ what, outcome: 'failed', detail: message }];
+  }
+
+  #explain(error: unknown): Promise<Problem> {
+    const { noise, metadata } = this.#log;
+    const url = this.#server.kind === 'url' ? this.#server.url : undefined;
+    return explain(error, { url, noise, metadata });
+  }
+
   async #connect(): Promise<Client> {
-    const { revision, onelicit, onsample, sampling, onroots } = this.#options;
+    const { revision, connectTimeout, onelicit, onsample, sampling, onroots } = this.#options;
     const server = this.#server;
     const options: ClientOptions = {
-      ...{ revision, onelicit, onsample, sampling, onroots },
+      ...{ revision, connectTimeout, onelicit, onsample, sampling, onroots },
       ...{ wiretap: this.#wiretap(), eraCache: NO_CACHE, cache: false, maxTimeout: 0, signal: this.#closing.signal },
       // A command is not started again after it has ended.
       restart: server.kind === 'url',
@@ -142,8 +165,9 @@ export class InspectedConnection {
   }
 
   /** Shows the attempts by the records that come from now on. @returns a function that reads the rest of them. */
-  #follow(log: AttemptLog): (connected: boolean) => Promise<void> {
+  #follow(): (connected: boolean) => Promise<void> {
     const { capture } = this.#options;
+    const log = this.#log;
     const stopping = new AbortController();
     const { signal } = stopping;
     const first = capture.newest;
@@ -176,7 +200,8 @@ export class InspectedConnection {
   #checkClosed(): void {
     if (!this.#client?.closed || this.#closing.signal.aborted) return;
     if (this.#state.status !== 'connected' && this.#state.status !== 'closed') return;
-    this.#update({ status: 'closed', problem: this.#error && problemOf(this.#error, {}) });
+    this.#update({ status: 'closed' });
+    if (this.#error) void this.#explain(this.#error).then((problem) => this.#update({ problem }));
   }
 
   #stderr(line: string): void {
@@ -186,6 +211,13 @@ export class InspectedConnection {
   #update(change: Partial<ConnectionState>): void {
     this.#state = { ...this.#state, ...change };
     this.#options.onstate(this.#state);
+  }
+}
+
+/** The server answered the handshake with another revision than the only one to use. */
+class WrongRevision extends Error {
+  constructor(spoken: Revision, wanted: Revision) {
+    super(`The server speaks ${spoken}, and not ${wanted}`);
   }
 }
 

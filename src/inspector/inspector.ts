@@ -26,7 +26,7 @@ export interface Choice extends TargetChoice {
   readonly server: InspectedServer;
 }
 
-export interface InspectorOptions extends Pick<ConnectionOptions, 'capture' | 'authorizer'> {
+export interface InspectorOptions extends Pick<ConnectionOptions, 'capture' | 'authorizer' | 'connectTimeout'> {
   readonly choices: readonly Choice[];
 }
 
@@ -60,9 +60,9 @@ export class Inspector implements PageCommands {
     const { server, name } = this.#serverOf(to);
     this.disconnect();
     this.feed.update({ target: name, logLevel: undefined });
-    const { capture, authorizer } = this.#options;
+    const { capture, authorizer, connectTimeout } = this.#options;
     const connection: InspectedConnection = new InspectedConnection(server, {
-      ...{ capture, authorizer, revision: to.revision },
+      ...{ capture, authorizer, connectTimeout, revision: to.revision },
       onelicit: {
         form: (form, { signal }) => this.#ask('elicitation/create', form, signal),
         url: (visit, { signal }) => this.#ask('elicitation/create', visit, signal),

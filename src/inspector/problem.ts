@@ -1,18 +1,147 @@
-import { ConnectionError, TimeoutError } from '../client/errors.ts';
+import { printableLine } from '../base/printable.ts';
+import { TimeoutError } from '../client/errors.ts';
 import type { Problem } from '../inspect/page-server/page-api.ts';
-import { errorChain } from '../jsonrpc/error-chain.ts';
+import { errorChain, httpStatus } from '../jsonrpc/error-chain.ts';
+import { McpErrorCode } from '../protocol/errors.ts';
+import { certificateOf } from './certificate.ts';
 
-/** What was seen while connecting. */
+/** What was seen on the wire. */
 export interface Seen {
-  /** The host and port of a URL. Undefined for a command. */
-  readonly host?: string | undefined;
+  /** The URL of the server. Undefined for a command. */
+  readonly url?: URL | undefined;
+  /** The first line of stdout that is no message. */
+  readonly noise?: string | undefined;
+  /** Where a server that refused a request says how to log in (RFC 9728). */
+  readonly metadata?: string | undefined;
 }
 
-/** Why connecting failed, for people. */
-export function problemOf(error: unknown, _seen: Seen): Problem {
-  const chain = [...errorChain(error)];
-  const { message } = chain[0] ?? new Error(String(error));
-  if (chain.some((each) => each instanceof TimeoutError)) return { step: 'silence', message };
-  if (chain.some((each) => each instanceof ConnectionError)) return { step: 'connect', message };
-  return { message };
+/** An error of Node or of this package. */
+interface Fault extends Error {
+  readonly code?: unknown;
+  readonly syscall?: string;
+  readonly address?: string;
+  readonly port?: number;
+  /** Of a command that has exited. */
+  readonly summary?: string;
+  readonly stderr?: string;
+}
+
+const UNKNOWN_ISSUER: ReadonlySet<unknown> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+/** What to do about errors of certificates. */
+const CERTIFICATE_ADVICE: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'The server needs a new certificate.',
+  CERT_NOT_YET_VALID: 'Check the clock of this machine.',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'Use a URL with a name of the certificate.',
+};
+const UNREACHABLE: ReadonlySet<unknown> = new Set([
+  ...['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'ECONNRESET', 'EADDRNOTAVAIL', 'EACCES', 'EPIPE'],
+]);
+
+/** Why there is no connection, and what a person can do about it. */
+export async function explain(error: unknown, seen: Seen): Promise<Problem> {
+  const chain: Fault[] = [...errorChain(error)];
+  const message = chain[0]?.message ?? String(error);
+  const { url } = seen;
+  return (
+    ofCommand(chain, seen) ??
+    ofRevision(chain, message) ??
+    (url && ((await ofTls(chain, url)) ?? ofNetwork(chain, url) ?? ofHttp(chain, message, seen))) ??
+    ofSilence(chain, message, seen) ?? { message }
+  );
+}
+
+function ofCommand(chain: readonly Fault[], { noise }: Seen): Problem | undefined {
+  const ended = chain.find(({ summary }) => summary !== undefined);
+  const output = noise === undefined ? '' : ` It wrote to stdout: ${noise}`;
+  if (ended) {
+    const advice = ended.stderr === '' ? `It wrote nothing to stderr.${output}` : `${ended.stderr}${output}`;
+    return { step: 'command', message: `${ended.summary}.`, advice };
+  }
+  const failed = chain.find(({ syscall }) => syscall?.startsWith('spawn'));
+  if (!failed) return undefined;
+  const { message } = chain.at(-2) ?? failed;
+  return { step: 'command', message: `${message}.`, advice: 'Check the command, its folder and PATH.' };
+}
+
+async function ofTls(chain: readonly Fault[], url: URL): Promise<Problem | undefined> {
+  const fault = chain.find(({ code }) => typeof code === 'string' && /CERT|^ERR_(SSL|TLS)_|^EPROTO$/.test(code));
+  if (!fault) return undefined;
+  const code = fault.code as string;
+  if (!/CERT|ALTNAME/.test(code) && !UNKNOWN_ISSUER.has(code)) {
+    const advice = 'If the port does not speak TLS, use http:// instead of https://.';
+    return { step: 'tls', message: `${url.host} does not speak TLS as it should (${code}).`, advice };
+  }
+  const certificate = (await certificateOf(url)) ?? '';
+  const advice = UNKNOWN_ISSUER.has(code)
+    ? 'If you trust it, start Everwire with NODE_EXTRA_CA_CERTS=<file> and a file with the certificate of its issuer (PEM).'
+    : CERTIFICATE_ADVICE[code];
+  const message = printableLine(`The certificate of ${url.host} is refused: ${fault.message} (${code}).`);
+  return { step: 'tls', message: `${message} ${certificate}`.trim(), advice };
+}
+
+function ofNetwork(chain: readonly Fault[], url: URL): Problem | undefined {
+  const code = (...codes: unknown[]): Fault | undefined => chain.find((each) => codes.includes(each.code));
+  if (code('ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'))
+    return {
+      step: 'dns',
+      message: `The name ${url.hostname} was not found.`,
+      advice: 'Check its spelling, and whether this machine is in the right network.',
+    };
+  const refused = code('ECONNREFUSED');
+  if (refused) {
+    const { address = url.hostname, port = url.port } = refused;
+    const at = address.includes(':') ? `[${address}]` : address;
+    return {
+      step: 'connect',
+      message: `${at}:${port} refused the connection.`,
+      advice: 'Check whether the server runs, and whether the port is right.',
+    };
+  }
+  const failed = chain.find((each) => UNREACHABLE.has(each.code) || each.message.startsWith('no connection within'));
+  if (!failed) return undefined;
+  return {
+    step: 'connect',
+    message: `${url.host} cannot be reached: ${failed.message}.`,
+    advice: 'Check the host, the port, and firewalls and proxies between.',
+  };
+}
+
+function ofHttp(chain: readonly Fault[], message: string, { metadata }: Seen): Problem | undefined {
+  const status = httpStatus(chain[0]);
+  if (chain.some(({ name }) => name === 'OAuthError') || status === 401) {
+    const where = metadata === undefined ? '' : ` The server says how to log in at ${metadata}`;
+    return { step: 'login', message, advice: `Log in, or send credentials in a header.${where}` };
+  }
+  if (status === 403)
+    return { step: 'http', message, advice: 'The server knows who calls, or does not care, and does not allow it.' };
+  if (status === 404)
+    return { step: 'http', message, advice: 'Is the path of the URL right? Many servers use /mcp or /sse.' };
+  if (status !== undefined) return { step: 'http', message, advice: 'Check in the records what the server answered.' };
+  if (chain.some(({ name }) => name === 'AnswerLost'))
+    return { step: 'http', message, advice: 'If the port speaks TLS, use https:// instead of http://.' };
+  return undefined;
+}
+
+function ofRevision(chain: readonly Fault[], message: string): Problem | undefined {
+  const isRefused = chain.some(({ code }) => code === McpErrorCode.UnsupportedProtocolVersion);
+  if (!isRefused && !/\bserver speaks\b/.test(message)) return undefined;
+  return { step: 'revision', message, advice: 'Connect without a revision, or with one that the server has.' };
+}
+
+function ofSilence(chain: readonly Fault[], message: string, { noise, url }: Seen): Problem | undefined {
+  if (noise !== undefined)
+    return {
+      step: 'output',
+      message: `The command wrote a line to stdout that is no message: ${noise}`,
+      advice: 'Only messages may go to stdout. A server writes its logs to stderr.',
+    };
+  if (!chain.some((each) => each instanceof TimeoutError)) return undefined;
+  const who = url ? 'server' : 'command';
+  return { step: 'silence', message, advice: `The ${who} took the request and said nothing. Is it an MCP server?` };
 }

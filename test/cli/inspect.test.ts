@@ -1,6 +1,12 @@
-import { describe, expect, test } from 'vitest';
-import { demo } from '../support/command-line.ts';
-import { startInspector } from '../support/inspector.ts';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { demo, node, runEverwire, temporaryFolder } from '../support/command-line.ts';
+import { canCertify, certificate } from '../support/certificate.ts';
+import { PageClient, startInspector } from '../support/inspector.ts';
 
 const inspect = ['inspect', '--port', '0', '--no-open'];
 
@@ -11,7 +17,7 @@ describe('everwire inspect', () => {
     expect({ role, target, choices }).toMatchObject({
       role: 'client',
       target: 'cli',
-      choices: [{ id: 'command line', name: 'cli', source: 'command line' }],
+      choices: [{ id: 'command line: cli', name: 'cli', source: 'command line' }],
     });
     expect(connection).toMatchObject({
       status: 'connected',
@@ -26,4 +32,134 @@ describe('everwire inspect', () => {
     child.child.kill('SIGINT');
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
+
+  test('offers the servers of mcp.json and of hosts, without their secrets, and leaves out what is broken', async () => {
+    const home = temporaryFolder();
+    const config = path.join(home, 'servers.json');
+    const servers = {
+      demo: { command: node, args: [...demo.slice(2), '--api-key', 'hidden-one', '--token=hidden-two'] },
+      far: { url: 'https://example.com/mcp?key=hidden', headers: { authorization: 'Bearer hidden' } },
+      broken: { command: 'x', env: { A: '${env:NOT_SET_ANYWHERE}' } },
+    };
+    writeFileSync(config, `{ // with a comment\n"mcpServers": ${JSON.stringify(servers)} }`);
+    const { child, page } = await startInspector([...inspect, '--config', config]);
+    const { choices, connection, target } = await page.until(() => true);
+    expect(connection.status).toBe('idle');
+    expect(target).toBeUndefined();
+    expect(choices).toEqual([
+      {
+        id: `${config}: demo`,
+        name: 'demo',
+        source: config,
+        detail: [node, ...demo.slice(2), '--api-key', '***', '--token=***'].join(' '),
+      },
+      { id: `${config}: far`, name: 'far', source: config, detail: 'https://example.com/mcp' },
+    ]);
+    expect(child.stderr.join('\n')).toMatch(/ignored .*NOT_SET_ANYWHERE/);
+  });
+
+  test('looks into the files of hosts, and skips those that are no JSON', async () => {
+    const home = temporaryFolder();
+    mkdirSync(path.join(home, '.cursor'));
+    writeFileSync(path.join(home, '.cursor/mcp.json'), JSON.stringify({ mcpServers: { mine: { command: 'x' } } }));
+    writeFileSync(path.join(home, '.claude.json'), '{');
+    const { child, page } = await startInspector(inspect, { HOME: home, USERPROFILE: home });
+    const { choices } = await page.until(() => true);
+    expect(choices).toContainEqual({ id: 'Cursor: mine', name: 'mine', source: 'Cursor', detail: 'x' });
+    expect(child.stderr.join('\n')).toMatch(/ignored .*\.claude\.json/);
+  });
+
+  test('shows a recording, which takes no commands, from any record on', async () => {
+    const file = path.join(temporaryFolder(), 'wire.mcpcap');
+    expect(await runEverwire(['ping', '--record', file, ...demo])).toMatchObject({ code: 0 });
+    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+    const { page } = await startInspector([...inspect, file]);
+    expect(await page.until(() => true)).toMatchObject({ role: 'recording', target: 'wire.mcpcap', choices: [] });
+    const recording = await page.records();
+    expect(recording.header).toEqual(JSON.parse(lines[0]!));
+    const shown: number[] = [];
+    for await (const { n } of recording) shown.push(n);
+    expect(shown).toHaveLength(lines.length - 1);
+    const rest: number[] = [];
+    for await (const { n } of await page.records(3)) rest.push(n);
+    expect(rest).toEqual(shown.filter((n) => n > 3));
+    await expect(page.command('disconnect', {})).rejects.toThrow('409: This inspector only shows traffic.');
+  });
+
+  test('says what is wrong with a recording: at once, or at the record where it is', async () => {
+    const file = path.join(temporaryFolder(), 'wire.mcpcap');
+    writeFileSync(file, 'x\n');
+    const refused = await runEverwire([...inspect, file]);
+    expect([refused.code, refused.stderr]).toEqual([2, `everwire: ${file}, line 1: this is not JSON`]);
+    const open = { n: 1, t: 0, layer: 'open', conn: 1, protocol: 'stdio', role: 'client' };
+    const header = { mcpcap: 1, started: new Date().toISOString(), masked: [] };
+    writeFileSync(file, `${JSON.stringify(header)}\n${JSON.stringify(open)}\nx\n`);
+    const { page } = await startInspector([...inspect, file]);
+    const shown = [];
+    for await (const record of await page.records()) shown.push(record);
+    expect(shown).toEqual([open]);
+    const { connection } = await page.until((state) => state.connection.problem);
+    expect(connection.problem).toEqual({ message: `${file}, line 3: this is not JSON` });
+  });
+
+  test('names the option for another port if the port is in use', async () => {
+    const { address } = await startInspector(inspect);
+    const { port } = new URL(address);
+    expect(await runEverwire(['inspect', '--no-open', '--port', port])).toMatchObject({
+      code: 2,
+      stderr: `everwire: port ${port} on 127.0.0.1 is already in use; choose another port with --port`,
+    });
+  });
+
+  test('an address can be used once', async () => {
+    const { address } = await startInspector(inspect);
+    await expect(PageClient.open(address)).rejects.toThrow('The token is wrong or was used.');
+  });
+
+  test('refuses what it cannot do before anything is started', async () => {
+    for (const [words, problem] of [
+      [['a', 'b'], /there is no server "a"/],
+      [['http://localhost/', 'b'], /inspect takes only a target, and not "b"/],
+      [['x.mcpcap', 'y'], /inspect takes only a target, and not "y"/],
+      [['x.mcpcap'], /x\.mcpcap/],
+      [['--'], /after -- there must be a command/],
+    ] as const)
+      expect(await runEverwire([...inspect, ...words])).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(problem) as string,
+      });
+  });
+
+  test.runIf(canCertify)('tells that a certificate has expired', async () => {
+    const { cert, key } = certificate('Old', true);
+    const file = path.join(temporaryFolder(), 'cert.pem');
+    writeFileSync(file, cert);
+    const server = createServer({ cert, key }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const url = `https://localhost:${(server.address() as AddressInfo).port}/mcp`;
+    const { page } = await startInspector([...inspect, url], { NODE_EXTRA_CA_CERTS: file });
+    const { connection } = await page.settled();
+    expect(connection.problem).toMatchObject({
+      step: 'tls',
+      message: expect.stringMatching(
+        /CERT_HAS_EXPIRED.* The certificate of Old .* until Feb +1 00:00:00 2020 GMT/,
+      ) as string,
+    });
+  });
+
+  test('leaves no process behind', async () => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      const { child, page } = await startInspector([...inspect, '--', node, '-e', MARKED]);
+      const { connection } = await page.until((state) => state.connection.stderr.length > 0);
+      const pid = Number(connection.stderr[0]);
+      process.kill(pid, 0);
+      child.child.kill(signal);
+      await child.exited;
+      expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+    }
+  });
 });
+
+/** Prints its process id, and never ends by itself. */
+const MARKED = 'console.error(process.pid); setInterval(() => {}, 1000)';

@@ -3,13 +3,16 @@ import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { VERSION } from '../../version.ts';
 import type { Capture } from '../capture.ts';
-import { headerLine, recordLine } from '../recording-format.ts';
+import { headerLine, recordLine, type RecordingHeader } from '../recording-format.ts';
 
 /** A page draws at most once in this time, so it need not get records more often. */
 const FRAME_MS = 16;
 
 /** What is served to the page. */
-export interface RecordSource extends Pick<Capture, 'started' | 'newest' | 'records'> {}
+export interface RecordSource extends Pick<Capture, 'started' | 'newest' | 'records'> {
+  /** The header of a recording that is shown. Default: that of a new one. */
+  readonly header?: RecordingHeader | undefined;
+}
 
 /**
  * Writes records to a response, in the mcpcap format, until the capture or the response ends. Nothing waits in memory
@@ -25,7 +28,9 @@ export async function streamRecords(
   response.once('close', () => closing.abort());
   response.on('error', () => closing.abort());
   try {
-    response.write(headerLine({ started: source.started, target, by: `everwire ${VERSION}`, mask: false }));
+    const { started, header } = source;
+    const by = `everwire ${VERSION}`;
+    response.write(header ? `${JSON.stringify(header)}\n` : headerLine({ started, target, by, mask: false }));
     for await (const records of source.records({ after, signal })) {
       const lines = records.map((record) => recordLine(record, false)).join('');
       if (!response.write(lines)) await once(response, 'drain', { signal });

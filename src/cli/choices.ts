@@ -1,0 +1,34 @@
+import { scrubber } from '../auth/scrub.ts';
+import type { Choice } from '../inspector/inspector.ts';
+import { namesSecret, secretsOf } from './secrets.ts';
+import { childEnv, type Target } from './target.ts';
+
+/** A server as a choice of the inspector's page. @param source the configuration that names it. */
+export function choiceOf(name: string, source: string, target: Target): Choice {
+  const shared = { id: `${source}: ${name}`, name, source, detail: detailOf(target) };
+  if (target.kind === 'url') {
+    const { headers, transport } = target;
+    return { ...shared, server: { kind: 'url', url: new URL(target.url), headers, transport } };
+  }
+  const { command, args, cwd } = target;
+  const env = childEnv(target);
+  return { ...shared, server: { kind: 'command', target: { command, args, cwd, env, watchdog: true } } };
+}
+
+/** Its URL or its command line, without secrets. */
+function detailOf(target: Target): string {
+  if (target.kind === 'url') {
+    const { origin, pathname } = new URL(target.url);
+    return origin + pathname;
+  }
+  const { command, args } = target;
+  const shown = args.map((arg, at) => withoutSecret(arg, args[at - 1]));
+  return scrubber(secretsOf(target))([command, ...shown].join(' '));
+}
+
+/** @param before the argument before, which may be the name of an option. */
+function withoutSecret(arg: string, before = ''): string {
+  const [, option, value] = /^(--?[^=]+=)(.*)$/s.exec(arg) ?? [];
+  if (option !== undefined && value !== undefined) return namesSecret(option) ? `${option}***` : arg;
+  return before.startsWith('-') && !before.includes('=') && !arg.startsWith('-') && namesSecret(before) ? '***' : arg;
+}
