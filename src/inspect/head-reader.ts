@@ -6,6 +6,7 @@ const SPACE = 0x20;
 const TAB = 0x09;
 /** The largest head that is read. `node:http` accepts 16 KiB. */
 const MAX_HEAD = 64 * 1024;
+const MOST_HEADS = 1024;
 /** The fields that say how a body is framed and what it is. */
 const KEPT = new Set(['content-length', 'transfer-encoding', 'content-type', 'content-encoding']);
 
@@ -85,10 +86,21 @@ export class HeadReader {
     if (this.#firstLine === undefined && this.#line === '') while (isLineEnd(chunk[at])) at += 1;
     if (at < chunk.length) this.start ??= offset + at;
     while (at < chunk.length && this.state === 'reading') {
-      const feed = chunk.indexOf(LINE_FEED, at);
-      const end = Math.min(feed === -1 ? chunk.length : feed + 1, at + MAX_HEAD - this.#size);
-      this.#piece(chunk.toString('latin1', at, end), offset + at);
-      if (end === feed + 1) this.#endLine();
+      // Most heads are smaller. Each line by itself would take twice the time.
+      const end = at + Math.min(MOST_HEADS, MAX_HEAD - this.#size);
+      at += this.#lines(chunk.toString('latin1', at, end), offset + at);
+    }
+    return at;
+  }
+
+  /** @returns how many bytes were read. */
+  #lines(text: string, offset: number): number {
+    let at = 0;
+    while (at < text.length && this.state === 'reading') {
+      const feed = text.indexOf('\n', at);
+      const end = feed === -1 ? text.length : feed + 1;
+      this.#piece(text.slice(at, end), offset + at);
+      if (feed !== -1) this.#endLine();
       if (this.state === 'reading' && this.#size === MAX_HEAD) this.state = 'too large';
       at = end;
     }

@@ -7,15 +7,24 @@ import type { OnPart, Part } from './record.ts';
 const CLOSE: Framing = { kind: 'close' };
 /** The most unanswered requests of these kinds that are remembered. No server lets so many wait. */
 const MAX_SPECIAL = 1000;
+/** Where the first line of a head is looked for after bytes were missing. */
+const MAX_FIRST_LINE = 4096;
 
 /** What the two directions of an HTTP connection know of each other. */
 export class HttpExchanges {
   /** Set when the connection no longer carries HTTP: after an upgrade or a tunnel. */
   switched = false;
+  /** How often bytes were missing. It is not known what was in them. */
+  losses = 0;
+  /** The number of the newest request. */
+  newest = 0;
+  /** The number of the first request after bytes were missing. Undefined if none has come yet. */
+  resumed: number | undefined = 1;
   /** Requests whose answers are framed in another way, by their number. */
   readonly #special = new Map<number, 'HEAD' | 'CONNECT'>();
 
   requested(exchange: number, method: string): void {
+    this.newest = exchange;
     if ((method === 'HEAD' || method === 'CONNECT') && this.#special.size < MAX_SPECIAL)
       this.#special.set(exchange, method);
   }
@@ -26,13 +35,19 @@ export class HttpExchanges {
     this.#special.delete(exchange);
     return method;
   }
+
+  lose(): void {
+    this.losses += 1;
+    this.resumed = undefined;
+    this.#special.clear();
+  }
 }
 
 /** Reads one direction of an HTTP/1.1 connection. It never throws: what is malformed gets a note, and ends the reading. */
 export class HttpStream {
   readonly #exchanges: HttpExchanges;
   readonly #isRequest: boolean;
-  readonly #onpart: OnPart;
+  readonly #onpart: OnPart | undefined;
   readonly #onsecret: OnSecret;
   #head: HeadReader;
   #body: BodyReader | undefined;
@@ -43,8 +58,18 @@ export class HttpStream {
   #opaque: HeadReader | undefined;
   /** How many bytes were read. */
   #end = 0;
+  /** How many of the losses of the connection this stream knows. */
+  #losses = 0;
+  /** Whether bytes are missing, so that the next head may be anywhere. */
+  #lost = false;
 
-  constructor(direction: 'requests' | 'responses', exchanges: HttpExchanges, onpart: OnPart, onsecret: OnSecret) {
+  /** @param onpart undefined to find only the secrets. */
+  constructor(
+    direction: 'requests' | 'responses',
+    exchanges: HttpExchanges,
+    onpart: OnPart | undefined,
+    onsecret: OnSecret,
+  ) {
     this.#isRequest = direction === 'requests';
     this.#exchanges = exchanges;
     this.#onpart = onpart;
@@ -53,6 +78,8 @@ export class HttpStream {
   }
 
   push(chunk: Buffer): void {
+    if (this.#losses !== this.#exchanges.losses) this.#lose();
+    if (this.#lost) this.#resume(chunk);
     const offset = this.#end;
     this.#end += chunk.length;
     for (let at = 0; at < chunk.length && !this.#exchanges.switched;) {
@@ -62,12 +89,43 @@ export class HttpStream {
     }
   }
 
+  /** The next bytes are missing. Neither direction of the connection can be read until the next request. */
+  skip(count: number): void {
+    this.#exchanges.lose();
+    this.#lose();
+    this.#end += count;
+  }
+
   /** There are no more bytes. */
   end(): void {
     if (this.#opaque || this.#exchanges.switched) return;
     if (this.#body) this.#endBody(this.#end, this.#body.endsWithStream ? undefined : 'cut off');
     else if (this.#head.start !== undefined)
       this.#emit({ layer: 'head', range: [this.#head.start, this.#end], note: 'cut off' });
+  }
+
+  #lose(): void {
+    this.#losses = this.#exchanges.losses;
+    if (!this.#opaque && !this.#exchanges.switched) {
+      if (this.#body) this.#endBody(this.#end, 'cut off');
+      else if (this.#head.start !== undefined)
+        this.#emit({ layer: 'head', range: [this.#head.start, this.#end], note: 'cut off' });
+    }
+    this.#lost = true;
+    this.#giveUp();
+  }
+
+  /** Reads on if these bytes begin with a head. They do if the peer waits for a response before its next request. */
+  #resume(chunk: Buffer): void {
+    const exchanges = this.#exchanges;
+    const line = chunk.toString('latin1', 0, MAX_FIRST_LINE);
+    if (!(this.#isRequest ? /^[A-Z]+ \S+ HTTP\/1\.\d\r?\n/ : /^HTTP\/1\.\d [1-9]\d\d[ \r\n]/).test(line)) return;
+    if (this.#isRequest) exchanges.resumed = exchanges.newest + 1;
+    if (exchanges.resumed === undefined) return;
+    this.#exchange = exchanges.resumed;
+    this.#lost = false;
+    this.#opaque = undefined;
+    this.#head = new HeadReader(this.#onsecret);
   }
 
   #readOpaque(lines: HeadReader, chunk: Buffer, at: number, offset: number): number {
@@ -124,7 +182,7 @@ export class HttpStream {
 
   #beginBody(framing: Framing, head: HeadReader, start: number): void {
     this.#bodyStart = start;
-    const content = contentOf(head, (part) => this.#emit(part));
+    const content = this.#onpart && contentOf(head, (part) => this.#emit(part));
     this.#content = content;
     this.#body = new BodyReader(framing, {
       oncontent: (bytes, offset) => content?.push(bytes, offset),
@@ -150,7 +208,7 @@ export class HttpStream {
 
   #emit(part: Part): void {
     part.exchange = this.#exchange;
-    this.#onpart(part);
+    this.#onpart?.(part);
   }
 }
 
@@ -188,9 +246,8 @@ function bodyFraming(
     return lengths === undefined ? { framing } : { framing, note: 'both Transfer-Encoding and Content-Length' };
   }
   if (lengths === undefined) return { framing: otherwise };
-  const values = new Set(lengths.split(',').map((value) => value.trim()));
-  const [length = ''] = values;
-  if (values.size !== 1 || !/^\d{1,15}$/.test(length))
+  const [length, ...others] = lengths.split(',').map((value) => value.trim());
+  if (!/^\d{1,15}$/.test(length!) || others.some((other) => other !== length))
     return { framing: otherwise ?? CLOSE, note: 'a malformed Content-Length' };
   return { framing: length === '0' ? undefined : { kind: 'length', length: Number(length) } };
 }

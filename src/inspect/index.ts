@@ -4,7 +4,8 @@
  *
  * @module
  */
-export { Capture, type CaptureOptions, type RecordsOptions } from './capture.ts';
+export { Capture } from './capture.ts';
+export type { CaptureOptions, RecordsOptions } from './record-log.ts';
 export { readRecording, RecordingError, type Recording } from './read-recording.ts';
 export { recordToFile, type FileRecording, type RecordToFileOptions } from './record-to-file.ts';
 export type { RecordingHeader } from './recording-format.ts';

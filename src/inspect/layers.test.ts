@@ -11,7 +11,7 @@ type Sent = readonly [stream: WireStream, bytes: string | Buffer];
 function found(protocol: WireProtocol, sent: readonly Sent[]) {
   const parts: (Part & { stream: WireStream })[] = [];
   const streams = new Map<WireStream, { reader: StreamReader; bytes: Buffer; secret: Set<number> }>();
-  const create = readersFor(protocol);
+  const create = readersFor(protocol, true);
   for (const [stream, given] of sent) {
     const secret = new Set<number>();
     const at = streams.get(stream) ?? {
@@ -283,7 +283,7 @@ describe('an event stream', () => {
 
   test('whose lines end with carriage returns shows each frame when it ends', () => {
     const shown: string[] = [];
-    const reader = readersFor('http')('s>c', { onpart: ({ layer }) => shown.push(layer), onsecret: () => {} });
+    const reader = readersFor('http', true)('s>c', { onpart: ({ layer }) => shown.push(layer), onsecret: () => {} });
     reader.push(Buffer.from(`${STREAM}data: ${pong}\r\r`));
     expect(shown).toEqual(['head', 'frame', 'message']);
     reader.push(Buffer.from('\n: and a line feed is no frame\r\r'));

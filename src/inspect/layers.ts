@@ -8,6 +8,8 @@ import type { OnPart } from './record.ts';
 export interface StreamReader {
   /** Reads the next bytes. It keeps none of them, and never throws because of what they are. */
   push(chunk: Buffer): void;
+  /** The next bytes are missing. */
+  skip(count: number): void;
   /** There are no more bytes. Called once. */
   end(): void;
 }
@@ -19,12 +21,24 @@ export interface StreamSink {
   readonly onsecret: OnSecret;
 }
 
-/** Creates the readers for the streams of one connection. */
-export function readersFor(protocol: WireProtocol): (stream: WireStream, sink: StreamSink) => StreamReader {
+/** Lines have no secrets. */
+const NOTHING: StreamReader = { push: () => {}, skip: () => {}, end: () => {} };
+
+/**
+ * Creates the readers for the streams of one connection.
+ *
+ * @param parts false to find only the secrets.
+ */
+export function readersFor(
+  protocol: WireProtocol,
+  parts: boolean,
+): (stream: WireStream, sink: StreamSink) => StreamReader {
   const exchanges = new HttpExchanges();
   return (stream, { onpart, onsecret }) => {
-    if (stream === 'stderr') return new LineReader('stderr', onpart);
-    if (protocol === 'stdio') return new LineReader('line', onpart);
-    return new HttpStream(stream === 'c>s' ? 'requests' : 'responses', exchanges, onpart, onsecret);
+    if (protocol === 'http' && stream !== 'stderr') {
+      const direction = stream === 'c>s' ? 'requests' : 'responses';
+      return new HttpStream(direction, exchanges, parts ? onpart : undefined, onsecret);
+    }
+    return parts ? new LineReader(stream === 'stderr' ? 'stderr' : 'line', onpart) : NOTHING;
   };
 }

@@ -8,7 +8,9 @@ const CARRIAGE_RETURN = 0x0d;
 export class LineReader {
   readonly #layer: 'line' | 'stderr';
   readonly #onpart: OnPart;
-  readonly #message: MessageReader | undefined;
+  #message: MessageReader | undefined;
+  /** What is wrong with the line. */
+  #note: string | undefined;
   /** Where the line begins, and where the bytes that were read end. */
   #start = 0;
   #end = 0;
@@ -34,6 +36,16 @@ export class LineReader {
     this.#content(chunk, at, chunk.length);
   }
 
+  /** The next bytes are missing. What comes before them and what follows may be pieces of lines. */
+  skip(count: number): void {
+    if (this.#end > this.#start) this.#finish('cut off');
+    this.#message &&= new MessageReader();
+    this.#returned = false;
+    this.#end += count;
+    this.#start = this.#end;
+    this.#note = 'cut off';
+  }
+
   /** There are no more bytes. */
   end(): void {
     if (this.#end === this.#start) return;
@@ -55,7 +67,8 @@ export class LineReader {
     this.#returned = false;
   }
 
-  #finish(note?: string): void {
+  #finish(note = this.#note): void {
+    this.#note = undefined;
     const range = [this.#start, this.#end];
     this.#start = this.#end;
     this.#onpart({ layer: this.#layer, range, note });

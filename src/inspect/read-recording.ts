@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { Layering } from './layering.ts';
 import type { WireRecord } from './record.ts';
 import { MAX_LINE, parseHeader, parseRecord, type RecordingHeader } from './recording-format.ts';
 
@@ -49,18 +50,22 @@ export async function readRecording(source: string | AsyncIterable<Uint8Array>):
   let truncated = false;
   async function* records(): AsyncGenerator<WireRecord, void> {
     let last = 0;
+    let found: WireRecord[] = [];
+    const layering = new Layering((record) => found.push(record), true);
     for await (const line of lines) {
-      let record: WireRecord | undefined;
+      let parsed: ReturnType<typeof parseRecord>;
       try {
-        record = parse(line, () => parseRecord(textOf(line), last));
+        parsed = parse(line, () => parseRecord(textOf(line), last));
       } catch (error) {
         if (!line.isUnfinished) throw error;
         truncated = true;
         return;
       }
-      if (!record) continue;
-      last = record.n;
-      yield record;
+      last = parsed.n;
+      if (!parsed.event) continue;
+      layering.add(parsed.event);
+      yield* found;
+      found = [];
     }
   }
   const reading = records();

@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { VERSION } from '../version.ts';
 import type { Capture } from './capture.ts';
+import { isPart } from './record.ts';
 import { headerLine, recordLine } from './recording-format.ts';
 
 /** How to write a recording. */
@@ -27,7 +28,7 @@ export interface FileRecording {
  * @throws Error with a readable message if the file cannot be written.
  */
 export async function recordToFile(
-  capture: Capture,
+  capture: Pick<Capture, 'started' | 'records' | 'close'>,
   file: string,
   options: RecordToFileOptions,
 ): Promise<FileRecording> {
@@ -35,8 +36,12 @@ export async function recordToFile(
   const handle = await create(file, headerLine({ started: capture.started, target, by: `everwire ${VERSION}`, mask }));
   const write = async (): Promise<void> => {
     try {
-      for await (const records of capture.records())
-        await handle.appendFile(records.map((record) => recordLine(record, mask)).join(''));
+      for await (const records of capture.records()) {
+        // Readers find the upper layers again.
+        let lines = '';
+        for (const record of records) if (!isPart(record)) lines += recordLine(record, mask);
+        if (lines !== '') await handle.appendFile(lines);
+      }
     } catch (error) {
       capture.close();
       onerror(new Error(`the recording ${file} is incomplete: ${problem(error)}`, { cause: error }));

@@ -89,3 +89,18 @@ export interface GapRecord extends NumberedRecord {
 
 /** One entry of a capture. */
 export type WireRecord = OpenRecord | CloseRecord | BytesRecord | PartRecord | GapRecord;
+
+/** Whether a record says what an upper layer found. Such records follow from the others. */
+export function isPart(record: WireRecord): record is PartRecord {
+  return 'dir' in record && record.layer !== 'bytes';
+}
+
+/** What happens on the wire. All records follow from it. */
+export type WireEvent =
+  | Omit<OpenRecord, 'n'>
+  | Omit<CloseRecord, 'n'>
+  | Omit<BytesRecord, 'n'>
+  | (Omit<GapRecord, 'n' | 'from'> & {
+      /** How many records are missing, at least. */
+      readonly count: number;
+    });

@@ -26,8 +26,9 @@ export class RecordRing {
     return this.#newest;
   }
 
-  /** Adds the record with the next number. */
+  /** Adds a record with a higher number. Numbers are left out only before a gap, which stands for them. */
   push(record: WireRecord): void {
+    if (this.#newest === 0) this.#oldest = record.n;
     this.#newest = record.n;
     this.#bytes += sizeOf(record);
     while (this.#newest - this.#oldest >= this.#maxRecords || (this.#bytes > this.#maxBytes && this.#oldest < record.n))
@@ -38,28 +39,31 @@ export class RecordRing {
   /** The next records after a number, at most `limit` and about 1 MiB. If some are forgotten, the first is a gap. */
   after(n: number, limit: number): WireRecord[] {
     const records: WireRecord[] = [];
-    if (n + 1 < this.#oldest) {
-      const { t } = this.#at(this.#oldest);
-      records.push({ n: this.#oldest - 1, t, layer: 'gap', from: n + 1 });
-    }
+    const oldest = this.#at(this.#oldest);
+    const start = oldest?.layer === 'gap' ? oldest.from : this.#oldest;
+    if (oldest && n + 1 < start) records.push({ n: start - 1, t: oldest.t, layer: 'gap', from: n + 1 });
     let bytes = 0;
     for (let at = Math.max(n + 1, this.#oldest); at <= this.#newest; at += 1) {
       if (records.length >= limit || bytes > BATCH_BYTES) break;
       const record = this.#at(at);
+      if (!record) continue;
       bytes += sizeOf(record);
       records.push(record);
     }
     return records;
   }
 
-  #at(n: number): WireRecord {
-    return this.#records[n % this.#maxRecords]!;
+  /** Undefined for a number that a gap stands for. */
+  #at(n: number): WireRecord | undefined {
+    const record = this.#records[n % this.#maxRecords];
+    return record?.n === n ? record : undefined;
   }
 
   #forgetOldest(): void {
-    this.#bytes -= sizeOf(this.#at(this.#oldest));
+    this.#bytes -= sizeOf(this.#at(this.#oldest)!);
     this.#records[this.#oldest % this.#maxRecords] = undefined;
-    this.#oldest += 1;
+    do this.#oldest += 1;
+    while (this.#oldest < this.#newest && !this.#at(this.#oldest));
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Capture } from '../../src/inspect/capture.ts';
-import type { PartRecord, WireRecord } from '../../src/inspect/record.ts';
+import { isPart, type PartRecord, type WireRecord } from '../../src/inspect/record.ts';
 import type { WireStream } from '../../src/transport/wiretap.ts';
 
 /** Everything that a capture has recorded when its first connection has closed. Ends the capture. */
@@ -31,7 +31,6 @@ export function bytesOf(records: readonly WireRecord[], dir: WireStream, conn = 
 /** What the upper layers found in one stream of a connection, with the text of each part. */
 export function partsOf(records: readonly WireRecord[], dir: WireStream, conn = 1): (PartRecord & { text: string })[] {
   const bytes = bytesOf(records, dir, conn);
-  const isPart = (record: WireRecord): record is PartRecord => 'dir' in record && record.layer !== 'bytes';
   return records
     .filter(isPart)
     .filter((record) => record.conn === conn && record.dir === dir)

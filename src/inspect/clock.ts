@@ -1,0 +1,10 @@
+/** Counts microseconds from the time when it was created. It never goes back. */
+export interface Clock {
+  readonly started: Date;
+  readonly now: () => number;
+}
+
+export function startClock(): Clock {
+  const origin = performance.now();
+  return { started: new Date(), now: () => Math.round((performance.now() - origin) * 1000) };
+}

@@ -1,0 +1,86 @@
+import { Layering } from './layering.ts';
+import type { WireEvent, WireRecord } from './record.ts';
+import { RecordRing } from './ring.ts';
+
+/** How much of a capture is kept in memory. */
+export interface CaptureOptions {
+  /** Default 64 MiB. */
+  readonly maxBytes?: number | undefined;
+  /** Default 100 000. */
+  readonly maxRecords?: number | undefined;
+}
+
+/** Which records to read. */
+export interface RecordsOptions {
+  /** The number of the last record that was read before. Default 0: from the first. */
+  readonly after?: number | undefined;
+  /** The most records of a batch. Default 1 000. A batch with 1 MiB of bytes ends earlier. */
+  readonly batch?: number | undefined;
+  /** Ends the reading. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Keeps the newest records of what happens on the wire, for readers. */
+export class RecordLog {
+  readonly started: Date;
+  readonly #ring: RecordRing;
+  readonly #layering: Layering;
+  readonly #waiting = new Set<() => void>();
+  #closed = false;
+
+  /** @param parts whether the upper layers become records. */
+  constructor(started: Date, parts: boolean, options: CaptureOptions = {}) {
+    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000 } = options;
+    this.started = started;
+    const ring = new RecordRing(maxRecords, maxBytes);
+    this.#ring = ring;
+    this.#layering = new Layering((record) => ring.push(record), parts);
+  }
+
+  get newest(): number {
+    return this.#ring.newest;
+  }
+
+  /** Adds the records that follow from an event. Bytes are kept and not copied. */
+  add(event: WireEvent): void {
+    if (this.#closed) return;
+    this.#layering.add(event);
+    if (this.#waiting.size > 0) this.#wake();
+  }
+
+  async *records(options: RecordsOptions = {}): AsyncGenerator<readonly WireRecord[], void> {
+    const { batch = 1000, signal } = options;
+    let { after = 0 } = options;
+    while (!signal?.aborted) {
+      const records = this.#ring.after(after, batch);
+      const last = records.at(-1);
+      if (last) {
+        after = last.n;
+        yield records;
+      } else if (this.#closed) return;
+      else await this.#more(signal);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#wake();
+  }
+
+  /** Resolves when there is another record. */
+  #more(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        signal?.removeEventListener('abort', done);
+        this.#waiting.delete(done);
+        resolve();
+      };
+      signal?.addEventListener('abort', done);
+      this.#waiting.add(done);
+    });
+  }
+
+  #wake(): void {
+    for (const done of this.#waiting) done();
+  }
+}
