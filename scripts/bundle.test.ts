@@ -16,6 +16,10 @@ function loadedBy(entry: string): { files: number; others: string[] } {
   return { files: files.size, others: [...others].toSorted() };
 }
 
+test('the command line loads no thread to record in, unless it records', () => {
+  expect(loadedBy('cli.js').others).not.toContain('node:worker_threads');
+});
+
 test.each([
   ['server', ['node:events']],
   ['client', ['node:events']],

@@ -17,7 +17,11 @@ const CORE =
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   exports: Record<string, string | { readonly types: string; readonly default: string }>;
 };
-const input: Record<string, string> = { cli: './src/cli/main.ts' };
+const input: Record<string, string> = {
+  cli: './src/cli/main.ts',
+  // A thread begins with a file.
+  'capture-worker': './src/inspect/worker/capture-worker.ts',
+};
 for (const target of Object.values(exports)) {
   if (typeof target === 'string') continue;
   const source = target.types.replace('./dist/', './').replace(/\.d\.ts$/, '.ts');

@@ -8,7 +8,7 @@ import { bridgeLog, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo } from './bridge-target.ts';
 import { Failure } from './failure.ts';
-import { startRecording } from './recording.ts';
+import { startRecordingInThread } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
 import { commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
 
@@ -19,12 +19,12 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const { config } = settings;
   if (config !== undefined) {
     if (words.length > 0) throw Failure.usage(`--config already names the servers: remove ${JSON.stringify(words[0])}`);
-    settings.wiretap = await startRecording(flags.record, basename(config));
+    settings.wiretap = await startRecordingInThread(flags.record, basename(config));
     return (await import('./bridge-fleet.ts')).bridgeFleet(config, settings, log);
   }
   const target = targetIn(words, settings.headers);
   const name = nameOf(target);
-  settings.wiretap = await startRecording(flags.record, name);
+  settings.wiretap = await startRecordingInThread(flags.record, name);
   const bridged = await bridgeTo(target, name, false, settings, log);
   atEnd(() => bridged.close());
   const observer = await createObserver(settings, log);

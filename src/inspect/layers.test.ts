@@ -349,7 +349,7 @@ describe('secrets', () => {
   test('are found in a time that grows only with the length of a target', async () => {
     const secrets: number[] = [];
     for (let n = 0; n < 20; n += 1) {
-      const reader = readersFor('http')('c>s', { onpart: () => {}, onsecret: (start) => secrets.push(start) });
+      const reader = readersFor('http', true)('c>s', { onpart: () => {}, onsecret: (start) => secrets.push(start) });
       reader.push(Buffer.from(`GET /?token=a&${'?'.repeat(60_000)} HTTP/1.1\r\n\r\n`));
       await new Promise((resolve) => void setImmediate(resolve));
     }

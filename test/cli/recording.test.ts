@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readRecording } from '../../src/inspect/read-recording.ts';
@@ -84,6 +86,29 @@ describe('--record', () => {
     );
     expect(records.filter(({ layer }) => layer === 'close')).toHaveLength(opened.length);
     expect((await readRecording(file)).header).toMatchObject({ target: path.basename(programs.everwire[0], '.js') });
+  });
+
+  test('of a bridge has the last bytes before a signal', async () => {
+    const file = newFile();
+    const child = startEverwire(['bridge', '--port', '0', '--record', file, '--', ...stdioDemo]);
+    const [, url] = await child.line(/listening on (\S+)/);
+    const { host, port } = new URL(url!);
+    const body = INITIALIZE;
+    const accept = 'Accept: application/json, text/event-stream\r\nContent-Type: application/json';
+    const length = Buffer.byteLength(body);
+    const sent = `POST /mcp HTTP/1.1\r\nHost: ${host}\r\n${accept}\r\nContent-Length: ${length}\r\n\r\n${body}`;
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(sent);
+    const received: Buffer[] = [];
+    socket.on('data', (chunk: Buffer) => received.push(chunk));
+    await once(socket, 'data');
+    // Far sooner than the bytes pass to the thread that records.
+    child.child.kill('SIGTERM');
+    await child.exited;
+    const records = await read(file);
+    const conn = records.findLast((record) => record.layer === 'open' && record.role === 'server') as { conn: number };
+    expect(bytesOf(records, 'c>s', conn.conn).toString()).toBe(sent);
+    expect(bytesOf(records, 's>c', conn.conn).toString()).toBe(Buffer.concat(received).toString());
   });
 
   test('to a file that cannot be written is wrong usage, and nothing is started', async () => {
