@@ -1,10 +1,58 @@
+import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Explorer } from '../explore/explorer.ts';
 import { ObserverNote } from '../explore/observer-note.tsx';
+import { tabPanel, TabList } from '../ui/tabs.tsx';
+import { openQuestions } from './open-question.ts';
+import { Questions } from './questions.tsx';
+import { Roots } from './roots.tsx';
+import { Tasks } from './tasks.tsx';
 
-/** What the server asked, and what it says by itself. */
+const PANES = ['Questions', 'Tasks', 'Roots'] as const;
+type Pane = (typeof PANES)[number];
+
+const pane = signal<Pane>('Questions');
+
+/** What the server asked, and what it says by itself. It blocks nothing. */
 export function AskedScreen({ explorer }: { explorer: Explorer }): JSX.Element {
-  const { role } = explorer.state.value;
+  const { role, roots } = explorer.state.value;
   if (role !== 'client') return <ObserverNote role={role} />;
-  return <p class="empty">The server asked nothing.</p>;
+  const counts: Readonly<Record<Pane, number>> = {
+    Questions: openQuestions(explorer).length,
+    Tasks: explorer.session.value?.tasks.value.length ?? 0,
+    Roots: roots.length,
+  };
+  const selected = pane.value;
+  return (
+    <div class="explore">
+      <div class="panes">
+        <TabList
+          id="asked"
+          label="What the server asked and said"
+          tabs={PANES.map((name) => ({
+            name,
+            extra: counts[name] > 0 && <span class="soft"> {counts[name]}</span>,
+          }))}
+          selected={selected}
+          onselect={(name) => {
+            pane.value = name;
+          }}
+        />
+      </div>
+      {PANES.map((name) => {
+        const Body = BODIES[name];
+        return (
+          <div class="pane" key={name} {...tabPanel('asked', name, selected)}>
+            {name === selected && (
+              <div class="asked">
+                <Body explorer={explorer} />
+              </div>
+            )}
+          </div>
+        );
+      })}
+    </div>
+  );
 }
+
+const BODIES = { Questions, Tasks, Roots } as const;

@@ -15,6 +15,25 @@ const MAX_CALLS = 20;
 const MAX_ALL_CALLS = 100;
 const MAX_TASKS = 100;
 
+/** The most drafts that are kept. */
+const MAX_DRAFTS = 500;
+
+/** What a person typed and did not send yet, while the screen shows something else. */
+export class Drafts {
+  readonly #drafts = new Map<string, unknown>();
+
+  /** The draft with this key, or what `create` makes. */
+  get<T>(key: string, create: () => T): T {
+    const draft = this.#drafts.has(key) ? (this.#drafts.get(key) as T) : create();
+    // The one that was needed last is the last of the map.
+    this.#drafts.delete(key);
+    this.#drafts.set(key, draft);
+    const [oldest] = this.#drafts.keys();
+    if (this.#drafts.size > MAX_DRAFTS) this.#drafts.delete(oldest!);
+    return draft;
+  }
+}
+
 /** Connects the screens `Explore` and `Asked` to this page's server. There is one for the page. */
 export class Explorer {
   readonly server: Server;
@@ -23,6 +42,8 @@ export class Explorer {
   readonly showRecord: (n: number) => void;
   /** Undefined while there is no connection. */
   readonly session: ReadonlySignal<Session | undefined>;
+  /** What was typed for each question. */
+  readonly drafts = new Drafts();
 
   constructor(server: Server, state: ReadonlySignal<InspectorState>, showRecord: (n: number) => void) {
     this.server = server;
@@ -53,7 +74,8 @@ export class Session {
   readonly tasks: ReadonlySignal<readonly FollowedTask[]>;
   readonly #tasks = signal<readonly FollowedTask[]>([]);
   readonly #calls = new Map<string, Signal<readonly Sent[]>>();
-  readonly #drafts = new Map<string, unknown>();
+  /** What was typed for each entry. */
+  readonly drafts = new Drafts();
   readonly #server: Server;
 
   constructor(server: Server) {
@@ -85,15 +107,6 @@ export class Session {
   /** The kept requests of an entry, the newest first. */
   calls(entry: string): ReadonlySignal<readonly Sent[]> {
     return this.#callsOf(entry);
-  }
-
-  /** What the person typed for an entry, or what `create` makes. */
-  draft<T>(entry: string, create: () => T): T {
-    const kept = this.#drafts.get(entry);
-    if (kept !== undefined) return kept as T;
-    const draft = create();
-    this.#drafts.set(entry, draft);
-    return draft;
   }
 
   /** Opens an entry. */

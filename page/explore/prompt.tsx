@@ -8,7 +8,7 @@ import type { DetailProps } from './tool.tsx';
 
 /** A prompt: its arguments, and its messages. */
 export function PromptView({ explorer, session, id, entry }: DetailProps): JSX.Element {
-  const model = session.draft(`prompt ${id}`, () => new TextArguments());
+  const model = session.drafts.get(`prompt ${id}`, () => new TextArguments());
   const list = argumentsOf(entry);
   const get = (): void => {
     const values = model.complete(list);

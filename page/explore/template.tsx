@@ -9,7 +9,7 @@ import { expand, variablesOf } from './uri-template.ts';
 
 /** A resource template: its variables, and the resource that they make. */
 export function TemplateView({ explorer, session, id, entry }: DetailProps): JSX.Element {
-  const model = session.draft(`template ${id}`, () => new TextArguments());
+  const model = session.drafts.get(`template ${id}`, () => new TextArguments());
   const list = variablesOf(id).map(({ name, optional }) => {
     return { name, label: name, description: '', required: !optional };
   });

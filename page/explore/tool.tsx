@@ -23,8 +23,8 @@ const TIMEOUT = 60_000;
 
 /** A tool: what it is, its arguments, and what its calls returned. */
 export function ToolView({ explorer, session, id, entry }: DetailProps): JSX.Element {
-  const model = session.draft(`tool ${id}`, () => new ArgumentText());
-  const options = session.draft(`options ${id}`, () => ({ seconds: TIMEOUT / 1000, asTask: false }));
+  const model = session.drafts.get(`tool ${id}`, () => new ArgumentText());
+  const options = session.drafts.get(`options ${id}`, () => ({ seconds: TIMEOUT / 1000, asTask: false }));
   const seconds = useSignal(options.seconds);
   const taskSupport = taskSupportOf(explorer, entry);
   const asTask = useSignal(taskSupport === 'required' || options.asTask);

@@ -1,0 +1,113 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren, JSX } from 'preact';
+import { JsonView } from '../explore/json-view.tsx';
+import type { Explorer } from '../explore/explorer.ts';
+import { Visible } from '../ui/visible.tsx';
+import { FormElicitation } from './form-elicitation.tsx';
+import { openQuestions, type Answer, type OpenQuestion } from './open-question.ts';
+import { Sampling } from './sampling.tsx';
+import { UrlElicitation } from './url-elicitation.tsx';
+
+/** What shows one question. */
+export interface QuestionProps {
+  readonly explorer: Explorer;
+  readonly question: OpenQuestion;
+  /** Sends an answer. */
+  readonly onanswer: (answer: Answer) => void;
+}
+
+/** The questions that wait for the person, the oldest first. */
+export function Questions({ explorer }: { explorer: Explorer }): JSX.Element {
+  const questions = openQuestions(explorer);
+  if (questions.length === 0) return <p class="empty">The server has no open question.</p>;
+  return (
+    <ul class="questions" aria-label="Questions">
+      {questions.map((question) => (
+        <li key={question.key}>
+          <QuestionCard explorer={explorer} question={question} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function QuestionCard({ explorer, question }: Pick<QuestionProps, 'explorer' | 'question'>): JSX.Element {
+  const problem = useSignal<string | undefined>(undefined);
+  const onanswer = (answer: Answer): void => {
+    problem.value = undefined;
+    question.answer(answer).catch((error: unknown) => {
+      problem.value = (error as Error).message;
+    });
+  };
+  const { method, received, task } = question;
+  const [title, Body] = bodyOf(question);
+  return (
+    <article class="card" aria-label={title}>
+      <header class="toolbar">
+        <h3>{title}</h3>
+        <code>
+          <Visible text={method} />
+        </code>
+        {task !== undefined && (
+          <span class="badge">
+            Task <Visible text={task} />
+          </span>
+        )}
+        {received && <span class="soft">{received.toLocaleTimeString()}</span>}
+      </header>
+      <Body explorer={explorer} question={question} onanswer={onanswer} />
+      {problem.value !== undefined && (
+        <p class="notice bad" role="alert">
+          <Visible text={problem.value} lines />
+        </p>
+      )}
+    </article>
+  );
+}
+
+function bodyOf({
+  method,
+  params,
+}: OpenQuestion): readonly [title: string, Body: (props: QuestionProps) => JSX.Element] {
+  if (method === 'sampling/createMessage') return ['The server asks for a message of a model', Sampling];
+  if (method !== 'elicitation/create') return ['The server asks something unknown', UnknownQuestion];
+  if (params['mode'] === 'url') return ['The server asks you to open an address', UrlElicitation];
+  return ['The server asks you to fill in a form', FormElicitation];
+}
+
+function UnknownQuestion({ question, onanswer }: QuestionProps): JSX.Element {
+  return (
+    <>
+      <JsonView value={question.params} />
+      <Refusals onanswer={onanswer} />
+    </>
+  );
+}
+
+/** The buttons that refuse an elicitation, after those that accept it. */
+export function Refusals({
+  onanswer,
+  children,
+}: Pick<QuestionProps, 'onanswer'> & { children?: ComponentChildren }): JSX.Element {
+  return (
+    <p class="toolbar">
+      {children}
+      <button type="button" onClick={() => onanswer({ result: { action: 'decline' } })}>
+        Decline
+      </button>
+      <button type="button" onClick={() => onanswer({ result: { action: 'cancel' } })}>
+        Cancel
+      </button>
+    </p>
+  );
+}
+
+/** The reason that the server gives. */
+export function Message({ params }: { params: OpenQuestion['params'] }): JSX.Element | null {
+  const { message } = params;
+  return typeof message === 'string' ? (
+    <p class="prose">
+      <Visible text={message} lines />
+    </p>
+  ) : null;
+}
