@@ -70,6 +70,16 @@ test('after five failures in a row, calls fail at once with the last error until
   expect(broken.attempts).toBe(7);
 });
 
+test('a clock that is set back delays no attempt', async () => {
+  const broken = new Broken(new NoConnection('nobody there'));
+  for (let attempt = 1; attempt <= 2; attempt += 1) await broken.call();
+  vi.setSystemTime(Date.now() - 3_600_000);
+  const failed = broken.link.service(new TestExchange('tools/call')).catch(() => {});
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(broken.attempts).toBe(3);
+  await failed;
+});
+
 test('calls wait for a server that answers between its failures', async () => {
   let last: Upstream | undefined;
   const link = new Link({

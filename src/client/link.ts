@@ -189,7 +189,7 @@ export class Link {
     signal.throwIfAborted();
     if (this.#last && !reopens) throw this.#unusable();
     await this.#backOff(signal);
-    this.#openedAt = Date.now();
+    this.#openedAt = performance.now();
     let upstream: Upstream;
     try {
       upstream = await open(signal);
@@ -239,7 +239,7 @@ export class Link {
   #lost(upstream: Upstream): void {
     if (this.#current !== upstream) return;
     this.#current = undefined;
-    if (Date.now() - this.#openedAt < STABLE_AFTER) this.#failed(upstream.closeReason);
+    if (performance.now() - this.#openedAt < STABLE_AFTER) this.#failed(upstream.closeReason);
     else this.#quickFailures = 0;
     if (!this.closed) this.#options.onlost?.(upstream.closeReason);
   }
@@ -248,7 +248,7 @@ export class Link {
     this.#quickFailures += 1;
     this.#failuresInARow = this.#answered ? 1 : this.#failuresInARow + 1;
     this.#answered = false;
-    this.#failedAt = Date.now();
+    this.#failedAt = performance.now();
     this.#failure = error instanceof Error ? error : undefined;
   }
 
@@ -256,7 +256,7 @@ export class Link {
   async #backOff(signal: AbortSignal): Promise<void> {
     if (this.#quickFailures < 2) return;
     const longest = Math.min(FIRST_DELAY * 2 ** (this.#quickFailures - 2), MAX_DELAY);
-    const delay = this.#failedAt + longest - Date.now();
+    const delay = this.#failedAt + longest - performance.now();
     if (delay <= 0) return;
     if (this.#failuresInARow > MAX_WAITED && delay > NEAR) throw this.#failsAgain(delay);
     await pause(delay, signal);
@@ -265,7 +265,7 @@ export class Link {
 
   #failsAgain(delay: number): Error {
     const why = this.#failure ? `: ${withLastWords(this.#failure)}` : '';
-    const message = `The server failed ${this.#failuresInARow} times in a row; the next attempt is in ${delay} ms${why}`;
+    const message = `The server failed ${this.#failuresInARow} times in a row; the next attempt is in ${Math.ceil(delay)} ms${why}`;
     return new NoConnection(message, { cause: this.#failure });
   }
 

@@ -127,6 +127,14 @@ describe('credentials', () => {
     expect(reply.header('www-authenticate')).toContain('insufficient_scope');
   });
 
+  test('are renewed after a refusal whose body cannot be read', async () => {
+    const server = await scripted(({ headers }, response) => {
+      if (headers.authorization === 'Bearer 1') json(response, {});
+      else response.writeHead(401, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('x');
+    });
+    expect(await post(server.url, { authorizer: tokens(true) })).toMatchObject({ status: 200 });
+  });
+
   test('are not renewed for ever', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(401).end());
     const authorizer = tokens(true);

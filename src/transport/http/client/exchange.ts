@@ -189,11 +189,12 @@ class Exchange implements HttpReply, Asking {
     const { url } = this.#request;
     if (status === 407 && this.#isForwarded()) {
       this.#abort(this.#errorFor(refusal(status)));
-    } else if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-      this.#abort(new AnswerLost(`${shown(url)} sent its response as ${encoding}, which the client does not accept`));
     } else {
       this.status = status;
       this.#resolve(this);
+      // The status alone says enough of an error, or of a response without a body.
+      if (encoding && encoding.toLowerCase() !== 'identity')
+        this.#abort(new AnswerLost(`${shown(url)} sent its response as ${encoding}, which the client does not accept`));
     }
   }
 

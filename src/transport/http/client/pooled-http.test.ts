@@ -279,11 +279,17 @@ describe('pooledHttp', () => {
     expect(server.connections()).toBe(1);
   });
 
-  test('refuses a compressed response', async () => {
+  test('refuses a compressed body, and shows the status', async () => {
     const server = await scripted((_asked, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end('x');
+      response.writeHead(404, { 'content-encoding': 'gzip' }).end('x');
     });
-    await expect(pooledHttp()(post(server.url))).rejects.toThrow(/as gzip, which the client does not accept/);
+    const refusal = /as gzip, which the client does not accept/;
+    const reply = await pooledHttp()(post(server.url));
+    expect(reply.status).toBe(404);
+    await expect(reply.text(LIMIT)).rejects.toThrow(refusal);
+    await expect((await pooledHttp()(post(server.url))).chunks()[Symbol.asyncIterator]().next()).rejects.toThrow(
+      refusal,
+    );
   });
 
   test("limits the size of a response's head", async () => {

@@ -116,6 +116,8 @@ test.each<[string, string]>([
   ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n'],
   ['a status below 100', 'HTTP/1.1 099 OK\r\n\r\n'],
   ['lines without a carriage return', 'HTTP/1.1 200 OK\ncontent-length: 0\n\n\r\n\r\n'],
+  ['a head without carriage returns that ends there', 'HTTP/1.1 200 OK\ncontent-length: 0\n\n'],
+  ['a chunk without carriage returns', `${ok}transfer-encoding: chunked\r\n\r\n2\nab\n0\n\n`],
   ['a carriage return alone', `${ok}x-a: a\rb\r\n\r\n`],
   ['a NUL in a header', `${ok}x-a: a\0b\r\n\r\n`],
   ['a header without a name', `${ok}: a\r\n\r\n`],

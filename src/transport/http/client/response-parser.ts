@@ -28,6 +28,7 @@ const START = 'HTTP/1.';
 /** A chunk's size, at most 2^52, and its extensions (RFC 9112, section 7.1). */
 const CHUNK = /^([\dA-Fa-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
 const LENGTH = /^\d{1,15}$/;
+const CARRIAGE_RETURN = 0x0d;
 const LINE_END = '\r\n';
 const HEAD_END = '\r\n\r\n';
 /** Headers of which only the first counts, as in `node:http`. */
@@ -120,6 +121,10 @@ export class ResponseParser {
     }
     if (found >= 0) return bytes.toString('latin1', at, found);
     this.#rest = bytes.subarray(at);
+    for (let feed = this.#rest.indexOf('\n'); feed >= 0; feed = this.#rest.indexOf('\n', feed + 1)) {
+      // Its end would never come.
+      if (this.#rest[feed - 1] !== CARRIAGE_RETURN) throw new MalformedResponse('a line ends with a line feed only');
+    }
     return undefined;
   }
 
