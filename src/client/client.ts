@@ -313,7 +313,10 @@ export class Client {
     this.#requester.cache?.clear();
   }
 
-  /** Ends subscriptions and fails all calls with a `ConnectionError`. Resolves when the connection is closed. */
+  /**
+   * Ends subscriptions and fails all calls with a `ConnectionError`. Resolves when the connection is closed and all
+   * processes that were started have ended.
+   */
   close(): Promise<void> {
     return this.#requester.close();
   }

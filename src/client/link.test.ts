@@ -275,6 +275,7 @@ describe('a server that may speak another revision', () => {
               answers.push((error) => (error ? reject(error) : resolve({})));
             }),
           close: () => {
+            if (one.closed) return Promise.resolve();
             closed.push(one);
             Object.assign(one, { closed: true });
             one.onclose?.();

@@ -51,6 +51,8 @@ export class Link {
   readonly #options: LinkOptions;
   readonly #closing = new AbortController();
   #current: Upstream | undefined;
+  /** Connections that are open, and lost ones whose processes are still being ended. */
+  readonly #held = new Set<Upstream>();
   #last: Upstream | undefined;
   /** The connection whose server seems to speak another revision now. The next connection will show it. */
   #doubted: Upstream | undefined;
@@ -147,20 +149,23 @@ export class Link {
     if (!upstream || !this.#options.reopens) return;
     this.#current = undefined;
     this.#resting = true;
-    await upstream.close();
+    await this.#end(upstream);
   }
 
   /** @param reason the error for connection attempts in progress. */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
     this.#wake();
-    const current = this.#current
-      ? this.#current.close()
-      : this.#connecting?.then(
-          (upstream) => upstream.close(),
-          () => {},
-        );
-    await Promise.all([current, this.#doubted?.close()]);
+    // A connection that is being made is closed when it is open.
+    await Promise.all([this.#connecting?.catch(() => {}), ...[...this.#held].map((upstream) => this.#end(upstream))]);
+  }
+
+  async #end(upstream: Upstream): Promise<void> {
+    try {
+      await upstream.close();
+    } finally {
+      this.#held.delete(upstream);
+    }
   }
 
   async #through(upstream: Upstream, exchange: Exchange): Promise<JsonObject> {
@@ -197,12 +202,18 @@ export class Link {
       this.#failed(error);
       throw signal.aborted ? signal.reason : error;
     }
-    upstream.onclose = () => this.#lost(upstream);
+    this.#held.add(upstream);
+    upstream.onclose = () => {
+      upstream.onclose = undefined;
+      this.#lost(upstream);
+      this.#end(upstream).catch(onerror);
+    };
     if (signal.aborted) {
-      await upstream.close().catch(onerror);
+      await this.#end(upstream).catch(onerror);
       throw signal.reason;
     }
     if (upstream.closed) {
+      this.#end(upstream).catch(onerror);
       this.#failed(upstream.closeReason);
       throw new NoConnection('The connection was lost immediately after it was made', { cause: upstream.closeReason });
     }
@@ -211,7 +222,7 @@ export class Link {
     if (former) {
       if (!former.closed && former.revision === upstream.revision) return this.#resume(former, upstream);
       this.#options.onlost?.(former.closed ? former.closeReason : new Error(`it now speaks ${upstream.revision}`));
-      former.close().catch(onerror);
+      this.#end(former).catch(onerror);
     }
     this.#current = this.#last = upstream;
     const rested = this.#resting;
@@ -230,7 +241,7 @@ export class Link {
 
   /** The server still speaks the same revision, so its state and the calls in flight are kept. */
   #resume(former: Upstream, other: Upstream): Upstream {
-    other.close().catch(this.#options.onerror);
+    this.#end(other).catch(this.#options.onerror);
     this.#current = former;
     this.#wake();
     return former;

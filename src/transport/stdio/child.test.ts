@@ -254,12 +254,61 @@ describe('a child that exits by itself', () => {
     await vi.waitUntil(() => !runs(pid));
   });
 
-  test('closes its connection even if it only closes its stdout', async () => {
+  test('closes its connection even if another process holds its stdout open', async () => {
+    const peer = await Peer.start({ stopTimeout: 600_000 });
+    const { pid } = await peer.ask('grandchild', { leave: true, hold: true });
+    strangers.push(pid);
+    await peer.tell('exit', { code: 3, stderr: 'Error: no configuration\n' });
+    await peer.closed;
+    expect(peer.transport.closeReason?.message).toMatch(/exited with code 3: Error: no configuration$/);
+    process.kill(pid, 'SIGKILL');
+    await peer.transport.close();
+  });
+
+  test('does not make its connection wait for the processes it started', async () => {
+    const peer = await Peer.start({ killTimeout: 600_000 });
+    const { pid } = await peer.ask('grandchild', { stubborn: true, hold: true });
+    process.kill(peer.pid, 'SIGKILL');
+    await peer.closed;
+    expect(peer.transport.closeReason?.message).toMatch(/was killed by SIGKILL$/);
+    expect(runs(pid)).toBe(true);
+    process.kill(pid, 'SIGKILL');
+    await peer.transport.close();
+  });
+});
+
+describe('a child that closes its stdout and lives on', () => {
+  test('closes its connection at once, with the last line of its stderr', async () => {
+    const peer = await Peer.start({ stopTimeout: 600_000 });
+    await peer.ask('stderr', { text: 'Error: no output\n' });
+    await peer.tell('close-stdout');
+    await peer.closed;
+    expect(peer.transport.closeReason?.message).toMatch(/closed its stdout: Error: no output$/);
+    expect(peer.transport.exit).toBeUndefined();
+    await expect(peer.tell('echo')).rejects.toMatchObject({ notExecuted: true });
+    process.kill(peer.pid, 'SIGKILL');
+    await peer.transport.close();
+  });
+
+  test('is ended, and close waits for that', async () => {
     const peer = await Peer.start({ stopTimeout: 50 });
     await peer.tell('close-stdout');
     await peer.closed;
+    await peer.transport.close();
     expect(peer.transport.closeReason?.message).toMatch(/closed its stdout$/);
     expect(runs(peer.pid)).toBe(false);
+  });
+
+  test('closes its connection at once even if it leaves messages unread', async () => {
+    const peer = await Peer.start({ stopTimeout: 600_000 });
+    await peer.ask('deaf');
+    const [written, waiting] = [0, 1].map(() => peer.tell('echo', { text: 'x'.repeat(1_000_000) }));
+    process.kill(peer.pid, 'SIGHUP');
+    await peer.closed;
+    await written;
+    await expect(waiting).rejects.toMatchObject({ notExecuted: true });
+    process.kill(peer.pid, 'SIGKILL');
+    await peer.transport.close();
   });
 });
 

@@ -67,7 +67,7 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The child has exited by itself. */
+/** The child has exited by itself, or closed its stdout. */
 class ChildEnded extends Error {
   override readonly name = 'ChildEnded';
   /** The last lines of its stderr, as many as fit into a message. Empty if there are none. */
@@ -83,6 +83,11 @@ class ChildEnded extends Error {
   }
 }
 
+/**
+ * How long calls in flight wait for the exit code and the last output, once the child has exited or closed its stdout.
+ * Milliseconds. A crashed child needs almost nothing of it, unless another process holds its pipes open.
+ */
+const LAST_OUTPUT_WAIT = 500;
 /** How long to wait for a process after SIGKILL. Milliseconds. Only a process stuck in the kernel takes longer. */
 const LAST_WAIT = 5000;
 const MEBIBYTE = 1024 * 1024;
@@ -95,6 +100,8 @@ export function childTransport(options: ChildOptions): ChildTransport {
 /**
  * A connection that lives as long as the child: `start` spawns it, `close` ends it and all its descendants. If the
  * child exits by itself, its remaining output is delivered, and `closeReason` is set before `onclose` is called.
+ *
+ * If the child closes its stdout or leaves processes behind, `onclose` does not wait until they are ended; `close` does.
  */
 export class ChildTransport extends BaseTransport implements Transport {
   /** Called when the child has exited. Its output may not be fully read yet. */
@@ -112,7 +119,11 @@ export class ChildTransport extends BaseTransport implements Transport {
   #exit: ChildExit | undefined;
   #exited = Promise.resolve();
   #gone = Promise.resolve();
+  /** The child has exited, and all its output is read. */
+  #closed = Promise.resolve();
+  #completed: Promise<boolean> | undefined;
   #stopped = false;
+  #signalled = false;
   /** Stops measuring the memory. */
   #unwatch: (() => void) | undefined;
   /** Why the child was killed, if `close` did not do it. */
@@ -274,6 +285,8 @@ export class ChildTransport extends BaseTransport implements Transport {
       });
     });
     const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
+    this.#closed = closed;
+    void this.#exited.then(() => this.#complete()).then(() => this.#shutDown());
     const { wiretap } = this.#options;
     if (wiretap) {
       const streams = { input: stdout, output: stdin, stderr: child.stderr };
@@ -327,15 +340,29 @@ export class ChildTransport extends BaseTransport implements Transport {
     void this.#stream?.close();
     // If the child could not be started, the caller already knows.
     await this.#starting?.catch(() => {});
-    if (this.#stream && this.#group) await this.#endChild(this.#stream, this.#group);
+    const ended = this.#stream && this.#group && this.#endChild(this.#stream, this.#group);
+    if (this.#stopped) await ended;
+    else if (this.#stream) await this.#explain(this.#stream);
     this.guard(() => this.onclose?.());
+    await ended;
+  }
+
+  /** Waits for the last output of the child, but not long: a child that lives on or leaves processes sends no answer. */
+  #complete(): Promise<boolean> {
+    this.#completed ??= within(this.#closed, LAST_OUTPUT_WAIT);
+    return this.#completed;
+  }
+
+  async #explain(stream: StreamTransport): Promise<void> {
+    await this.#complete();
+    this.#reason = this.#findReason(stream.closeReason);
+    if (this.#reason !== stream.closeReason) this.report(this.#reason);
   }
 
   async #endChild(stream: StreamTransport, group: ProcessGroup): Promise<void> {
     void stream.close();
-    let signalled = false;
     if (!(await within(this.#exited, this.#stopTimeout))) {
-      signalled = true;
+      this.#signalled = true;
       group.signal('SIGTERM');
       if (!(await within(this.#exited, this.#killTimeout))) {
         group.signal('SIGKILL');
@@ -345,17 +372,14 @@ export class ChildTransport extends BaseTransport implements Transport {
     }
     await this.#gone;
     await stream.close();
-    if (this.#stopped) return;
-    this.#reason = this.#findReason(stream.closeReason, signalled);
-    if (this.#reason !== stream.closeReason) this.report(this.#reason);
   }
 
-  #findReason(broken: Error | undefined, signalled: boolean): Error {
+  #findReason(broken: Error | undefined): Error {
     if (this.#exceeded) return this.#exceeded;
-    if (broken && (signalled || broken instanceof InvalidMessage)) return broken;
-    if (signalled || !this.#exit) return new Error(`${this.#name} closed its stdout`);
-    const { code, signal } = this.#exit;
-    const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
+    const exit = this.#signalled ? undefined : this.#exit;
+    if (broken && (!exit || broken instanceof InvalidMessage)) return broken;
+    let how = 'closed its stdout';
+    if (exit) how = exit.signal === null ? `exited with code ${exit.code}` : `was killed by ${exit.signal}`;
     const { lastLine: last, lastLines: stderr } = this.#stderr;
     return new ChildEnded(`${this.#name} ${how}`, last, stderr, { cause: broken });
   }

@@ -73,11 +73,22 @@ test('flushed resolves only after the last write was accepted', async () => {
 test('flushed resolves when nothing more will be written', async () => {
   const { output } = slow(1);
   const outgoing = new Outgoing(output, 1_000_000, () => {});
-  const taken = outgoing.send('first');
+  void outgoing.send('first');
   void outgoing.send('second').catch(() => {});
   const flushed = outgoing.flushed();
   outgoing.close(new Error('over'));
   expect(await settledBy(flushed)).toBe(true);
-  await expect(taken).rejects.toThrow('over');
-  await expect(outgoing.send('third')).rejects.toThrow('over');
+});
+
+test('a closed connection refuses the lines that were not written, and says so', async () => {
+  const { output, writes } = slow(1);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  const written = outgoing.send('first');
+  const waiting = outgoing.send('second');
+  outgoing.close(new Error('over'));
+  const refused = { message: 'over', notExecuted: true, sessionGone: true };
+  await written;
+  await expect(waiting).rejects.toMatchObject(refused);
+  await expect(outgoing.send('third')).rejects.toMatchObject(refused);
+  expect(writes).toEqual(['first\n']);
 });

@@ -23,7 +23,8 @@ export class Outgoing implements Holder {
   /** Whether lines wait for the next flush. */
   #joining = false;
   #writes = 0;
-  #full: Deferred | undefined;
+  /** While the reader is slow: the callers whose lines are in the last write, and those whose lines wait for the next. */
+  #full: { readonly written: Deferred; readonly queued: Deferred } | undefined;
   #idle: Deferred | undefined;
   #closed: Error | undefined;
 
@@ -55,6 +56,7 @@ export class Outgoing implements Holder {
     if (this.waiting + line.length > this.#limit) {
       return Promise.reject(new Error(`The peer does not read: more than ${this.#limit} bytes are waiting`));
     }
+    const queued = this.#full?.queued;
     this.#text += line;
     this.#text += '\n';
     if (!this.#joining) {
@@ -63,7 +65,7 @@ export class Outgoing implements Holder {
       setImmediate(this.#flush);
     } else if (this.#text.length >= JOINED) this.#writeNow();
     if (!this.#full) return SENT_AT_ONCE;
-    const drained = this.#full.promise;
+    const drained = (queued ?? this.#full.written).promise;
     sendBudget.hold(this, this.waiting);
     return drained;
   }
@@ -86,7 +88,8 @@ export class Outgoing implements Holder {
     this.#writes += 1;
     // For a large chunk, `write` returns "full" even if everything was written at once.
     this.#write(text, this.#written);
-    if (this.#output.writableNeedDrain && this.#output.writableLength > 0) this.#full = new Deferred();
+    if (this.#output.writableNeedDrain && this.#output.writableLength > 0)
+      this.#full = { written: new Deferred(), queued: new Deferred() };
   }
 
   /** Resolves when everything that was accepted is written, or can no longer be written. */
@@ -97,13 +100,14 @@ export class Outgoing implements Holder {
     return this.#idle.promise;
   }
 
-  /** Stops writing. Callers that wait for the reader get the reason. */
+  /** Stops writing. Callers whose lines were not written get the reason. Whether the others were read is not known. */
   close(reason: Error): void {
     if (this.#closed) return;
     this.#closed = reason;
     this.#text = '';
     sendBudget.hold(this, 0);
-    this.#full?.reject(reason);
+    this.#full?.written.resolve();
+    this.#full?.queued.reject(notSent(reason));
     this.#idle?.resolve();
   }
 
@@ -121,7 +125,8 @@ export class Outgoing implements Holder {
     sendBudget.hold(this, 0);
     this.flush();
     if (this.#full && !this.#closed) sendBudget.hold(this, this.waiting);
-    full?.resolve();
+    full?.written.resolve();
+    full?.queued.resolve();
   }
 }
 

@@ -354,7 +354,8 @@ describe('a broken stream', () => {
     const { transport, output, closed } = open();
     await transport.start();
     output.slow = true;
-    const waiting = transport.send(notification('n', { text: 'x'.repeat(100_000) }));
+    void transport.send(notification('n', { text: 'x'.repeat(100_000) }));
+    const waiting = transport.send(notification('n'));
     output.destroy(new Error('gone'));
     await expect(waiting).rejects.toThrow('gone');
     await closed;

@@ -267,6 +267,8 @@ export class StreamTransport extends BaseTransport implements Transport {
     // The stream may break while reading is paused.
     if (this.#phase === 'open') this.#framing.push(this.#takeRest());
     if (this.#phase !== 'open') return;
+    // A call that is not written yet can be made on another connection, without waiting for this reader.
+    if (!this.#server) this.#outgoing.close(this.#notOpen());
     // A socket without half-open support closes in both directions at once. Any other output closes separately.
     const closesBothDirections =
       (this.#input as unknown) === this.#output && (this.#output as Partial<Duplex>).allowHalfOpen === false;
