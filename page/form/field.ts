@@ -21,10 +21,11 @@ const MAX_ADDED_DEPTH = 8;
 /** The largest JSON value that is shown in fields. */
 const MAX_FITTED = 20_000;
 
+let ids = 0;
+
 /** What the fields of one form share. */
 export abstract class FormContext {
   readonly reader: SchemaReader;
-  #ids = 0;
   #acting = false;
   #filling = false;
   #depth = 0;
@@ -48,10 +49,10 @@ export abstract class FormContext {
     });
   }
 
-  /** An id for a new field. */
+  /** Counts a new field, and returns its id. */
   register(): number {
     this.#room -= 1;
-    return (this.#ids += 1);
+    return (ids += 1);
   }
 
   /** Runs an action that adds fields, which may add fields inside them. */
@@ -143,7 +144,7 @@ export abstract class AnyField<S extends Shape> {
   readonly shape: S;
   readonly slot: Slot;
   readonly parent: Field | undefined;
-  /** Unique in its form. */
+  /** Unique on the page. */
   readonly id: number;
   /** The JSON text that stands in place of the fields. Undefined while the fields do. */
   readonly raw = signal<string | undefined>(undefined);

@@ -83,6 +83,17 @@ export class FormModel {
     });
   }
 
+  /**
+   * The JSON to send, at the push of a button. Undefined if there are errors, or problems that were not accepted; then
+   * the fields complain.
+   *
+   * @param anyway whether the person sends a value although the schema does not allow it.
+   */
+  submit(anyway = false): string | undefined {
+    this.attempted.value = true;
+    return anyway || this.problems.peek().length === 0 ? this.json.peek() : undefined;
+  }
+
   /** Shows a value in the fields; if it does not fit, or is not JSON, as text. */
   load(json: string): void {
     this.root.typeRaw(json);

@@ -236,7 +236,10 @@ function choice(notes: Notes, given: readonly Option[], nullable: boolean): Choi
 
 /** The values of `enum` or `const`. Their titles are in `enumNames` (MCP 2025-06-18, client/elicitation). */
 function optionsOf(schema: JsonObject, reader: SchemaReader): Option[] {
-  if (!Array.isArray(schema['enum'])) return [optionOf(schema['const'], schema['title'])];
+  if (!Array.isArray(schema['enum'])) {
+    const { const: value, title } = schema;
+    return [optionOf(value, title ?? (typeof value === 'string' ? value : undefined))];
+  }
   const values = schema['enum'] as unknown[];
   reader.take(values.length >>> 4);
   const names: unknown = schema['enumNames'];
