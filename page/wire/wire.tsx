@@ -1,9 +1,164 @@
-import type { Signal } from '@preact/signals';
+import { type Signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
 import type { Server } from '../server/server.ts';
+import { theme } from '../ui/color-theme.ts';
+import { useCommands, type Command } from '../ui/commands.ts';
+import { Detail } from './detail.tsx';
+import { FILTER_ID, FilterBox } from './filter-box.tsx';
+import { followRecords } from './follow-records.ts';
+import { countText } from './format.ts';
+import { WireGrid } from './grid.tsx';
+import { LAYERS, namesLayers, type LayerGroup } from './layers.ts';
+import { RecordStore } from './record-store.ts';
+import { Strip } from './strip.tsx';
+import { WireView } from './wire-view.ts';
 
-/** The records of the wire. */
-export function WireScreen(_props: { server: Server; state: Signal<InspectorState>; visible: boolean }): JSX.Element {
-  return <p class="empty">Nothing was recorded yet.</p>;
+interface WireScreenProps {
+  readonly server: Server;
+  readonly state: Signal<InspectorState>;
+  readonly visible: boolean;
+}
+
+/** The records of the wire, live. */
+export function WireScreen({ server, state, visible }: WireScreenProps): JSX.Element {
+  const [store] = useState(() => new RecordStore());
+  const [view] = useState(() => new WireView(store));
+  const [source] = useState(() => followRecords(server, store));
+  useUpdates(view, source.version, visible);
+  useCommands(
+    useMemo(() => wireCommands(view), [view]),
+    visible,
+  );
+  const selected = view.selected.value;
+  const problem = source.problem.value;
+  return (
+    <div class="wire">
+      <h2 class="visually-hidden">Wire</h2>
+      <div class="wire-bar">
+        <FilterBox store={store} view={view} ondone={focusGrid} />
+        <Controls store={store} view={view} isLive={state.value.role !== 'recording'} />
+        <LayerButtons view={view} />
+      </div>
+      {problem !== undefined && (
+        <p class="notice bad" role="alert">
+          {problem}
+        </p>
+      )}
+      <Strip store={store} view={view} theme={theme.value} />
+      <div class="wire-split" data-detail={selected !== undefined}>
+        <div class="wire-list">
+          <WireGrid store={store} view={view} onenter={focusDetail} />
+          <EmptyGrid store={store} view={view} />
+        </div>
+        {selected && <Detail record={selected} store={store} view={view} started={source.started} />}
+      </div>
+    </div>
+  );
+}
+
+/** Shows new records once for each frame that is drawn, and only while somebody sees them. */
+function useUpdates(view: WireView, version: { readonly value: number }, visible: boolean): void {
+  const current = version.value;
+  useEffect(() => {
+    if (!visible) return undefined;
+    const frame = requestAnimationFrame(() => view.update());
+    return () => cancelAnimationFrame(frame);
+  }, [view, current, visible]);
+}
+
+function Controls({ store, view, isLive }: { store: RecordStore; view: WireView; isLive: boolean }): JSX.Element {
+  void view.version.value;
+  const paused = view.pausedAt.value;
+  return (
+    <div class="toolbar wire-controls">
+      <span class="wire-count" title="Records that are shown, and all that are in memory">
+        {countText(view.rows.length)} of {countText(store.records.length)}
+      </span>
+      {isLive && (
+        <>
+          <button
+            type="button"
+            aria-pressed={view.follow.value}
+            onClick={() => {
+              view.follow.value = !view.follow.value;
+            }}
+          >
+            Follow
+          </button>
+          <button type="button" aria-pressed={paused !== undefined} onClick={() => view.togglePause()}>
+            {paused === undefined ? 'Pause' : `Paused, ${countText(store.newest - paused)} new`}
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function LayerButtons({ view }: { view: WireView }): JSX.Element {
+  const isNamed = namesLayers(view.filter.value);
+  return (
+    <div class="segments" role="group" aria-label="Layers">
+      {(Object.keys(LAYERS) as LayerGroup[]).map((group) => (
+        <button
+          key={group}
+          type="button"
+          aria-pressed={view.groups.value.has(group)}
+          disabled={isNamed}
+          title={isNamed ? 'The filter says which layers are shown' : undefined}
+          onClick={() => view.toggleGroup(group)}
+        >
+          {group}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Why there are no rows. */
+function EmptyGrid({ store, view }: { store: RecordStore; view: WireView }): JSX.Element | null {
+  void view.version.value;
+  if (view.rows.length > 0 || view.isBusy) return null;
+  const { length } = store.records;
+  const text =
+    length === 0
+      ? 'Nothing was recorded yet.'
+      : view.filter.value === ''
+        ? `None of the ${countText(length)} records is in the layers that are shown.`
+        : `None of the ${countText(length)} records matches the filter in the layers that are shown.`;
+  return <p class="empty wire-empty">{text}</p>;
+}
+
+function wireCommands(view: WireView): readonly Command[] {
+  const jump = (to: 'request' | 'answer'): void => {
+    const span = view.selected.value?.span;
+    const n = to === 'request' ? span?.records[0] : span?.answer;
+    if (n !== undefined) view.reveal(n);
+  };
+  return [
+    { title: 'Write a filter', keys: '/', run: () => document.getElementById(FILTER_ID)!.focus() },
+    { title: 'Clear the filter', run: () => view.setFilter('') },
+    { title: 'Next record', keys: 'j', run: () => view.move(1) },
+    { title: 'Previous record', keys: 'k', run: () => view.move(-1) },
+    { title: 'Go to the request', keys: '[', run: () => jump('request') },
+    { title: 'Go to the answer', keys: ']', run: () => jump('answer') },
+    { title: 'Mark the record', keys: 'm', run: () => view.toggleMark() },
+    { title: 'Next mark', keys: 'n', run: () => view.nextMark() },
+    { title: 'Follow the newest record', keys: 'f', run: () => void (view.follow.value = !view.follow.value) },
+    { title: 'Pause or go on', keys: 'p', run: () => view.togglePause() },
+    { title: 'Go to the records', run: focusGrid },
+    ...(Object.keys(LAYERS) as LayerGroup[]).map((group) => ({
+      title: `Show or hide ${group}`,
+      run: () => view.toggleGroup(group),
+    })),
+  ];
+}
+
+function focusGrid(): void {
+  document.querySelector<HTMLElement>('.wire-grid')!.focus();
+}
+
+function focusDetail(): void {
+  document.querySelector<HTMLElement>('.detail [role=tab][aria-selected=true]')!.focus();
 }

@@ -1,0 +1,170 @@
+import type { JSX } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { parseJson, type JsonNode } from '../form/json-text.ts';
+import { Visible } from './visible.tsx';
+
+/** The most members of a value that are shown at first, and more for each wish. */
+const MEMBERS = 100;
+/** The most characters of a string that are shown at first. */
+const CHARACTERS = 400;
+/** A document with at most this many values is open at first. Of others, the outer two levels are. */
+const OPEN_VALUES = 400;
+
+interface JsonTreeProps {
+  /** The JSON text. Numbers and strings are shown as they are in it. */
+  readonly text: string;
+  /** The name of the tree, for people who do not see it. */
+  readonly label: string;
+}
+
+/**
+ * A JSON document as a tree after the ARIA Authoring Practices. Long strings and arrays are folded. A text that is not
+ * JSON is shown as it is, with what is wrong.
+ */
+export function JsonTree({ text, label }: JsonTreeProps): JSX.Element {
+  const root = useMemo(() => read(text), [text]);
+  const tree = useRef<HTMLUListElement>(null);
+  if (root instanceof Error)
+    return (
+      <>
+        <p class="notice warn">{root.message}</p>
+        <pre>
+          <Visible text={text} lines />
+        </pre>
+      </>
+    );
+  const depth = countUpTo(root, OPEN_VALUES) < OPEN_VALUES ? Infinity : 2;
+  return (
+    <ul class="json" role="tree" aria-label={label} ref={tree} onKeyDown={(event) => moveFocus(event, tree.current!)}>
+      <Value key={text} node={root} level={1} open={depth} isFirst />
+    </ul>
+  );
+}
+
+function read(text: string): JsonNode | Error {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+/** The members of an object, in their order and with repeated names, or the items of a list. */
+function membersOf(node: JsonNode): readonly { readonly name?: string; readonly node: JsonNode }[] | undefined {
+  if (node.kind === 'object') return node.members;
+  return node.kind === 'list' ? node.items.map((item) => ({ node: item })) : undefined;
+}
+
+function countUpTo(parent: JsonNode, limit: number): number {
+  let count = 1;
+  for (const { node } of membersOf(parent) ?? []) {
+    count += countUpTo(node, limit - count);
+    if (count >= limit) break;
+  }
+  return count;
+}
+
+interface ValueProps {
+  readonly node: JsonNode;
+  /** The name of a member, or the index of an item. */
+  readonly label?: string | number;
+  readonly level: number;
+  /** How many levels are open at first. */
+  readonly open: number;
+  readonly isFirst?: boolean;
+}
+
+function Value({ node, label, level, open, isFirst = false }: ValueProps): JSX.Element {
+  const members = useMemo(() => membersOf(node), [node]);
+  const [isOpen, setOpen] = useState(level <= open);
+  const [shown, setShown] = useState(MEMBERS);
+  const isContainer = members !== undefined && members.length > 0;
+  return (
+    <li role="treeitem" aria-level={level} aria-expanded={isContainer ? isOpen : undefined} tabIndex={isFirst ? 0 : -1}>
+      <div class="json-row" onClick={isContainer ? () => setOpen(!isOpen) : undefined}>
+        {isContainer && <span class="json-fold" aria-hidden="true" />}
+        {label !== undefined && (
+          <>
+            <span class={typeof label === 'number' ? 'json-index' : 'json-name'}>
+              <Visible text={String(label)} />
+            </span>
+            <span class="json-colon">: </span>
+          </>
+        )}
+        {members ? <Brackets kind={node.kind} count={members.length} isOpen={isOpen} /> : <Scalar node={node} />}
+      </div>
+      {isContainer && isOpen && (
+        <ul role="group">
+          {members.slice(0, shown).map((each, at) => (
+            <Value key={at} node={each.node} label={each.name ?? at} level={level + 1} open={open} />
+          ))}
+          {members.length > shown && (
+            <li role="treeitem" aria-level={level + 1} tabIndex={-1}>
+              <button type="button" tabIndex={-1} class="json-more" onClick={() => setShown(shown + MEMBERS * 10)}>
+                {members.length - shown} more
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function Brackets({ kind, count, isOpen }: { kind: string; count: number; isOpen: boolean }): JSX.Element {
+  const [open, close, one, many] = kind === 'object' ? ['{', '}', 'member', 'members'] : ['[', ']', 'item', 'items'];
+  if (count === 0) return <span class="json-bracket">{open + close}</span>;
+  return (
+    <span class="json-bracket">
+      {open}
+      {!isOpen && `…${close}`} <span class="json-count">{`${count} ${count === 1 ? one : many}`}</span>
+    </span>
+  );
+}
+
+function Scalar({ node }: { node: JsonNode }): JSX.Element {
+  const [isWhole, setWhole] = useState(false);
+  if (node.kind !== 'string') return <span class={`json-${node.kind}`}>{node.source}</span>;
+  const content = node.value;
+  const isLong = content.length > CHARACTERS;
+  return (
+    <>
+      <span class="json-string">
+        "<Visible text={isLong && !isWhole ? content.slice(0, CHARACTERS) : content} lines={isWhole} />
+        {isLong && !isWhole ? '…' : '"'}
+      </span>
+      {isLong && !isWhole && (
+        <button type="button" tabIndex={-1} class="json-more" onClick={() => setWhole(true)}>
+          {content.length} characters
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Arrows, Home and End move between what is visible. Right and left also open and close. */
+function moveFocus(event: KeyboardEvent, tree: HTMLElement): void {
+  const item = (event.target as Element).closest<HTMLElement>('[role=treeitem]');
+  if (!item || event.ctrlKey || event.altKey || event.metaKey) return;
+  const items = [...tree.querySelectorAll<HTMLElement>('[role=treeitem]')];
+  const at = items.indexOf(item);
+  const expanded = item.getAttribute('aria-expanded');
+  const fold = (): void => item.querySelector<HTMLElement>(':scope > .json-row')!.click();
+  let next: HTMLElement | null | undefined;
+  if (event.key === 'ArrowDown') next = items[at + 1];
+  else if (event.key === 'ArrowUp') next = items[at - 1];
+  else if (event.key === 'Home') next = items[0];
+  else if (event.key === 'End') next = items.at(-1);
+  else if (event.key === 'ArrowRight' && expanded === 'true') next = items[at + 1];
+  else if (event.key === 'ArrowRight' && expanded === 'false') fold();
+  else if (event.key === 'ArrowLeft' && expanded === 'true') fold();
+  else if (event.key === 'ArrowLeft') next = item.parentElement!.closest<HTMLElement>('[role=treeitem]');
+  else if (event.key === 'Enter' || event.key === ' ')
+    item.querySelector<HTMLElement>(':scope > * > .json-more, :scope > .json-more')?.click();
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+  if (!next) return;
+  for (const each of items) each.tabIndex = each === next ? 0 : -1;
+  next.focus();
+}

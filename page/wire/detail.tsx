@@ -1,0 +1,95 @@
+import { signal, type ReadonlySignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { tabPanel, TabList } from '../ui/tabs.tsx';
+import { Visible } from '../ui/visible.tsx';
+import { BytesTab } from './bytes-tab.tsx';
+import { FramesTab } from './frames-tab.tsx';
+import { HttpTab } from './http-tab.tsx';
+import { MessageTab } from './message-tab.tsx';
+import type { RecordStore } from './record-store.ts';
+import { otherSideOf } from './related.ts';
+import { summaryOf } from './summary.ts';
+import { TimingTab } from './timing-tab.tsx';
+import type { WireRecord } from './wire-record.ts';
+import type { WireView } from './wire-view.ts';
+
+const TABS = ['Message', 'HTTP', 'Frames', 'Bytes', 'Timing'] as const;
+const tab = signal<(typeof TABS)[number]>('Message');
+
+interface DetailProps {
+  readonly record: WireRecord;
+  readonly store: RecordStore;
+  readonly view: WireView;
+  readonly started: ReadonlySignal<Date | undefined>;
+}
+
+/** Everything about the selected record. */
+export function Detail({ record, store, view, started }: DetailProps): JSX.Element {
+  const { n, span } = record;
+  const { kind, what, name } = summaryOf(record, store);
+  const other = useMemo(() => span && otherSideOf(span, store), [record, span?.state]);
+  const select = (each: WireRecord): void => view.select(each);
+  const content = {
+    Message: () => <MessageTab record={record} store={store} />,
+    HTTP: () => <HttpTab record={record} store={store} />,
+    Frames: () => <FramesTab record={record} store={store} onselect={select} />,
+    Bytes: () => <BytesTab record={record} store={store} />,
+    Timing: () => <TimingTab record={record} store={store} started={started.value} onselect={select} />,
+  };
+  return (
+    <section class="detail" aria-label="Selected record">
+      <div class="detail-head">
+        <h2>
+          <span class="soft">
+            #{n} {kind}
+          </span>{' '}
+          <Visible text={what.slice(0, 200)} />
+          {name !== undefined && (
+            <>
+              {' '}
+              <span class="detail-name">
+                <Visible text={name.slice(0, 200)} />
+              </span>
+            </>
+          )}
+        </h2>
+        <div class="toolbar">
+          <JumpButton title="Request" n={span?.records[0]} current={n} view={view} />
+          <JumpButton title="Answer" n={span?.answer} current={n} view={view} />
+          <JumpButton title="Other side" n={other?.records[0]} current={n} view={view} />
+        </div>
+      </div>
+      <TabList
+        id="wire"
+        label="Views of the record"
+        tabs={TABS.map((each) => ({ name: each }))}
+        selected={tab.value}
+        onselect={(selected) => {
+          tab.value = selected;
+        }}
+      />
+      {TABS.map((each) => (
+        <div key={each} class="detail-panel" {...tabPanel('wire', each, tab.value)}>
+          {each === tab.value && content[each]()}
+        </div>
+      ))}
+    </section>
+  );
+}
+
+interface JumpButtonProps {
+  readonly title: string;
+  readonly n: number | undefined;
+  readonly current: number;
+  readonly view: WireView;
+}
+
+function JumpButton({ title, n, current, view }: JumpButtonProps): JSX.Element | null {
+  if (n === undefined || n === current) return null;
+  return (
+    <button type="button" onClick={() => view.reveal(n)}>
+      {title}
+    </button>
+  );
+}

@@ -1,0 +1,210 @@
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { rowsIn, useRowWindow } from '../ui/row-window.ts';
+import { visible, Visible } from '../ui/visible.tsx';
+import { DIRECTIONS, durationText, sizeText, timeText } from './format.ts';
+import type { RecordStore } from './record-store.ts';
+import { summaryOf } from './summary.ts';
+import { sizeOf, type WireRecord } from './wire-record.ts';
+import type { WireView } from './wire-view.ts';
+
+/** As in the style. Pixels. */
+const ROW = 24;
+
+const COLUMNS = [
+  ['n', '#'],
+  ['time', 'Time'],
+  ['dir', 'Dir'],
+  ['conn', 'Conn'],
+  ['kind', 'Kind'],
+  ['what', 'Method or text'],
+  ['name', 'Name'],
+  ['size', 'Size'],
+  ['took', 'Took'],
+] as const;
+
+interface GridProps {
+  readonly store: RecordStore;
+  readonly view: WireView;
+  /** Called when a person wants to go into the details of the selected row. */
+  readonly onenter: () => void;
+}
+
+/** The records, with a window of rows that moves over them. */
+export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const window = useRowWindow(box, ROW);
+  const { rows } = view;
+  // Read, so that the grid is drawn again when the rows change.
+  void view.version.value;
+  const selected = view.selected.value;
+  const follow = view.follow.value;
+  const [start, end] = rowsIn(window, ROW, rows.length);
+  useFollow(box, view, window.height.value);
+  useSelectedInSight(box, view);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const page = Math.max(1, Math.floor(window.height.value / ROW) - 2);
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
+    if (by !== undefined) view.move(by);
+    else if (event.key === 'Enter' && selected) onenter();
+    else return;
+    event.preventDefault();
+  };
+  const shown: JSX.Element[] = [];
+  for (let at = start; at < end; at += 1) {
+    const record = rows[at]!;
+    shown.push(
+      // The elements of rows that left are used again.
+      <Row
+        key={at % (end - start)}
+        record={record}
+        index={at}
+        store={store}
+        isSelected={record === selected}
+        isMarked={view.marks.value.has(record.n)}
+      />,
+    );
+  }
+  const isShown = selected !== undefined && rows.slice(start, end).includes(selected);
+  return (
+    <div
+      class="wire-grid"
+      role="grid"
+      aria-label="Wire records"
+      aria-rowcount={rows.length + 1}
+      aria-colcount={COLUMNS.length}
+      aria-activedescendant={isShown ? rowId(selected) : undefined}
+      tabIndex={0}
+      ref={box}
+      data-follow={follow}
+      onKeyDown={onKeyDown}
+      onClick={(event) => {
+        const row = (event.target as Element).closest<HTMLElement>('[aria-rowindex]');
+        const record = row && rows[Number(row.ariaRowIndex) - 2];
+        if (record) view.select(record);
+      }}
+    >
+      <div role="rowgroup" class="wire-columns">
+        <div role="row" class="wire-row" aria-rowindex={1}>
+          {COLUMNS.map(([name, title]) => (
+            <span role="columnheader" class={`w-${name}`} key={name}>
+              {title}
+            </span>
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" class="wire-rows" style={{ height: `${rows.length * ROW}px` }}>
+        {shown}
+      </div>
+    </div>
+  );
+}
+
+/** Keeps the newest row in sight until a person scrolls up. */
+function useFollow(box: { current: HTMLDivElement | null }, view: WireView, height: number): void {
+  const before = useRef(0);
+  useLayoutEffect(() => {
+    const element = box.current!;
+    // More than there is: the browser takes the end.
+    if (view.follow.value) element.scrollTop = (view.rows.length + 2) * ROW;
+    before.current = element.scrollTop;
+  }, [box, view, view.version.value, view.follow.value, height]);
+  useEffect(() => {
+    const element = box.current!;
+    const onScroll = (): void => {
+      const isEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - ROW;
+      // More rows do not scroll: only a person goes up.
+      if (element.scrollTop < before.current && !isEnd) view.follow.value = false;
+      before.current = element.scrollTop;
+    };
+    element.addEventListener('scroll', onScroll, { passive: true });
+    return () => element.removeEventListener('scroll', onScroll);
+  }, [box, view]);
+}
+
+function useSelectedInSight(box: { current: HTMLDivElement | null }, view: WireView): void {
+  const selected = view.selected.value;
+  useLayoutEffect(() => {
+    const element = box.current!;
+    if (!selected) return;
+    const top = view.indexOf(selected) * ROW;
+    const height = element.clientHeight - 2 * ROW;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top > element.scrollTop + height) element.scrollTop = top - height;
+  }, [box, view, selected]);
+}
+
+function rowId({ n }: WireRecord): string {
+  return `wire-${n}`;
+}
+
+interface RowProps {
+  readonly record: WireRecord;
+  readonly index: number;
+  readonly store: RecordStore;
+  readonly isSelected: boolean;
+  readonly isMarked: boolean;
+}
+
+function Row({ record, index, store, isSelected, isMarked }: RowProps): JSX.Element {
+  const { n, t, dir, conn, layer, range } = record;
+  const { kind, what, name } = summaryOf(record, store);
+  const [arrow, direction] = DIRECTIONS[dir ?? ''] ?? ['', ''];
+  const open = store.openOf(conn);
+  const side = { client: 's', server: 'c' }[open?.role ?? ''];
+  return (
+    <div
+      role="row"
+      id={rowId(record)}
+      class={`wire-row k-${kind} d-${dir === 'c>s' ? 'up' : dir === 's>c' ? 'down' : 'none'}`}
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      style={{ top: `${index * ROW}px` }}
+    >
+      <span role="gridcell" class="w-n">
+        {isMarked && <span class="wire-mark" role="img" aria-label="Marked" />}
+        {n}
+      </span>
+      <span role="gridcell" class="w-time">
+        {timeText(t)}
+      </span>
+      <span role="gridcell" class="w-dir">
+        {arrow !== '' && (
+          <>
+            <span aria-hidden="true">{arrow}</span>
+            <span class="visually-hidden">{direction}</span>
+          </>
+        )}
+      </span>
+      <span role="gridcell" class="w-conn" title={open && visible(summaryOf(open, store).what)}>
+        {conn}
+        {side !== undefined && store.hasBothSides && <span class="soft"> {side}</span>}
+      </span>
+      <span role="gridcell" class="w-kind">
+        {kind}
+      </span>
+      <span role="gridcell" class="w-what" title={visible(what.slice(0, 500))}>
+        <Visible text={what.slice(0, 300)} />
+      </span>
+      <span role="gridcell" class="w-name">
+        {name !== undefined && <Visible text={name.slice(0, 200)} />}
+      </span>
+      <span role="gridcell" class="w-size">
+        {range && sizeText(sizeOf(range))}
+      </span>
+      <span role="gridcell" class="w-took">
+        {layer === 'message' && <Took record={record} />}
+      </span>
+    </div>
+  );
+}
+
+/** For a request how it ended, and for its answer how long it took. */
+function Took({ record: { n, span } }: { record: WireRecord }): JSX.Element | null {
+  if (!span || (n !== span.records[0] && n !== span.answer)) return null;
+  const { state, start, end } = span;
+  const duration = end === undefined ? '' : durationText(end - start);
+  if (n === span.answer || state === 'done') return <>{duration}</>;
+  const kind = { open: 'warn', input_required: 'warn', cancelled: 'soft', failed: 'bad', unanswered: 'bad' }[state];
+  return <span class={kind}>{state === 'input_required' ? 'input' : state}</span>;
+}

@@ -1,0 +1,117 @@
+import type { JSX } from 'preact';
+import { Visible } from '../ui/visible.tsx';
+import { countText, sizeText, timeText } from './format.ts';
+import { exchangesOf, type Exchange } from './related.ts';
+import type { RecordStore } from './record-store.ts';
+import { sizeOf, type WireRecord } from './wire-record.ts';
+
+/** The HTTP requests and answers of a record and of its call: heads as they were on the wire. */
+export function HttpTab({ record, store }: { record: WireRecord; store: RecordStore }): JSX.Element {
+  const protocol = store.openOf(record.conn)?.protocol;
+  if (protocol === 'stdio') return <p class="empty">This connection is stdio. It has no HTTP.</p>;
+  const exchanges = exchangesOf(record, store);
+  if (exchanges.length === 0) return <p class="empty">This record belongs to no HTTP request.</p>;
+  return (
+    <>
+      {exchanges.map((exchange) => (
+        <ExchangeView key={`${exchange.conn} ${exchange.number}`} exchange={exchange} store={store} />
+      ))}
+    </>
+  );
+}
+
+function ExchangeView({ exchange, store }: { exchange: Exchange; store: RecordStore }): JSX.Element {
+  const { conn, number, records } = exchange;
+  return (
+    <section class="exchange">
+      <h3>
+        Connection {conn}, request {number}
+      </h3>
+      {(['c>s', 's>c'] as const).map((dir) => {
+        const stream = records.filter((each) => each.dir === dir);
+        const heads = stream.filter(({ layer }) => layer === 'head');
+        const title = dir === 'c>s' ? 'Request' : 'Answer';
+        return (
+          <div key={dir}>
+            <h4>{title}</h4>
+            {heads.length === 0 && <p class="soft">None was recorded.</p>}
+            {heads.map((head) => (
+              <Head key={head.n} head={head} store={store} title={title} />
+            ))}
+            <Body records={stream} />
+          </div>
+        );
+      })}
+    </section>
+  );
+}
+
+function Head({ head, store, title }: { head: WireRecord; store: RecordStore; title: string }): JSX.Element {
+  const text = store.text(head);
+  if (text === undefined) return <p class="soft">The head is no longer in memory.</p>;
+  // Each line with its end, because an end that is not CRLF is worth seeing.
+  const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+  return (
+    <>
+      <p class="soft">
+        {timeText(head.t)}
+        {head.note !== undefined && (
+          <span class="bad">
+            {' '}
+            <Visible text={head.note} />
+          </span>
+        )}
+      </p>
+      <pre class="http-head" tabIndex={0} aria-label={`${title} head`}>
+        {lines.map((line, at) => (
+          <Line key={at} line={line} isFirst={at === 0} />
+        ))}
+      </pre>
+    </>
+  );
+}
+
+function Line({ line, isFirst }: { line: string; isFirst: boolean }): JSX.Element {
+  const content = line.replace(/\r?\n$/, '');
+  const end = line.slice(content.length);
+  const colon = isFirst ? -1 : content.indexOf(':');
+  return (
+    <>
+      {colon > 0 ? (
+        <>
+          <span class="http-name">
+            <Visible text={content.slice(0, colon)} />
+          </span>
+          <Visible text={content.slice(colon)} />
+        </>
+      ) : (
+        <span class={isFirst ? 'http-first' : undefined}>
+          <Visible text={content} />
+        </span>
+      )}
+      {end !== '\r\n' && <span class="escape">{end === '\n' ? 'LF' : 'cut off'}</span>}
+      {'\n'}
+    </>
+  );
+}
+
+function Body({ records }: { records: readonly WireRecord[] }): JSX.Element | null {
+  const body = records.find(({ layer }) => layer === 'body');
+  const chunks = records.filter(({ layer }) => layer === 'chunk');
+  const parts = [
+    body && `Body of ${sizeText(sizeOf(body.range!))}`,
+    chunks.length > 0 && `${countText(chunks.length)} chunks`,
+    !body && chunks.length > 0 && 'the body did not end',
+  ].filter(Boolean);
+  if (parts.length === 0) return null;
+  return (
+    <p class="soft">
+      {parts.join(', ')}
+      {body?.note !== undefined && (
+        <span class="bad">
+          , <Visible text={body.note} />
+        </span>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,22 @@
+/** What the buttons above the grid show and hide. */
+export const LAYERS = {
+  Messages: ['message'],
+  HTTP: ['head'],
+  Frames: ['frame'],
+  Lines: ['line'],
+  Stderr: ['stderr'],
+  Bytes: ['bytes', 'chunk', 'body'],
+  Connections: ['open', 'close'],
+} as const satisfies Record<string, readonly string[]>;
+
+export type LayerGroup = keyof typeof LAYERS;
+
+/** The layers of groups. A gap belongs to all. */
+export function layersOf(groups: ReadonlySet<LayerGroup>): ReadonlySet<string> {
+  return new Set(['gap', ...[...groups].flatMap((group) => LAYERS[group] as readonly string[])]);
+}
+
+/** Whether a filter itself says which layers it wants. Then the buttons have no effect. */
+export function namesLayers(filter: string): boolean {
+  return /(^|[\s(-])(layer|header):/i.test(filter);
+}

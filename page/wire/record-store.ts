@@ -1,0 +1,150 @@
+import { Spans } from '../../src/inspect/spans/spans.ts';
+import { addNames, noNames } from './known-names.ts';
+import { StreamBytes, textOf, type RangeBytes } from './stream-bytes.ts';
+import { sizeOf, type WireRecord } from './wire-record.ts';
+
+/** How much is kept. */
+export interface StoreLimits {
+  /** Default 100 000. */
+  readonly maxRecords?: number;
+  /** Default 64 MiB. */
+  readonly maxBytes?: number;
+}
+
+/** A text that is larger is not searched, parsed or joined to spans. Bytes. */
+export const MAX_TEXT = 1024 * 1024;
+const NO_BYTES: RangeBytes = { pieces: [], missing: 0 };
+
+/** The newest records of the wire, with what belongs together. */
+export class RecordStore {
+  readonly #maxRecords: number;
+  readonly #maxBytes: number;
+  /** In the order of their numbers. */
+  #records: WireRecord[] = [];
+  #streams = new Map<string, StreamBytes>();
+  /** The records of bytes that are in memory, in their order. */
+  #withBytes: WireRecord[] = [];
+  #firstWithBytes = 0;
+  #bytes = 0;
+  readonly #opens = new Map<number, WireRecord>();
+  readonly #roles = new Set<string | undefined>();
+  #spans: Spans;
+  readonly names = noNames();
+
+  constructor({ maxRecords = 100_000, maxBytes = 64 * 1024 * 1024 }: StoreLimits = {}) {
+    this.#maxRecords = maxRecords;
+    this.#maxBytes = maxBytes;
+    this.#spans = new Spans({ maxSpans: Math.ceil(maxRecords / 2) });
+  }
+
+  /** The records that are kept, the oldest first. */
+  get records(): readonly WireRecord[] {
+    return this.#records;
+  }
+
+  /** The number of the newest record. 0 if there is none. */
+  get newest(): number {
+    return this.#records.at(-1)?.n ?? 0;
+  }
+
+  /** All calls, the oldest first. */
+  get spans(): Spans {
+    return this.#spans;
+  }
+
+  /** Adds records that follow the newest. */
+  add(records: readonly WireRecord[]): void {
+    for (const record of records) {
+      this.#records.push(record);
+      if (record.layer === 'bytes') this.#addBytes(record);
+      else if (record.layer === 'open') {
+        this.#opens.set(record.conn!, record);
+        this.#roles.add(record.role);
+      }
+      const text = (): string | undefined => this.text(record);
+      const [span] = this.#spans.add(record, text);
+      record.span = span;
+      addNames(this.names, record, text);
+    }
+    // A part at a time, because the rest must move.
+    const excess = this.#records.length - this.#maxRecords;
+    if (excess > this.#maxRecords / 20) {
+      for (const { layer, conn } of this.#records.splice(0, excess)) if (layer === 'close') this.#opens.delete(conn!);
+    }
+    while (this.#bytes > this.#maxBytes) this.#forgetBytes();
+  }
+
+  /** Whether connections on both sides of the recording process were seen, as in a bridge. */
+  get hasBothSides(): boolean {
+    return this.#roles.size > 1;
+  }
+
+  /** The record with a number, if it is kept. */
+  find(n: number): WireRecord | undefined {
+    const record = this.#records[firstFrom(this.#records, n)];
+    return record?.n === n ? record : undefined;
+  }
+
+  /** The record that opened a connection, if it is kept. */
+  openOf(conn: number | undefined): WireRecord | undefined {
+    return conn === undefined ? undefined : this.#opens.get(conn);
+  }
+
+  /** The bytes that a record is about. */
+  bytes({ conn, dir, range }: WireRecord): RangeBytes {
+    if (!range) return NO_BYTES;
+    return this.#streams.get(`${conn} ${dir}`)?.read(range) ?? { pieces: [], missing: sizeOf(range) };
+  }
+
+  /** The bytes of a record as text. Undefined if it has none, if they are too many, or no longer in memory. */
+  text(record: WireRecord): string | undefined {
+    const { range } = record;
+    if (!range || sizeOf(range) > MAX_TEXT) return undefined;
+    const { pieces, missing } = this.bytes(record);
+    return missing > 0 ? undefined : textOf(pieces);
+  }
+
+  /** The first bytes of a record as text, as far as they are in memory. */
+  head(record: WireRecord, size: number): string {
+    const { range } = record;
+    if (!range) return '';
+    const [start = 0, end = 0] = range;
+    const first = sizeOf(range) <= size ? range : [start, Math.min(end, start + size)];
+    return textOf(this.bytes({ ...record, range: first }).pieces);
+  }
+
+  #addBytes(record: WireRecord): void {
+    const key = `${record.conn} ${record.dir}`;
+    let stream = this.#streams.get(key);
+    if (!stream) this.#streams.set(key, (stream = new StreamBytes()));
+    stream.push(record);
+    this.#withBytes.push(record);
+    this.#bytes += record.content!.length;
+  }
+
+  #forgetBytes(): void {
+    const record = this.#withBytes[this.#firstWithBytes]!;
+    this.#firstWithBytes += 1;
+    if (this.#firstWithBytes > 10_000) {
+      this.#withBytes = this.#withBytes.slice(this.#firstWithBytes);
+      this.#firstWithBytes = 0;
+    }
+    this.#bytes -= record.content!.length;
+    record.content = undefined;
+    const key = `${record.conn} ${record.dir}`;
+    const stream = this.#streams.get(key)!;
+    stream.shift();
+    if (stream.isEmpty) this.#streams.delete(key);
+  }
+}
+
+/** The index of the first record with at least this number. */
+export function firstFrom(records: readonly WireRecord[], n: number): number {
+  let [low, high] = [0, records.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (records[middle]!.n < n) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

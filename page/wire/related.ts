@@ -1,0 +1,81 @@
+import type { Span } from '../../src/inspect/spans/span.ts';
+import type { RecordStore } from './record-store.ts';
+import type { WireRecord } from './wire-record.ts';
+
+/** The message of a record: itself, or the one in its bytes. */
+export function messageOf(record: WireRecord, store: RecordStore): WireRecord | undefined {
+  const { layer, conn, dir, range } = record;
+  if (layer === 'message') return record;
+  if (!range || !['frame', 'line', 'body', 'chunk'].includes(layer)) return undefined;
+  const end = range.at(-1)!;
+  return store.records.find(
+    (each) =>
+      each.layer === 'message' &&
+      each.conn === conn &&
+      each.dir === dir &&
+      each.range![0]! >= range[0]! &&
+      each.range!.at(-1)! <= end,
+  );
+}
+
+/** An HTTP request with its answer. */
+export interface Exchange {
+  readonly conn: number;
+  readonly number: number;
+  readonly records: readonly WireRecord[];
+}
+
+/** The HTTP exchanges that a record belongs to: its own, then others of its span, such as repeated requests. */
+export function exchangesOf(record: WireRecord, store: RecordStore): readonly Exchange[] {
+  const { span, conn, exchange } = record;
+  const keys = new Set<string>();
+  if (exchange !== undefined) keys.add(`${conn} ${exchange}`);
+  for (const n of span?.records ?? []) {
+    const each = store.find(n);
+    if (each?.exchange !== undefined) keys.add(`${each.conn} ${each.exchange}`);
+  }
+  const found = new Map([...keys].map((key) => [key, [] as WireRecord[]]));
+  for (const each of store.records) {
+    if (each.exchange !== undefined) found.get(`${each.conn} ${each.exchange}`)?.push(each);
+  }
+  return [...found].map(([key, records]) => {
+    const [on = 0, number = 0] = key.split(' ').map(Number);
+    return { conn: on, number, records };
+  });
+}
+
+/**
+ * The same call on the other side of a bridge. Only if it is certain: it has the same method and parameters, it ran
+ * while the first ran, and no other call of either side could be meant.
+ */
+export function otherSideOf(span: Span, store: RecordStore): Span | undefined {
+  const role = store.openOf(span.conn)?.role;
+  if (role === undefined || !store.hasBothSides) return undefined;
+  const spans = [...store.spans.all()].filter((each) => each.method === span.method && each.dir === span.dir);
+  const identity = identityOf(span, store);
+  if (identity === undefined) return undefined;
+  const same = spans.filter((each) => identityOf(each, store) === identity);
+  const candidates = (one: Span): Span[] =>
+    same.filter((each) => store.openOf(each.conn)?.role !== store.openOf(one.conn)?.role && isDuring(one, each));
+  const [other, ...more] = candidates(span);
+  return other && more.length === 0 && candidates(other).length === 1 ? other : undefined;
+}
+
+/** Whether one of two calls ran completely while the other ran. */
+function isDuring(a: Span, b: Span): boolean {
+  const [outer, inner] = a.start <= b.start ? [a, b] : [b, a];
+  return (inner.end ?? Infinity) <= (outer.end ?? Infinity);
+}
+
+/** The parameters of a call, without `_meta`, which each side has its own. Undefined if they are not known. */
+function identityOf({ records: [n = 0] }: Span, store: RecordStore): string | undefined {
+  const record = store.find(n);
+  const text = record && store.text(record);
+  if (text === undefined) return undefined;
+  try {
+    const { params } = JSON.parse(text) as { params?: object };
+    return JSON.stringify({ ...params, _meta: undefined });
+  } catch {
+    return undefined;
+  }
+}

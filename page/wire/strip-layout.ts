@@ -1,0 +1,68 @@
+import type { Span } from '../../src/inspect/spans/span.ts';
+
+/** Where a span is drawn. Pixels. */
+export interface SpanBar {
+  readonly span: Span;
+  readonly left: number;
+  readonly width: number;
+  readonly lane: number;
+}
+
+/** Where everything is drawn. */
+export interface StripLayout {
+  readonly bars: readonly SpanBar[];
+  /** Where time without spans was left out. */
+  readonly breaks: readonly number[];
+}
+
+/** A longer time without spans is drawn as a break, unless there are too many. Microseconds. */
+const IDLE = 1_000_000;
+/** How wide a break is, and how narrow a span can be. Pixels. */
+const BREAK = 9;
+const NARROWEST = 2;
+
+/**
+ * Lays spans out in a width.
+ *
+ * @param spans in the order of their starts.
+ * @param now where open spans end.
+ * @param lanes the most spans above each other. More lie in the last lane.
+ */
+export function layOut(spans: readonly Span[], now: number, width: number, lanes: number): StripLayout {
+  let idle = IDLE;
+  let busy = busyTimes(spans, now, idle);
+  while (busy.length * BREAK > width / 2 && busy.length > 1) busy = busyTimes(spans, now, (idle *= 4));
+  const total = busy.reduce((sum, { start, end }) => sum + end - start, 0);
+  const room = Math.max(0, width - NARROWEST - BREAK * (busy.length - 1));
+  const scale = total === 0 ? 0 : room / total;
+  const breaks: number[] = [];
+  const bars: SpanBar[] = [];
+  const ends: number[] = [];
+  let at = 0;
+  let left = 0;
+  for (const span of spans) {
+    while (span.start > busy[at]!.end) {
+      left += (busy[at]!.end - busy[at]!.start) * scale + BREAK;
+      breaks.push(Math.round(left - BREAK / 2));
+      at += 1;
+    }
+    const x = left + (span.start - busy[at]!.start) * scale;
+    const length = Math.max(NARROWEST, ((span.end ?? now) - span.start) * scale);
+    const free = ends.findIndex((end) => end <= x);
+    const lane = free === -1 ? Math.min(ends.length, lanes - 1) : free;
+    ends[lane] = Math.max(ends[lane] ?? 0, x + length + 1);
+    bars.push({ span, left: x, width: length, lane });
+  }
+  return { bars, breaks };
+}
+
+/** The times in which there are spans. Short pauses belong to them. */
+function busyTimes(spans: readonly Span[], now: number, idle: number): { start: number; end: number }[] {
+  const times: { start: number; end: number }[] = [];
+  for (const { start, end = now } of spans) {
+    const last = times.at(-1);
+    if (last && start - last.end <= idle) last.end = Math.max(last.end, end);
+    else times.push({ start, end: Math.max(start, end) });
+  }
+  return times;
+}

@@ -1,0 +1,122 @@
+import type { JSX } from 'preact';
+import type { Span } from '../../src/inspect/spans/span.ts';
+import { Visible } from '../ui/visible.tsx';
+import { countText, durationText, timeText } from './format.ts';
+import { exchangesOf } from './related.ts';
+import type { RecordStore } from './record-store.ts';
+import { summaryOf } from './summary.ts';
+import type { WireRecord } from './wire-record.ts';
+
+interface TimingTabProps {
+  readonly record: WireRecord;
+  readonly store: RecordStore;
+  readonly started: Date | undefined;
+  readonly onselect: (record: WireRecord) => void;
+}
+
+/** When the parts of a call passed. */
+export function TimingTab({ record, store, started, onselect }: TimingTabProps): JSX.Element {
+  const { span } = record;
+  return (
+    <>
+      <dl class="facts">
+        <dt>Recorded</dt>
+        <dd>
+          {timeText(record.t)}
+          {started && <span class="soft"> {new Date(started.getTime() + record.t / 1000).toLocaleString()}</span>}
+        </dd>
+      </dl>
+      {span ? (
+        <SpanTimes span={span} record={record} store={store} onselect={onselect} />
+      ) : (
+        <p class="soft">It belongs to no call, or not certainly.</p>
+      )}
+    </>
+  );
+}
+
+function SpanTimes({ span, record, store, onselect }: Omit<TimingTabProps, 'started'> & { span: Span }): JSX.Element {
+  const { start, end, state, parent, omitted } = span;
+  const records = span.records.map((n) => store.find(n)).filter((each) => each !== undefined);
+  const first = firstByte(span, record, store);
+  const last = Math.max(end ?? 0, records.at(-1)?.t ?? 0, start + 1);
+  const place = (t: number): string => `${(((t - start) / (last - start)) * 98).toFixed(2)}%`;
+  return (
+    <>
+      <dl class="facts">
+        <dt>State</dt>
+        <dd>{state.replace('_', ' ')}</dd>
+        {first !== undefined && (
+          <>
+            <dt>First byte</dt>
+            <dd>{durationText(first - start)}</dd>
+          </>
+        )}
+        <dt>Total</dt>
+        <dd>{end === undefined ? 'It has not ended' : durationText(end - start)}</dd>
+        {parent?.records[0] !== undefined && (
+          <>
+            <dt>Asked by</dt>
+            <dd>
+              <RecordLink n={parent.records[0]} store={store} onselect={onselect} />
+            </dd>
+          </>
+        )}
+      </dl>
+      <table class="times">
+        <thead>
+          <tr>
+            <th scope="col">#</th>
+            <th scope="col">After</th>
+            <th scope="col">What</th>
+            <th scope="col">
+              <span class="visually-hidden">Place in time</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {records.slice(0, 200).map((each) => (
+            <tr key={each.n} aria-current={each === record || undefined}>
+              <td>
+                <RecordLink n={each.n} store={store} onselect={onselect} />
+              </td>
+              <td>{durationText(each.t - start)}</td>
+              <td>
+                {each.kind} <Visible text={each.method ?? summaryOf(each, store).what} />
+              </td>
+              <td class="time-line">
+                <span style={{ left: place(each.t) }} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {records.length + omitted > 200 && <p class="soft">{countText(records.length + omitted - 200)} more</p>}
+    </>
+  );
+}
+
+interface RecordLinkProps {
+  readonly n: number;
+  readonly store: RecordStore;
+  readonly onselect: (record: WireRecord) => void;
+}
+
+function RecordLink({ n, store, onselect }: RecordLinkProps): JSX.Element {
+  const record = store.find(n);
+  return (
+    <button type="button" class="quiet" disabled={!record} onClick={() => onselect(record!)}>
+      {n}
+    </button>
+  );
+}
+
+/** When the first byte of the answer passed: over HTTP that of its head. */
+function firstByte(span: Span, record: WireRecord, store: RecordStore): number | undefined {
+  const heads = exchangesOf(record, store)
+    .flatMap(({ records }) => records)
+    .filter(({ layer, dir }) => layer === 'head' && dir !== span.dir);
+  const answer = span.answer === undefined ? undefined : store.find(span.answer);
+  const times = [...heads, ...(answer ? [answer] : [])].map(({ t }) => t).filter((t) => t >= span.start);
+  return times.length > 0 ? Math.min(...times) : undefined;
+}

@@ -1,0 +1,166 @@
+import { computed, signal } from '@preact/signals';
+import { FilterError, parseFilter, type Predicate } from '../../src/inspect/filter/parse.ts';
+import { recordSubject } from '../../src/inspect/filter/subject.ts';
+import { layersOf, namesLayers, type LayerGroup } from './layers.ts';
+import { firstFrom, type RecordStore } from './record-store.ts';
+import type { WireRecord } from './wire-record.ts';
+
+/** How long a filter may run before the page draws again. Milliseconds. */
+const SLICE_MS = 50;
+/** A span changes after its records were added. A filter that looks at that runs again after this time. */
+const AGAIN_MS = 250;
+
+/** Which records of a store are shown, and which one is selected. */
+export class WireView {
+  readonly #store: RecordStore;
+  /** Changes when `rows` did. */
+  readonly version = signal(0);
+  readonly filter = signal('');
+  readonly groups = signal<ReadonlySet<LayerGroup>>(new Set(['Messages']));
+  /** Whether the newest row is kept in sight. */
+  readonly follow = signal(true);
+  /** The number of the last record that is shown while the view is paused. */
+  readonly pausedAt = signal<number | undefined>(undefined);
+  readonly selected = signal<WireRecord | undefined>(undefined);
+  readonly marks = signal<ReadonlySet<number>>(new Set());
+  /** What is wrong with the filter. The last one without mistakes is in use. */
+  readonly mistake = computed(() => this.#parsed.value.mistake);
+  readonly #parsed = computed(() => parse(this.filter.value));
+  #rows: WireRecord[] = [];
+  #predicate: Predicate = () => true;
+  /** Undefined for all. */
+  #layers: ReadonlySet<string> | undefined = layersOf(this.groups.value);
+  #readsSpans = false;
+  /** The number of the last record that the filter saw. */
+  #seen = 0;
+  #ranAt = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(store: RecordStore) {
+    this.#store = store;
+  }
+
+  /** The records that are shown, the oldest first. */
+  get rows(): readonly WireRecord[] {
+    return this.#rows;
+  }
+
+  /** Whether the filter has not seen all records yet. */
+  get isBusy(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  setFilter(filter: string): void {
+    this.filter.value = filter;
+    this.#restart();
+  }
+
+  toggleGroup(group: LayerGroup): void {
+    const groups = new Set(this.groups.value);
+    if (!groups.delete(group)) groups.add(group);
+    this.groups.value = groups;
+    this.#restart();
+  }
+
+  togglePause(): void {
+    this.pausedAt.value = this.pausedAt.value === undefined ? this.#store.newest : undefined;
+    this.update();
+  }
+
+  toggleMark(): void {
+    const { n } = this.selected.value ?? {};
+    if (n === undefined) return;
+    const marks = new Set(this.marks.value);
+    if (!marks.delete(n)) marks.add(n);
+    this.marks.value = marks;
+  }
+
+  /** Selects the next row with a mark, from the first again after the last. */
+  nextMark(): void {
+    const marked = this.#rows.filter(({ n }) => this.marks.value.has(n));
+    const next = marked.find(({ n }) => n > (this.selected.value?.n ?? 0)) ?? marked[0];
+    if (next) this.select(next);
+  }
+
+  select(record: WireRecord): void {
+    this.selected.value = record;
+    if (record !== this.#rows.at(-1)) this.follow.value = false;
+  }
+
+  /** Selects a record by its number. The filter may hide its row. */
+  reveal(n: number): void {
+    const record = this.#store.find(n);
+    if (record) this.select(record);
+  }
+
+  /** The row of a record, or of the next one that is shown. */
+  indexOf({ n }: WireRecord): number {
+    return firstFrom(this.#rows, n);
+  }
+
+  /** Selects the row that is some rows further. */
+  move(by: number): void {
+    const { selected } = this;
+    const last = this.#rows.length - 1;
+    if (last < 0) return;
+    const at = selected.value ? this.indexOf(selected.value) : by > 0 ? -1 : last + 1;
+    // The record may be hidden: then the next row is already one further.
+    const from = selected.value && by > 0 && this.#rows[at] !== selected.value ? at - 1 : at;
+    this.select(this.#rows[Math.max(0, Math.min(last, from + by))]!);
+  }
+
+  /** Shows what was added to the store. */
+  update(): void {
+    if (this.#readsSpans && performance.now() - this.#ranAt > AGAIN_MS) this.#restart();
+    else if (this.#timer === undefined) this.#run();
+  }
+
+  #restart(): void {
+    const { predicate } = this.#parsed.value;
+    if (predicate) this.#predicate = predicate;
+    const filter = this.filter.value;
+    this.#readsSpans = /state|dur/i.test(filter);
+    this.#layers = namesLayers(filter) ? undefined : layersOf(this.groups.value);
+    this.#seen = 0;
+    this.#ranAt = performance.now();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#rows = [];
+    this.#run();
+  }
+
+  /** Filters the records that it has not seen, for a limited time, and then goes on later. */
+  #run(): void {
+    this.#timer = undefined;
+    const { records } = this.#store;
+    const limit = this.pausedAt.value ?? Infinity;
+    const until = performance.now() + SLICE_MS;
+    const oldest = records[0]?.n ?? 0;
+    if ((this.#rows[0]?.n ?? oldest) < oldest) this.#rows.splice(0, firstFrom(this.#rows, oldest));
+    for (let at = firstFrom(records, this.#seen + 1); at < records.length; at += 1) {
+      const record = records[at]!;
+      if (record.n > limit) break;
+      if (this.#matches(record)) this.#rows.push(record);
+      this.#seen = record.n;
+      if (at % 256 === 0 && performance.now() > until) {
+        this.#timer = setTimeout(() => this.#run());
+        break;
+      }
+    }
+    this.version.value += 1;
+  }
+
+  #matches(record: WireRecord): boolean {
+    if (this.#layers?.has(record.layer) === false) return false;
+    return this.#predicate(recordSubject(record, record.span, () => this.#store.text(record)));
+  }
+}
+
+function parse(filter: string): { predicate?: Predicate; mistake?: FilterError } {
+  try {
+    return { predicate: parseFilter(filter) };
+  } catch (error) {
+    if (error instanceof FilterError) return { mistake: error };
+    throw error;
+  }
+}
