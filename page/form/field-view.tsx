@@ -187,7 +187,8 @@ export function RawSwitch({ field, name }: { field: Field; name: string }): JSX.
   );
 }
 
-function NullSwitch({ field, name }: { field: Field; name: string }): JSX.Element | null {
+/** Sends null instead of what the field has. */
+export function NullSwitch({ field, name }: { field: Field; name: string }): JSX.Element | null {
   if (!field.shape.nullable || field.raw.value !== undefined) return null;
   return (
     <label class="field-option">

@@ -325,6 +325,23 @@ test('a map has names that a person writes, each once', () => {
   expect(form.json.value).toBe('{"b\\"c":2}');
 });
 
+test('a property that a person adds cannot repeat one of the schema', () => {
+  const form = new FormModel(object({ a: { type: 'string' } }));
+  objectAt(form).addOwn('a').field.typeRaw('1');
+  expect(errorsOf(form)).toEqual(['a has the name of another property']);
+});
+
+test('an attempt to send returns nothing until the problems are accepted', () => {
+  const form = new FormModel(object({ a: { type: 'integer' } }, { required: ['a'] }));
+  expect(form.submit()).toBeUndefined();
+  expect(form.attempted.value).toBe(true);
+  expect(form.submit(true)).toBe('{}');
+  numberAt(form, 'a').type('x');
+  expect(form.submit(true), 'what is not JSON is never sent').toBeUndefined();
+  numberAt(form, 'a').type('1');
+  expect(form.submit()).toBe('{"a":1}');
+});
+
 test('any JSON can be sent where the schema says nothing, and as written', () => {
   const form = new FormModel(object({ a: true, b: {} }));
   at(form, 'a').typeRaw('{ "x" : [1.0,\n "a  b"] }');

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { visible } from '../ui/visible.tsx';
-import { About, FieldBody, FieldView, Mistake } from './field-view.tsx';
+import { About, FieldBody, FieldView, Mistake, NullSwitch } from './field-view.tsx';
 import type { ListField } from './list-field.ts';
 import type { Field } from './make-field.ts';
 import type { ObjectField, OwnProperty } from './object-field.ts';
@@ -188,6 +188,7 @@ function BranchView({ field, name }: { field: Field; name: string }): JSX.Elemen
   const inner = (
     <>
       {field.shape.description !== undefined && <About field={field} />}
+      <NullSwitch field={field} name={name} />
       <FieldBody field={field} label={visible(name)} name={name} />
       <Mistake field={field} />
     </>

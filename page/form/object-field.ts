@@ -86,10 +86,11 @@ export class ObjectField extends AnyField<ObjectShape> {
     if (this.hidden.value > 0) {
       for (const name of this.shape.required) if (this.#hidden.has(name)) writer.missing.push({ owner: this, name });
     }
-    const names = new Set(this.shape.properties.keys());
+    const names = new Set<string>();
     for (const { name, field } of this.own.value) {
       if (name.value === '') writer.fail(field, 'has no name', '');
-      else if (names.has(name.value)) writer.fail(field, 'has the name of another property', '');
+      else if (names.has(name.value) || this.shape.properties.has(name.value))
+        writer.fail(field, 'has the name of another property', '');
       names.add(name.value);
       parts.push(writer.named(name.value, field.write(writer, depth + 1) ?? ''));
     }
