@@ -128,7 +128,13 @@ function ResourceLink({ link, uri, onread }: ResourceLinkProps): JSX.Element {
           <Visible text={description} lines />
         </p>
       )}
-      <AddressLink url={uri} />
+      {/^https?:/i.test(uri) ? (
+        <AddressLink url={uri} />
+      ) : (
+        <code>
+          <Visible text={uri} />
+        </code>
+      )}
       {onread && (
         <p class="toolbar">
           <button type="button" onClick={() => onread(uri)}>
