@@ -40,16 +40,21 @@ export function connectCommand(fields: ConnectFields): { command: ConnectCommand
   const names = named.map(({ name }) => name.toLowerCase());
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) return problem('headers', `The header ${twice} occurs twice.`);
-  return { command: { url, ...options(fields), ...(named.length > 0 && { headers: headersOf(named) }) } };
+  const { transport } = fields;
+  return {
+    command: {
+      url,
+      ...revisionOf(fields),
+      ...((transport === 'streamable-http' || transport === 'sse') && { transport }),
+      ...(named.length > 0 && { headers: headersOf(named) }),
+    },
+  };
 }
 
-/** The options that also hold for a choice. */
-export function options({ revision, transport }: ConnectFields): Pick<ConnectCommand, 'revision' | 'transport'> {
+/** The only revision to use, if the person chose one. */
+export function revisionOf({ revision }: ConnectFields): Pick<ConnectCommand, 'revision'> {
   const profile = profileOf(revision);
-  return {
-    ...(profile && { revision: profile.revision }),
-    ...((transport === 'streamable-http' || transport === 'sse') && { transport }),
-  };
+  return profile ? { revision: profile.revision } : {};
 }
 
 function headersOf(rows: readonly HeaderRow[]): Record<string, string> {

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import type { ConnectCommand } from '../../src/inspect/page-server/page-api.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../../src/protocol/revisions.ts';
-import { connectCommand, type ConnectFields, type FieldProblem, type HeaderRow } from './connect-fields.ts';
+import { connectCommand, revisionOf, type ConnectFields, type FieldProblem, type HeaderRow } from './connect-fields.ts';
 import { HeaderRows } from './header-rows.tsx';
 
 const REVISIONS = [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()];
@@ -17,10 +17,30 @@ function change(part: Partial<ConnectFields>): void {
   problem.value = undefined;
 }
 
+/** The command for a configured server. */
+export function choiceCommand(choice: string): ConnectCommand {
+  return { choice, ...revisionOf(fields.value) };
+}
+
+/** The revision to use, for every server. */
+export function RevisionChoice(): JSX.Element {
+  return (
+    <label class="inline">
+      Revision
+      <select value={fields.value.revision} onChange={({ currentTarget }) => change({ revision: currentTarget.value })}>
+        <option value="">Auto</option>
+        {REVISIONS.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
 /** A URL, and how to connect to it. */
 export function ConnectForm({ onconnect }: { onconnect: (command: ConnectCommand) => void }): JSX.Element {
   const id = useId();
-  const { url, headers, revision, transport } = fields.value;
+  const { url, headers, transport } = fields.value;
   const onSubmit = (event: Event): void => {
     event.preventDefault();
     const checked = connectCommand(fields.value);
@@ -52,15 +72,6 @@ export function ConnectForm({ onconnect }: { onconnect: (command: ConnectCommand
         </p>
       )}
       <div class="options">
-        <label>
-          Revision
-          <select value={revision} onChange={({ currentTarget }) => change({ revision: currentTarget.value })}>
-            <option value="">Auto</option>
-            {REVISIONS.map((each) => (
-              <option key={each}>{each}</option>
-            ))}
-          </select>
-        </label>
         <label>
           Transport
           <select value={transport} onChange={({ currentTarget }) => change({ transport: currentTarget.value })}>

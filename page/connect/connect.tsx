@@ -3,7 +3,7 @@ import type { ConnectCommand, TargetChoice } from '../../src/inspect/page-server
 import type { Explorer } from '../explore/explorer.ts';
 import { toast } from '../ui/toast.tsx';
 import { Visible } from '../ui/visible.tsx';
-import { ConnectForm } from './connect-form.tsx';
+import { choiceCommand, ConnectForm, RevisionChoice } from './connect-form.tsx';
 import { Progress } from './progress.tsx';
 
 /** How to connect to a server, and how far connecting got. */
@@ -14,20 +14,23 @@ export function ConnectScreen({ explorer }: { explorer: Explorer }): JSX.Element
   };
   return (
     <div class="connect">
-      <h2>Connect to a server</h2>
+      <div class="connect-head">
+        <h2>Connect to a server</h2>
+        <RevisionChoice />
+      </div>
       {connection.status !== 'idle' && <Progress explorer={explorer} />}
       {choices.length > 0 && (
         <section aria-labelledby="choices">
           <h3 id="choices">Your servers</h3>
           <ul class="choices">
             {choices.map((choice) => (
-              <Choice key={choice.id} choice={choice} onchoose={() => connect({ choice: choice.id })} />
+              <Choice key={choice.id} choice={choice} onchoose={() => connect(choiceCommand(choice.id))} />
             ))}
           </ul>
         </section>
       )}
-      <section aria-labelledby="by-url">
-        <h3 id="by-url">By URL</h3>
+      <section aria-labelledby="other">
+        <h3 id="other">Another server</h3>
         <ConnectForm onconnect={connect} />
       </section>
       <p class="soft">
