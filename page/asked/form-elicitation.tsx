@@ -1,31 +1,29 @@
 import type { JSX } from 'preact';
-import { JsonView } from '../explore/json-view.tsx';
-import { ArgumentText } from '../explore/arguments.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import { FormModel } from '../form/form-model.ts';
+import { FormMistakes, SchemaForm } from '../form/schema-form.tsx';
 import { Message, Refusals, type QuestionProps } from './questions.tsx';
 
 /** A form that the person is asked to fill in. */
 export function FormElicitation({ explorer, question, onanswer }: QuestionProps): JSX.Element {
   const { params, key } = question;
-  const model = explorer.drafts.get(key, () => new ArgumentText());
+  const form = explorer.drafts.get(key, () => new FormModel(params['requestedSchema']));
+  const accept = (json: string): void => {
+    onanswer({ result: { action: 'accept', content: JSON.parse(json) as JsonObject } });
+  };
   return (
     <form
       class="call"
+      noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        const json = model.json.value;
-        if (json !== undefined) onanswer({ result: { action: 'accept', content: JSON.parse(json) as JsonObject } });
+        const json = form.submit();
+        if (json !== undefined) accept(json);
       }}
     >
       <Message params={params} />
-      <JsonView value={params['requestedSchema']} />
-      <textarea
-        aria-label="Answer"
-        value={model.text.value}
-        onInput={({ currentTarget }) => {
-          model.text.value = currentTarget.value;
-        }}
-      />
+      <SchemaForm form={form} label="Answer" />
+      <FormMistakes form={form} label="Accept anyway" onSend={accept} />
       <Refusals onanswer={onanswer}>
         <button type="submit" class="primary">
           Accept

@@ -8,6 +8,7 @@ import { textOf } from './entry-list.ts';
 import { JsonView } from './json-view.tsx';
 import { outputProblem } from './output-schema.ts';
 import type { Outcome } from './request.ts';
+import { taskOf } from './task.ts';
 
 interface OutcomeViewProps {
   readonly outcome: Outcome;
@@ -61,7 +62,8 @@ export function summaryOf(outcome: Outcome): string {
     case 'large':
       return `Result after ${durationText(outcome.duration)}, ${sizeText(outcome.whole.size)}`;
     default: {
-      const what = outcome.result['isError'] === true ? 'The tool failed' : 'Result';
+      const isTask = taskOf(outcome.result) !== undefined;
+      const what = outcome.result['isError'] === true ? 'The tool failed' : isTask ? 'Became a task' : 'Result';
       return `${what} after ${durationText(outcome.duration)}, ${sizeText(outcome.size)}`;
     }
   }

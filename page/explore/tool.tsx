@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useId } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
-import { Visible } from '../ui/visible.tsx';
-import { ArgumentText } from './arguments.ts';
+import { FormModel } from '../form/form-model.ts';
+import { FormMistakes, SchemaForm } from '../form/schema-form.tsx';
 import { Calls } from './call-view.tsx';
 import { EntryHead } from './entry-head.tsx';
 import type { Entry } from './entry-list.ts';
@@ -23,23 +23,23 @@ const TIMEOUT = 60_000;
 
 /** A tool: what it is, its arguments, and what its calls returned. */
 export function ToolView({ explorer, session, id, entry }: DetailProps): JSX.Element {
-  const model = session.drafts.get(`tool ${id}`, () => new ArgumentText());
+  const schema: unknown = entry?.raw['inputSchema'];
+  const form = useMemo(
+    () => session.drafts.get(`tool ${id} ${JSON.stringify(schema)}`, () => new FormModel(schema)),
+    [session, id, schema],
+  );
   const options = session.drafts.get(`options ${id}`, () => ({ seconds: TIMEOUT / 1000, asTask: false }));
   const seconds = useSignal(options.seconds);
   const taskSupport = taskSupportOf(explorer, entry);
   const asTask = useSignal(taskSupport === 'required' || options.asTask);
-  const field = useId();
-  const problem = model.problem.value;
-  const call = (): void => {
-    const json = model.json.value;
-    if (json === undefined) return;
+  const send = (json: string): void => {
     const task = asTask.value ? ',"task":{}' : '';
-    session.call(
-      `tool ${id}`,
-      'tools/call',
-      `{"name":${JSON.stringify(id)},"arguments":${json}${task}}`,
-      seconds.value * 1000,
-    );
+    const params = `{"name":${JSON.stringify(id)},"arguments":${json}${task}}`;
+    session.call(`tool ${id}`, 'tools/call', params, seconds.value * 1000);
+  };
+  const call = (): void => {
+    const json = form.submit();
+    if (json !== undefined) send(json);
   };
   return (
     <>
@@ -48,6 +48,7 @@ export function ToolView({ explorer, session, id, entry }: DetailProps): JSX.Ele
       </EntryHead>
       <form
         class="call"
+        noValidate
         onSubmit={(event) => {
           event.preventDefault();
           call();
@@ -58,22 +59,8 @@ export function ToolView({ explorer, session, id, entry }: DetailProps): JSX.Ele
           call();
         }}
       >
-        <label for={field}>Arguments</label>
-        <textarea
-          id={field}
-          rows={6}
-          spellcheck={false}
-          value={model.text.value}
-          aria-invalid={problem !== undefined}
-          onInput={({ currentTarget }) => {
-            model.text.value = currentTarget.value;
-          }}
-        />
-        {problem !== undefined && (
-          <p class="bad">
-            <Visible text={problem} />
-          </p>
-        )}
+        <SchemaForm form={form} label="Arguments" />
+        <FormMistakes form={form} label="Call anyway" onSend={send} />
         <p class="toolbar">
           <button type="submit" class="primary">
             Call
