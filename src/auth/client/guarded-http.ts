@@ -1,19 +1,23 @@
 import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
-import * as http from 'node:http';
-import * as https from 'node:https';
 import { isIP } from 'node:net';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { originOf, shown } from '../../transport/http/client/errors.ts';
-import { proxyFor, TunnelAgent } from '../../transport/http/client/proxy.ts';
+import { fetchHttp } from '../../transport/http/client/fetch-http.ts';
+import type { HttpReply, HttpRequest, HttpSend } from '../../transport/http/client/http.ts';
+import { pooledHttp } from '../../transport/http/client/pooled-http.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
-import { boundedBody } from '../bounded-body.ts';
 import { reachOf, type Reach } from './addresses.ts';
 import { OAuthError } from './oauth-error.ts';
+import { Lifetime } from '../../base/lifetime.ts';
 import { waitFor } from '../../base/wait.ts';
 
 /** Milliseconds until the whole response must have arrived. */
 const TIMEOUT = 10_000;
 const MAX_REDIRECTS = 3;
+/** The largest body of a response, in bytes. */
+const MAX_BYTES = 1024 * 1024;
+/** The headers of a response that OAuth uses. */
+const HEADERS = ['content-type', 'dpop-nonce', 'location', 'www-authenticate'];
 
 export interface GuardedHttpOptions {
   /**
@@ -24,19 +28,14 @@ export interface GuardedHttpOptions {
   /** Also allow private addresses, for a server in your own network that has a name. Default false. */
   readonly allowPrivateNetwork?: boolean | undefined;
   /**
-   * Sends the requests. Default: `node:http`, which checks every address that a name resolves to. Through a proxy there
+   * Sends the requests. Default: own connections, which check every address that a name resolves to. Through a proxy there
    * is no such check, because the proxy resolves the names. A custom function must do the check itself. IP addresses in
    * URLs are always checked.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-interface Ask {
-  readonly method: string;
-  readonly headers: Record<string, string>;
-  readonly body?: string | undefined;
-  readonly signal: AbortSignal;
-}
+type Ask = Pick<HttpRequest, 'method' | 'headers' | 'body'>;
 
 /**
  * Sends HTTP requests to addresses that a server has named. A hostile server could name an address that only this
@@ -46,14 +45,14 @@ interface Ask {
  */
 export class GuardedHttp {
   readonly #reach: ReadonlySet<Reach | undefined>;
-  readonly #fetch: typeof globalThis.fetch | undefined;
+  readonly #http: HttpSend;
 
   constructor({ server, allowPrivateNetwork = false, fetch }: GuardedHttpOptions) {
     // The reach of a name is undefined here; it is checked when the name is resolved.
     const reach = new Set<Reach | undefined>([undefined, 'public', literalReach(server.hostname)]);
     if (allowPrivateNetwork) reach.add('private');
     this.#reach = reach;
-    this.#fetch = fetch;
+    this.#http = fetch ? fetchHttp(fetch) : pooledHttp({ connectTimeout: TIMEOUT, lookup: this.#lookup });
   }
 
   /**
@@ -105,58 +104,28 @@ export class GuardedHttp {
   ): Promise<Response> => {
     const { body, headers, method, signal } = init;
     const text = body?.toString();
-    return this.#send(this.permitted(address, 'The endpoint'), { method, headers, body: text }, signal);
+    const ask: Ask = { method: method as Ask['method'], headers, body: text };
+    return this.#send(this.permitted(address, 'The endpoint'), ask, signal);
   };
 
-  async #send(url: URL, ask: Omit<Ask, 'signal'>, signal?: AbortSignal): Promise<Response> {
+  async #send(url: URL, ask: Ask, signal?: AbortSignal): Promise<Response> {
     this.permitted(url.href, 'The address');
     const timeout = AbortSignal.timeout(TIMEOUT);
     const both = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    const cancellation = new Lifetime();
+    both.addEventListener('abort', () => cancellation.abort(both.reason));
     try {
       both.throwIfAborted();
-      const asked = { ...ask, signal: both };
       // A `fetch` of the application may ignore its signal.
-      return await waitFor(this.#fetch ? this.#fetched(url, asked) : this.#sent(url, asked), { signal: both });
+      return await waitFor(this.#http({ ...ask, url, cancellation }).then(responseOf), { signal: both });
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      if (error instanceof OAuthError) throw error;
-      const why = timeout.aborted ? `no answer within ${TIMEOUT} ms` : reasonOf(error);
+      const { cause } = error as Error;
+      if (cause instanceof OAuthError) throw cause;
+      const why = timeout.aborted ? `no answer within ${TIMEOUT} ms` : reasonOf(error as Error);
       // Do not keep the error as the cause. It may contain the request, and with it a secret.
       throw new OAuthError('unreachable', `${shown(url)}: ${why}`);
     }
-  }
-
-  async #fetched(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
-    const response = await this.#fetch!(url.href, { method, headers, body: body ?? null, redirect: 'manual', signal });
-    return responseOf(response.status, response.headers, response.body);
-  }
-
-  async #sent(url: URL, { method, headers, body, signal }: Ask): Promise<Response> {
-    // A proxy resolves names itself, so only IP addresses in URLs can be checked.
-    const proxy = await proxyFor(url);
-    const { request } = url.protocol === 'https:' ? https : http;
-    return new Promise((done, fail) => {
-      const options = {
-        method,
-        headers,
-        signal,
-        agent: proxy ? new TunnelAgent(proxy) : (false as const),
-        lookup: this.#lookup,
-      };
-      const sending = request(url, options, (reply) => {
-        const head = new Headers();
-        for (const [name, values] of Object.entries(reply.headersDistinct)) {
-          for (const value of values!) head.append(name, value);
-        }
-        responseOf(reply.statusCode!, head, reply).then(done, fail);
-      });
-      sending.on('error', fail);
-      sending.once('upgrade', (_reply, socket) => {
-        socket.destroy();
-        fail(new Error('the server switched to another protocol'));
-      });
-      sending.end(body);
-    });
   }
 
   /** Checks each address just before the connection is made, so that a name cannot change between check and use. */
@@ -183,18 +152,22 @@ function literalReach(hostname: string): Reach | undefined {
   return isIP(bare) === 0 ? undefined : reachOf(bare);
 }
 
-async function responseOf(status: number, headers: Headers, body: AsyncIterable<Uint8Array> | null): Promise<Response> {
-  const bytes = await boundedBody(body);
+async function responseOf(reply: HttpReply): Promise<Response> {
+  const text = await reply.text(MAX_BYTES);
+  const { status } = reply;
   if (status < 200 || status > 599) throw new Error(`status ${status}`);
+  const headers = HEADERS.flatMap((name): [string, string][] => {
+    const value = reply.header(name);
+    return value === undefined ? [] : [[name, value]];
+  });
   const empty = status === 204 || status === 205 || status === 304;
-  return new Response(empty ? null : bytes, { status, headers });
+  return new Response(empty ? null : text, { status, headers });
 }
 
-function reasonOf(error: unknown): string {
-  const { code, message, cause } = error as Error & { code?: unknown };
-  if (typeof code === 'string') return code;
-  const inner = (cause as { code?: unknown } | undefined)?.code;
-  return typeof inner === 'string' ? inner : message || 'no connection';
+/** The code or the message of the first cause that has one. The errors around it repeat the address. */
+function reasonOf({ code, message, cause }: { code?: unknown; message?: string; cause?: unknown }): string {
+  const first = typeof cause === 'object' && cause !== null ? reasonOf(cause) : '';
+  return first || (typeof code === 'string' ? code : (message ?? ''));
 }
 
 /** The JSON object in a response; undefined if it has none. */

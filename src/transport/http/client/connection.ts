@@ -1,4 +1,4 @@
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { startTimer } from '../../../base/timer.ts';
 import { tapSocket, type Wiretap } from '../../wiretap.ts';
@@ -30,8 +30,10 @@ export interface PoolOptions {
   readonly connectTimeout: number;
   /** The largest size of the response headers, in bytes. */
   readonly maxHeaderBytes: number;
+  /** Resolves the names of servers. Default: `dns.lookup`. */
+  readonly lookup?: LookupFunction | undefined;
   /** Sees the bytes of each connection, decrypted. */
-  readonly wiretap: Wiretap | undefined;
+  readonly wiretap?: Wiretap | undefined;
 }
 
 /** The connections to one server. Each carries one request at a time, and there are as many as needed. */
@@ -230,6 +232,8 @@ export class Connection implements ResponseListener {
 
   #connect(done: (error: Error | undefined, socket?: Socket) => void): void {
     const { origin, proxy, connectTimeout, wiretap } = this.#pool.options;
+    // The name of a proxy is the user's own.
+    const lookup = proxy ? undefined : this.#pool.options.lookup;
     const server = new URL(origin);
     const first = proxy?.url ?? server;
     const onTimeout = (): void =>
@@ -252,7 +256,7 @@ export class Connection implements ResponseListener {
       const name = isIP(host) === 0 ? host : '';
       const { session } = this.#pool;
       const port = Number(url.port || 443);
-      const tls = connectTls({ host, port, servername: name, session, socket, ALPNProtocols: ['http/1.1'] });
+      const tls = connectTls({ host, port, servername: name, session, socket, lookup, ALPNProtocols: ['http/1.1'] });
       tls.on('session', (resumable) => (this.#pool.session = resumable));
       use(tls, 'secureConnect', url.host);
     };
@@ -264,7 +268,8 @@ export class Connection implements ResponseListener {
     } else if (first.protocol === 'https:') {
       useTls(first);
     } else {
-      const options = { host: hostOf(first), port: Number(first.port || 80), readableHighWaterMark: READ_SIZE };
+      const port = Number(first.port || 80);
+      const options = { host: hostOf(first), port, lookup, readableHighWaterMark: READ_SIZE };
       use(connectTcp(options), 'connect', first.host);
     }
   }

@@ -27,7 +27,7 @@ export function fetchHttp(fetch?: typeof globalThis.fetch): HttpSend {
   return async ({ method, url, headers, body, cancellation }) => {
     let response: Response;
     try {
-      response = await (fetch ?? globalThis.fetch)(url, {
+      response = await (fetch ?? globalThis.fetch)(url.href, {
         method,
         headers: { 'accept-encoding': 'identity', ...headers },
         body: body ?? null,

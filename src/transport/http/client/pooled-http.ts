@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import type { Wiretap } from '../../wiretap.ts';
 import { ConnectionPool } from './connection.ts';
 import { shown } from './errors.ts';
@@ -10,6 +11,8 @@ export interface PooledHttpOptions {
   readonly connectTimeout?: number;
   /** The largest size of the response headers, in bytes. Default 16 KiB. */
   readonly maxHeaderBytes?: number;
+  /** Resolves the names of servers. Default: `dns.lookup`. */
+  readonly lookup?: LookupFunction | undefined;
   /** Sees the bytes of each connection, decrypted. Default none. */
   readonly wiretap?: Wiretap | undefined;
 }
@@ -19,7 +22,7 @@ export interface PooledHttpOptions {
  * says, or 2.5 seconds.
  */
 export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
-  const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024, wiretap } = options;
+  const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
   const pools = new Map<string, ConnectionPool>();
   const targets = new WeakMap<URL, Target>();
 
@@ -28,7 +31,7 @@ export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
     const { protocol, origin, host, pathname, search, href } = url;
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(`${shown(url)} is not an http or https URL`);
     const proxy = await proxyFor(url);
-    const pool = pools.get(origin) ?? new ConnectionPool({ origin, proxy, connectTimeout, maxHeaderBytes, wiretap });
+    const pool = pools.get(origin) ?? new ConnectionPool({ ...options, origin, proxy, connectTimeout, maxHeaderBytes });
     pools.set(origin, pool);
     const headers: Record<string, string> = { host, 'accept-encoding': 'identity' };
     const authorization = basicAuthorization(url);

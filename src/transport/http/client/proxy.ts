@@ -1,7 +1,6 @@
 import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import { urlToHttpOptions } from 'node:url';
 import { isLoopback } from '../server/access/guards.ts';
 import { NotSent } from './http.ts';
@@ -71,34 +70,6 @@ export function openTunnel(
     done(refusal(statusCode));
   });
   return asking.end();
-}
-
-/** How long a proxy may take to open a tunnel, in milliseconds. */
-const TUNNEL_TIMEOUT = 10_000;
-
-/** Opens each connection of `node:https` through a tunnel. */
-export class TunnelAgent extends https.Agent {
-  readonly #proxy: Proxy;
-
-  constructor(proxy: Proxy) {
-    super();
-    this.#proxy = proxy;
-  }
-
-  override createConnection(
-    options: https.RequestOptions,
-    done: (error: Error | null, stream?: Duplex | null) => void,
-  ): undefined {
-    const { host, port } = options;
-    const server = new URL(`https://${host!.includes(':') ? `[${host}]` : host}:${port}`);
-    const asking = openTunnel(this.#proxy, server, (error, socket) => {
-      clearTimeout(timer);
-      if (error) done(error);
-      else done(null, super.createConnection(Object.assign({}, options, { socket })));
-    });
-    // The request that needs the tunnel cannot end it: before it has a connection, its end fires no event.
-    const timer = setTimeout(() => asking.destroy(new Error(`no tunnel within ${TUNNEL_TIMEOUT} ms`)), TUNNEL_TIMEOUT);
-  }
 }
 
 /** The environment variable that names the proxy: the first one that is set. */
