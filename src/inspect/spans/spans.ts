@@ -36,7 +36,10 @@ interface Place extends SpanRecord {
 /** A `requestState` that is longer is not remembered. */
 const MAX_STATE = 16 * 1024;
 const MAX_CONNECTIONS = 10_000;
-/** The most requests with the same id that are remembered. More than one cannot be told apart anyway. */
+/**
+ * The most requests with the same id, or in the same HTTP exchange, that are remembered. More than one cannot be told
+ * apart anyway.
+ */
 const MAX_SAME = 64;
 
 /**
@@ -150,7 +153,7 @@ export class Spans {
     }
     if (progressToken !== undefined)
       for (const key of keysOf(place, dir, 'token', progressToken)) this.#index.add(key, span, MAX_SAME);
-    if (exchange !== undefined && dir === 'c>s') this.#index.add(exchangeKey(place), span);
+    if (exchange !== undefined && dir === 'c>s') this.#index.add(exchangeKey(place), span, MAX_SAME);
     if (!connection.isHttp && dir === 'c>s' && CAN_REQUIRE_INPUT.has(method ?? ''))
       this.#index.add(callsKey(conn), span);
     this.#index.add(connectionKey(conn), span);

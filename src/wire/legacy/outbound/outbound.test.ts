@@ -397,6 +397,34 @@ describe('questions of the server', () => {
     listener.exchange.abort();
   });
 
+  test('go to another call while a caller without a session has not answered the question of its newest call', async () => {
+    const { server, start } = await ready();
+    const nextAsked = async (id: string): Promise<unknown> => {
+      await server.send({ id, method: 'roots/list' });
+      return server.take();
+    };
+    const read = await start('resources/read', {}, answering('resource'));
+    const answer = deferred<JsonObject>();
+    await start('tools/call', {}, { onask: () => answer.promise });
+    await start('tools/list', {}, answering('list'));
+    server.take();
+    expect(await nextAsked('q1')).toEqual([]);
+    expect(await nextAsked('q2')).toMatchObject([{ id: 'q2', result: { name: 'resource' } }]);
+    read.exchange.abort();
+    await settled();
+    server.take();
+    expect(await nextAsked('q3')).toEqual([]);
+    answer.resolve({ name: 'tool' });
+    await settled();
+    expect(server.take()).toMatchObject([
+      { id: 'q1', result: { name: 'tool' } },
+      { id: 'q3', result: { name: 'tool' } },
+    ]);
+    await start('resources/read', {}, answering('resource'));
+    server.take();
+    expect(await nextAsked('q4')).toMatchObject([{ id: 'q4', result: { name: 'tool' } }]);
+  });
+
   test('before any call are sent with the first call that can ask them', async () => {
     const { server, start } = await ready();
     await server.send({ id: 's1', method: 'roots/list' });
