@@ -3,7 +3,7 @@ import type { BodyRefusal, RefusalReason } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
 /** What all calls of one handler share. */
-export type Shared = Pick<HttpHandler, 'stallTimeout' | 'budget' | 'refused'>;
+export type Shared = Pick<HttpHandler, 'stallTimeout' | 'budget' | 'draining' | 'refused'>;
 
 /** The memory that a call uses, and the report of its refusal. */
 export abstract class CountedCall {

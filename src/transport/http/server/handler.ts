@@ -116,6 +116,8 @@ export interface HttpHandler {
   readonly streams: number;
   /** Requests in progress that have no session, subscriptions included. */
   readonly requests: number;
+  /** Whether new sessions and requests are refused: `drain` or `close` was called. */
+  readonly draining: boolean;
   /** Bytes kept in memory for clients now, including the default event log. */
   readonly bufferedBytes: number;
   /** The memory budget for all clients. An adapter that makes an `HttpCall` counts the bytes it keeps there. */
@@ -236,6 +238,10 @@ class Handler implements HttpHandler {
 
   get requests(): number {
     return this.#stateless?.inFlight ?? 0;
+  }
+
+  get draining(): boolean {
+    return !this.#open;
   }
 
   refused(refusal: HttpRefusal): void {

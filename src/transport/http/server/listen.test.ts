@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { Agent, request, type IncomingMessage, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { POST_HEADERS } from '../../../../test/support/http.ts';
@@ -96,4 +96,28 @@ test('by default, a listener accepts connections on loopback only', async () => 
   const listener = await listen({ port: 0, onsession: () => {} });
   onTestFinished(() => listener.close());
   expect(servers.at(-1)?.address()).toMatchObject({ address: '127.0.0.1', port: listener.port });
+});
+
+test('while a listener drains, each response closes its connection, those of running requests too', async () => {
+  const go = deferred();
+  const started = deferred();
+  const { service } = scripted({ work: () => (started.resolve(), go.promise.then(() => ({}))) });
+  const listener = await listen({ port: 0, grace: 60_000, onrequest: createInbound(service).onrequest });
+  onTestFinished(() => listener.close(0));
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const connectionOf = async (id: number): Promise<unknown> => {
+    const message = modernRequest(id, 'work', {});
+    const headers = { ...POST_HEADERS, ...modernHeaders(message) };
+    const sent = request(listener.url, { method: 'POST', agent, headers }).end(JSON.stringify(message));
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    await once(response.resume(), 'end');
+    return [response.statusCode, response.headers.connection];
+  };
+  const running = connectionOf(1);
+  await started.promise;
+  listener.handler.drain();
+  expect(await connectionOf(2)).toEqual([503, 'close']);
+  go.resolve();
+  expect(await running).toEqual([200, 'close']);
 });

@@ -163,6 +163,7 @@ class NodeCall extends CountedCall implements HttpCall {
     for (const name in headers) head.push(name, headers[name]!);
     const length = lengthOf(body);
     if (status !== 204) head.push('content-length', length);
+    if (this.server.draining) closeAfter(response);
     response.writeHead(status, head as string[]);
     // The bytes of an ASCII text are the same in both encodings, and `latin1` is written faster.
     endResponse(response, this.server.stallTimeout, body, length === body?.length ? 'latin1' : 'utf8');
@@ -205,6 +206,14 @@ function originForm(target: string): string {
   return target.startsWith('/') ? target : target.replace(AUTHORITY, '') || '/';
 }
 
+/**
+ * Closes the connection after a response, and says so in the response. A client that sent its next request on it would lose
+ * it with the connection, and could not know whether it ran (RFC 9112, section 9.6).
+ */
+function closeAfter(response: ServerResponse): void {
+  response.shouldKeepAlive = false;
+}
+
 /** Counts a response until the kernel has taken all of it. */
 function waitForReader(response: ServerResponse, server: Shared, length: number): void {
   const { budget } = server;
@@ -242,6 +251,7 @@ class NodeStream implements HttpStream, Holder {
       setImmediate(close);
       return;
     }
+    if (server.draining) closeAfter(response);
     response.writeHead(status, headers);
     // The client waits for the headers, and the first event may take long.
     response.flushHeaders();
