@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { meta, modernRequest } from '../../test/support/modern.ts';
 import { aborted, deferred, listening, scripted, settled } from '../../test/support/service.ts';
@@ -384,4 +386,33 @@ test('a connection that failed to open is not closed with the others', async () 
   await expect(inbound.connect(transport)).rejects.toThrow('no such port');
   await inbound.close(5000);
   expect(closes).toBe(0);
+});
+
+test('an answer that waits for a slow reader is kept as text only', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const results: WeakRef<JsonObject>[] = [];
+  const { service } = scripted({
+    work: () => {
+      const result = { list: [{}] };
+      results.push(new WeakRef(result));
+      return result;
+    },
+  });
+  const transport = new HandTransport();
+  const slow: Promise<void>[] = [];
+  transport.send = ({ method }: JsonObject) => {
+    const sent = method === undefined ? new Promise<void>(() => {}) : Promise.resolve();
+    slow.push(sent);
+    return sent;
+  };
+  await createInbound(service).connect(transport);
+  transport.onmessage!({ jsonrpc: '2.0', id: 0, method: 'initialize', params: hello() });
+  await settled();
+  transport.onmessage!({ jsonrpc: '2.0', id: 1, method: 'work' });
+  await vi.waitFor(() => expect(slow).toHaveLength(2));
+  await vi.waitFor(() => {
+    collect();
+    expect(results.map((result) => result.deref() === undefined)).toEqual([true]);
+  });
 });

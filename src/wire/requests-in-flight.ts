@@ -1,6 +1,13 @@
 import { RpcError, ErrorCode } from '../jsonrpc/errors.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
-import { errorResponse, type Notification, type Request, type RequestId, type Response } from '../jsonrpc/message.ts';
+import {
+  errorResponse,
+  type ErrorObject,
+  type Notification,
+  type Request,
+  type RequestId,
+  type Response,
+} from '../jsonrpc/message.ts';
 import { SENT_AT_ONCE, type ReplyChannel, type Transport } from '../transport/transport.ts';
 import type { TotalLoad } from './total-load.ts';
 
@@ -8,6 +15,8 @@ import type { TotalLoad } from './total-load.ts';
 const MAX_REQUESTS = 10_000;
 /** The most bytes of these requests, with the large answers to their questions. */
 const MAX_BYTES = 64 * 1024 * 1024;
+/** What each request takes besides its message: 7.6 KB over Streamable HTTP, as measured. Counted for all connections. */
+const REQUEST_BYTES = 8 * 1024;
 
 /** The requests of one connection that are not answered yet, of both eras: limited in number and in bytes. */
 export class RequestsInFlight {
@@ -48,11 +57,12 @@ export class RequestsInFlight {
         `More than ${MAX_BYTES} bytes of requests are in flight; wait until some of them are answered`,
       );
     }
-    if (!this.#total.hasRoom(bytes, this.#bytes + bytes)) {
+    if (!this.#hasTotalRoom(bytes + REQUEST_BYTES)) {
       return this.#refuse(id, 'The requests in flight of all clients are too large together; try again later');
     }
     const request = new RequestInFlight(this.#transport, id, this.#onerror, () => this.#forget(request));
     this.#requests.set(id, request);
+    this.#total.add(REQUEST_BYTES);
     this.#count(request, bytes);
     return request;
   }
@@ -60,8 +70,7 @@ export class RequestsInFlight {
   /** Counts an answer of the client towards the request that asked for it. Returns false if there is no room for it. */
   grow(request: RequestInFlight, bytes: number): boolean {
     if (!request.open) return true;
-    const own = this.#bytes + bytes;
-    if (own > MAX_BYTES || !this.#total.hasRoom(bytes, own)) return false;
+    if (this.#bytes + bytes > MAX_BYTES || !this.#hasTotalRoom(bytes)) return false;
     this.#count(request, bytes);
     return true;
   }
@@ -89,6 +98,11 @@ export class RequestsInFlight {
     for (const request of this.values()) request.end('the connection is closed');
   }
 
+  /** Whether all connections together have room for this many bytes more. */
+  #hasTotalRoom(bytes: number): boolean {
+    return this.#total.hasRoom(bytes, this.#bytes + this.#requests.size * REQUEST_BYTES + bytes);
+  }
+
   #count(request: RequestInFlight, bytes: number): void {
     request.bytes += bytes;
     this.#bytes += bytes;
@@ -98,6 +112,7 @@ export class RequestsInFlight {
   #forget(request: RequestInFlight): void {
     this.#requests.delete(request.id);
     this.#count(request, -request.bytes);
+    this.#total.add(-REQUEST_BYTES);
     if (this.#requests.size === 0) this.onidle?.();
   }
 
@@ -141,13 +156,14 @@ export class RequestInFlight implements ReplyChannel {
     this.onclose = undefined;
     const sent = this.#transport.send(response);
     if (sent === SENT_AT_ONCE) return;
+    // The promise waits for a slow reader. It must not hold the response, because only the response's text is counted.
+    const { id } = response;
+    const failure = 'error' in response ? codeAndMessage(response.error) : undefined;
+    const shortest = 'error' in response && response.error.data === undefined;
     sent.catch((thrown: unknown) => {
       this.#onerror(thrown as Error);
       // The result, or the data of the error, cannot be written as JSON. The caller still needs a response.
-      const { code, message } = 'result' in response ? RpcError.from(thrown) : response.error;
-      if ('result' in response || response.error.data !== undefined) {
-        this.answer(errorResponse(response.id, { code, message }));
-      }
+      if (!shortest) this.answer(errorResponse(id, failure ?? codeAndMessage(RpcError.from(thrown))));
     });
   }
 
@@ -170,4 +186,8 @@ export class RequestInFlight implements ReplyChannel {
     this.#ondone = undefined;
     ondone?.();
   }
+}
+
+function codeAndMessage({ code, message }: ErrorObject): ErrorObject {
+  return { code, message };
 }

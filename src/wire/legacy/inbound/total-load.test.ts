@@ -72,6 +72,20 @@ test('all sessions together have a limit on the bytes of their requests, until t
   expect(await late.call(3, 20 * MB)).toMatchObject({ result: {} });
 });
 
+test('a small request counts for what it takes in memory, which is more than its message', async () => {
+  const { open, gate } = setUp();
+  for (let session = 0; session < 4; session += 1) await (await open()).call(1, 60 * MB);
+  await (await open()).call(1, 15.9 * MB);
+  const late = await open();
+  const answers = [];
+  for (let id = 1; id <= 40; id += 1) answers.push(await late.call(id, 100));
+  expect(answers[0]).toBeUndefined();
+  expect(answers.at(-1)).toMatchObject(refused);
+  gate.resolve();
+  await settled();
+  for (let id = 41; id <= 80; id += 1) expect(await late.call(id, 100)).toMatchObject({ result: {} });
+});
+
 test('messages that wait for initialize also count, until they are handled or the session ends', async () => {
   const ready = deferred();
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });
