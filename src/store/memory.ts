@@ -53,6 +53,9 @@ interface Stream {
   tail: Node | undefined;
 }
 
+/** What each event takes besides its message, even one without: 215 bytes, as measured with one event in each stream. */
+const EVENT_BYTES = 216;
+
 /** How many streams without events a session remembers, so that the newest id of a quiet stream stays valid. */
 const MAX_SPENT_STREAMS = 1000;
 
@@ -175,7 +178,7 @@ class SessionEvents {
     } else if (!stream.head) this.#spent!.delete(stream);
 
     const n = (stream.last += 1);
-    const bytes = message === undefined ? 0 : weightOf(message, this.#bounds.maxBytes);
+    const bytes = EVENT_BYTES + (message === undefined ? 0 : weightOf(message, this.#bounds.maxBytes));
     const node: Node = { stream, n, message, bytes, at: now, nextInSession: undefined, nextInStream: undefined };
     if (this.#tail) this.#tail.nextInSession = node;
     else this.#head = node;
