@@ -278,7 +278,7 @@ describe('in memory', () => {
 });
 
 /** Whether a log with the given limit in bytes stores a message. */
-async function keeps(message: Message, maxBytes: number): Promise<boolean> {
+async function keeps(message: Message | undefined, maxBytes: number): Promise<boolean> {
   const log = memoryEventLog({ maxBytes });
   const id = await log.append('s', 'a', undefined);
   await log.append('s', 'a', message);
@@ -289,7 +289,7 @@ async function keeps(message: Message, maxBytes: number): Promise<boolean> {
 }
 
 /** The size that a log computes for a message: that of the smallest log that stores it. */
-async function sizeOf(message: Message): Promise<number> {
+async function sizeOf(message: Message | undefined): Promise<number> {
   let [low, high] = [0, 1_000_000];
   while (low < high) {
     const middle = (low + high) >> 1;
