@@ -354,7 +354,7 @@ describe('secrets', () => {
       await new Promise((resolve) => void setImmediate(resolve));
     }
     expect(secrets).toHaveLength(20);
-  });
+  }, 10_000);
 
   test('in trailers and after what cannot be read are found', () => {
     const text = `${OK}transfer-encoding: chunked\r\n\r\n0\r\nset-cookie: abc\r\n\r\nnonsense\r\n\r\nx\r\nset-cookie: abc\r\n\r\n`;

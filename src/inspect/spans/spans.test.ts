@@ -270,6 +270,18 @@ test('the end of a connection ends all calls that are open, however many there a
   expect(wire.shown.filter((line) => !line.includes(' unanswered '))).toEqual([]);
 });
 
+test('thousands of notifications in the exchange of a large batch take little time', async () => {
+  const wire = new Wire();
+  wire.open(1, 'http');
+  const ids = Array.from({ length: 9000 }, (_, id) => call(id));
+  wire.send(1, 'c>s', ids, 1);
+  const notifications = Array.from({ length: 60_000 }, () => ({ method: 'notifications/message' }));
+  for (let n = 0; n < 2; n += 1) {
+    expect(wire.send(1, 's>c', notifications, 1)).toEqual([]);
+    await new Promise((resolve) => void setImmediate(resolve));
+  }
+}, 10_000);
+
 test('malformed messages belong to nothing, and do no harm', () => {
   const wire = new Wire();
   for (const text of [

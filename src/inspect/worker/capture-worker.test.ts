@@ -86,6 +86,25 @@ test('a worker that ends is reported once, and the traffic goes on', async () =>
   expect(errors).toEqual([`the recording ${file} is incomplete: its thread ended`]);
 });
 
+test('a worker that fails is reported once, and the process goes on', async () => {
+  const started = new Promise<Worker>((resolve) => process.once('worker', resolve));
+  const file = path.join(folder, 'failed');
+  const errors: string[] = [];
+  const capture = await startCaptureWorker({
+    record: { file, target: 'x' },
+    onerror: ({ message }) => errors.push(message),
+  });
+  const worker = await started;
+  const exited = new Promise((resolve) => void worker.once('exit', resolve));
+  // A batch that ends within an event.
+  worker.postMessage(Uint8Array.of(3, 0, 0), []);
+  await exited;
+  // An error that nobody handles would be found in the next turn.
+  await new Promise((resolve) => void setImmediate(resolve));
+  await capture.close();
+  expect(errors).toEqual([expect.stringMatching(/^the recording .* is incomplete: .*outside buffer bounds/)]);
+});
+
 test('a file that cannot be written is reported at once', async () => {
   const file = path.join(folder, 'none', 'a');
   await expect(startCaptureWorker({ record: { file, target: 'x' }, onerror: failed })).rejects.toThrow(

@@ -60,7 +60,8 @@ export async function startCaptureWorker({ record, onerror }: CaptureWorkerOptio
     if (alive) onerror(error);
     alive = false;
   };
-  const exited = once(worker, 'exit');
+  // `once` would reject if the worker fails, and nobody would handle that before `close`.
+  const exited = new Promise((resolve) => void worker.once('exit', resolve));
   worker.on('message', ({ problem }: Extract<Report, { problem: string }>) => fail(new Error(problem)));
   worker.on('error', (cause) =>
     fail(new Error(`the recording ${record.file} is incomplete: ${cause.message}`, { cause })),
