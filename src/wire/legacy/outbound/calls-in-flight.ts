@@ -14,6 +14,8 @@ export interface CallInFlight {
   readonly upstreamToken: RequestId | undefined;
   /** Created when the server first sends something that belongs to the call. */
   notices: NoticeQueue | undefined;
+  /** How many questions the caller was asked through this call and has not answered. */
+  questions: number;
 }
 
 /**
@@ -73,9 +75,14 @@ export class CallsInFlight {
     return this.#calls.size === 1 ? this.#calls.values()[0] : undefined;
   }
 
-  /** The newest `tools/call`. If there is none, the newest other call that can carry a question. */
+  /**
+   * The newest `tools/call`. If there is none, the newest other call that can carry a question. A caller without a
+   * session gets further questions only when it has answered, which it may never do. So its other calls come first.
+   */
   get newestAskable(): CallInFlight | undefined {
-    return this.get(this.#tools.last ?? this.#askable.last);
+    const newest = this.get(this.#tools.last ?? this.#askable.last);
+    if (!newest || newest.questions === 0 || newest.exchange.caller.session) return newest;
+    return this.#calls.values().findLast(({ exchange, questions }) => questions === 0 && canAsk(exchange)) ?? newest;
   }
 
   /**

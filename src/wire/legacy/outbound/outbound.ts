@@ -196,7 +196,7 @@ class LegacyOutbound implements Upstream {
     }
     const { id, result: answered } = this.#request(method, params, this.#limits);
     const result = this.#mayLogLate(exchange) ? delayed(answered) : answered;
-    const call: CallInFlight = { exchange, token, upstreamToken, notices: undefined };
+    const call: CallInFlight = { exchange, token, upstreamToken, notices: undefined, questions: 0 };
     this.#calls.add(id, call);
     const cancel = (): void => {
       const reason = RpcError.from(abortReason(exchange));

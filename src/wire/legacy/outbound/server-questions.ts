@@ -1,5 +1,5 @@
 import { nextTurn } from '../../../base/wait.ts';
-import { NotAsked } from '../../../core/exchange.ts';
+import { NotAsked, type Exchange } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import {
   errorResponse,
@@ -77,20 +77,36 @@ export class ServerQuestions {
   ): Promise<JsonObject> {
     // The server may be a bridge that had to guess the stream. Then another call may have asked the question.
     const relatedExchange = this.#calls.get(related)?.exchange;
-    if (relatedExchange) return relatedExchange.ask(method, params, { signal, outlivesRequest: this.#calls.size > 1 });
+    if (relatedExchange) return this.#through(relatedExchange, method, params, signal, this.#calls.size > 1);
     for (;;) {
       const exchange = await this.#attribution.question(signal, method);
       signal.throwIfAborted();
       // Any of several calls may have asked, so the question does not end with the call that carries it.
       const ambiguous = this.#calls.size > 1;
       try {
-        return await exchange.ask(method, params, { signal, outlivesRequest: ambiguous });
+        return await this.#through(exchange, method, params, signal, ambiguous);
       } catch (error) {
         if (!ambiguous || !(error instanceof NotAsked) || this.#calls.size === 0) throw error;
         // A call whose caller has left may be in flight for another moment. Without this pause, it would be found again
         // and again, and the event loop would never remove it.
         await nextTurn();
       }
+    }
+  }
+
+  async #through(
+    exchange: Exchange,
+    method: string,
+    params: JsonObject,
+    signal: AbortSignal,
+    outlivesRequest: boolean,
+  ): Promise<JsonObject> {
+    const call = this.#calls.of(exchange);
+    if (call) call.questions += 1;
+    try {
+      return await exchange.ask(method, params, { signal, outlivesRequest });
+    } finally {
+      if (call) call.questions -= 1;
     }
   }
 }
