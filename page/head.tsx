@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { ConnectionState, InspectorState } from '../src/inspect/page-server/page-api.ts';
 import { switchTheme, theme } from './ui/color-theme.ts';
 import { helpOpen } from './ui/help.tsx';
-import { Visible } from './ui/visible.tsx';
+import { visible, Visible } from './ui/visible.tsx';
 
 const STATUS: Readonly<Record<ConnectionState['status'], readonly [text: string, kind: string]>> = {
   idle: ['Not connected', 'soft'],
@@ -18,7 +18,7 @@ export function Target({ state }: { readonly state: InspectorState }): JSX.Eleme
   return (
     <div class="target">
       {target !== undefined && (
-        <span class="name" title={target}>
+        <span class="name" title={visible(target)}>
           <Visible text={target} />
         </span>
       )}
@@ -44,10 +44,11 @@ function Status({ role, connection }: Pick<InspectorState, 'role' | 'connection'
 
 /** The controls of the page itself. */
 export function PageControls(): JSX.Element {
+  const colors = { system: 'Auto', light: 'Light', dark: 'Dark' }[theme.value];
   return (
     <div class="toolbar">
-      <button type="button" class="quiet" onClick={switchTheme} aria-label={`Colors: ${theme.value}`}>
-        {{ system: 'Auto', light: 'Light', dark: 'Dark' }[theme.value]}
+      <button type="button" class="quiet" onClick={switchTheme} aria-label={`Colors: ${colors}`}>
+        {colors}
       </button>
       <button
         type="button"

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { AxeResults, RunOptions } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { describeInBrowser, openPage } from './support/browser.ts';
+import { someTraffic } from './support/traffic.ts';
+import { WirePage } from './support/wire.ts';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe finds, with the elements. */
+async function findings(page: Page): Promise<string[]> {
+  const { violations } = await page.evaluate(
+    (options) => (globalThis as unknown as { axe: { run(options: RunOptions): Promise<AxeResults> } }).axe.run(options),
+    { resultTypes: ['violations'] } satisfies RunOptions,
+  );
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html, any }) => `${id}: ${html} ${any[0]?.message ?? ''}`));
+}
+
+/** Whether the page is wider than the window. */
+function overflow(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+}
+
+describeInBrowser('axe finds nothing', (browser) => {
+  test.each([
+    ['dark', 1280, 800],
+    ['light', 1280, 800],
+    ['dark', 320, 640],
+    ['light', 320, 640],
+  ] as const)('in %s colors at %i × %i pixels, and nothing is cut off', async (colorScheme, width, height) => {
+    const { page, misdeeds } = await openPage(browser(), {
+      capture: someTraffic(),
+      colorScheme,
+      viewport: { width, height },
+      // axe needs a script of its own.
+      bypassCSP: true,
+    });
+    const wire = new WirePage(page);
+    await wire.rows().first().waitFor();
+    await page.evaluate(AXE);
+    const check = async (where: string): Promise<void> => {
+      expect(await findings(page), where).toEqual([]);
+      expect(await overflow(page), where).toBe(0);
+    };
+    await check('Wire');
+    for (const view of ['Message', 'HTTP', 'Frames', 'Bytes', 'Timing']) {
+      await wire.open(wire.rows('search').first(), view);
+      if (view === 'Bytes') await wire.bytes();
+      await check(view);
+    }
+    await wire.filter.fill('dur>');
+    await page.locator('#filter-mistake').waitFor();
+    await check('a mistake in the filter');
+    await wire.filter.press('ArrowDown');
+    await check('suggestions');
+    await page.getByRole('tab', { name: 'Explore' }).click();
+    await check('Explore');
+    await page.getByRole('tab', { name: 'Asked' }).click();
+    await check('Asked');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Command' }).waitFor();
+    await check('palette');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Keyboard' }).click();
+    await check('keyboard');
+    expect(misdeeds).toEqual([]);
+  });
+});

@@ -1,0 +1,102 @@
+import { expect, test } from 'vitest';
+import { describeInBrowser, openPage } from './support/browser.ts';
+import { WirePage } from './support/wire.ts';
+import { Capture } from '../../src/inspect/capture.ts';
+import { fixedState } from '../../src/inspect/page-server/state-feed.ts';
+
+/** What a server could send to be more than text. */
+const TRICKS = [
+  '<script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  '<svg onload=alert(1)><animate onbegin=alert(1) attributeName=x>',
+  '<iframe srcdoc="<script>parent.alert(1)</script>"></iframe>',
+  '"><input autofocus onfocus=alert(1)>',
+  '<style>*{display:none}</style><link rel=stylesheet href=//evil.example/x.css>',
+  '<meta http-equiv=refresh content="0;url=https://evil.example">',
+  '<base href=https://evil.example>',
+  '<a href="javascript:alert(1)">x</a>',
+  'javascript:alert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  '{{constructor.constructor("alert(1)")()}}${alert(1)}',
+  'https://evil.example/pixel.png',
+  '__proto__',
+  'constructor',
+  '</title></textarea></style></script><script>alert(1)</script>',
+  'safe\u202Egnp.exe',
+  'a\u2066b\u2069\u200Fc\u200Bd\u2060e\uFEFF',
+  'tag\u{E0041}\u{E0042}',
+  'nul\u0000 esc\u001B[2J bell\u0007 del\u007F csi\u009B',
+  'line\u2028para\u2029',
+  'soft\u00ADhyphen',
+  '\uD800 alone',
+  'Z\u0351'.repeat(200),
+  'x'.repeat(10_000),
+];
+/** Characters that nobody may see as they are. */
+const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?![\n\t])\p{Cc}/u;
+
+describeInBrowser('what a hostile server sends stays text', (browser) => {
+  test('on the Wire screen, wherever it is', async () => {
+    const capture = new Capture();
+    const http = capture.open({ protocol: 'http', role: 'client', peer: '<img src=x onerror=alert(1)>' });
+    const child = capture.open({ protocol: 'stdio', role: 'client', peer: TRICKS[0]! });
+    for (const [at, trick] of TRICKS.entries()) {
+      const id = `${at} ${trick.slice(0, 40)}`;
+      const deep = { [trick]: trick, list: [trick], nested: { [trick]: { [trick]: null } } };
+      const body = Buffer.from(
+        JSON.stringify({ id, method: `x/${trick.slice(0, 40)}`, params: { name: trick, uri: trick, ...deep } }),
+      );
+      const line = trick.replaceAll(/[\r\n]/g, ' ');
+      http.bytes(
+        'c>s',
+        Buffer.from(`POST /${line} HTTP/1.1\r\nX-${line}: ${line}\r\ncontent-length: ${body.length}\r\n\r\n`),
+      );
+      http.bytes('c>s', body);
+      const answer = Buffer.from(
+        `: ${line}\nid: ${line}\nevent: ${line}\n${line}: ${line}\ndata: ${JSON.stringify({ id, error: { code: 1, message: trick, data: deep } })}\n\n`,
+      );
+      http.bytes(
+        's>c',
+        Buffer.from(
+          `HTTP/1.1 200 ${line}\r\ncontent-type: text/event-stream\r\ncontent-length: ${answer.length}\r\n\r\n`,
+        ),
+      );
+      http.bytes('s>c', answer);
+      child.bytes(
+        's>c',
+        Buffer.from(`${line}\n${JSON.stringify({ method: 'tools/call', id, params: { name: trick, ...deep } })}\n`),
+      );
+      child.bytes('stderr', Buffer.from(`${line}\n`));
+    }
+    const feed = fixedState('observer', TRICKS.join(' '));
+    const { page, misdeeds } = await openPage(browser(), { capture, feed });
+    const wire = new WirePage(page);
+    await wire.rows().first().waitFor();
+    for (const group of ['HTTP', 'Frames', 'Lines', 'Stderr', 'Connections'])
+      await page.getByRole('group', { name: 'Layers' }).getByRole('button', { name: group }).click();
+    await wire.grid.focus();
+    await page.keyboard.press('Home');
+    const seen = new Set<string>();
+    const look = async (): Promise<void> => {
+      const { text, tags } = await page.evaluate(() => ({
+        text: `${document.body.textContent}${[...document.querySelectorAll('[title]')].map((each) => each.getAttribute('title')).join('')}`,
+        tags: [...document.querySelectorAll('body *')].map(({ localName }) => localName),
+      }));
+      expect(HIDDEN.exec(text)?.[0]).toBeUndefined();
+      for (const tag of tags) seen.add(tag);
+    };
+    for (const view of ['Message', 'HTTP', 'Frames', 'Timing', 'Message']) {
+      await wire.open(wire.rows().first(), view);
+      for (let at = 0; at < 12; at += 1) {
+        await wire.grid.focus();
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('ArrowDown');
+        await look();
+      }
+    }
+    for (const each of ['script', 'img', 'svg', 'iframe', 'style', 'link', 'meta', 'base', 'a', 'animate'])
+      expect(seen).not.toContain(each);
+    expect(misdeeds).toEqual([]);
+  });
+});
