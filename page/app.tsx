@@ -13,6 +13,7 @@ import { Help, helpOpen } from './ui/help.tsx';
 import { Palette, paletteOpen } from './ui/palette.tsx';
 import { tabPanel, TabList } from './ui/tabs.tsx';
 import { Toasts } from './ui/toast.tsx';
+import { Wire } from './wire/wire.ts';
 import { WireScreen } from './wire/wire.tsx';
 
 type Screen = 'Explore' | 'Wire' | 'Asked';
@@ -43,7 +44,8 @@ export function App({ server, state, link }: AppProps): JSX.Element {
     document.addEventListener('keydown', handleKey);
     return () => document.removeEventListener('keydown', handleKey);
   }, []);
-  const explorer = useMemo(() => new Explorer(server, state, () => show('Wire')), []);
+  const wire = useMemo(() => new Wire(server), []);
+  const explorer = useMemo(() => new Explorer(server, state, wire, show), []);
   const { role, questions } = state.value;
   const { status } = link.value;
   // Who only watches has nothing to send.
@@ -77,7 +79,7 @@ export function App({ server, state, link }: AppProps): JSX.Element {
           <ExploreScreen explorer={explorer} />
         </div>
         <div class="screen" {...panel('Wire')}>
-          <WireScreen server={server} state={state} visible={screen.value === 'Wire'} />
+          <WireScreen wire={wire} state={state} visible={screen.value === 'Wire'} />
         </div>
         <div class="screen" {...panel('Asked')}>
           <AskedScreen explorer={explorer} />

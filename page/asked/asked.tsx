@@ -3,12 +3,14 @@ import type { JSX } from 'preact';
 import type { Explorer } from '../explore/explorer.ts';
 import { ObserverNote } from '../explore/observer-note.tsx';
 import { tabPanel, TabList } from '../ui/tabs.tsx';
+import { Log } from './log.tsx';
 import { openQuestions } from './open-question.ts';
 import { Questions } from './questions.tsx';
 import { Roots } from './roots.tsx';
+import { Subscriptions } from './subscriptions.tsx';
 import { Tasks } from './tasks.tsx';
 
-const PANES = ['Questions', 'Tasks', 'Roots'] as const;
+const PANES = ['Questions', 'Log', 'Subscriptions', 'Tasks', 'Roots'] as const;
 type Pane = (typeof PANES)[number];
 
 const pane = signal<Pane>('Questions');
@@ -19,6 +21,8 @@ export function AskedScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   if (role !== 'client') return <ObserverNote role={role} />;
   const counts: Readonly<Record<Pane, number>> = {
     Questions: openQuestions(explorer).length,
+    Log: explorer.notices.messages.value.length,
+    Subscriptions: explorer.state.value.subscriptions.length,
     Tasks: explorer.session.value?.tasks.value.length ?? 0,
     Roots: roots.length,
   };
@@ -55,4 +59,4 @@ export function AskedScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   );
 }
 
-const BODIES = { Questions, Tasks, Roots } as const;
+const BODIES = { Questions, Log, Subscriptions, Tasks, Roots } as const;

@@ -78,7 +78,7 @@ function bodyOf({
 function UnknownQuestion({ question, onanswer }: QuestionProps): JSX.Element {
   return (
     <>
-      <JsonView value={question.params} />
+      <JsonView value={question.params} label="Parameters" />
       <Refusals onanswer={onanswer} />
     </>
   );

@@ -161,7 +161,7 @@ function Wishes({ params }: { params: JsonObject }): JSX.Element {
       </dl>
       {Array.isArray(tools) && (
         <Disclosure title={`${tools.length} tools that the model may call`}>
-          {() => <JsonView value={tools} />}
+          {() => <JsonView value={tools} label="Tools" />}
         </Disclosure>
       )}
     </>

@@ -1,8 +1,9 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { RunningRequest } from '../../src/inspect/page-server/page-api.ts';
 import { Visible } from '../ui/visible.tsx';
+import { answerRecord, type AnswerRecord } from './answer-record.ts';
 import { durationText } from './bytes.ts';
 import { Disclosure } from './disclosure.tsx';
 import { textOf } from './entry-list.ts';
@@ -31,13 +32,19 @@ export function Calls({ explorer, session, entry, name, outputSchema }: CallsPro
   useEffect(() => {
     chosen.value = undefined;
   }, [newest]);
-  if (!newest) return null;
   const shown = chosen.value && calls.includes(chosen.value) ? chosen.value : newest;
+  const answer = useAnswer(explorer, shown);
+  if (!shown) return null;
   return (
     <section class="result" aria-label="Result">
       <div class="result-head">
         <h3>Result</h3>
         <CallStatus sent={shown} />
+        {answer && (
+          <button type="button" class="quiet" onClick={() => explorer.showRecord(answer.n)}>
+            Show in Wire
+          </button>
+        )}
         {calls.length > 1 && (
           <select
             aria-label="Recent requests"
@@ -59,6 +66,7 @@ export function Calls({ explorer, session, entry, name, outputSchema }: CallsPro
         explorer={explorer}
         session={session}
         sent={shown}
+        answer={answer}
         name={name}
         outputSchema={outputSchema}
       />
@@ -83,9 +91,10 @@ function isToolError(outcome: NonNullable<Sent['outcome']['value']>): boolean {
 
 interface CallProps extends Omit<CallsProps, 'entry'> {
   readonly sent: Sent;
+  readonly answer: AnswerRecord | undefined;
 }
 
-function Call({ explorer, session, sent, name, outputSchema }: CallProps): JSX.Element {
+function Call({ explorer, session, sent, answer, name, outputSchema }: CallProps): JSX.Element {
   const outcome = sent.outcome.value;
   const task = outcome?.kind === 'result' ? session.task(outcome.result) : undefined;
   const onread = (uri: string): void => {
@@ -96,10 +105,31 @@ function Call({ explorer, session, sent, name, outputSchema }: CallProps): JSX.E
     <>
       {!outcome && <Running sent={sent} running={explorer.state.value.running.find(({ key }) => key === sent.key)} />}
       {task && <TaskPanel task={task} name={name} outputSchema={outputSchema} onread={onread} />}
-      {outcome && !task && <OutcomeView outcome={outcome} name={name} outputSchema={outputSchema} onread={onread} />}
+      {outcome && !task && (
+        <OutcomeView
+          outcome={outcome}
+          source={answer?.result}
+          name={name}
+          outputSchema={outputSchema}
+          onread={onread}
+        />
+      )}
       <Disclosure title="Parameters sent">{() => <Text text={sent.params} />}</Disclosure>
     </>
   );
+}
+
+/** The message with the answer. It can come after the outcome, because both have streams of their own. */
+function useAnswer({ wire }: Explorer, sent: Sent | undefined): AnswerRecord | undefined {
+  const found = useRef<{ readonly sent: Sent; readonly answer: AnswerRecord }>();
+  const outcome = sent?.outcome.value;
+  if (!sent || !outcome) return undefined;
+  if (found.current?.sent !== sent) {
+    void wire.source.version.value;
+    const answer = answerRecord(wire.store, sent.method, outcome);
+    found.current = answer && { sent, answer };
+  }
+  return found.current?.answer;
 }
 
 /** A request that runs: its time, its progress, and how to end it. */

@@ -29,7 +29,7 @@ export function Content({ block, onread }: ContentProps): JSX.Element {
           <p class="notice warn">
             {type === undefined ? 'This content is malformed.' : 'No revision has such content.'}
           </p>
-          <JsonView value={block} />
+          <JsonView value={block} label="Content" />
         </>
       )}
     </figure>
@@ -51,7 +51,7 @@ function bodyOf(block: JsonObject, onread: ContentProps['onread']): ComponentChi
       return isObject(resource) ? <ResourceContents contents={resource} /> : undefined;
     case 'tool_use':
     case 'tool_result':
-      return <JsonView value={block} />;
+      return <JsonView value={block} label="Content" />;
     default:
       return undefined;
   }
@@ -89,7 +89,7 @@ export function ResourceContents({ contents }: { contents: JsonObject }): JSX.El
     ) : typeof blob === 'string' ? (
       <Binary base64={blob} name={uri} mimeType={mimeType} />
     ) : (
-      <JsonView value={contents} />
+      <JsonView value={contents} label="Content" />
     );
   return (
     <>

@@ -32,7 +32,7 @@ export function EntryHead({ id, entry, children }: EntryHeadProps): JSX.Element 
           <Visible text={entry.description} lines />
         </p>
       )}
-      {entry && <Disclosure title="Definition">{() => <JsonView value={entry.raw} />}</Disclosure>}
+      {entry && <Disclosure title="Definition">{() => <JsonView value={entry.raw} label="Definition" />}</Disclosure>}
     </header>
   );
 }

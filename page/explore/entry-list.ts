@@ -1,5 +1,6 @@
 import { computed, signal, type ReadonlySignal } from '@preact/signals';
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
+import { NotificationMethod } from '../../src/protocol/methods.ts';
 import type { Outcome } from './request.ts';
 
 /** What a list of the server has. */
@@ -24,19 +25,43 @@ export interface ListKind {
   readonly capability: 'tools' | 'resources' | 'prompts';
   /** Its entries, for people. */
   readonly noun: string;
+  /** The notification of its changes. */
+  readonly changed: string;
 }
 
 export const LISTS = {
-  Tools: { method: 'tools/list', member: 'tools', id: 'name', capability: 'tools', noun: 'tools' },
-  Resources: { method: 'resources/list', member: 'resources', id: 'uri', capability: 'resources', noun: 'resources' },
+  Tools: {
+    method: 'tools/list',
+    member: 'tools',
+    id: 'name',
+    capability: 'tools',
+    noun: 'tools',
+    changed: NotificationMethod.ToolsListChanged,
+  },
+  Resources: {
+    method: 'resources/list',
+    member: 'resources',
+    id: 'uri',
+    capability: 'resources',
+    noun: 'resources',
+    changed: NotificationMethod.ResourcesListChanged,
+  },
   Templates: {
     method: 'resources/templates/list',
     member: 'resourceTemplates',
     id: 'uriTemplate',
     capability: 'resources',
     noun: 'resource templates',
+    changed: NotificationMethod.ResourcesListChanged,
   },
-  Prompts: { method: 'prompts/list', member: 'prompts', id: 'name', capability: 'prompts', noun: 'prompts' },
+  Prompts: {
+    method: 'prompts/list',
+    member: 'prompts',
+    id: 'name',
+    capability: 'prompts',
+    noun: 'prompts',
+    changed: NotificationMethod.PromptsListChanged,
+  },
 } as const satisfies Record<string, ListKind>;
 
 export type ListName = keyof typeof LISTS;
@@ -73,6 +98,9 @@ export class EntryList {
   readonly started = computed(() => this.#pages.value > 0 || this.#loading.value || this.#problem.value !== undefined);
   readonly hasMore = computed(() => typeof this.#cursor.value === 'string');
 
+  /** When it was read from its start, in milliseconds of `performance.now()`. */
+  readonly readAt = signal(0);
+
   /** Reads the next page. */
   async more(): Promise<void> {
     await this.#read(1);
@@ -104,6 +132,7 @@ export class EntryList {
   }
 
   async #page(cursor: string | undefined): Promise<void> {
+    if (cursor === undefined) this.readAt.value = performance.now();
     const { method, member, id } = this.kind;
     const outcome = await this.#request(method, cursor === undefined ? {} : { cursor });
     const { [member]: entries, nextCursor } = resultOf(outcome);

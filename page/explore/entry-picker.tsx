@@ -70,6 +70,7 @@ export function EntryPicker({ explorer, session, name }: EntryPickerProps): JSX.
           Reload
         </button>
       </div>
+      <ListChanged explorer={explorer} session={session} name={name} />
       <ul ref={ref} aria-label={LISTS[name].noun}>
         {found.slice(0, shown.value).map((entry, at) => (
           <EntryItem
@@ -83,6 +84,19 @@ export function EntryPicker({ explorer, session, name }: EntryPickerProps): JSX.
         ))}
       </ul>
       <ListEnd session={session} name={name} found={found.length} shown={shown} />
+    </div>
+  );
+}
+
+/** Says that the list changed after it was read. */
+function ListChanged({ explorer, session, name }: EntryPickerProps): JSX.Element {
+  const list = session.lists[name];
+  const changes = explorer.notices.lists.value.get(LISTS[name].changed);
+  return (
+    <div role="status">
+      {changes && list.pages.value > 0 && changes.seen > list.readAt.value && (
+        <p class="notice warn">The list changed. Reload it to see how.</p>
+      )}
     </div>
   );
 }

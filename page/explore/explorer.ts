@@ -2,6 +2,8 @@ import { batch, computed, effect, signal, type ReadonlySignal, type Signal } fro
 import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import type { Server } from '../server/server.ts';
+import { Notices } from '../asked/notices.ts';
+import type { Wire } from '../wire/wire.ts';
 import { EntryList, LISTS, type ListName } from './entry-list.ts';
 import { sendRequest, type Sent } from './request.ts';
 import { FollowedTask, taskOf } from './task.ts';
@@ -38,6 +40,10 @@ export class Drafts {
 export class Explorer {
   readonly server: Server;
   readonly state: ReadonlySignal<InspectorState>;
+  readonly wire: Wire;
+  /** Shows a screen of the page. */
+  readonly show: (screen: 'Explore' | 'Wire') => void;
+  readonly notices: Notices;
   /** Shows a record in `Wire`. */
   readonly showRecord: (n: number) => void;
   /** Undefined while there is no connection. */
@@ -45,10 +51,17 @@ export class Explorer {
   /** What was typed for each question. */
   readonly drafts = new Drafts();
 
-  constructor(server: Server, state: ReadonlySignal<InspectorState>, showRecord: (n: number) => void) {
+  constructor(server: Server, state: ReadonlySignal<InspectorState>, wire: Wire, show: Explorer['show']) {
     this.server = server;
     this.state = state;
-    this.showRecord = showRecord;
+    this.wire = wire;
+    this.show = show;
+    this.notices = new Notices(wire);
+    this.showRecord = (n) => {
+      wire.view.update();
+      wire.view.reveal(n);
+      show('Wire');
+    };
     const session = signal<Session | undefined>(undefined);
     this.session = session;
     // The attempts do not change while the connection lasts, and have record numbers of their own.

@@ -1,11 +1,19 @@
 import type { JSX } from 'preact';
-import { Visible } from '../ui/visible.tsx';
+import { JsonTree } from '../ui/json-tree.tsx';
 
-/** A JSON value. */
-export function JsonView({ value }: { value: unknown }): JSX.Element {
+interface JsonViewProps {
+  readonly value: unknown;
+  /** The text that the value was read from, if it is known. */
+  readonly text?: string | undefined;
+  /** The name of the tree, for people who do not see it. */
+  readonly label: string;
+}
+
+/** A JSON value as a tree. */
+export function JsonView({ value, text, label }: JsonViewProps): JSX.Element {
   return (
-    <pre class="block" tabIndex={0}>
-      <Visible text={JSON.stringify(value, undefined, 2) ?? ''} lines />
-    </pre>
+    <div class="block">
+      <JsonTree text={text ?? JSON.stringify(value) ?? 'null'} label={label} />
+    </div>
   );
 }

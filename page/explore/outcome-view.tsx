@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 import { Visible } from '../ui/visible.tsx';
 import { durationText, save, sizeText } from './bytes.ts';
 import { Content, ResourceContents } from './content.tsx';
+import { memberText } from './answer-record.ts';
 import { Disclosure } from './disclosure.tsx';
 import { textOf } from './entry-list.ts';
 import { JsonView } from './json-view.tsx';
@@ -12,6 +13,8 @@ import { taskOf } from './task.ts';
 
 interface OutcomeViewProps {
   readonly outcome: Outcome;
+  /** The result as JSON text, as it was on the wire. */
+  readonly source?: string | undefined;
   /** For the file. */
   readonly name: string;
   /** What the structured content of a tool must match. */
@@ -20,7 +23,7 @@ interface OutcomeViewProps {
 }
 
 /** What became of a request. */
-export function OutcomeView({ outcome, name, outputSchema, onread }: OutcomeViewProps): JSX.Element {
+export function OutcomeView({ outcome, source, name, outputSchema, onread }: OutcomeViewProps): JSX.Element {
   switch (outcome.kind) {
     case 'refused':
       return (
@@ -48,7 +51,7 @@ export function OutcomeView({ outcome, name, outputSchema, onread }: OutcomeView
         </>
       );
     default:
-      return <ResultView result={outcome.result} outputSchema={outputSchema} onread={onread} />;
+      return <ResultView result={outcome.result} source={source} outputSchema={outputSchema} onread={onread} />;
   }
 }
 
@@ -81,7 +84,7 @@ function ErrorView({ error }: { error: { code?: number | undefined; message: str
       {error.data !== undefined && (
         <>
           <h4>Data</h4>
-          <JsonView value={error.data} />
+          <JsonView value={error.data} label="Data" />
         </>
       )}
     </>
@@ -90,10 +93,12 @@ function ErrorView({ error }: { error: { code?: number | undefined; message: str
 
 function ResultView({
   result,
+  source,
   outputSchema,
   onread,
 }: {
   result: JsonObject;
+  source: string | undefined;
   outputSchema: unknown;
   onread?: ((uri: string) => void) | undefined;
 }): JSX.Element {
@@ -110,7 +115,11 @@ function ResultView({
       {structuredContent !== undefined && (
         <>
           <h4>Structured content</h4>
-          <JsonView value={structuredContent} />
+          <JsonView
+            value={structuredContent}
+            text={source && memberText(source, 'structuredContent')}
+            label="Structured content"
+          />
         </>
       )}
       {isObject(outputSchema) && isError !== true && <OutputCheck schema={outputSchema} value={structuredContent} />}
@@ -123,13 +132,15 @@ function ResultView({
       {Array.isArray(contents) &&
         contents.map((each: unknown, at) => (
           <figure class="content" key={at}>
-            {isObject(each) ? <ResourceContents contents={each} /> : <JsonView value={each} />}
+            {isObject(each) ? <ResourceContents contents={each} /> : <JsonView value={each} label="Contents" />}
           </figure>
         ))}
       {Array.isArray(messages) &&
         messages.map((message: unknown, at) => <MessageView key={at} message={message} onread={onread} />)}
-      {!isKnown && structuredContent === undefined && <JsonView value={result} />}
-      {isKnown && <Disclosure title="Whole result">{() => <JsonView value={result} />}</Disclosure>}
+      {!isKnown && structuredContent === undefined && <JsonView value={result} text={source} label="Result" />}
+      {isKnown && (
+        <Disclosure title="Whole result">{() => <JsonView value={result} text={source} label="Result" />}</Disclosure>
+      )}
     </>
   );
 }
@@ -142,7 +153,7 @@ export function MessageView({
   message: unknown;
   onread?: ((uri: string) => void) | undefined;
 }): JSX.Element {
-  if (!isObject(message)) return <JsonView value={message} />;
+  if (!isObject(message)) return <JsonView value={message} label="Message" />;
   const content: unknown = message['content'];
   return (
     <section class="message">

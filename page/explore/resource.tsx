@@ -20,6 +20,7 @@ export function ResourceView({ explorer, session, id, entry }: DetailProps): JSX
         )}
         {typeof size === 'number' && <span class="badge">{sizeText(size)}</span>}
       </EntryHead>
+      <UpdateNote explorer={explorer} session={session} id={id} />
       <p class="toolbar">
         <button type="button" class="primary" onClick={() => session.call(id, 'resources/read', { uri: id })}>
           Read
@@ -28,6 +29,24 @@ export function ResourceView({ explorer, session, id, entry }: DetailProps): JSX
       </p>
       <Calls explorer={explorer} session={session} entry={id} name={textOf(entry?.raw['name']) ?? id} />
     </>
+  );
+}
+
+/** Says that the resource changed after it was read. */
+function UpdateNote({ explorer, session, id }: Omit<DetailProps, 'entry'>): JSX.Element {
+  const changes = explorer.notices.updates.value.get(id);
+  const [read] = session.calls(id).value;
+  return (
+    <div role="status">
+      {changes && read && changes.seen > read.started && (
+        <p class="notice warn toolbar">
+          <span>It changed at {changes.time.toLocaleTimeString()}, after it was read.</span>
+          <button type="button" onClick={() => session.call(id, 'resources/read', { uri: id })}>
+            Read again
+          </button>
+        </p>
+      )}
+    </div>
   );
 }
 

@@ -49,7 +49,7 @@ export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
       )}
       <section>
         <h3>Capabilities</h3>
-        <JsonView value={discovered['capabilities'] ?? {}} />
+        <JsonView value={discovered['capabilities'] ?? {}} label="Capabilities" />
       </section>
       <section>
         <h3>How it was connected</h3>

@@ -1,31 +1,28 @@
 import { type Signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
-import type { Server } from '../server/server.ts';
 import { theme } from '../ui/color-theme.ts';
 import { useCommands, type Command } from '../ui/commands.ts';
 import { Detail } from './detail.tsx';
 import { FILTER_ID, FilterBox } from './filter-box.tsx';
-import { followRecords } from './follow-records.ts';
 import { countText } from './format.ts';
 import { WireGrid } from './grid.tsx';
 import { LAYERS, namesLayers, type LayerGroup } from './layers.ts';
-import { RecordStore } from './record-store.ts';
+import type { RecordStore } from './record-store.ts';
 import { Strip } from './strip.tsx';
-import { WireView } from './wire-view.ts';
+import type { WireView } from './wire-view.ts';
+import type { Wire } from './wire.ts';
 
 interface WireScreenProps {
-  readonly server: Server;
+  readonly wire: Wire;
   readonly state: Signal<InspectorState>;
   readonly visible: boolean;
 }
 
 /** The records of the wire, live. */
-export function WireScreen({ server, state, visible }: WireScreenProps): JSX.Element {
-  const [store] = useState(() => new RecordStore());
-  const [view] = useState(() => new WireView(store));
-  const [source] = useState(() => followRecords(server, store));
+export function WireScreen({ wire, state, visible }: WireScreenProps): JSX.Element {
+  const { store, view, source } = wire;
   useUpdates(view, source.version, visible);
   useCommands(
     useMemo(() => wireCommands(view), [view]),

@@ -1,0 +1,54 @@
+import { isObject } from '../../src/jsonrpc/message.ts';
+import { parseJson, type JsonNode } from '../form/json-text.ts';
+import type { RecordStore } from '../wire/record-store.ts';
+import type { Outcome } from './request.ts';
+
+/** How far back the answer of a request is searched, in records. */
+const MAX_SEARCHED = 2000;
+
+/** The message that answered a request. */
+export interface AnswerRecord {
+  readonly n: number;
+  /** The result as JSON text, with numbers as they were written. Undefined for an error. */
+  readonly result: string | undefined;
+}
+
+/**
+ * Finds the message that has the same result or error. The page's server sends values, and only the wire has the text
+ * that they were read from.
+ */
+export function answerRecord(
+  store: Pick<RecordStore, 'records' | 'text'>,
+  method: string,
+  outcome: Outcome,
+): AnswerRecord | undefined {
+  if (outcome.kind !== 'result' && outcome.kind !== 'error') return undefined;
+  const member = outcome.kind;
+  const wanted = member === 'result' ? JSON.stringify(outcome.result) : undefined;
+  const { records } = store;
+  for (let at = records.length - 1; at >= Math.max(0, records.length - MAX_SEARCHED); at -= 1) {
+    const record = records[at]!;
+    const { n, layer, dir, kind, span } = record;
+    if (layer !== 'message' || dir !== 's>c' || kind !== member || span?.method !== method) continue;
+    const text = store.text(record);
+    const message: unknown = text === undefined ? undefined : JSON.parse(text);
+    if (!isObject(message)) continue;
+    if (outcome.kind === 'error') {
+      const error: unknown = message['error'];
+      if (isObject(error) && error['code'] === outcome.error.code && error['message'] === outcome.error.message)
+        return { n, result: undefined };
+    } else if (JSON.stringify(message['result']) === wanted) return { n, result: memberText(text!, 'result') };
+  }
+  return undefined;
+}
+
+/** The text of a member of a JSON object. If it has several of the name, the last counts, as for `JSON.parse`. */
+export function memberText(text: string, name: string): string | undefined {
+  let node: JsonNode;
+  try {
+    node = parseJson(text);
+  } catch {
+    return undefined;
+  }
+  return node.kind === 'object' ? node.members.findLast((member) => member.name === name)?.node.source : undefined;
+}
