@@ -1,6 +1,8 @@
 import { Option, type Command } from 'commander';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogThreshold } from '../operate/logs.ts';
+import { INSPECTOR_PORT } from './inspect-options.ts';
 import {
+  port,
   positive,
   repeatable,
   seconds,
@@ -37,6 +39,9 @@ export interface BridgeFlags extends ServeFlags, TargetFlags {
   readonly logLevel: LogThreshold;
   readonly logFormat: LogFormat;
   readonly logRequests?: boolean;
+  /** Whether to serve the page of the inspector. */
+  readonly inspect?: boolean;
+  readonly inspectPort: number;
 }
 
 const MEBIBYTE = 1024 * 1024;
@@ -105,6 +110,12 @@ export function withBridgeOptions(command: Command): Command {
         .default('plain'),
     )
     .option('--log-requests', 'log each request (the default with json)')
-    .option('--no-log-requests', 'do not log each request');
+    .option('--no-log-requests', 'do not log each request')
+    .option('--inspect', 'serve a page on 127.0.0.1 that shows every byte on both sides')
+    .addOption(
+      new Option('--inspect-port <number>', 'port of this page; 0 picks a free one')
+        .default(INSPECTOR_PORT)
+        .argParser(port),
+    );
   return withRecordOption(limited);
 }

@@ -8,7 +8,8 @@ import { bridgeLog, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo } from './bridge-target.ts';
 import { Failure } from './failure.ts';
-import { startRecordingInThread } from './recording.ts';
+import { printStatus } from './print-status.ts';
+import { observe } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
 import { commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
 
@@ -19,12 +20,12 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const { config } = settings;
   if (config !== undefined) {
     if (words.length > 0) throw Failure.usage(`--config already names the servers: remove ${JSON.stringify(words[0])}`);
-    settings.wiretap = await startRecordingInThread(flags.record, basename(config));
+    settings.wiretap = await observed(basename(config), flags, log);
     return (await import('./bridge-fleet.ts')).bridgeFleet(config, settings, log);
   }
   const target = targetIn(words, settings.headers);
   const name = nameOf(target);
-  settings.wiretap = await startRecordingInThread(flags.record, name);
+  settings.wiretap = await observed(name, flags, log);
   const bridged = await bridgeTo(target, name, false, settings, log);
   atEnd(() => bridged.close());
   const observer = await createObserver(settings, log);
@@ -40,6 +41,17 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     throw new Error(problem(error as Error), { cause: error });
   }
   return serveBridge({ name, service }, observer, settings, log);
+}
+
+/** Records the bridge, and serves a page that shows both of its sides, if the user wants that. */
+function observed(target: string, { record, inspect, inspectPort: port, logFormat }: BridgeFlags, log: CleanLog) {
+  return observe({
+    ...{ target, file: record, page: inspect ? { port, portOption: '--inspect-port' } : undefined },
+    onpage: (url) => {
+      if (logFormat === 'json') log.address('warn', 'inspector on', url);
+      else printStatus(`inspector on ${url.href}`);
+    },
+  });
 }
 
 /**

@@ -16,7 +16,7 @@ export function choiceOf(name: string, source: string, target: Target): Choice {
 }
 
 /** Its URL or its command line, without secrets. */
-function detailOf(target: Target): string {
+export function detailOf(target: Target): string {
   if (target.kind === 'url') {
     const { origin, pathname } = new URL(target.url);
     return origin + pathname;

@@ -3,8 +3,11 @@ import { port, withRecordOption, withTargetOptions, type TargetFlags } from './o
 
 /** The options of `everwire inspect`. */
 export interface InspectFlags extends TargetFlags {
-  readonly port: number;
+  /** Undefined if the user named none. */
+  readonly port?: number;
   readonly open: boolean;
+  /** Whether to stand between a host and its server. */
+  readonly through?: boolean;
 }
 
 /** The default port of the inspector. */
@@ -18,9 +21,15 @@ export function withInspectOptions(command: Command): Command {
     .argument('[words...]')
     .configureHelp({ visibleArguments: () => [] })
     .addOption(
-      new Option('--port <number>', 'port of the page; 0 picks a free one').default(INSPECTOR_PORT).argParser(port),
+      new Option(
+        '--port <number>',
+        `port of the page; 0 picks a free one, as --through does (default: ${INSPECTOR_PORT})`,
+      ).argParser(port),
     )
-    .option('--no-open', 'do not open a browser');
+    .option('--no-open', 'do not open a browser')
+    .addOption(
+      new Option('--through', 'run the command in place of the host, and pass every byte, signal and exit code on'),
+    );
   withTargetOptions(
     command,
     'take servers from this file (default: ./mcp.json and .mcp.json, then the files of other MCP hosts)',
@@ -34,6 +43,7 @@ Without a target, the page offers the servers of the files.
 
 Examples:
   everwire inspect https://example.com/mcp
-  everwire inspect -- node server.js`,
+  everwire inspect -- node server.js
+  everwire inspect --through -- node server.js`,
   );
 }

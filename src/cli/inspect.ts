@@ -7,7 +7,7 @@ import { Inspector } from '../inspector/inspector.ts';
 import { choiceOf } from './choices.ts';
 import { Failure } from './failure.ts';
 import { showPage, type InspectorPage } from './inspector-page.ts';
-import type { InspectFlags } from './inspect-options.ts';
+import { INSPECTOR_PORT, type InspectFlags } from './inspect-options.ts';
 import { loginByLink } from './login.ts';
 import { listedServers, surroundings, type ListedServer } from './mcp-json.ts';
 import { printStatus, scrubWith } from './print-status.ts';
@@ -19,6 +19,7 @@ import { nameOf } from './target.ts';
 
 /** `everwire inspect`: serves a page that connects to servers and shows the wire, until the process is interrupted. */
 export async function inspect({ words, command }: SplitWords, flags: InspectFlags): Promise<void> {
+  if (flags.through) return (await import('./inspect-through.ts')).inspectThrough({ words, command }, flags);
   const [first] = words;
   const given = first !== undefined || command !== undefined;
   if (command === undefined && first?.endsWith('.mcpcap')) return inspectRecording(words, flags);
@@ -65,7 +66,7 @@ function refuseMore([word]: readonly string[]): void {
 }
 
 function pageOptions({
-  port,
+  port = INSPECTOR_PORT,
   open,
 }: InspectFlags): Pick<InspectorPage, 'port' | 'portOption' | 'open' | 'interactive'> {
   return { port, portOption: '--port', open, interactive: true };

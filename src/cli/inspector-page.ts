@@ -1,9 +1,8 @@
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import { servePage, type PageServer, type PageServerOptions } from '../inspect/page-server/page-server.ts';
 import { Failure } from './failure.ts';
 import { printStatus } from './print-status.ts';
+import { pageFolder } from './recording.ts';
 import { atEnd } from './shutdown.ts';
 
 /** What the page of the inspector shows, and where. */
@@ -18,10 +17,9 @@ export interface InspectorPage extends Omit<PageServerOptions, 'folder'> {
 
 /** Serves the page until the process ends, and prints its address. @throws Failure with code 2 if the port is in use. */
 export async function showPage({ portOption, open, interactive, ...options }: InspectorPage): Promise<void> {
-  const folder = path.join(fileURLToPath(import.meta.resolve('everwire/package.json')), '../dist/page');
   let server: PageServer;
   try {
-    server = await servePage({ ...options, folder });
+    server = await servePage({ ...options, folder: pageFolder() });
   } catch (error) {
     throw Failure.usage(`${(error as Error).message}; choose another port with ${portOption}`);
   }

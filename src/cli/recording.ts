@@ -1,3 +1,5 @@
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Capture } from '../inspect/capture.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import { Failure } from './failure.ts';
@@ -20,12 +22,37 @@ export async function startRecording(file: string | undefined, target: string): 
   return capture;
 }
 
-/** Like `startRecording`, in a thread of its own. For servers: a short command would wait for the thread to start. */
-export async function startRecordingInThread(file: string | undefined, target: string): Promise<Wiretap | undefined> {
-  if (file === undefined) return undefined;
+/** What to do with what passes. */
+export interface Observation {
+  /** What passes, for people. */
+  readonly target: string;
+  /** The file to record to. */
+  readonly file?: string | undefined;
+  /** Where to serve a page that shows it, and the option that says so. */
+  readonly page?: { readonly port: number; readonly portOption: string } | undefined;
+  /** Prints the address of the page. */
+  readonly onpage?: ((url: URL) => void) | undefined;
+}
+
+/**
+ * Records like `startRecording`, and serves a page, in a thread of its own. For servers: a short command would wait for
+ * the thread to start. Undefined if there is neither a file nor a page.
+ *
+ * @throws Failure with code 2 if the file cannot be written, or the port cannot be used.
+ */
+export async function observe({ target, file, page, onpage }: Observation): Promise<Wiretap | undefined> {
+  if (file === undefined && page === undefined) return undefined;
   const { startCaptureWorker } = await import('../inspect/worker/capture-worker.ts');
-  const { wiretap } = await untilEnd(startCaptureWorker({ record: { file, target }, onerror }));
+  const served = page && { port: page.port, folder: pageFolder() };
+  const starting = startCaptureWorker({ target, file, page: served, onerror });
+  const { wiretap, url } = await untilEnd(starting, page?.portOption);
+  if (url !== undefined) onpage?.(new URL(url));
   return wiretap;
+}
+
+/** The folder of the built page of the inspector. */
+export function pageFolder(): string {
+  return path.join(fileURLToPath(import.meta.resolve('everwire/package.json')), '../dist/page');
 }
 
 /** Records a capture to a file until the process ends. @throws Failure with code 2 if the file cannot be written. */
@@ -38,12 +65,14 @@ function onerror({ message }: Error): void {
   printStatus(message);
 }
 
-async function untilEnd<T extends { close(): Promise<void> }>(starting: Promise<T>): Promise<T> {
+/** @param portOption the option of the port that is used, if there is one. */
+async function untilEnd<T extends { close(): Promise<void> }>(starting: Promise<T>, portOption?: string): Promise<T> {
   try {
     const recording = await starting;
     atEnd(() => recording.close());
     return recording;
   } catch (error) {
-    throw Failure.usage(`--record: ${(error as Error).message}`);
+    const { message } = error as Error;
+    throw Failure.usage(`${message.startsWith('port ') ? portOption : '--record'}: ${message}`);
   }
 }

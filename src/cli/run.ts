@@ -4,7 +4,7 @@ import type { Transport } from '../transport/transport.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
-import { startRecordingInThread } from './recording.ts';
+import { observe } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
 
 /** What can be served over both stdio and HTTP, such as an `McpServer`. */
@@ -19,7 +19,7 @@ export interface Servable {
  * @param name the server's name in the client configuration.
  */
 export async function run(name: string, served: Servable, flags: ServeFlags): Promise<void> {
-  const wiretap = await startRecordingInThread(flags.record, name);
+  const wiretap = await observe({ target: name, file: flags.record });
   if (flags.stdio) return serveStdio(served, { wiretap });
   const listener = await served.listen({ ...listenOptions(flags), wiretap });
   atEnd(() => listener.close());

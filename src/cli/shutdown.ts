@@ -5,16 +5,23 @@ type Release = () => Promise<void>;
 const releases: Release[] = [];
 let stopping: Promise<void> | undefined;
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+let onsignal = (_signal: NodeJS.Signals): void => {
+  if (stopping) process.exit(process.exitCode || 1);
+  void stop();
+};
+
 /**
  * From now on, a terminating signal releases all resources before the process ends. A second signal ends it at once.
  */
 export function stopOnSignals(): void {
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      if (stopping) process.exit(process.exitCode || 1);
-      void stop();
-    });
-  }
+  for (const signal of SIGNALS) process.on(signal, () => onsignal(signal));
+}
+
+/** From now on, signals go to another process, whose end ends this one. */
+export function passSignals(pass: (signal: NodeJS.Signals) => void): void {
+  onsignal = pass;
+  process.on('SIGQUIT', pass);
 }
 
 /** How often to check whether the parent still runs, in milliseconds. */

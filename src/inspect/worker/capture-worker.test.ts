@@ -50,7 +50,7 @@ async function traffic(wiretap: Wiretap): Promise<void> {
 
 test('a recording of a worker has the same bytes in the same order, and no secret', async () => {
   const [theirs, ours] = [path.join(folder, 'worker'), path.join(folder, 'main')];
-  const worker = await startCaptureWorker({ record: { file: theirs, target: 'both' }, onerror: failed });
+  const worker = await startCaptureWorker({ file: theirs, target: 'both', onerror: failed });
   await traffic(worker.wiretap);
   await worker.close();
   const capture = new Capture();
@@ -74,7 +74,7 @@ test('a worker that ends is reported once, and the traffic goes on', async () =>
       errors.push(message);
       resolve();
     };
-    void startCaptureWorker({ record: { file, target: 'x' }, onerror }).then(async ({ wiretap, close }) => {
+    void startCaptureWorker({ file, target: 'x', onerror }).then(async ({ wiretap, close }) => {
       const tap = wiretap.open({ protocol: 'stdio', role: 'client' });
       tap.bytes('s>c', Buffer.from('x'));
       await (await started).terminate();
@@ -91,7 +91,7 @@ test('a worker that fails is reported once, and the process goes on', async () =
   const file = path.join(folder, 'failed');
   const errors: string[] = [];
   const capture = await startCaptureWorker({
-    record: { file, target: 'x' },
+    ...{ file, target: 'x' },
     onerror: ({ message }) => errors.push(message),
   });
   const worker = await started;
@@ -107,7 +107,7 @@ test('a worker that fails is reported once, and the process goes on', async () =
 
 test('a file that cannot be written is reported at once', async () => {
   const file = path.join(folder, 'none', 'a');
-  await expect(startCaptureWorker({ record: { file, target: 'x' }, onerror: failed })).rejects.toThrow(
+  await expect(startCaptureWorker({ file, target: 'x', onerror: failed })).rejects.toThrow(
     `cannot record to ${file}: there is no such folder`,
   );
 });

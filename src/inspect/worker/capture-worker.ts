@@ -4,6 +4,7 @@ import type { Wiretap } from '../../transport/wiretap.ts';
 import { startClock } from '../clock.ts';
 import { RecordLog } from '../record-log.ts';
 import { recordToFile } from '../record-to-file.ts';
+import type { PageServer } from '../page-server/page-server.ts';
 import { wireEvents } from '../wire-events.ts';
 import { EventBatches } from './event-batches.ts';
 import { readEvents } from './event-format.ts';
@@ -18,8 +19,12 @@ const MAX_WAITING = 16 * 1024 * 1024;
 
 /** What a capture in a worker does. */
 export interface CaptureWorkerOptions {
-  /** The file to record to, as `recordToFile` does. */
-  readonly record: { readonly file: string; readonly target: string };
+  /** What is captured, for people. */
+  readonly target: string;
+  /** The file to record to, as `recordToFile` does. Default none. */
+  readonly file?: string | undefined;
+  /** Where to serve the page of the inspector, as an observer. `folder` has its files. Default nowhere. */
+  readonly page?: { readonly port: number; readonly folder: string } | undefined;
   /** Called once if nothing more is recorded: the file cannot be written, or the worker failed. */
   readonly onerror: (error: Error) => void;
 }
@@ -27,31 +32,32 @@ export interface CaptureWorkerOptions {
 /** A capture in a worker. The process lives until it is closed. */
 export interface CaptureWorker {
   readonly wiretap: Wiretap;
+  /** The address of the page, with its token. Undefined without a page. */
+  readonly url?: string | undefined;
   /** Ends the capture. Resolves when everything is written. */
   close(): Promise<void>;
 }
 
 /** How the worker begins. */
-interface Setup {
+interface Setup extends Omit<CaptureWorkerOptions, 'onerror'> {
   readonly everwire: 'capture';
-  readonly record: CaptureWorkerOptions['record'];
   readonly started: Date;
   /** One number: how many bytes of batches the worker has taken, without the bits above the 32nd. */
   readonly taken: Int32Array;
 }
 
 /** What the worker says. It is ready once, or has failed. */
-type Report = { readonly ready: true } | { readonly problem: string };
+type Report = { readonly ready: true; readonly url?: string | undefined } | { readonly problem: string };
 
 /**
  * Starts a capture in a worker.
  *
- * @throws Error with a readable message if the file cannot be written.
+ * @throws Error with a readable message if the file cannot be written, or the port cannot be used.
  */
-export async function startCaptureWorker({ record, onerror }: CaptureWorkerOptions): Promise<CaptureWorker> {
+export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerOptions): Promise<CaptureWorker> {
   const { started, now } = startClock();
   const taken = new Int32Array(new SharedArrayBuffer(4));
-  const setup: Setup = { everwire: 'capture', record, started, taken };
+  const setup: Setup = { everwire: 'capture', ...options, started, taken };
   const worker = new Worker(new URL(import.meta.url), { workerData: setup });
   const [report] = (await once(worker, 'message')) as [Report];
   if ('problem' in report) throw new Error(report.problem);
@@ -60,13 +66,12 @@ export async function startCaptureWorker({ record, onerror }: CaptureWorkerOptio
     if (alive) onerror(error);
     alive = false;
   };
+  const what = options.file === undefined ? 'what the page shows' : `the recording ${options.file}`;
   // `once` would reject if the worker fails, and nobody would handle that before `close`.
   const exited = new Promise((resolve) => void worker.once('exit', resolve));
   worker.on('message', ({ problem }: Extract<Report, { problem: string }>) => fail(new Error(problem)));
-  worker.on('error', (cause) =>
-    fail(new Error(`the recording ${record.file} is incomplete: ${cause.message}`, { cause })),
-  );
-  worker.on('exit', () => fail(new Error(`the recording ${record.file} is incomplete: its thread ended`)));
+  worker.on('error', (cause) => fail(new Error(`${what} is incomplete: ${cause.message}`, { cause })));
+  worker.on('exit', () => fail(new Error(`${what} is incomplete: its thread ended`)));
   let sent = 0;
   const batches = new EventBatches({
     post: (batch) => {
@@ -77,6 +82,7 @@ export async function startCaptureWorker({ record, onerror }: CaptureWorkerOptio
     maxWaiting: MAX_WAITING,
   });
   return {
+    url: report.url,
     wiretap: wireEvents(now, (event) => {
       if (alive) batches.add(event);
     }),
@@ -89,24 +95,43 @@ export async function startCaptureWorker({ record, onerror }: CaptureWorkerOptio
   };
 }
 
-async function serve(port: MessagePort, { record, started, taken }: Setup): Promise<void> {
+async function serve(port: MessagePort, { target, file, page, started, taken }: Setup): Promise<void> {
   const report = (message: Report): void => port.postMessage(message);
-  const log = new RecordLog(started, false);
+  const log = new RecordLog(started, page !== undefined);
   try {
-    const { file, target } = record;
-    const recording = await recordToFile(log, file, { target, onerror: ({ message }) => report({ problem: message }) });
+    const onerror = ({ message }: Error): void => report({ problem: message });
+    const recording = file === undefined ? undefined : await recordToFile(log, file, { target, onerror });
+    const shown = page && (await show(log, target, page));
+    const close = async (): Promise<void> => {
+      log.close();
+      await recording?.close();
+      await shown?.close();
+      port.close();
+    };
     port.on('message', (message: Uint8Array | 'close') => {
-      if (message === 'close') void recording.close().then(() => port.close());
+      if (message === 'close') void close();
       else {
         const batch = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
         for (const event of readEvents(batch)) log.add(event);
         Atomics.add(taken, 0, message.length);
       }
     });
-    report({ ready: true });
+    report({ ready: true, url: shown?.url });
   } catch (error) {
     report({ problem: (error as Error).message });
   }
+}
+
+async function show(
+  capture: RecordLog,
+  target: string,
+  page: NonNullable<CaptureWorkerOptions['page']>,
+): Promise<PageServer> {
+  const [{ servePage }, { fixedState }] = await Promise.all([
+    import('../page-server/page-server.ts'),
+    import('../page-server/state-feed.ts'),
+  ]);
+  return servePage({ capture, feed: fixedState('observer', target), ...page });
 }
 
 const setup: unknown = workerData;

@@ -1,0 +1,55 @@
+import { constants } from 'node:os';
+import { setTimeout as pause } from 'node:timers/promises';
+import { tapStreams } from '../transport/wiretap.ts';
+import { detailOf } from './choices.ts';
+import { ExitCode, Failure } from './failure.ts';
+import type { InspectFlags } from './inspect-options.ts';
+import { printStatus } from './print-status.ts';
+import { observe } from './recording.ts';
+import { atEnd, passSignals, stop } from './shutdown.ts';
+import type { SplitWords } from './take-target.ts';
+import { commandTarget, nameOf } from './target.ts';
+import { passThrough, startThrough, type ThroughChild } from './through-child.ts';
+
+/** How long a signal may take to end this process, in milliseconds. */
+const SIGNAL_TIMEOUT = 1000;
+
+/**
+ * `everwire inspect --through`: starts a command as its host would, and passes on every byte of stdin, stdout and stderr,
+ * their ends, signals and the exit code. The page shows what passes.
+ */
+export async function inspectThrough({ words, command }: SplitWords, flags: InspectFlags): Promise<void> {
+  if (words.length > 0 || command === undefined) throw Failure.usage('--through needs -- and a command');
+  const { record: file, port = 0 } = flags;
+  const target = commandTarget(command, {});
+  /** How the command has ended. Added first, so that it runs last. */
+  let end = async (): Promise<void> => {};
+  atEnd(() => end());
+  const wiretap = await observe({
+    ...{ target: detailOf(target), file, page: { port, portOption: '--port' } },
+    onpage: ({ href }) => printStatus(`inspector on ${href}`),
+  });
+  let child: ThroughChild;
+  try {
+    child = await startThrough(target.command, target.args);
+  } catch (error) {
+    throw new Failure(ExitCode.Unreachable, (error as Error).message, { cause: error });
+  }
+  passSignals((signal) => child.kill(signal));
+  const { stdin: output, stdout: input, stderr } = child;
+  const connection = { protocol: 'stdio', role: 'client', peer: nameOf(target) } as const;
+  const untap = tapStreams(wiretap!, connection, { input, output, stderr });
+  await passThrough(child);
+  untap();
+  const { code, signal } = await child.exited;
+  if (signal !== null) end = () => endBy(signal);
+  process.exitCode = code ?? 128 + constants.signals[signal!];
+  await stop();
+}
+
+/** Ends this process by a signal. If that is ignored, the process ends with its exit code. */
+async function endBy(signal: NodeJS.Signals): Promise<void> {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  await pause(SIGNAL_TIMEOUT);
+}

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { devNull } from 'node:os';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import spawn from 'cross-spawn';
+import { watchdog } from '../transport/stdio/watchdog.ts';
+
+/** A command that runs in place of this process. */
+export interface ThroughChild {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Resolves when it has exited. */
+  readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** If processes that the command has left behind write nothing for this many milliseconds, they are not waited for. */
+const SILENCE = 2000;
+
+/**
+ * Starts a command. It has its own process group, because a signal to the group of this process would reach it twice.
+ *
+ * @throws Error with a readable reason if it cannot be started.
+ */
+export async function startThrough(command: string, args: readonly string[]): Promise<ThroughChild> {
+  const child = spawn(command, args, { stdio: 'pipe', detached: process.platform !== 'win32', windowsHide: true });
+  const exited = new Promise<Awaited<ThroughChild['exited']>>((resolve) => {
+    child.once('exit', (code, signal) => {
+      watchdog.forget(child.pid!);
+      resolve({ code, signal });
+    });
+  });
+  try {
+    await once(child, 'spawn');
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new Error(`cannot start ${command}: ${code === 'ENOENT' ? 'command not found' : message}`, { cause });
+  }
+  if (process.platform !== 'win32') watchdog.add(child.pid!, () => {});
+  const { stdin, stdout, stderr } = child;
+  return { stdin: stdin!, stdout: stdout!, stderr: stderr!, exited, kill: (signal) => void child.kill(signal) };
+}
+
+/** Passes everything between the streams of this process and those of a command. Resolves when both have ended. */
+export async function passThrough({ stdin, stdout, stderr, exited }: ThroughChild): Promise<void> {
+  process.stdin.pipe(stdin);
+  // The command has closed its stdin, so who writes to this process must see that too.
+  stdin.once('error', () => {
+    process.stdin.destroy();
+    release(0);
+  });
+  const outputs = [new Output(stdout, process.stdout, () => release(1)), new Output(stderr, process.stderr)];
+  await exited;
+  await Promise.all(outputs.map((output) => output.end()));
+}
+
+/** An output of a command, which goes to one of this process. */
+class Output {
+  readonly #to: Writable;
+  readonly #over: Promise<void>;
+  #isOver = false;
+  #chunks = 0;
+
+  /** @param onend called when everything was written. */
+  constructor(from: Readable, to: Writable, onend = (): void => {}) {
+    this.#to = to;
+    from.on('data', () => (this.#chunks += 1));
+    from.pipe(to, { end: false });
+    this.#over = new Promise((resolve) => {
+      const over = (): void => {
+        this.#isOver = true;
+        resolve();
+      };
+      from.once('end', () => to.write('', () => (onend(), over())));
+      // The reader has gone. The command must see that too.
+      to.once('error', () => {
+        from.destroy();
+        over();
+      });
+    });
+  }
+
+  /** Resolves when everything was written that the command wrote. */
+  async end(): Promise<void> {
+    for (let before = -1; !this.#isOver;) {
+      if (this.#chunks === before && this.#to.writableLength === 0) return;
+      before = this.#chunks;
+      await Promise.race([this.#over, pause(SILENCE, undefined, { ref: false })]);
+    }
+  }
+}
+
+/** Closes stdin or stdout for the other side. Node never does, because another file could get the number. */
+function release(descriptor: 0 | 1): void {
+  closeSync(descriptor);
+  openSync(devNull, descriptor === 0 ? 'r' : 'w');
+}
