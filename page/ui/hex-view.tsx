@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { rowsIn, useRowWindow } from './row-window.ts';
 
 /** As in the style. Pixels. */
@@ -22,8 +22,35 @@ function bytesPerLine(width: number, character: number): number {
   return Math.max(4, Math.min(16, fit));
 }
 
-/** Bytes as hexadecimal numbers, and as text where they are printable ASCII. */
+/** Browsers do not scroll over more than some million rows. Bytes. */
+const PART = 4 * 1024 * 1024;
+
+/** Bytes as hexadecimal numbers, and as text where they are printable ASCII. Many are shown in parts. */
 export function HexView({ bytes, offset, label }: HexViewProps): JSX.Element {
+  const [part, setPart] = useState(0);
+  const last = Math.ceil(bytes.length / PART) - 1;
+  const start = part * PART;
+  return (
+    <>
+      {last > 0 && (
+        <div class="toolbar">
+          <button type="button" disabled={part === 0} onClick={() => setPart(part - 1)}>
+            Previous part
+          </button>
+          <span>
+            Part {part + 1} of {last + 1}
+          </span>
+          <button type="button" disabled={part === last} onClick={() => setPart(part + 1)}>
+            Next part
+          </button>
+        </div>
+      )}
+      <HexPart key={part} bytes={bytes.subarray(start, start + PART)} offset={offset + start} label={label} />
+    </>
+  );
+}
+
+function HexPart({ bytes, offset, label }: HexViewProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const view = useRowWindow(box, ROW);
   const width = bytesPerLine(view.width.value, CHARACTER);

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { HexView } from '../ui/hex-view.tsx';
 import { countText, sizeText } from './format.ts';
 import type { RecordStore } from './record-store.ts';
-import { save } from './save.ts';
+import { blobOf, save } from './save.ts';
 import { sizeOf, type Content, type WireRecord } from './wire-record.ts';
 
 /** Exactly the bytes of a record, with their hash. */
@@ -32,9 +32,11 @@ function BytesView({ name, range, pieces }: BytesViewProps): JSX.Element {
   useEffect(() => {
     let isCurrent = true;
     const read = async (): Promise<void> => {
-      // The browser joins the pieces elsewhere, so that the page does not stand still.
-      const buffer = await new Blob([...pieces]).arrayBuffer();
-      if (isCurrent) setBytes(new Uint8Array(buffer));
+      const buffer = await (await blobOf(pieces)).arrayBuffer();
+      if (!isCurrent) return;
+      setBytes(new Uint8Array(buffer));
+      // The browser copies the bytes for the hash. That and drawing would be one long task.
+      await new Promise((resolve) => setTimeout(resolve));
       const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', buffer));
       if (isCurrent) setHash(Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join(''));
     };
@@ -54,7 +56,7 @@ function BytesView({ name, range, pieces }: BytesViewProps): JSX.Element {
         <dd class="mono hash">{hash}</dd>
       </dl>
       <div class="toolbar">
-        <button type="button" onClick={() => save(name, pieces)}>
+        <button type="button" onClick={() => void save(name, pieces)}>
           Save bytes
         </button>
       </div>

@@ -43,7 +43,7 @@ export function MessageTab({ record, store }: { record: WireRecord; store: Recor
           ))}
         </div>
         <span class="soft">{sizeText(size)}</span>
-        <button type="button" onClick={() => save(`message-${message.n}.json`, pieces)}>
+        <button type="button" onClick={() => void save(`message-${message.n}.json`, pieces)}>
           Save message
         </button>
       </div>

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { visible } from './visible.tsx';
+
+test.each([
+  ['plain äöü 漢字 😀 עברית', 'plain äöü 漢字 😀 עברית'],
+  ['exe\u202Egnp', 'exe\\u202egnp'],
+  ['a\u200Bb\uFEFFc\u2066d', 'a\\u200bb\\ufeffc\\u2066d'],
+  ['tag\u{E0041}', 'tag\\u{e0041}'],
+  ['\u0000\u001B[31m\u007F\u009B', '\\u0000\\u001b[31m\\u007f\\u009b'],
+  ['a\nb\r\tc\u2028d', 'a\\nb\\r\\tc\\u2028d'],
+  ['\uD800 \uDC00', '\\ud800 \\udc00'],
+])('%j is shown as %j', (text, shown) => {
+  expect(visible(text)).toBe(shown);
+});

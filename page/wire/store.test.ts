@@ -1,0 +1,179 @@
+import { expect, test } from 'vitest';
+import { Capture } from '../../src/inspect/capture.ts';
+import { recordLine } from '../../src/inspect/recording-format.ts';
+import type { WireConnection } from '../../src/transport/wiretap.ts';
+import { RecordStore, type StoreLimits } from './record-store.ts';
+import { otherSideOf } from './related.ts';
+import { bytesOf } from './stream-bytes.ts';
+import { readLine, type WireRecord } from './wire-record.ts';
+import { WireView } from './wire-view.ts';
+
+/** A capture, and a store that gets its records as the page gets them. */
+class World {
+  readonly capture = new Capture();
+  readonly store: RecordStore;
+  readonly view: WireView;
+
+  constructor(limits?: StoreLimits) {
+    this.store = new RecordStore(limits);
+    this.view = new WireView(this.store);
+  }
+
+  connect(connection: WireConnection): (dir: 'c>s' | 's>c', text: string | Buffer) => void {
+    const tap = this.capture.open(connection);
+    return (dir, text) => tap.bytes(dir, Buffer.from(text));
+  }
+
+  /** Brings the store up to date. */
+  async read(): Promise<this> {
+    const { newest } = this.capture;
+    if (newest > this.store.newest)
+      for await (const records of this.capture.records({ after: this.store.newest, batch: 10 })) {
+        this.store.add(records.map((record) => readLine(recordLine(record, false))));
+        if (this.store.newest === newest) break;
+      }
+    this.view.update();
+    return this;
+  }
+
+  get shown(): string[] {
+    return this.view.rows.map(({ kind, layer, id }) => `${kind ?? layer} ${id ?? ''}`.trim());
+  }
+}
+
+const STDIO = { protocol: 'stdio', role: 'client' } as const;
+
+function message(fields: object): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', ...fields })}\n`;
+}
+
+function find(world: World, kind: string): WireRecord {
+  return world.store.records.find((record) => record.kind === kind)!;
+}
+
+test('the bytes of a record are those that passed, whatever they are and however they were cut', async () => {
+  const world = new World();
+  const send = world.connect(STDIO);
+  const bytes = Buffer.from([
+    ...Buffer.from('{"method":"ä€😀","x":"'),
+    0xff,
+    0xc3,
+    0x28,
+    ...Buffer.from('"}\nASCII only\n'),
+  ]);
+  for (let at = 0; at < bytes.length; at += 5) send('c>s', bytes.subarray(at, at + 5));
+  await world.read();
+  const lines = world.store.records.filter(({ layer }) => layer === 'line');
+  const read = lines.map((line) => bytesOf(world.store.bytes(line).pieces));
+  expect(Buffer.concat(read)).toEqual(bytes);
+  expect(world.store.text(lines[1]!)).toBe('ASCII only\n');
+  expect(world.store.head(lines[1]!, 5)).toBe('ASCII');
+});
+
+test('the oldest records and bytes are forgotten, and what is missing is said', async () => {
+  const world = new World({ maxRecords: 100, maxBytes: 1000 });
+  const send = world.connect(STDIO);
+  for (let id = 1; id <= 200; id += 1) send('c>s', message({ id, method: 'ping' }));
+  await world.read();
+  const { records } = world.store;
+  expect(records.length).toBeLessThanOrEqual(105);
+  expect(records.at(-1)!.n).toBe(world.capture.newest);
+  const messages = records.filter(({ layer }) => layer === 'message');
+  expect(world.store.bytes(messages.at(-1)!).missing).toBe(0);
+  expect(world.store.bytes(messages[0]!)).toEqual({ pieces: [], missing: 42 });
+  expect(world.store.text(messages[0]!)).toBeUndefined();
+  expect(world.shown).toHaveLength(messages.length);
+});
+
+test('messages are shown at first, and a filter that names layers shows others', async () => {
+  const world = new World();
+  const send = world.connect(STDIO);
+  send('c>s', message({ id: 1, method: 'tools/call', params: { name: 'find' } }));
+  send('s>c', `noise\n${message({ id: 1, result: {} })}`);
+  await world.read();
+  expect(world.shown).toEqual(['request 1', 'result 1']);
+  world.view.setFilter('layer:line');
+  expect(world.shown).toEqual(['line', 'line', 'line']);
+  world.view.setFilter('tool:find kind:result');
+  expect(world.shown).toEqual(['result 1']);
+  world.view.setFilter('');
+  world.view.toggleGroup('Connections');
+  expect(world.shown).toEqual(['open', 'request 1', 'result 1']);
+});
+
+test('a filter with a mistake leaves the last one in use', async () => {
+  const world = new World();
+  world.connect(STDIO)('c>s', message({ id: 1, method: 'ping' }) + message({ method: 'x' }));
+  await world.read();
+  world.view.setFilter('kind:request');
+  world.view.setFilter('kind:');
+  expect(world.shown).toEqual(['request 1']);
+  expect(world.view.mistake.value).toMatchObject({ message: 'Write a value after "kind:", as in kind:error' });
+});
+
+test('a view that is paused shows nothing new until it goes on', async () => {
+  const world = new World();
+  const send = world.connect(STDIO);
+  send('c>s', message({ id: 1, method: 'ping' }));
+  await world.read();
+  world.view.togglePause();
+  send('c>s', message({ id: 2, method: 'ping' }));
+  await world.read();
+  world.view.setFilter('method:ping');
+  expect(world.shown).toEqual(['request 1']);
+  world.view.togglePause();
+  expect(world.shown).toEqual(['request 1', 'request 2']);
+});
+
+test('the selection moves over rows, also from a record that the filter hides', async () => {
+  const world = new World();
+  world.connect(STDIO)('c>s', [1, 2, 3, 4].map((id) => message({ id, method: id === 2 ? 'x' : 'ping' })).join(''));
+  await world.read();
+  const { view } = world;
+  const moved = (by: number): unknown => {
+    view.move(by);
+    return view.selected.value?.id;
+  };
+  expect([moved(1), moved(1)]).toEqual([1, 2]);
+  view.setFilter('method:ping');
+  expect(moved(1)).toBe(3);
+  view.reveal(view.rows[0]!.n + 2);
+  expect(moved(-1)).toBe(1);
+  expect([moved(Infinity), moved(1), moved(-Infinity), moved(-1)]).toEqual([4, 4, 1, 1]);
+});
+
+test('a call leads to the other side of a bridge only if one call can be meant', async () => {
+  const world = new World();
+  const client = world.connect({ protocol: 'stdio', role: 'server' });
+  const server = world.connect({ protocol: 'stdio', role: 'client' });
+  const call = (id: number, q: string): string =>
+    message({ id, method: 'tools/call', params: { name: 'find', arguments: { q }, _meta: { progressToken: id } } });
+  client('c>s', call(1, 'a'));
+  server('c>s', call(70, 'a'));
+  server('c>s', call(71, 'b'));
+  server('s>c', message({ id: 70, result: {} }));
+  client('s>c', message({ id: 1, result: {} }));
+  await world.read();
+  const [first, second, unrelated] = [...world.store.spans.all()];
+  expect(otherSideOf(first!, world.store)).toBe(second);
+  expect(otherSideOf(second!, world.store)).toBe(first);
+  expect(otherSideOf(unrelated!, world.store)).toBeUndefined();
+  // The same call twice at a time: nobody knows which is which.
+  client('c>s', call(2, 'c') + call(3, 'c'));
+  server('c>s', call(72, 'c') + call(73, 'c'));
+  await world.read();
+  const spans = [...world.store.spans.all()].slice(3);
+  expect(spans.map((span) => otherSideOf(span, world.store))).toEqual([undefined, undefined, undefined, undefined]);
+});
+
+test('records after a lost connection go on after the newest, and a gap is a row', async () => {
+  const world = new World();
+  world.connect(STDIO)('c>s', message({ id: 1, method: 'ping' }));
+  await world.read();
+  const { newest } = world.store;
+  const gap = readLine(JSON.stringify({ n: newest + 5, t: 9, layer: 'gap', from: newest + 1 }));
+  world.store.add([gap]);
+  world.view.update();
+  expect(world.shown).toEqual(['request 1', 'gap']);
+  expect(find(world, 'request').span).toMatchObject({ state: 'open' });
+});
