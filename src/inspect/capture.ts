@@ -19,9 +19,14 @@ export class Capture implements Wiretap {
     this.started = started;
     const log = new RecordLog(started, true, options);
     this.#log = log;
-    this.#events = wireEvents(now, (event) =>
-      log.add(event.layer === 'bytes' ? { ...event, bytes: Buffer.from(event.bytes) } : event),
-    );
+    this.#events = wireEvents(now, {
+      open: (t, conn, { protocol, role, peer }) => log.add({ t, layer: 'open', conn, protocol, role, peer }),
+      bytes: (t, conn, dir, start, bytes) => {
+        const range = [start, start + bytes.length] as const;
+        log.add({ t, conn, dir, layer: 'bytes', range, bytes: Buffer.from(bytes) });
+      },
+      close: (t, conn) => log.add({ t, layer: 'close', conn }),
+    });
   }
 
   /** The number of the newest record. 0 if there is none. */

@@ -1,38 +1,41 @@
 import type { ConnectionTap, WireConnection, Wiretap, WireStream } from '../transport/wiretap.ts';
-import type { WireEvent } from './record.ts';
 
 /** The most bytes of one event, so that a line of a recording has a limit. */
-export const MAX_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
-/**
- * Tells what happens on connections. It does not copy: the bytes may change after the call.
- *
- * @param now the time in microseconds.
- */
-export function wireEvents(now: () => number, onevent: (event: WireEvent) => void): Wiretap {
+/** Receives what happens on connections. Times are in microseconds. */
+export interface WireEventSink {
+  open(t: number, conn: number, connection: WireConnection): void;
+  /** @param start where the bytes begin in their stream. They may change after the call. */
+  bytes(t: number, conn: number, dir: WireStream, start: number, bytes: Buffer): void;
+  close(t: number, conn: number): void;
+}
+
+/** Numbers connections, and counts the bytes of their streams. */
+export function wireEvents(now: () => number, sink: WireEventSink): Wiretap {
   let connections = 0;
   return {
     open(connection: WireConnection): ConnectionTap {
       connections += 1;
       const conn = connections;
-      const { protocol, role, peer } = connection;
-      onevent({ t: now(), layer: 'open', conn, protocol, role, peer });
+      sink.open(now(), conn, connection);
       const ends: Record<WireStream, number> = { 'c>s': 0, 's>c': 0, stderr: 0 };
       let open = true;
       return {
         bytes(dir, chunk) {
           if (!open) return;
+          const t = now();
           for (let at = 0; at < chunk.length; at += MAX_BYTES) {
             const bytes = chunk.length <= MAX_BYTES ? chunk : chunk.subarray(at, at + MAX_BYTES);
             const start = ends[dir];
             ends[dir] = start + bytes.length;
-            onevent({ t: now(), conn, dir, layer: 'bytes', range: [start, ends[dir]], bytes });
+            sink.bytes(t, conn, dir, start, bytes);
           }
         },
         close() {
           if (!open) return;
           open = false;
-          onevent({ t: now(), layer: 'close', conn });
+          sink.close(now(), conn);
         },
       };
     },

@@ -75,6 +75,7 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
   let sent = 0;
   const batches = new EventBatches({
     post: (batch) => {
+      if (!alive) return;
       sent += batch.length;
       worker.postMessage(batch, [batch.buffer as ArrayBuffer]);
     },
@@ -83,9 +84,7 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
   });
   return {
     url: report.url,
-    wiretap: wireEvents(now, (event) => {
-      if (alive) batches.add(event);
-    }),
+    wiretap: wireEvents(now, batches),
     async close() {
       if (alive) batches.end(now());
       alive = false;

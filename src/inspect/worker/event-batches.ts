@@ -1,10 +1,11 @@
-import type { WireEvent } from '../record.ts';
-import { encodeEvent, sizeOf, writeEvent, type EncodedEvent } from './event-format.ts';
+import type { WireConnection, WireStream } from '../../transport/wiretap.ts';
+import type { WireEventSink } from '../wire-events.ts';
+import { EVENT_HEAD, EventKind, writeEventHead } from './event-format.ts';
 
 /** The size of a batch. The largest event has 64 KiB. */
-const BATCH = 128 * 1024;
+const BATCH = 256 * 1024;
 /** How many milliseconds an event waits at most for others. Each batch wakes the receiver, which takes longer than a copy. */
-const DELAY = 10;
+const DELAY = 20;
 
 /** Where batches go. */
 export interface BatchReceiver {
@@ -16,13 +17,13 @@ export interface BatchReceiver {
   readonly maxWaiting: number;
 }
 
-type Opened = Extract<WireEvent, { layer: 'open' }>;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Copies events into batches. If too much waits at the receiver, events are left out, and a gap says so. A connection
  * that opened meanwhile opens with its first event after the gap.
  */
-export class EventBatches {
+export class EventBatches implements WireEventSink {
   readonly #receiver: BatchReceiver;
   #batch = Buffer.allocUnsafeSlow(BATCH);
   #used = 0;
@@ -30,23 +31,33 @@ export class EventBatches {
   /** How many events were left out since the last one that was not. */
   #missing = 0;
   /** Connections whose opening or closing was left out, and which are not forgotten. */
-  readonly #unopened = new Map<number, Opened>();
+  readonly #unopened = new Map<number, WireConnection>();
   readonly #unclosed: number[] = [];
 
   constructor(receiver: BatchReceiver) {
     this.#receiver = receiver;
   }
 
-  add(event: WireEvent): void {
-    if (this.#receiver.waiting() > this.#receiver.maxWaiting) return this.#leaveOut(event);
-    if (this.#missing > 0) this.#writeGap(event.t);
-    if (this.#unopened.size > 0 && 'conn' in event) {
-      const opened = this.#unopened.get(event.conn);
-      this.#unopened.delete(event.conn);
-      if (opened && event.layer === 'close') return;
-      if (opened) this.#write(encodeEvent({ ...opened, t: event.t }));
+  open(t: number, conn: number, connection: WireConnection): void {
+    if (this.#hasRoom(t)) this.#writeOpen(t, conn, connection);
+    else this.#unopened.set(conn, connection);
+  }
+
+  bytes(t: number, conn: number, dir: WireStream, start: number, bytes: Buffer): void {
+    if (!this.#hasRoom(t)) return;
+    const unopened = this.#unopened.size > 0 && this.#unopened.get(conn);
+    if (unopened) {
+      this.#unopened.delete(conn);
+      this.#writeOpen(t, conn, unopened);
     }
-    this.#write(encodeEvent(event));
+    this.#write(EventKind[dir], conn, t, start, bytes);
+  }
+
+  close(t: number, conn: number): void {
+    const hasRoom = this.#hasRoom(t);
+    if (this.#unopened.delete(conn)) return;
+    if (hasRoom) this.#write(EventKind.close, conn, t, 0, NOTHING);
+    else this.#unclosed.push(conn);
   }
 
   /** Sends everything. @param t the time. */
@@ -55,22 +66,32 @@ export class EventBatches {
     this.#send();
   }
 
-  #leaveOut(event: WireEvent): void {
-    this.#missing += 1;
-    if (event.layer === 'open') this.#unopened.set(event.conn, event);
-    if (event.layer === 'close' && !this.#unopened.delete(event.conn)) this.#unclosed.push(event.conn);
+  /** Whether an event may be written. If not, it counts as missing. */
+  #hasRoom(t: number): boolean {
+    const { waiting, maxWaiting } = this.#receiver;
+    if (waiting() > maxWaiting) {
+      this.#missing += 1;
+      return false;
+    }
+    if (this.#missing > 0) this.#writeGap(t);
+    return true;
   }
 
   #writeGap(t: number): void {
-    this.#write(encodeEvent({ t, layer: 'gap', count: this.#missing }));
+    this.#write(EventKind.gap, 0, t, this.#missing, NOTHING);
     this.#missing = 0;
-    for (const conn of this.#unclosed.splice(0)) this.#write(encodeEvent({ t, layer: 'close', conn }));
+    for (const conn of this.#unclosed.splice(0)) this.#write(EventKind.close, conn, t, 0, NOTHING);
   }
 
-  #write(event: EncodedEvent): void {
-    const size = sizeOf(event);
+  #writeOpen(t: number, conn: number, { protocol, role, peer }: WireConnection): void {
+    this.#write(EventKind.open, conn, t, 0, Buffer.from(JSON.stringify({ protocol, role, peer })));
+  }
+
+  #write(kind: number, conn: number, t: number, place: number, data: Buffer): void {
+    const size = EVENT_HEAD + data.length;
     if (this.#used + size > BATCH) this.#send();
-    writeEvent(this.#batch, this.#used, event);
+    writeEventHead(this.#batch, this.#used, kind, conn, t, place, data.length);
+    this.#batch.set(data, this.#used + EVENT_HEAD);
     this.#used += size;
     this.#timer ??= setTimeout(() => this.#send(), DELAY);
   }
