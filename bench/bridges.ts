@@ -52,6 +52,13 @@ export function cells(): Cell[] {
   );
 }
 
+/** From HTTP to the same server at a URL, as it is and with a recording of everything that passes. */
+export function recordedBridges(url: string, file: string): Record<string, () => Promise<HttpPeer>> {
+  const start = (options: readonly string[]) => (): Promise<HttpPeer> =>
+    startProgram('everwire', binOf('.', 'everwire'), (port) => ['bridge', '--port', `${port}`, ...options, url]);
+  return { everwire: start([]), 'everwire --record': start(['--record', file]) };
+}
+
 /** From stdio to HTTP: the command of each program, for a server at a URL. */
 export function proxies(url: string): Record<string, readonly string[]> {
   return {

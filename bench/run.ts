@@ -1,7 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
-import { cpus } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { cells, proxies, sessionCosts } from './bridges.ts';
+import { cells, proxies, recordedBridges, sessionCosts } from './bridges.ts';
 import { ClientLoad, type ClientTarget } from './client-load.ts';
 import { leftovers } from './client-memory.ts';
 import { cpuPerRequest } from './cpu.ts';
@@ -29,7 +31,7 @@ import { subscriptionCost } from './subscriptions.ts';
 import { table } from './table.ts';
 import { typeCheck } from './type-check.ts';
 
-const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,client,client-memory,memory,import] [--seconds 3] [--rounds 3]
+const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,recording,client,client-memory,memory,import] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
 "of bare" compares with the first of the same rows: more is better for rates, less for memory, times and sizes.`;
@@ -46,7 +48,7 @@ const { values } = parseArgs({
   options: {
     only: {
       type: 'string',
-      default: 'http,modern,tools,subscriptions,stdio,bridge,client,client-memory,memory,import',
+      default: 'http,modern,tools,subscriptions,stdio,bridge,recording,client,client-memory,memory,import',
     },
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
@@ -138,6 +140,33 @@ const sections: Record<string, () => Promise<void>> = {
       rows.push([what, who, `${(bytes / 1000).toFixed(0)} kB`, '', '', '', '', '']);
     }
   },
+  async recording() {
+    const what = `bridge HTTP → HTTP, ${CONNECTIONS} connections`;
+    const server = await startPeer('bare-http');
+    const folder = mkdtempSync(path.join(tmpdir(), 'everwire-bench-'));
+    try {
+      const bridges = recordedBridges(server.url.href, path.join(folder, 'bridge.mcpcap'));
+      const measured = await overHttp(what, bridges);
+      const [least] = measured.map(({ samples }) => medianSample(samples).mainCpu);
+      for (const { who, samples } of measured) {
+        const { mainCpu } = medianSample(samples);
+        if (mainCpu === undefined || least === undefined) continue;
+        rows.push([
+          `${what}, processor of the main thread`,
+          who,
+          `${mainCpu.toFixed(1)} µs`,
+          '',
+          '',
+          '',
+          '',
+          ratio(mainCpu, least),
+        ]);
+      }
+    } finally {
+      await stop(server.process);
+      rmSync(folder, { recursive: true });
+    }
+  },
   async client() {
     const server = await startPeer('bare-http');
     try {
@@ -219,7 +248,7 @@ async function overHttp(
   prepare: (url: URL, connection: HttpConnection) => HttpCalls | Promise<HttpCalls> = (url, connection) =>
     HttpSession.open(url, connection),
   connections = CONNECTIONS,
-): Promise<void> {
+): Promise<readonly { readonly who: string; readonly samples: readonly Sample[] }[]> {
   const peers: { who: string; peer: HttpPeer; calls: HttpCalls; samples: Sample[] }[] = [];
   const started: HttpPeer[] = [];
   try {
@@ -245,6 +274,7 @@ async function overHttp(
       'req/s',
       peers.map(({ who, peer, samples }) => ({ who, samples, peak: peakMemory(peer.process) })),
     );
+    return peers;
   } finally {
     await Promise.all(started.map((peer) => stop(peer.process)));
   }
@@ -358,10 +388,12 @@ function report(
 /** Adds what each request of a load cost a process. */
 async function withCpu(child: ChildProcess, load: () => Promise<Sample>): Promise<Sample> {
   const before = cpuSpent(child);
+  const mainBefore = cpuSpent(child, 'main');
   const sample = await load();
   const after = cpuSpent(child);
-  if (before === undefined || after === undefined) return sample;
-  return { ...sample, cpu: (after - before) / sample.count };
+  const mainAfter = cpuSpent(child, 'main');
+  if (before === undefined || after === undefined || mainBefore === undefined || mainAfter === undefined) return sample;
+  return { ...sample, cpu: (after - before) / sample.count, mainCpu: (mainAfter - mainBefore) / sample.count };
 }
 
 function ratio(value: number, bare: number): string {

@@ -6,6 +6,8 @@ export interface Sample {
   readonly p99: number;
   /** Microseconds of processor time of the loaded process for each request. Undefined if the system does not tell. */
   readonly cpu?: number;
+  /** The part of it that the main thread of the process spent. */
+  readonly mainCpu?: number;
 }
 
 export function sampled(latencies: number[], elapsed: number): Sample {
@@ -23,11 +25,13 @@ export function median(values: readonly number[]): number {
 /** The median of each value separately. */
 export function medianSample(samples: readonly Sample[]): Sample {
   const cpu = samples.map((sample) => sample.cpu).filter((value) => value !== undefined);
+  const mainCpu = samples.map((sample) => sample.mainCpu).filter((value) => value !== undefined);
   return {
     count: median(samples.map(({ count }) => count)),
     perSecond: median(samples.map(({ perSecond }) => perSecond)),
     p50: median(samples.map(({ p50 }) => p50)),
     p99: median(samples.map(({ p99 }) => p99)),
     ...(cpu.length === samples.length ? { cpu: median(cpu) } : {}),
+    ...(mainCpu.length === samples.length ? { mainCpu: median(mainCpu) } : {}),
   };
 }
