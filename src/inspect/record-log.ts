@@ -20,18 +20,27 @@ export interface RecordsOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a log is for. */
+export interface RecordLogOptions extends CaptureOptions {
+  /** Whether what the upper layers find becomes records. */
+  readonly parts: boolean;
+  /** Whether records are forgotten when they are read. Then there can be one reader. */
+  readonly once: boolean;
+}
+
 /** Keeps the newest records of what happens on the wire, for readers. */
 export class RecordLog {
   readonly started: Date;
   readonly #ring: RecordRing;
   readonly #layering: Layering;
   readonly #waiting = new Set<() => void>();
+  readonly #once: boolean;
   #closed = false;
 
-  /** @param parts whether the upper layers become records. */
-  constructor(started: Date, parts: boolean, options: CaptureOptions = {}) {
-    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000 } = options;
+  constructor(started: Date, options: RecordLogOptions) {
+    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000, parts, once } = options;
     this.started = started;
+    this.#once = once;
     const ring = new RecordRing(maxRecords, maxBytes);
     this.#ring = ring;
     this.#layering = new Layering((record) => ring.push(record), parts);
@@ -57,6 +66,7 @@ export class RecordLog {
       if (last) {
         after = last.n;
         yield records;
+        if (this.#once) this.#ring.forget(after);
       } else if (this.#closed) return;
       else await this.#more(signal);
     }

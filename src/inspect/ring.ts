@@ -28,7 +28,7 @@ export class RecordRing {
 
   /** Adds a record with a higher number. Numbers are left out only before a gap, which stands for them. */
   push(record: WireRecord): void {
-    if (this.#newest === 0) this.#oldest = record.n;
+    if (this.#oldest > this.#newest) this.#oldest = record.n;
     this.#newest = record.n;
     this.#bytes += sizeOf(record);
     while (this.#newest - this.#oldest >= this.#maxRecords || (this.#bytes > this.#maxBytes && this.#oldest < record.n))
@@ -51,6 +51,11 @@ export class RecordRing {
       records.push(record);
     }
     return records;
+  }
+
+  /** Forgets the records up to a number. */
+  forget(n: number): void {
+    while (this.#oldest <= n && this.#oldest <= this.#newest) this.#forgetOldest();
   }
 
   /** Undefined for a number that a gap stands for. */

@@ -96,7 +96,8 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
 
 async function serve(port: MessagePort, { target, file, page, started, taken }: Setup): Promise<void> {
   const report = (message: Report): void => port.postMessage(message);
-  const log = new RecordLog(started, page !== undefined);
+  // A page reads from the beginning, also a second time.
+  const log = new RecordLog(started, { parts: page !== undefined, once: page === undefined });
   try {
     const onerror = ({ message }: Error): void => report({ problem: message });
     const recording = file === undefined ? undefined : await recordToFile(log, file, { target, onerror });
