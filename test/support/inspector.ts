@@ -1,9 +1,9 @@
 import { request, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { readRecording, type Recording } from '../../src/inspect/read-recording.ts';
 import type { InspectorState, PageCommands } from '../../src/inspect/page-server/page-api.ts';
 import { startEverwire } from './command-line.ts';
 import type { RunningProcess } from './process.ts';
+import { readRecordStream, type RecordStream } from './record-stream.ts';
 
 type Argument<Name extends keyof PageCommands> = Parameters<PageCommands[Name]>[0];
 type Result<Name extends keyof PageCommands> = Awaited<ReturnType<PageCommands[Name]>>;
@@ -83,8 +83,8 @@ export class PageClient {
     return this.until(({ connection: { status } }) => status !== 'connecting' && status !== 'idle');
   }
 
-  async records(after = 0): Promise<Recording> {
-    return readRecording(await this.stream(`/api/records?after=${after}`));
+  async records(after = 0): Promise<RecordStream> {
+    return readRecordStream(await this.stream(`/api/records?after=${after}`));
   }
 
   async stream(path: string): Promise<IncomingMessage> {

@@ -4,12 +4,11 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:ht
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
+import { readRecordStream } from '../../../test/support/record-stream.ts';
 import { Capture } from '../capture.ts';
 import type { RecordsOptions } from '../record-log.ts';
 import type { WireRecord } from '../record.ts';
-import type { RecordingHeader } from '../recording-format.ts';
 import type { RecordSource } from './record-stream.ts';
 import { servePage, type PageServer } from './page-server.ts';
 import { fixedState } from './state-feed.ts';
@@ -74,24 +73,10 @@ async function world(capture: RecordSource = new Capture()): Promise<World> {
   return { server, token, origin, own, send, stream, key };
 }
 
-/** What a page gets. */
-async function readStream(response: IncomingMessage) {
-  const lines = createInterface({ input: response })[Symbol.asyncIterator]();
-  const header = JSON.parse((await lines.next()).value) as RecordingHeader;
-  async function* read(): AsyncGenerator<WireRecord, void> {
-    for await (const line of lines) {
-      const { data, base64, ...record } = JSON.parse(line) as WireRecord & { data?: string; base64?: string };
-      const bytes = data === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(data);
-      yield record.layer === 'bytes' ? { ...record, bytes } : record;
-    }
-  }
-  return { header, records: read() };
-}
-
 /** The first records of a stream. */
 async function take(response: IncomingMessage, count: number): Promise<WireRecord[]> {
   const records: WireRecord[] = [];
-  for await (const record of (await readStream(response)).records) {
+  for await (const record of await readRecordStream(response)) {
     records.push(record);
     if (records.length === count) break;
   }
@@ -306,13 +291,14 @@ test('records are a recording, live, and can be resumed by their number', async 
   const headers = { ...own, 'everwire-key': await key() };
   const live = await stream('', headers);
   expect(live.headers['content-type']).toBe('application/x-ndjson');
-  const { header, records } = await readStream(live);
-  expect(header).toMatchObject({
+  const reading = await readRecordStream(live);
+  expect(reading.header).toMatchObject({
     mcpcap: 1,
     started: capture.started.toISOString(),
     target: 'node server.js',
     masked: [],
   });
+  const records = reading[Symbol.asyncIterator]();
   const next = async (): Promise<unknown> => (await records.next()).value;
   expect(await next()).toMatchObject({ n: 1, layer: 'open' });
   expect(await next()).toMatchObject({ n: 2, layer: 'bytes', bytes: Buffer.from('{"id":1,"method":"ping"}\n') });
@@ -363,7 +349,7 @@ test('a slow page gets a gap instead of what was forgotten, and costs no memory'
   }
   capture.close();
   const records: WireRecord[] = [];
-  for await (const record of (await readStream(slow)).records) records.push(record);
+  for await (const record of await readRecordStream(slow)) records.push(record);
   const gap = records.find(({ layer }) => layer === 'gap');
   expect(gap).toBeDefined();
   expect(records.at(-1)!.n).toBe(capture.newest);
