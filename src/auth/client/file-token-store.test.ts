@@ -102,6 +102,68 @@ describe('credentials in files', () => {
   });
 });
 
+describe('a disk that becomes full', () => {
+  const BLOCK = 4096;
+  const FULL = 'ENOSPC: no space left on device';
+
+  /** Opens files as on a disk with this many free blocks, of which an empty file needs none. */
+  function diskWith(free: number) {
+    const disk = { free };
+    vi.mocked(open).mockImplementation(async (...args) => {
+      const real = await vi.importActual<{ open: typeof open }>('node:fs/promises');
+      const handle = await real.open(...args);
+      const write = handle.writeFile.bind(handle);
+      handle.writeFile = async (content) => {
+        const needed = Math.ceil((content as string).length / BLOCK) - (await handle.stat()).blocks * (512 / BLOCK);
+        if (needed > disk.free) throw Object.assign(new Error(FULL), { code: 'ENOSPC' });
+        disk.free -= Math.max(0, needed);
+        await write(content);
+      };
+      return handle;
+    });
+    onTestFinished(() => void vi.mocked(open).mockReset());
+    return disk;
+  }
+
+  const tokens = {
+    ...{ accessToken: 'a'.repeat(16_384), refreshToken: 'r'.repeat(16_384), tokenType: 'Bearer' as const },
+    ...{ scopes: ['s'.repeat(16_384)], resource: KEY.server, clientId: 'app' },
+  };
+
+  test.each([0, 1, 2, 8])('fails a section before it begins if %i blocks are free', async (free) => {
+    const store = new FileTokenStore(folder);
+    await store.set(KEY, CREDENTIALS);
+    diskWith(free);
+    const section = vi.fn<() => Promise<void>>();
+    await expect(store.locked(KEY, section)).rejects.toThrow(FULL);
+    expect(section).not.toHaveBeenCalled();
+    expect(await store.get(KEY)).toEqual(CREDENTIALS);
+    expect(await files()).toHaveLength(1);
+  });
+
+  test('during a section leaves space for its new tokens', async () => {
+    const store = new FileTokenStore(folder);
+    await store.set(KEY, CREDENTIALS);
+    const disk = diskWith(1000);
+    await store.locked(KEY, async () => {
+      disk.free = 0;
+      await store.set(KEY, { ...CREDENTIALS, tokens });
+    });
+    expect(await store.get(KEY)).toEqual({ ...CREDENTIALS, tokens });
+    expect(await files()).toHaveLength(1);
+  });
+
+  test('leaves no space reserved after a process was killed, once another has got tokens', async () => {
+    const store = new FileTokenStore(folder);
+    await store.set(KEY, CREDENTIALS);
+    const [file] = await files();
+    await writeFile(`${file!}.reserve`, 'rest');
+    await store.locked(KEY, () => store.set(KEY, { ...CREDENTIALS, tokens }));
+    expect(await store.get(KEY)).toEqual({ ...CREDENTIALS, tokens });
+    expect(await files()).toHaveLength(1);
+  });
+});
+
 describe('a lock', () => {
   async function lockPath(): Promise<string> {
     const store = new FileTokenStore(folder);

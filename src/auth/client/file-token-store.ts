@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { chmod, readdir, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { createFile } from '../../base/create-file.ts';
+import { createFile, overwriteFile } from '../../base/create-file.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
 import { isObject, isStrings } from '../../jsonrpc/message.ts';
@@ -11,6 +11,8 @@ import type { CredentialKey, StoredCredentials, TokenStore } from './token-store
 
 /** The largest file that is read, in bytes. */
 const MAX_FILE = 1024 * 1024;
+/** How much disk space a section has for new credentials, in bytes: more than two tokens of the largest size need. */
+const RESERVED = 64 * 1024;
 
 interface Kept extends CredentialKey {
   readonly credentials: StoredCredentials;
@@ -41,7 +43,8 @@ export class FileTokenStore implements TokenStore {
     const { server, issuer } = key;
     try {
       // A rotated refresh token works only once, so its replacement must survive a power failure.
-      await createFile(fresh, JSON.stringify({ server, issuer, credentials }));
+      const reserved = await rename(reserveOf(file), fresh).then(() => true, orMissing(false));
+      await (reserved ? overwriteFile : createFile)(fresh, JSON.stringify({ server, issuer, credentials }));
       await rename(fresh, file);
     } catch (error) {
       await remove(fresh);
@@ -67,13 +70,27 @@ export class FileTokenStore implements TokenStore {
     return found.toSorted((a, b) => b.at - a.at).map(({ issuer }) => issuer);
   }
 
+  /**
+   * Reserves disk space first: a section may use up a refresh token, and must then be able to store the next one.
+   *
+   * @throws Error with the code `ENOSPC` if the disk is full. Nothing has run then.
+   */
   async locked<T>(key: CredentialKey, section: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#prepare();
-    const release = await holdLock(`${this.#file(key)}.lock`, signal);
+    const file = this.#file(key);
+    const reserve = reserveOf(file);
+    const release = await holdLock(`${file}.lock`, signal);
     try {
+      // A process that was killed may have left one.
+      await remove(reserve);
+      await createFile(reserve, ' '.repeat(RESERVED));
       return await section();
     } finally {
-      await release();
+      try {
+        await remove(reserve);
+      } finally {
+        await release();
+      }
     }
   }
 
@@ -87,6 +104,11 @@ export class FileTokenStore implements TokenStore {
   #file({ server, issuer }: CredentialKey): string {
     return path.join(this.#folder, `${digest(server)}-${digest(issuer)}.json`);
   }
+}
+
+/** Holds the space for the next content of a file. */
+function reserveOf(file: string): string {
+  return `${file}.reserve`;
 }
 
 /** URLs contain characters that file names must not. */
