@@ -1,19 +1,23 @@
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { isObject } from '../../src/jsonrpc/message.ts';
 import { Calls } from './call-view.tsx';
 import { EntryHead } from './entry-head.tsx';
-import { textOf, type Entry } from './entry-list.ts';
+import { textOf } from './entry-list.ts';
 import { TextArgumentFields, TextArguments, type TextArgument } from './text-arguments.tsx';
 import type { DetailProps } from './tool.tsx';
 
 /** A prompt: its arguments, and its messages. */
 export function PromptView({ explorer, session, id, entry }: DetailProps): JSX.Element {
-  const model = session.drafts.get(`prompt ${id}`, () => new TextArguments());
-  const list = argumentsOf(entry);
+  const listed: unknown = entry?.raw['arguments'];
+  const model = useMemo(
+    () => session.drafts.get(`prompt ${id} ${JSON.stringify(listed)}`, () => new TextArguments(argumentsOf(listed))),
+    [session, id, listed],
+  );
   const get = (): void => {
-    const values = model.complete(list);
+    const values = model.complete();
     if (!values) return;
-    const params = list.length > 0 ? { name: id, arguments: values } : { name: id };
+    const params = model.list.length > 0 ? { name: id, arguments: values } : { name: id };
     session.call(`prompt ${id}`, 'prompts/get', params);
   };
   return (
@@ -30,7 +34,6 @@ export function PromptView({ explorer, session, id, entry }: DetailProps): JSX.E
           explorer={explorer}
           session={session}
           reference={{ type: 'ref/prompt', name: id }}
-          list={list}
           model={model}
         />
         <p class="toolbar">
@@ -44,8 +47,7 @@ export function PromptView({ explorer, session, id, entry }: DetailProps): JSX.E
   );
 }
 
-function argumentsOf(entry: Entry | undefined): TextArgument[] {
-  const list: unknown = entry?.raw['arguments'];
+function argumentsOf(list: unknown): TextArgument[] {
   if (!Array.isArray(list)) return [];
   return list.filter(isObject).flatMap(({ name, title, description, required }) => {
     if (typeof name !== 'string') return [];

@@ -9,13 +9,15 @@ import { expand, variablesOf } from './uri-template.ts';
 
 /** A resource template: its variables, and the resource that they make. */
 export function TemplateView({ explorer, session, id, entry }: DetailProps): JSX.Element {
-  const model = session.drafts.get(`template ${id}`, () => new TextArguments());
-  const list = variablesOf(id).map(({ name, optional }) => {
-    return { name, label: name, description: '', required: !optional };
+  const model = session.drafts.get(`template ${id}`, () => {
+    const variables = variablesOf(id);
+    return new TextArguments(
+      variables.map(({ name, optional }) => ({ name, label: name, description: '', required: !optional })),
+    );
   });
   const uri = expand(id, model.typed());
   const read = (): void => {
-    if (model.complete(list)) session.call(`template ${id}`, 'resources/read', { uri });
+    if (model.complete()) session.call(`template ${id}`, 'resources/read', { uri });
   };
   const mimeType: unknown = entry?.raw['mimeType'];
   return (
@@ -38,7 +40,6 @@ export function TemplateView({ explorer, session, id, entry }: DetailProps): JSX
           explorer={explorer}
           session={session}
           reference={{ type: 'ref/resource', uri: id }}
-          list={list}
           model={model}
         />
         <p>

@@ -15,27 +15,30 @@ export interface TextArgument {
 
 /** Arguments that are strings, as a person types them. */
 export class TextArguments {
-  readonly values = new Map<string, Signal<string>>();
+  readonly list: readonly TextArgument[];
   readonly attempted = signal(false);
+  readonly #values: ReadonlyMap<string, Signal<string>>;
+
+  constructor(list: readonly TextArgument[]) {
+    this.list = list;
+    this.#values = new Map(list.map(({ name }) => [name, signal('')]));
+  }
 
   value(name: string): Signal<string> {
-    let value = this.values.get(name);
-    if (!value) this.values.set(name, (value = signal('')));
-    return value;
+    return this.#values.get(name)!;
   }
 
   /** What was typed. An empty value is none. */
   typed(): Record<string, string> {
-    return Object.fromEntries(
-      [...this.values].map(([name, { value }]) => [name, value]).filter(([, value]) => value !== ''),
-    );
+    const values = [...this.#values].map(([name, { value }]) => [name, value] as const);
+    return Object.fromEntries(values.filter(([, value]) => value !== ''));
   }
 
   /** Undefined if a required argument is missing. */
-  complete(list: readonly TextArgument[]): Record<string, string> | undefined {
+  complete(): Record<string, string> | undefined {
     this.attempted.value = true;
     const typed = this.typed();
-    return list.every(({ name, required }) => !required || typed[name] !== undefined) ? typed : undefined;
+    return this.list.every(({ name, required }) => !required || Object.hasOwn(typed, name)) ? typed : undefined;
   }
 }
 
@@ -43,34 +46,27 @@ interface TextArgumentFieldsProps {
   readonly explorer: Explorer;
   readonly session: Session;
   readonly reference: Reference;
-  readonly list: readonly TextArgument[];
   readonly model: TextArguments;
 }
 
 /** A field for each argument. */
-export function TextArgumentFields({
-  explorer,
-  session,
-  reference,
-  list,
-  model,
-}: TextArgumentFieldsProps): JSX.Element {
+export function TextArgumentFields({ explorer, session, reference, model }: TextArgumentFieldsProps): JSX.Element {
   const hasCompletion = isObject(explorer.state.value.connection.discovered?.['capabilities']?.['completions']);
   return (
     <>
-      {list.map((argument) => {
-        const { [argument.name]: _own, ...others } = model.typed();
+      {model.list.map((argument, at) => {
+        const { name } = argument;
+        const suggest = (value: string): Promise<readonly string[]> => {
+          const { [name]: _own, ...others } = model.typed();
+          return complete(session, reference, { name, value }, others);
+        };
         return (
           <ArgumentField
-            key={argument.name}
+            key={at}
             {...argument}
-            value={model.value(argument.name)}
+            value={model.value(name)}
             attempted={model.attempted.value}
-            complete={
-              hasCompletion
-                ? (value) => complete(session, reference, { name: argument.name, value }, others)
-                : undefined
-            }
+            complete={hasCompletion ? suggest : undefined}
           />
         );
       })}
