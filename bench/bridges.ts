@@ -52,11 +52,15 @@ export function cells(): Cell[] {
   );
 }
 
-/** From HTTP to the same server at a URL, as it is and with a recording of everything that passes. */
-export function recordedBridges(url: string, file: string): Record<string, () => Promise<HttpPeer>> {
+/** From HTTP to the same server at a URL, as it is and with everything that passes recorded or shown. */
+export function observedBridges(url: string, file: string): Record<string, () => Promise<HttpPeer>> {
   const start = (options: readonly string[]) => (): Promise<HttpPeer> =>
     startProgram('everwire', binOf('.', 'everwire'), (port) => ['bridge', '--port', `${port}`, ...options, url]);
-  return { everwire: start([]), 'everwire --record': start(['--record', file]) };
+  return {
+    everwire: start([]),
+    'everwire --record': start(['--record', file]),
+    'everwire --inspect': start(['--inspect', '--inspect-port', '0']),
+  };
 }
 
 /** From stdio to HTTP: the command of each program, for a server at a URL. */

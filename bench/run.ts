@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { cells, proxies, recordedBridges, sessionCosts } from './bridges.ts';
+import { cells, proxies, observedBridges, sessionCosts } from './bridges.ts';
 import { ClientLoad, type ClientTarget } from './client-load.ts';
 import { leftovers } from './client-memory.ts';
 import { cpuPerRequest } from './cpu.ts';
@@ -31,7 +31,7 @@ import { subscriptionCost } from './subscriptions.ts';
 import { table } from './table.ts';
 import { typeCheck } from './type-check.ts';
 
-const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,recording,client,client-memory,memory,import] [--seconds 3] [--rounds 3]
+const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
 "of bare" compares with the first of the same rows: more is better for rates, less for memory, times and sizes.`;
@@ -48,7 +48,7 @@ const { values } = parseArgs({
   options: {
     only: {
       type: 'string',
-      default: 'http,modern,tools,subscriptions,stdio,bridge,recording,client,client-memory,memory,import',
+      default: 'http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import',
     },
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
@@ -140,12 +140,12 @@ const sections: Record<string, () => Promise<void>> = {
       rows.push([what, who, `${(bytes / 1000).toFixed(0)} kB`, '', '', '', '', '']);
     }
   },
-  async recording() {
+  async observed() {
     const what = `bridge HTTP → HTTP, ${CONNECTIONS} connections`;
     const server = await startPeer('bare-http');
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-bench-'));
     try {
-      const bridges = recordedBridges(server.url.href, path.join(folder, 'bridge.mcpcap'));
+      const bridges = observedBridges(server.url.href, path.join(folder, 'bridge.mcpcap'));
       const measured = await overHttp(what, bridges);
       const [least] = measured.map(({ samples }) => medianSample(samples).mainCpu);
       for (const { who, samples } of measured) {
