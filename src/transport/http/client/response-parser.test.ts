@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { MalformedResponse, ResponseParser } from './response-parser.ts';
 
+const ok = 'HTTP/1.1 200 OK\r\n';
+
 interface Read {
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -41,6 +43,20 @@ const valid: Record<string, [text: string, status: number, body: string, keepsOp
   ],
   'no body by its status': ['HTTP/1.1 204 No Content\r\nx-a: b\r\n\r\n', 204, '', true],
   'no body in spite of a length': ['HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n', 304, '', true],
+  'no body in spite of chunks': ['HTTP/1.1 304 Not Modified\r\ntransfer-encoding: chunked\r\n\r\n', 304, '', true],
+  'no content in spite of chunks': ['HTTP/1.1 204 No Content\r\ntransfer-encoding: chunked\r\n\r\n', 204, '', true],
+  'a body that is larger than a head may be': [
+    `HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\n${'a'.repeat(2000)}`,
+    200,
+    'a'.repeat(2000),
+    true,
+  ],
+  'chunks that are larger than a head may be': [
+    `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n7d0\r\n${'a'.repeat(2000)}\r\n7d0\r\n${'b'.repeat(2000)}\r\n0\r\n\r\n`,
+    200,
+    'a'.repeat(2000) + 'b'.repeat(2000),
+    true,
+  ],
   'interim responses': [
     'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\na',
     200,
@@ -74,15 +90,27 @@ test('a body without a length ends with the connection', () => {
   expect(parser.keepsOpen).toBe(false);
 });
 
+test('a chunk that begins with the end of the previous one may be larger than a head', () => {
+  const pieces = [`${ok}transfer-encoding: chunked\r\n\r\n1\r\na`, `\r\n7d0\r\n${'b'.repeat(2000)}`];
+  expect(read(pieces).responses).toMatchObject([{ body: `a${'b'.repeat(2000)}` }]);
+});
+
+test('a connection can carry a request before it has carried a response', () => {
+  expect(read([]).parser.keepsOpen).toBe(true);
+});
+
 test('several responses come one after the other', () => {
   const one = 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n';
   expect(read([`${one}a`, `${one}b`]).responses.map(({ body }) => body)).toEqual(['a', 'b']);
 });
 
-test('what follows a response is not read, and the connection carries no other request', () => {
-  const one = 'HTTP/1.1 200 OK\r\ncontent-length: 1\r\n\r\n';
-  const { responses, parser } = read([`${one}a${one}b`]);
-  expect(responses.map(({ body }) => body)).toEqual(['a']);
+test.each([
+  ['with a length', 'content-length: 1\r\n\r\na', 'a'],
+  ['without a body', 'content-length: 0\r\n\r\n', ''],
+  ['in chunks', 'transfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n', 'a'],
+])('what follows a response %s is not read, and the connection carries no other request', (_, rest, expected) => {
+  const { responses, parser } = read([`${ok}${rest}${ok}${rest}`]);
+  expect(responses.map(({ body }) => body)).toEqual([expected]);
   expect(parser.keepsOpen).toBe(false);
 });
 
@@ -92,6 +120,10 @@ test('header names are in lower case, and their values are joined, except those 
     'x-a:\t2 \t',
     'Content-Type: text/plain',
     'content-type: text/html',
+    'location: /a',
+    'location: /b',
+    'retry-after: 1',
+    'retry-after: 2',
     '__proto__: x',
     'x-b: \xe4\xa0 ',
     'x-c:',
@@ -101,6 +133,8 @@ test('header names are in lower case, and their values are joined, except those 
   expect(Object.entries(headers)).toEqual([
     ['x-a', '1, 2'],
     ['content-type', 'text/plain'],
+    ['location', '/a'],
+    ['retry-after', '1'],
     ['__proto__', 'x'],
     ['x-b', '\xe4\xa0'],
     ['x-c', ''],
@@ -108,16 +142,17 @@ test('header names are in lower case, and their values are joined, except those 
   ]);
 });
 
-const ok = 'HTTP/1.1 200 OK\r\n';
 test.each<[string, string]>([
   ['another protocol', 'SSH-2.0-OpenSSH_9.6\r\n'],
   ['an alert of TLS', '\x15\x03\x01\0\x02\x02\x16'],
+  ['something before the status line', ' HTTP/1.1 200 OK\r\n\r\n'],
   ['HTTP/2', 'HTTP/2 200 OK\r\n\r\n'],
   ['a status of two digits', 'HTTP/1.1 20 OK\r\n\r\n'],
   ['a status below 100', 'HTTP/1.1 099 OK\r\n\r\n'],
   ['lines without a carriage return', 'HTTP/1.1 200 OK\ncontent-length: 0\n\n\r\n\r\n'],
   ['a head without carriage returns that ends there', 'HTTP/1.1 200 OK\ncontent-length: 0\n\n'],
   ['a chunk without carriage returns', `${ok}transfer-encoding: chunked\r\n\r\n2\nab\n0\n\n`],
+  ['a line feed after a chunk', `${ok}transfer-encoding: chunked\r\n\r\n2\r\nab\n`],
   ['a carriage return alone', `${ok}x-a: a\rb\r\n\r\n`],
   ['a NUL in a header', `${ok}x-a: a\0b\r\n\r\n`],
   ['a header without a name', `${ok}: a\r\n\r\n`],
@@ -142,6 +177,28 @@ test.each<[string, string]>([
 ])('%s is refused', (_, text) => {
   expect(() => read([text])).toThrow(MalformedResponse);
   expect(() => read(Array.from(text))).toThrow(MalformedResponse);
+});
+
+test.each<[string, string]>([
+  ['its head is not HTTP/1.1', 'SSH-2.0-OpenSSH_9.6\r\n'],
+  ['its head is not HTTP/1.1', `${ok}nonsense\r\n\r\n`],
+  ['a line ends with a line feed only', 'HTTP/1.1 200 OK\n'],
+  ['it switches to another protocol, although nobody asked for it', 'HTTP/1.1 101 Switching\r\n\r\n'],
+  ['its headers disagree about how the body is sent', `${ok}transfer-encoding: gzip\r\n\r\n`],
+  ['its Content-Length is not one number', `${ok}content-length: x\r\n\r\n`],
+  ['a chunk is longer than its size', `${ok}transfer-encoding: chunked\r\n\r\n1\r\nab\r\n`],
+  ['the size of a chunk is not a number', `${ok}transfer-encoding: chunked\r\n\r\nx\r\n`],
+])('an error says why: %s', (why, text) => {
+  const message = `the response is not valid HTTP/1.1: ${why}`;
+  expect(() => read([text])).toThrow(expect.objectContaining({ name: 'MalformedResponse', message }));
+});
+
+test.each([
+  ['a head', (size: number) => `${ok}x: ${'a'.repeat(size - ok.length - 3)}\r\n\r\n`],
+  ['trailers', (size: number) => `${ok}transfer-encoding: chunked\r\n\r\n0\r\nx: ${'a'.repeat(size - 3)}\r\n\r\n`],
+])('%s may be as large as the limit', (_, text) => {
+  expect(read([text(1024)]).responses).toHaveLength(1);
+  expect(() => read([text(1025)])).toThrow(/larger than 1024 bytes/);
 });
 
 test.each<[string, string]>([
