@@ -1,5 +1,11 @@
 import type { HttpStream } from './call.ts';
 import { KEEP_ALIVE } from './sse.ts';
+import { SENT_AT_ONCE } from '../../transport.ts';
+
+/** What a sender that waits for a slow reader takes: 640 bytes for its promises, as measured. */
+const SENDER_BYTES = 640;
+/** The most senders that wait for one reader. */
+const MAX_SENDERS = 1000;
 
 /** The open event streams of a handler. One timer keeps them alive, and they are closed together. */
 export class OpenConnections {
@@ -47,7 +53,8 @@ export class SseConnection {
   #onclose: (() => void) | undefined;
   #full = false;
   #closed = false;
-  #waiting: (() => void)[] | undefined;
+  #senders = 0;
+  #drain: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
 
   constructor(stream: HttpStream, connections: OpenConnections, onclose: () => void) {
     this.#stream = stream;
@@ -87,8 +94,25 @@ export class SseConnection {
 
   /** Resolves when the reader has caught up or is gone. */
   drained(): Promise<void> {
-    if (!this.#full || this.#closed) return Promise.resolve();
-    return new Promise((resolve) => (this.#waiting ??= []).push(resolve));
+    if (!this.#full || this.#closed) return SENT_AT_ONCE;
+    if (!this.#drain) {
+      let resolve!: () => void;
+      const promise = new Promise<void>((done) => (resolve = done));
+      this.#drain = { promise, resolve };
+    }
+    return this.#drain.promise;
+  }
+
+  /**
+   * Like `drained`, for the sender of a message. Each sender that waits is counted as kept for the reader. Beyond the
+   * limit a sender does not wait: so many at a time do not await what they send.
+   */
+  sent(): Promise<void> {
+    if (!this.#full || this.#closed || this.#senders === MAX_SENDERS) return SENT_AT_ONCE;
+    this.#senders += 1;
+    const drained = this.drained();
+    this.keep(SENDER_BYTES);
+    return drained;
   }
 
   end(): void {
@@ -106,9 +130,10 @@ export class SseConnection {
   #drained(): void {
     if (this.#full && !this.#closed) this.#stream.watch(0);
     this.#full = false;
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
-    for (const resolve of waiting ?? []) resolve();
+    this.#drain?.resolve();
+    this.#drain = undefined;
+    if (this.#senders > 0) this.keep(-this.#senders * SENDER_BYTES);
+    this.#senders = 0;
   }
 
   #close(): void {

@@ -149,6 +149,8 @@ class NodeCall extends CountedCall implements HttpCall {
     this.release();
     if (answers.length === 0) setImmediate(writeAnswers);
     answers.push(() => this.#write(status, headers, body));
+    joined += lengthOf(body);
+    if (joined >= JOINED) writeAnswers();
   }
 
   stream(status: number, headers: HttpHeaders): HttpStream {
@@ -161,7 +163,7 @@ class NodeCall extends CountedCall implements HttpCall {
     // Names and values alternate: `node:http` takes this form without copying.
     const head: (string | number)[] = [];
     for (const name in headers) head.push(name, headers[name]!);
-    const length = lengthOf(body);
+    const length = typeof body === 'string' ? Buffer.byteLength(body) : lengthOf(body);
     if (status !== 204) head.push('content-length', length);
     if (this.server.draining) closeAfter(response);
     response.writeHead(status, head as string[]);
@@ -171,9 +173,9 @@ class NodeCall extends CountedCall implements HttpCall {
   }
 }
 
-function lengthOf(body: HttpBody | undefined): number {
-  if (body === undefined) return 0;
-  return typeof body === 'string' ? Buffer.byteLength(body) : body.reduce((sum, { length }) => sum + length, 0);
+/** In UTF-16 units for text, in bytes for anything else. */
+function lengthOf(body: HttpBody = ''): number {
+  return typeof body === 'string' ? body.length : body.reduce((sum, { length }) => sum + length, 0);
 }
 
 /** All values of a header, joined by commas. */
@@ -186,15 +188,21 @@ function allOf({ rawHeaders }: NodeRequest, name: string): string {
   return values.join(', ');
 }
 
+/** The most text of responses that are written together. A response counts against the budget only when it is written. */
+const JOINED = 64 * 1024;
+
 /**
  * The responses of this turn of the event loop, which are all written at its end. Waking the process at the other end
  * is the most expensive part of a write. Further writes while it is awake cost a third less.
  */
 let answers: (() => void)[] = [];
+/** The length of their text. */
+let joined = 0;
 
 function writeAnswers(): void {
   const ready = answers;
   answers = [];
+  joined = 0;
   for (const write of ready) write();
 }
 
@@ -265,6 +273,7 @@ class NodeStream implements HttpStream, Holder {
   }
 
   end(): void {
+    this.keep(-this.#kept);
     endResponse(this.#response, this.#server.stallTimeout);
   }
 

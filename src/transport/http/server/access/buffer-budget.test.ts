@@ -6,6 +6,7 @@ import { ModernHttp, modernHeaders, modernRequest } from '../../../../../test/su
 import { deferred, scripted } from '../../../../../test/support/service.ts';
 import { apiKeyAuth } from '../../../../auth/api-key.ts';
 import type { Exchange } from '../../../../core/exchange.ts';
+import type { JsonObject } from '../../../../jsonrpc/message.ts';
 import { createInbound } from '../../../../wire/serve.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { HttpHandler, HttpHandlerOptions } from '../handler.ts';
@@ -27,10 +28,12 @@ interface LimitedServer {
 }
 
 /** A server with a small limit, whose method `big` returns four megabytes. */
-async function limitedServer(options: Partial<HttpHandlerOptions> = {}): Promise<LimitedServer> {
+async function limitedServer(
+  options: Partial<HttpHandlerOptions> & { big?: () => Promise<JsonObject> } = {},
+): Promise<LimitedServer> {
   const filler = 'x'.repeat(4 * MB);
   const { service, seen } = scripted({
-    big: () => ({ filler }),
+    big: options.big ?? (() => ({ filler })),
     notice: async (exchange) => {
       await exchange.notify('notifications/message', { level: 'info', data: filler });
       return { filler };
@@ -107,6 +110,25 @@ test('if connections never read, few of their pipelined calls run, and the first
   for (const socket of sockets) socket.resume();
   await closed(sockets, 8);
   expect(await call()).toBe(200);
+});
+
+test('a large response is counted before the next one is written as text, even in one turn of the event loop', async () => {
+  const counted: number[] = [];
+  const done = deferred();
+  const { handler, seen, open, post } = await limitedServer({
+    maxBufferedBytes: 256 * MB,
+    grace: 600_000,
+    big: async () => {
+      await done.promise;
+      const filler = 'x'.repeat(16 * MB);
+      return { filler: { toJSON: () => (counted.push(handler.bufferedBytes), filler) } };
+    },
+  });
+  for (let n = 0; n < 3; n += 1) post(await open(), big, headers);
+  await vi.waitFor(() => expect(seen).toHaveLength(3));
+  done.resolve();
+  await vi.waitFor(() => expect(counted).toHaveLength(3));
+  expect(counted[2]! - counted[0]!).toBeGreaterThan(16 * MB);
 });
 
 test('unread HTTP+SSE sessions share one limit', async () => {

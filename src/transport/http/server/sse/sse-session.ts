@@ -112,6 +112,6 @@ export class SseSession extends BaseTransport implements Transport {
 
   #write(json: string): Promise<void> {
     this.#connection.write(messageEvent(json, undefined));
-    return this.#connection.drained();
+    return this.#connection.sent();
   }
 }

@@ -47,12 +47,10 @@ export class StatelessReply implements ReplyChannel {
       return Promise.reject(error);
     }
     const connection = this.#begin();
-    if (connection.full) {
-      this.#behind += event.length;
-      if (this.#behind > MAX_BEHIND) return this.#drop(connection);
-    }
-    connection.write(event);
-    return connection.full ? connection.drained().then(() => void (this.#behind = 0)) : SENT_AT_ONCE;
+    this.#behind = connection.full ? this.#behind + event.length : 0;
+    if (this.#behind > MAX_BEHIND) this.#reportLoss();
+    else connection.write(event);
+    return connection.sent();
   }
 
   answer(response: Response, status = 200): void {
@@ -75,13 +73,10 @@ export class StatelessReply implements ReplyChannel {
     ));
   }
 
-  /** Drops a notification. The returned promise slows the sender down until the reader has caught up. */
-  #drop(connection: SseConnection): Promise<void> {
-    if (!this.#lossy) {
-      this.#lossy = true;
-      this.#options.onerror(new Error('Notifications of a request were dropped: its caller reads too slowly'));
-    }
-    return connection.drained();
+  #reportLoss(): void {
+    if (this.#lossy) return;
+    this.#lossy = true;
+    this.#options.onerror(new Error('Notifications of a request were dropped: its caller reads too slowly'));
   }
 
   #gone(): void {

@@ -91,7 +91,7 @@ export class EventStream {
       if (this.#live.full) this.#follow(this.#live, id);
     });
     this.#tail = sent.catch(onerror);
-    return sent.then(() => this.#connections.at(-1)?.drained());
+    return sent.then(() => this.#connections.at(-1)?.sent());
   }
 
   /** No more messages will come. Each connection ends when it has received everything. */

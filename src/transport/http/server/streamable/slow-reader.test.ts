@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Events, openRaw } from '../../../../../test/support/http.ts';
 import { settled } from '../../../../../test/support/service.ts';
+import { nextTurn } from '../../../../base/wait.ts';
 import { memoryEventLog } from '../../../../store/memory.ts';
 
 beforeEach(() => {
@@ -102,4 +103,22 @@ test('a slow reader gets no keep-alive comments', async () => {
   expect(await isSettled(next)).toBe(false);
   await vi.advanceTimersByTimeAsync(1000);
   expect(await next).toEqual({ comment: 'keep-alive' });
+});
+
+test('the senders that wait for a slow reader are counted, and limited to 1,000', async () => {
+  const { session, server } = await openRaw({ eventLog: memoryEventLog(), keepAlive: 0 });
+  const events = await session.events();
+  const counted = (): number => session.http.handler.bufferedBytes;
+  void server.send(kilobytes(0, 100));
+  await nextTurn();
+  const before = counted();
+  let resolved = 0;
+  for (let n = 1; n < 1500; n += 1) void server.send(kilobytes(n, 0)).then(() => (resolved += 1));
+  await nextTurn();
+  expect(resolved).toBe(500);
+  expect(counted() - before).toBe(999 * 640);
+  for (let n = 0; n < 1500; n += 1) expect((await events.message()).params.n).toBe(n);
+  await nextTurn();
+  expect(resolved).toBe(1499);
+  expect(counted()).toBe(0);
 });
