@@ -23,6 +23,7 @@ export default defineConfig({
     // Only what hangs takes so long, on a machine that is busy too.
     testTimeout: 120_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     // Many tests start processes of their own: more workers than this only wait for each other.
     maxWorkers: 2,
   },

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { read, write } from './preferences.ts';
 
 /** Something that a person can do, by keys or from the palette. */
@@ -28,7 +28,8 @@ export function setSingleKeys(on: boolean): void {
 
 /** Offers commands as long as a component is rendered and `active`. */
 export function useCommands(list: readonly Command[], active = true): void {
-  useEffect(() => {
+  // Before the next key, which an effect after drawing could miss.
+  useLayoutEffect(() => {
     if (!active) return undefined;
     registered.value = [...registered.value, list];
     return () => {

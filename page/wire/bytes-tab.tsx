@@ -47,13 +47,13 @@ function BytesView({ name, range, pieces }: BytesViewProps): JSX.Element {
   }, []);
   return (
     <>
-      <dl class="facts">
+      <dl class="wire-facts">
         <dt>Range</dt>
         <dd class="mono">{rangeText(range)}</dd>
         <dt>Size</dt>
         <dd>{countText(sizeOf(range))} bytes</dd>
         <dt>SHA-256</dt>
-        <dd class="mono hash">{hash}</dd>
+        <dd class="mono wire-hash">{hash}</dd>
       </dl>
       <div class="toolbar">
         <button type="button" onClick={() => void save(name, pieces)}>

@@ -38,8 +38,8 @@ export function Detail({ record, store, view, started }: DetailProps): JSX.Eleme
     Timing: () => <TimingTab record={record} store={store} started={started.value} onselect={select} />,
   };
   return (
-    <section class="detail" aria-label="Selected record">
-      <div class="detail-head">
+    <section class="wire-detail" aria-label="Selected record">
+      <div class="wire-detail-head">
         <h2>
           <span class="soft">
             #{n} {kind}
@@ -48,7 +48,7 @@ export function Detail({ record, store, view, started }: DetailProps): JSX.Eleme
           {name !== undefined && (
             <>
               {' '}
-              <span class="detail-name">
+              <span class="wire-detail-name">
                 <Visible text={name.slice(0, 200)} />
               </span>
             </>
@@ -70,7 +70,7 @@ export function Detail({ record, store, view, started }: DetailProps): JSX.Eleme
         }}
       />
       {TABS.map((each) => (
-        <div key={each} class="detail-panel" {...tabPanel('wire', each, tab.value)}>
+        <div key={each} class="wire-detail-panel" {...tabPanel('wire', each, tab.value)}>
           {each === tab.value && content[each]()}
         </div>
       ))}

@@ -31,15 +31,16 @@ export function FilterBox({ store, view, ondone }: FilterBoxProps): JSX.Element 
   const accept = (at: number): void => {
     const { start, end } = completion!;
     const suggestion = suggestions[at]!;
-    view.setFilter(filter.slice(0, start) + suggestion + filter.slice(end));
+    const text = filter.slice(0, start) + suggestion + filter.slice(end);
     const position = start + suggestion.length;
+    // At once: a person may type on before the page is drawn again.
+    input.current!.value = text;
+    input.current!.focus();
+    input.current!.setSelectionRange(position, position);
+    view.setFilter(text);
     setActive(-1);
     // A key without its value has more suggestions.
     setCaret(/[:<>=.]$/.test(suggestion) ? position : undefined);
-    requestAnimationFrame(() => {
-      input.current!.focus();
-      input.current!.setSelectionRange(position, position);
-    });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const count = suggestions.length;
@@ -55,7 +56,7 @@ export function FilterBox({ store, view, ondone }: FilterBoxProps): JSX.Element 
     event.preventDefault();
   };
   return (
-    <div class="filter">
+    <div class="wire-filter">
       <input
         id={FILTER_ID}
         ref={input}
@@ -79,7 +80,7 @@ export function FilterBox({ store, view, ondone }: FilterBoxProps): JSX.Element 
         onBlur={close}
       />
       <div
-        class="suggestions"
+        class="wire-suggestions"
         role="listbox"
         id="filter-suggestions"
         aria-label="Suggestions"
@@ -107,7 +108,7 @@ export function FilterBox({ store, view, ondone }: FilterBoxProps): JSX.Element 
 
 function Mistake({ filter, mistake: { message, start, end } }: { filter: string; mistake: FilterError }): JSX.Element {
   return (
-    <p class="filter-mistake" id="filter-mistake">
+    <p class="wire-filter-mistake" id="filter-mistake">
       {message}:{' '}
       <code>
         {filter.slice(Math.max(0, start - 30), start)}

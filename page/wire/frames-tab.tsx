@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Visible } from '../ui/visible.tsx';
 import { countText, DIRECTIONS, timeText } from './format.ts';
 import { exchangesOf, messageOf } from './related.ts';
@@ -18,6 +19,8 @@ interface FramesTabProps {
 
 /** What frames the messages: SSE events and comments of an exchange, or the lines of a stdio connection. */
 export function FramesTab({ record, store, onselect }: FramesTabProps): JSX.Element {
+  const list = useRef<HTMLOListElement>(null);
+  useLayoutEffect(() => showCurrent(list.current), [record]);
   const isStdio =
     store.openOf(record.conn)?.protocol === 'stdio' || record.layer === 'line' || record.layer === 'stderr';
   const frames = isStdio
@@ -31,10 +34,14 @@ export function FramesTab({ record, store, onselect }: FramesTabProps): JSX.Elem
   return (
     <>
       {from > 0 && <p class="soft">{countText(from)} before</p>}
-      <ol class="frames">
+      <ol class="wire-frames" ref={list}>
         {frames.slice(from, to).map((frame) => (
-          <li key={frame.n} class={`frame f-${frame.layer}`} aria-current={frame === frames[current] || undefined}>
-            <div class="frame-head">
+          <li
+            key={frame.n}
+            class={`wire-frame wire-f-${frame.layer}`}
+            aria-current={frame === frames[current] || undefined}
+          >
+            <div class="wire-frame-head">
               <button type="button" class="quiet" onClick={() => onselect(frame)}>
                 {frame.n}
               </button>
@@ -62,6 +69,13 @@ export function FramesTab({ record, store, onselect }: FramesTabProps): JSX.Elem
   );
 }
 
+/** Scrolls the selected frame into sight, and nothing but the list. */
+function showCurrent(list: HTMLElement | null): void {
+  const current = list?.querySelector<HTMLElement>('[aria-current]');
+  const panel = list?.parentElement;
+  if (current && panel) panel.scrollTop = current.offsetTop - panel.offsetTop - panel.clientHeight / 3;
+}
+
 /** Whether a frame is the selected record, or has it inside. */
 function holds(frame: WireRecord, { conn, dir, range }: WireRecord): boolean {
   if (frame.conn !== conn || frame.dir !== dir || !range) return false;
@@ -72,7 +86,7 @@ function holds(frame: WireRecord, { conn, dir, range }: WireRecord): boolean {
 function Fields({ text }: { text: string }): JSX.Element {
   const lines = text.split(/\r\n|\r|\n/).filter((line) => line !== '');
   return (
-    <dl class="sse">
+    <dl class="wire-sse">
       {lines.map((line, at) => {
         const colon = line.indexOf(':');
         const name = colon === -1 ? line : line.slice(0, colon);

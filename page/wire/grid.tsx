@@ -68,7 +68,7 @@ export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
   const isShown = selected !== undefined && rows.slice(start, end).includes(selected);
   return (
     <div
-      class="wire-grid"
+      class={`wire-grid ${store.hasBothSides ? 'two-sided' : ''}`}
       role="grid"
       aria-label="Wire records"
       aria-rowcount={rows.length + 1}
@@ -151,7 +151,7 @@ function Row({ record, index, store, isSelected, isMarked }: RowProps): JSX.Elem
   const { kind, what, name } = summaryOf(record, store);
   const [arrow, direction] = DIRECTIONS[dir ?? ''] ?? ['', ''];
   const open = store.openOf(conn);
-  const side = { client: 's', server: 'c' }[open?.role ?? ''];
+  const side = { client: 'server', server: 'client' }[open?.role ?? ''];
   return (
     <div
       role="row"

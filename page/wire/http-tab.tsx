@@ -23,7 +23,7 @@ export function HttpTab({ record, store }: { record: WireRecord; store: RecordSt
 function ExchangeView({ exchange, store }: { exchange: Exchange; store: RecordStore }): JSX.Element {
   const { conn, number, records } = exchange;
   return (
-    <section class="exchange">
+    <section class="wire-exchange">
       <h3>
         Connection {conn}, request {number}
       </h3>
@@ -62,7 +62,7 @@ function Head({ head, store, title }: { head: WireRecord; store: RecordStore; ti
           </span>
         )}
       </p>
-      <pre class="http-head" tabIndex={0} aria-label={`${title} head`}>
+      <pre class="wire-http-head" tabIndex={0} aria-label={`${title} head`}>
         {lines.map((line, at) => (
           <Line key={at} line={line} isFirst={at === 0} />
         ))}
@@ -79,13 +79,13 @@ function Line({ line, isFirst }: { line: string; isFirst: boolean }): JSX.Elemen
     <>
       {colon > 0 ? (
         <>
-          <span class="http-name">
+          <span class="wire-http-name">
             <Visible text={content.slice(0, colon)} />
           </span>
           <Visible text={content.slice(colon)} />
         </>
       ) : (
-        <span class={isFirst ? 'http-first' : undefined}>
+        <span class={isFirst ? 'wire-http-first' : undefined}>
           <Visible text={content} />
         </span>
       )}

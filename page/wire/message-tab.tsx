@@ -54,7 +54,7 @@ export function MessageTab({ record, store }: { record: WireRecord; store: Recor
         </p>
       )}
       {isRaw.value || isLarge ? (
-        <pre class="raw" tabIndex={0}>
+        <pre class="wire-raw" tabIndex={0}>
           <Visible text={text} lines />
         </pre>
       ) : (

@@ -4,18 +4,18 @@ import type { WireRecord } from './wire-record.ts';
 
 /** The message of a record: itself, or the one in its bytes. */
 export function messageOf(record: WireRecord, store: RecordStore): WireRecord | undefined {
-  const { layer, conn, dir, range } = record;
+  const { n, layer, conn, dir, range } = record;
   if (layer === 'message') return record;
   if (!range || !['frame', 'line', 'body', 'chunk'].includes(layer)) return undefined;
-  const end = range.at(-1)!;
-  return store.records.find(
-    (each) =>
-      each.layer === 'message' &&
-      each.conn === conn &&
-      each.dir === dir &&
-      each.range![0]! >= range[0]! &&
-      each.range!.at(-1)! <= end,
-  );
+  const isInside = (each: WireRecord | undefined): boolean =>
+    each?.layer === 'message' &&
+    each.conn === conn &&
+    each.dir === dir &&
+    each.range![0]! >= range[0]! &&
+    each.range!.at(-1)! <= range.at(-1)!;
+  // The message of a frame or a line is recorded just before it or after it.
+  if (layer === 'frame' || layer === 'line') return [store.find(n - 1), store.find(n + 1)].find(isInside);
+  return store.records.find(isInside);
 }
 
 /** An HTTP request with its answer. */

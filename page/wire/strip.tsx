@@ -38,7 +38,7 @@ export function Strip({ store, view, theme }: StripProps): JSX.Element {
   const selected = view.selected.value;
   useEffect(() => strip.drawSoon(), [strip, version, selected, theme]);
   return (
-    <div class="strip">
+    <div class="wire-strip">
       <canvas
         ref={canvas}
         role="img"

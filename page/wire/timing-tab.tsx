@@ -19,7 +19,7 @@ export function TimingTab({ record, store, started, onselect }: TimingTabProps):
   const { span } = record;
   return (
     <>
-      <dl class="facts">
+      <dl class="wire-facts">
         <dt>Recorded</dt>
         <dd>
           {timeText(record.t)}
@@ -43,7 +43,7 @@ function SpanTimes({ span, record, store, onselect }: Omit<TimingTabProps, 'star
   const place = (t: number): string => `${(((t - start) / (last - start)) * 98).toFixed(2)}%`;
   return (
     <>
-      <dl class="facts">
+      <dl class="wire-facts">
         <dt>State</dt>
         <dd>{state.replace('_', ' ')}</dd>
         {first !== undefined && (
@@ -63,7 +63,7 @@ function SpanTimes({ span, record, store, onselect }: Omit<TimingTabProps, 'star
           </>
         )}
       </dl>
-      <table class="times">
+      <table class="wire-times">
         <thead>
           <tr>
             <th scope="col">#</th>
@@ -82,9 +82,10 @@ function SpanTimes({ span, record, store, onselect }: Omit<TimingTabProps, 'star
               </td>
               <td>{durationText(each.t - start)}</td>
               <td>
-                {each.kind} <Visible text={each.method ?? summaryOf(each, store).what} />
+                {each.kind !== 'notification' && `${each.kind} `}
+                <Visible text={each.method ?? summaryOf(each, store).what} />
               </td>
-              <td class="time-line">
+              <td class="wire-time-line">
                 <span style={{ left: place(each.t) }} />
               </td>
             </tr>

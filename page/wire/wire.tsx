@@ -157,5 +157,5 @@ function focusGrid(): void {
 }
 
 function focusDetail(): void {
-  document.querySelector<HTMLElement>('.detail [role=tab][aria-selected=true]')!.focus();
+  document.querySelector<HTMLElement>('.wire-detail [role=tab][aria-selected=true]')!.focus();
 }

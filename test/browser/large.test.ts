@@ -1,0 +1,69 @@
+import { createReadStream } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { describeInBrowser, openPage } from './support/browser.ts';
+import { WirePage } from './support/wire.ts';
+import { Capture } from '../../src/inspect/capture.ts';
+import { sha256 } from '../support/captured.ts';
+
+const MIB = 1024 * 1024;
+
+describeInBrowser('the Wire screen stays usable', (browser) => {
+  test('with 100,000 records: it renders at most 80 rows, and a filter finds the last one', async () => {
+    const capture = new Capture();
+    const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
+    let last = 0;
+    for (; capture.newest < 100_000; last += 1)
+      tap.bytes('c>s', Buffer.from(`{"jsonrpc":"2.0","method":"x/y","params":{"number":"number-${last}."}}\n`));
+    const { page, misdeeds } = await openPage(browser(), { capture, viewport: { width: 800, height: 2000 } });
+    const wire = new WirePage(page);
+    await expect.poll(() => wire.grid.getAttribute('aria-rowcount')).toMatch(/^33\d{3}$/);
+    await wire.grid.focus();
+    for (const key of ['Home', 'PageDown', 'End']) {
+      await page.keyboard.press(key);
+      expect(await wire.rows().count()).toBeLessThanOrEqual(80);
+    }
+    await wire.filter.fill(`body:$.params.number=number-${last - 1}.`);
+    await expect.poll(() => wire.rows().count()).toBe(1);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('while thousands of messages come at once: none is lost', async () => {
+    const capture = new Capture();
+    const { page, misdeeds } = await openPage(browser(), { capture });
+    const wire = new WirePage(page);
+    const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
+    for (let id = 1; id <= 10_000; id += 1) {
+      tap.bytes('c>s', Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"ping"}\n`));
+      tap.bytes('s>c', Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":{}}\n`));
+      if (id % 100 === 0) await turn();
+    }
+    await expect.poll(() => wire.grid.getAttribute('aria-rowcount')).toBe('20001');
+    // The newest row is in sight.
+    await expect.poll(() => wire.rows('result').last().isVisible()).toBe(true);
+    await wire.filter.fill('id:10000 state:done');
+    await expect.poll(() => wire.rows().count()).toBe(2);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('with a result of 50 MiB: it can be hashed and saved whole', async () => {
+    const capture = new Capture();
+    const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
+    const result = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"text":"${'Größe'.repeat((50 * MIB) / 7)}"}}`);
+    tap.bytes('s>c', result);
+    tap.bytes('s>c', Buffer.from('\n'));
+    const { page, misdeeds } = await openPage(browser(), { capture });
+    const wire = new WirePage(page);
+    const panel = await wire.open(wire.rows(), 'Bytes');
+    await expect.poll(async () => (await wire.bytes()).hash).toBe(sha256(result));
+    expect(await panel.textContent()).toContain('Part 1 of 13');
+    await wire.open(wire.rows(), 'Message');
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save message' }).click();
+    const hash = createHash('sha256');
+    for await (const data of createReadStream(await (await download).path())) hash.update(data as Buffer);
+    expect(hash.digest('hex')).toBe(sha256(result));
+    expect(misdeeds).toEqual([]);
+  });
+});
