@@ -49,6 +49,7 @@ export function AskedScreen({ explorer }: { explorer: Explorer }): JSX.Element {
           <div class="pane" key={name} {...tabPanel('asked', name, selected)}>
             {name === selected && (
               <div class="asked">
+                <h2 class="visually-hidden">{name}</h2>
                 <Body explorer={explorer} />
               </div>
             )}

@@ -26,7 +26,6 @@ export function Roots({ explorer }: { explorer: Explorer }): JSX.Element {
   };
   return (
     <form class="call" onSubmit={onSubmit}>
-      <h2>Roots</h2>
       <p>The server gets this list when it asks for roots. It is told when you change it.</p>
       {rows.map(({ uri, name = '' }, at) => (
         <div class="header-row" key={at}>

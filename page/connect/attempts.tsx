@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Attempt } from '../../src/inspect/page-server/page-api.ts';
 import { durationText } from '../explore/bytes.ts';
-import { Visible } from '../ui/visible.tsx';
+import { Visible, visible } from '../ui/visible.tsx';
 
 const OUTCOMES: Readonly<Record<Attempt['outcome'], readonly [text: string, kind: string]>> = {
   running: ['running', 'warn'],
@@ -39,7 +39,7 @@ export function Attempts({ attempts, onrecord }: AttemptsProps): JSX.Element {
               <button
                 type="button"
                 class="quiet"
-                aria-label={`Show “${what}” in Wire`}
+                aria-label={visible(`Show “${what}” in Wire`)}
                 onClick={() => onrecord(record)}
               >
                 Wire

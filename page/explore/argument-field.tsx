@@ -1,13 +1,12 @@
 import { useSignal, type Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
-import { Visible } from '../ui/visible.tsx';
+import { Visible, visible } from '../ui/visible.tsx';
 
 /** How long a person must not have typed before the server is asked. Milliseconds. */
 const QUIET_MS = 200;
 
 interface ArgumentFieldProps {
-  readonly name: string;
   readonly label: string;
   readonly description: string;
   readonly required: boolean;
@@ -20,7 +19,7 @@ interface ArgumentFieldProps {
 
 /** An argument that is a string, with the values that the server suggests: a combobox after the ARIA Authoring Practices. */
 export function ArgumentField(props: ArgumentFieldProps): JSX.Element {
-  const { name, label, description, required, value, complete, attempted } = props;
+  const { label, description, required, value, complete, attempted } = props;
   const id = useId();
   const options = useSignal<readonly string[]>([]);
   const open = useSignal(false);
@@ -78,7 +77,6 @@ export function ArgumentField(props: ArgumentFieldProps): JSX.Element {
       <div class="combobox">
         <input
           id={id}
-          name={name}
           autocomplete="off"
           spellcheck={false}
           value={value.value}
@@ -102,7 +100,7 @@ export function ArgumentField(props: ArgumentFieldProps): JSX.Element {
           onKeyDown={onKeyDown}
         />
         {complete && (
-          <ul role="listbox" id={`${id}-list`} aria-label={`Values for ${label}`} hidden={!open.value}>
+          <ul role="listbox" id={`${id}-list`} aria-label={visible(`Values for ${label}`)} hidden={!open.value}>
             {options.value.map((option, at) => (
               <li
                 role="option"

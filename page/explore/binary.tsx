@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
-import { Visible } from '../ui/visible.tsx';
+import { Visible, visible } from '../ui/visible.tsx';
 import { bytesOf, rasterType, save, sizeText } from './bytes.ts';
 import { Text } from './text.tsx';
 
@@ -28,8 +28,8 @@ export function Binary({ base64, name, mimeType = '' }: BinaryProps): JSX.Elemen
   return (
     <>
       {url === undefined && <p class="soft">{whyNotShown(mimeType)}</p>}
-      {url !== undefined && raster !== undefined && <img src={url} alt={`From the server: ${name}`} />}
-      {url !== undefined && raster === undefined && <audio src={url} controls aria-label={name} />}
+      {url !== undefined && raster !== undefined && <img src={url} alt={visible(`From the server: ${name}`)} />}
+      {url !== undefined && raster === undefined && <audio src={url} controls aria-label={visible(name)} />}
       <p class="toolbar">
         <button type="button" onClick={() => save(new Blob([bytes]), name)}>
           Save

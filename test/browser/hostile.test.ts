@@ -1,39 +1,9 @@
 import { expect, test } from 'vitest';
 import { describeInBrowser, openPage } from './support/browser.ts';
+import { HIDDEN, TRICKS } from './support/tricks.ts';
 import { WirePage } from './support/wire.ts';
 import { Capture } from '../../src/inspect/capture.ts';
 import { fixedState } from '../../src/inspect/page-server/state-feed.ts';
-
-/** What a server could send to be more than text. */
-const TRICKS = [
-  '<script>alert(1)</script>',
-  '<img src=x onerror=alert(1)>',
-  '<svg onload=alert(1)><animate onbegin=alert(1) attributeName=x>',
-  '<iframe srcdoc="<script>parent.alert(1)</script>"></iframe>',
-  '"><input autofocus onfocus=alert(1)>',
-  '<style>*{display:none}</style><link rel=stylesheet href=//evil.example/x.css>',
-  '<meta http-equiv=refresh content="0;url=https://evil.example">',
-  '<base href=https://evil.example>',
-  '<a href="javascript:alert(1)">x</a>',
-  'javascript:alert(1)',
-  'data:text/html,<script>alert(1)</script>',
-  '{{constructor.constructor("alert(1)")()}}${alert(1)}',
-  'https://evil.example/pixel.png',
-  '__proto__',
-  'constructor',
-  '</title></textarea></style></script><script>alert(1)</script>',
-  'safe\u202Egnp.exe',
-  'a\u2066b\u2069\u200Fc\u200Bd\u2060e\uFEFF',
-  'tag\u{E0041}\u{E0042}',
-  'nul\u0000 esc\u001B[2J bell\u0007 del\u007F csi\u009B',
-  'line\u2028para\u2029',
-  'soft\u00ADhyphen',
-  '\uD800 alone',
-  'Z\u0351'.repeat(200),
-  'x'.repeat(10_000),
-];
-/** Characters that nobody may see as they are. */
-const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?![\n\t])\p{Cc}/u;
 
 describeInBrowser('what a hostile server sends stays text', (browser) => {
   test('on the Wire screen, wherever it is', async () => {

@@ -1,0 +1,197 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { describeInBrowser, openPage } from './support/browser.ts';
+import { explore, stateWith } from './support/explore.ts';
+import type { Script } from './support/scripted-server.ts';
+import { HIDDEN, TRICKS } from './support/tricks.ts';
+import type { JsonObject } from '../../src/jsonrpc/message.ts';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const SVG = base64('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script></svg>');
+
+/** All kinds of content, with a trick wherever the server has a say. */
+function contents(trick: string): unknown[] {
+  return [
+    { type: 'text', text: trick, annotations: { [trick]: trick, audience: [trick] } },
+    { type: 'image', mimeType: 'image/svg+xml', data: SVG },
+    { type: 'image', mimeType: 'image/png', data: base64(trick) },
+    { type: 'image', mimeType: 'image/png', data: trick },
+    { type: 'audio', mimeType: `audio/${trick}`, data: base64(trick) },
+    { type: 'resource_link', uri: trick, name: trick, title: trick, description: trick, mimeType: trick },
+    { type: 'resource_link', uri: `https://evil.example/${trick}`, name: trick },
+    { type: 'resource', resource: { uri: trick, mimeType: 'text/html', text: trick } },
+    { type: 'resource', resource: { uri: trick, mimeType: 'image/svg+xml', blob: SVG } },
+    { type: trick },
+    trick,
+    null,
+  ];
+}
+
+/** A schema with a trick as name, title, description, default and choice. */
+function schemaOf(trick: string): JsonObject {
+  const text = { type: 'string', title: trick, description: trick };
+  return {
+    type: 'object',
+    properties: {
+      [`p ${trick}`]: { ...text, default: trick },
+      choice: { ...text, enum: [trick, 'b'], default: trick },
+    },
+    required: [trick],
+  };
+}
+
+const script: Script = async ({ method, params, notify, ask }) => {
+  const entry = (trick: string): JsonObject => ({ name: trick, title: `t ${trick}`, description: `d ${trick}` });
+  if (method === 'tools/list') {
+    const tools = TRICKS.map((trick) => ({
+      ...entry(trick),
+      inputSchema: schemaOf(trick),
+      annotations: { title: trick },
+    }));
+    return { tools };
+  }
+  if (method === 'resources/list')
+    return { resources: TRICKS.map((trick) => ({ ...entry(trick), uri: trick, mimeType: trick })) };
+  if (method === 'resources/templates/list')
+    return { resourceTemplates: TRICKS.map((trick) => ({ ...entry(trick), uriTemplate: `${trick}{x}` })) };
+  if (method === 'prompts/list') {
+    const prompts = TRICKS.map((trick) => ({
+      ...entry(trick),
+      arguments: [{ name: trick, title: trick, description: trick }],
+    }));
+    return { prompts };
+  }
+  if (method === 'completion/complete') return { completion: { values: TRICKS } };
+  if (method === 'resources/read')
+    return { contents: [{ uri: params['uri'], mimeType: 'text/html', text: params['uri'] }] };
+  const trick = (params['name'] ?? '') as string;
+  if (method === 'prompts/get') {
+    const messages = contents(trick).map((content) => ({ role: trick, content }));
+    return { description: trick, messages };
+  }
+  if (method !== 'tools/call') return {};
+  notify('notifications/message', { level: trick, logger: trick, data: trick });
+  notify('notifications/resources/updated', { uri: trick });
+  if (trick === TRICKS[0]) {
+    const url = (address: string): object => ({ mode: 'url', message: trick, url: address, elicitationId: trick });
+    void ask('elicitation/create', url('https://evil.example/<script>alert(1)</script>')).catch(() => {});
+    void ask('elicitation/create', url('javascript:alert(1)')).catch(() => {});
+    void ask('elicitation/create', { message: TRICKS.join(' '), requestedSchema: schemaOf(trick) }).catch(() => {});
+    const messages = TRICKS.map((each) => ({ role: 'user', content: { type: 'text', text: each } }));
+    void ask('sampling/createMessage', {
+      messages,
+      systemPrompt: TRICKS.join(' '),
+      maxTokens: 1,
+      stopSequences: TRICKS,
+    });
+    await new Promise(() => {});
+  }
+  if (trick === TRICKS[1]) return { code: -1, message: TRICKS.join(' '), data: TRICKS };
+  return { content: contents(trick), structuredContent: { [trick]: trick }, _meta: { [trick]: trick } };
+};
+
+/** What on the page would be more than text, and the first character that hides something. */
+async function dangers(page: Page): Promise<unknown[]> {
+  const { text, found } = await page.evaluate(() => {
+    const attributes = ['title', 'aria-label', 'alt', 'placeholder'];
+    const named = [...document.querySelectorAll('[title], [aria-label], [alt], [placeholder]')];
+    return {
+      text: [
+        document.body.textContent,
+        ...named.flatMap((each) => attributes.map((name) => each.getAttribute(name))),
+      ].join(''),
+      found: [...document.body.querySelectorAll('script, svg, iframe, style, link, meta, base, animate, object, embed')]
+        .concat([...document.querySelectorAll('a')].filter(({ protocol }) => !/^https?:$/.test(protocol)))
+        .concat(
+          [...document.querySelectorAll('a')].filter(
+            ({ rel, target }) => !rel.includes('noopener') || target !== '_blank',
+          ),
+        )
+        .concat(
+          [...document.querySelectorAll('img, audio')].filter((each) => !each.getAttribute('src')!.startsWith('blob:')),
+        )
+        .map(({ outerHTML }) => outerHTML),
+    };
+  });
+  const hidden = HIDDEN.exec(text)?.[0];
+  return hidden === undefined ? found : [...found, `U+${hidden.codePointAt(0)!.toString(16)}`];
+}
+
+describeInBrowser('what a hostile server sends stays text', (browser) => {
+  test('on the screens Explore and Asked, wherever it is', async () => {
+    const described = {
+      serverInfo: {
+        name: TRICKS.join(' '),
+        version: TRICKS[0],
+        title: TRICKS.join(' '),
+        websiteUrl: 'javascript:alert(1)',
+      },
+      instructions: TRICKS.join(' '),
+    };
+    const { page, tab, call, result, misdeeds } = await explore(browser(), script, { described });
+    const look = async (where: string): Promise<void> => expect(await dangers(page), where).toEqual([]);
+    for (const [name, button] of [
+      ['Tools', 'Call'],
+      ['Resources', 'Read'],
+      ['Templates', 'Read'],
+      ['Prompts', 'Get'],
+    ] as const) {
+      await tab(name);
+      const entries = page.locator('.picker .entry');
+      await expect.poll(() => entries.count()).toBe(TRICKS.length);
+      // The list shows all names. Each trick goes through a result once.
+      for (let at = 0; at < TRICKS.length; at += name === 'Tools' ? 1 : 6) {
+        await entries.nth(at).click();
+        for (const field of await page.getByRole('tabpanel', { name }).getByRole('combobox').all()) {
+          if ((await field.evaluate(({ localName }) => localName)) !== 'input') continue;
+          await field.focus();
+          await page.getByRole('option').first().waitFor();
+          await look(`options of ${name} ${at}`);
+          await field.fill('x');
+          await field.blur();
+        }
+        await page.getByRole('button', { name: button, exact: true }).click();
+        const anyway = page.getByRole('button', { name: 'Call anyway' });
+        if (name === 'Tools' && (await anyway.count()) > 0) await anyway.click();
+        await result.waitFor();
+        if (name !== 'Tools' || at > 0) await result.getByRole('status').getByText(/after/).waitFor();
+        for (const each of ['Definition', 'Whole result', 'Parameters sent'])
+          for (const summary of await page.locator('summary', { hasText: each }).all()) await summary.click();
+        await look(`${name} ${at}`);
+      }
+    }
+    await tab('Server');
+    await look('Server');
+    await tab('Asked');
+    await expect.poll(() => page.getByRole('article').count()).toBe(4);
+    await look('Questions');
+    await tab('Log');
+    await expect
+      .poll(() => page.getByRole('list', { name: 'Log messages' }).getByRole('listitem').count())
+      .toBe(TRICKS.length);
+    await look('Log');
+    await tab('Subscriptions');
+    await look('Subscriptions');
+    expect(await call.count()).toBe(0);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('on the screen Connect, wherever it is', async () => {
+    const all = TRICKS.join(' ');
+    const feed = stateWith(
+      {
+        status: 'failed',
+        problem: { message: all, advice: all },
+        attempts: TRICKS.map((what) => ({ what, outcome: 'failed', detail: what })),
+        login: { url: 'javascript:alert(1)' },
+        stderr: TRICKS,
+      },
+      { target: all, choices: TRICKS.map((name, id) => ({ id: String(id), name, source: name, detail: name })) },
+    );
+    const { page, misdeeds } = await openPage(browser(), { feed });
+    await page.getByRole('alert').waitFor();
+    expect(await dangers(page)).toEqual([]);
+    expect(await page.getByRole('link').count()).toBe(0);
+    expect(misdeeds).toEqual([]);
+  });
+});
