@@ -149,6 +149,11 @@ export interface ClientOptions extends Handlers, HttpClientOptions {
   onchange?: ((change: Change) => void) | undefined;
   /** Gets the server's notifications that no other handler handles. */
   onnotification?: ((method: string, params: JsonObject) => void) | undefined;
+  /**
+   * Called when the connection is lost, with the reason if it is known. `client.closed` says whether the next call makes
+   * another one. Not called if the client closes it.
+   */
+  onlost?: ((reason: Error | undefined) => void) | undefined;
   /** Gets every error that cannot be returned to a caller. Default: writes it to stderr. */
   onerror?: ((error: Error) => void) | undefined;
 }

@@ -110,8 +110,11 @@ export class Requester implements CallHost {
       reopens: opener.reopens && restart,
       remote: opener.remote,
       onopen: (upstream) => this.#opened(upstream),
-      // The next connection may be to another server, and cached cursors are valid in their session only.
-      onlost: () => this.cache?.clear(),
+      onlost: (reason) => {
+        // The next connection may be to another server, and cached cursors are valid in their session only.
+        this.cache?.clear();
+        options.onlost?.(reason);
+      },
       onerror: this.onerror,
     });
     this.#middleware = [...middleware];

@@ -53,8 +53,8 @@ export class InspectedConnection {
   #state: ConnectionState = { status: 'connecting', attempts: [], stderr: [] };
   readonly #log = new AttemptLog();
   #client: Client | undefined;
-  /** The newest error that no request got. */
-  #error: Error | undefined;
+  /** Why it was lost. */
+  #reason: Error | undefined;
 
   constructor(server: InspectedServer, options: ConnectionOptions) {
     this.#server = server;
@@ -73,8 +73,8 @@ export class InspectedConnection {
     if (this.#closing.signal.aborted) return this.#over;
     this.#closing.abort(new Error('Disconnected'));
     this.#update({ status: 'closed', login: undefined });
-    await this.#client?.close();
     await this.#over;
+    await this.#client?.close();
   }
 
   /** What may have changed with another connection to the same server. */
@@ -93,8 +93,9 @@ export class InspectedConnection {
       }
       await stopFollowing(true);
       const transport = this.#server.kind === 'command' ? 'stdio' : this.#log.isSse ? 'sse' : 'streamable-http';
+      if (this.#closing.signal.aborted) return;
       this.#update({ ...described(this.#client), transport, status: 'connected', login: undefined });
-      this.#checkClosed();
+      if (this.#client.closed) this.#lost(this.#reason);
     } catch (error) {
       await stopFollowing(false);
       const problem = await this.#explain(error);
@@ -123,15 +124,20 @@ export class InspectedConnection {
     const server = this.#server;
     const options: ClientOptions = {
       ...{ revision, connectTimeout, onelicit, onsample, sampling, onroots },
-      ...{ wiretap: this.#wiretap(), eraCache: NO_CACHE, cache: false, maxTimeout: 0, signal: this.#closing.signal },
+      ...{
+        wiretap: this.#options.capture,
+        eraCache: NO_CACHE,
+        cache: false,
+        maxTimeout: 0,
+        signal: this.#closing.signal,
+      },
       // A command is not started again after it has ended.
       restart: server.kind === 'url',
       // A modern server says what has changed only if somebody listens.
       onchange: () => {},
-      onerror: (error) => {
-        this.#error = error;
-        this.#checkClosed();
-      },
+      onlost: (reason) => this.#lost(reason),
+      // The records show them.
+      onerror: () => {},
     };
     if (server.kind === 'command') {
       const onstderr = (line: string): void => this.#stderr(line);
@@ -145,23 +151,6 @@ export class InspectedConnection {
       { url, transport },
       { ...options, headers, authorizer, httpLimits: { maxMessageBytes: MAX_MESSAGE } },
     );
-  }
-
-  /** Tells when the streams of a command have ended. */
-  #wiretap(): Wiretap {
-    const { capture } = this.#options;
-    return {
-      open: (connection) => {
-        const tap = capture.open(connection);
-        return {
-          bytes: (dir, chunk) => tap.bytes(dir, chunk),
-          close: () => {
-            tap.close();
-            this.#checkClosed();
-          },
-        };
-      },
-    };
   }
 
   /** Shows the attempts by the records that come from now on. @returns a function that reads the rest of them. */
@@ -196,12 +185,12 @@ export class InspectedConnection {
     };
   }
 
-  /** A lost connection that cannot be made again is closed. The reason may come later. */
-  #checkClosed(): void {
-    if (!this.#client?.closed || this.#closing.signal.aborted) return;
-    if (this.#state.status !== 'connected' && this.#state.status !== 'closed') return;
+  #lost(reason: Error | undefined): void {
+    this.#reason = reason;
+    // To a URL, the next call makes another connection.
+    if (this.#server.kind === 'url' || this.#state.status !== 'connected') return;
     this.#update({ status: 'closed' });
-    if (this.#error) void this.#explain(this.#error).then((problem) => this.#update({ problem }));
+    if (reason) void this.#explain(reason).then((problem) => this.#update({ problem }));
   }
 
   #stderr(line: string): void {

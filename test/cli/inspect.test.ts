@@ -7,6 +7,7 @@ import path from 'node:path';
 import { readRecording } from '../../src/inspect/read-recording.ts';
 import { demo, node, runEverwire, temporaryFolder } from '../support/command-line.ts';
 import { canCertify, certificate } from '../support/certificate.ts';
+import { startLoginServer } from './login-server.ts';
 import { PageClient, startInspector } from '../support/inspector.ts';
 
 const inspect = ['inspect', '--port', '0', '--no-open'];
@@ -151,6 +152,43 @@ describe('everwire inspect', () => {
     });
   });
 
+  test('shows the address of a login, and connects when the person is back', async () => {
+    const server = await startLoginServer();
+    onTestFinished(() => server.close());
+    const { page } = await startInspector([...inspect, server.url], { XDG_DATA_HOME: temporaryFolder() });
+    const { connection } = await page.until((state) => state.connection.login);
+    expect(connection).toMatchObject({
+      status: 'connecting',
+      attempts: [{ outcome: 'failed', detail: '401 Unauthorized' }],
+    });
+    const { url } = connection.login!;
+    expect(url).toMatch(/\/authorize\?.*redirect_uri=http%3A%2F%2F127\.0\.0\.1/);
+    await (await fetch(url)).text();
+    const settled = await page.settled();
+    expect(settled.connection.status).toBe('connected');
+    expect(settled.connection.login).toBeUndefined();
+    expect(server.issued()).toBe(1);
+  });
+
+  test('without logins, says where the login would be', async () => {
+    const server = await startLoginServer();
+    onTestFinished(() => server.close());
+    const { page } = await startInspector([...inspect, '--no-login', server.url], { XDG_DATA_HOME: temporaryFolder() });
+    const { connection } = await page.settled();
+    expect(connection.problem).toMatchObject({
+      step: 'login',
+      advice: expect.stringContaining('/.well-known/oauth-protected-resource/mcp') as string,
+    });
+  });
+
+  test('returns a large result whole, and not in the state', async () => {
+    const { page } = await startInspector([...inspect, '--', node, '-e', LARGE]);
+    await page.settled();
+    const { result } = await page.request('tools/call', { name: 'large' });
+    expect((result as { content: { text: string }[] }).content[0]!.text).toHaveLength(50_000_000);
+    expect(JSON.stringify(await page.until(() => true)).length).toBeLessThan(10_000);
+  });
+
   test('leaves no process behind', async () => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const { child, page } = await startInspector([...inspect, '--', node, '-e', MARKED]);
@@ -163,6 +201,16 @@ describe('everwire inspect', () => {
     }
   });
 });
+
+/** A server of 2025-11-25 whose tool has a result of 50 MB. */
+const LARGE = `require('readline').createInterface(process.stdin).on('line', (line) => {
+  const { id, method } = JSON.parse(line);
+  const answer = (body) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...body }) + '\\n');
+  if (method === 'initialize')
+    answer({ result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } } });
+  else if (method === 'tools/call') answer({ result: { content: [{ type: 'text', text: 'x'.repeat(50_000_000) }] } });
+  else if (id !== undefined) answer({ error: { code: -32601, message: 'no' } });
+})`;
 
 /** Prints its process id, and never ends by itself. */
 const MARKED = 'console.error(process.pid); setInterval(() => {}, 1000)';

@@ -4,13 +4,15 @@ import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:ht
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { readRecordStream } from '../../../test/support/record-stream.ts';
 import { Capture } from '../capture.ts';
 import type { RecordsOptions } from '../record-log.ts';
 import type { WireRecord } from '../record.ts';
 import type { RecordSource } from './record-stream.ts';
-import { servePage, type PageServer } from './page-server.ts';
+import { CommandRefused } from './command-arguments.ts';
+import type { InspectorState, PageCommands } from './page-api.ts';
+import { servePage, type PageServer, type PageServerOptions } from './page-server.ts';
 import { fixedState } from './state-feed.ts';
 
 const feed = fixedState('observer', 'node server.js');
@@ -31,9 +33,9 @@ interface World {
   readonly origin: string;
   /** The headers that a browser adds to a control request of the page itself. */
   readonly own: Record<string, string>;
-  send(method: string, target: string, headers?: Record<string, string>): Promise<Answer>;
-  /** Opens a stream of records. */
-  stream(query: string, headers: Record<string, string>): Promise<IncomingMessage>;
+  send(method: string, target: string, headers?: Record<string, string>, body?: string): Promise<Answer>;
+  /** Opens a stream: of records with this query, or at this path. */
+  stream(target: string, headers: Record<string, string>): Promise<IncomingMessage>;
   key(): Promise<string>;
 }
 
@@ -43,20 +45,25 @@ interface Answer {
   readonly text: string;
 }
 
-async function world(capture: RecordSource = new Capture()): Promise<World> {
-  const server = await servePage({ capture, feed, folder: folder(), port: 0 });
+async function world(capture: RecordSource = new Capture(), options: Partial<PageServerOptions> = {}): Promise<World> {
+  const server = await servePage({ capture, feed, folder: folder(), port: 0, ...options });
   onTestFinished(() => server.close());
   const { origin, hash, port } = new URL(server.url);
   const token = hash.slice(1);
   const own = { origin, 'sec-fetch-site': 'same-origin' };
-  const open = (method: string, target: string, headers: Record<string, string>): Promise<IncomingMessage> =>
+  const open = (
+    method: string,
+    target: string,
+    headers: Record<string, string>,
+    body?: string,
+  ): Promise<IncomingMessage> =>
     new Promise((resolve, reject) => {
       const sent = request({ host: '127.0.0.1', port, method, path: target, headers, agent: false }, resolve);
       sent.on('error', reject);
-      sent.end();
+      sent.end(body);
     });
-  const send: World['send'] = async (method, target, headers = {}) => {
-    const response = await open(method, target, headers);
+  const send: World['send'] = async (method, target, headers = {}, body) => {
+    const response = await open(method, target, headers, body);
     response.setEncoding('utf8');
     let text = '';
     for await (const chunk of response) text += chunk;
@@ -64,8 +71,8 @@ async function world(capture: RecordSource = new Capture()): Promise<World> {
   };
   const key = async (): Promise<string> =>
     (JSON.parse((await send('POST', '/api/key', { ...own, 'everwire-token': token })).text) as { key: string }).key;
-  const stream: World['stream'] = async (query, headers) => {
-    const response = await open('GET', `/api/records${query}`, headers);
+  const stream: World['stream'] = async (target, headers) => {
+    const response = await open('GET', target.startsWith('/') ? target : `/api/records${target}`, headers);
     onTestFinished(() => void response.destroy());
     response.on('error', () => {});
     return response;
@@ -404,4 +411,148 @@ test('closing ends the streams and the connections', async () => {
   await ended;
   await server.close();
   await expect(stream('', own)).rejects.toThrow('ECONNREFUSED');
+});
+
+describe('the state', () => {
+  test('is streamed whole after changes, and a slow page gets only the newest', async () => {
+    const own = fixedState('observer', 'x');
+    const { key, own: headers, stream } = await world(new Capture(), { feed: own });
+    const response = await stream('/api/state', { ...headers, 'everwire-key': await key() });
+    expect(response.headers['content-type']).toBe('application/x-ndjson');
+    response.setEncoding('utf8');
+    const texts = response[Symbol.asyncIterator]() as AsyncIterator<string>;
+    const next = async (): Promise<InspectorState> => {
+      let text = '';
+      while (!text.endsWith('\n')) text += (await texts.next()).value as string;
+      return JSON.parse(text.trimEnd().split('\n').at(-1)!) as InspectorState;
+    };
+    expect(await next()).toEqual(own.state);
+    for (let at = 1; at <= 10_000; at += 1) own.update({ target: `${at} ${'x'.repeat(10_000)}` });
+    // 100 MB of changes in one turn are one state.
+    expect(response.readableLength).toBe(0);
+    expect((await next()).target).toMatch(/^10000 /);
+  });
+});
+
+describe('a command', () => {
+  const called: unknown[] = [];
+  const commands = {
+    disconnect: (nothing: object) => void called.push(nothing),
+    cancel: (what: object) => void called.push(what),
+    request: async () => ({ result: { large: 'x'.repeat(1_000_000) }, duration: 1 }),
+    subscribe: async () => {
+      throw new CommandRefused(409, 'There is no connection.');
+    },
+    unsubscribe: async () => {
+      throw new Error('The server refused.');
+    },
+  } as unknown as PageCommands;
+  const json = { 'content-type': 'application/json' };
+
+  test('is run with its argument, and answered with its result or with the reason of a refusal', async () => {
+    const { send, own, key } = await world(new Capture(), { commands });
+    const headers = { ...own, ...json, 'everwire-key': await key() };
+    expect(await send('POST', '/api/disconnect', headers, '{}')).toMatchObject({ status: 204, text: '' });
+    expect(called.splice(0)).toEqual([{}]);
+    const list = '{"key":"a","method":"m","params":"{}"}';
+    const { status, text } = await send('POST', '/api/request', headers, list);
+    expect([status, (JSON.parse(text) as { result: { large: string } }).result.large.length]).toEqual([200, 1_000_000]);
+    for (const [name, error] of [
+      ['subscribe', 'There is no connection.'],
+      ['unsubscribe', 'The server refused.'],
+    ] as const)
+      expect(await send('POST', `/api/${name}`, headers, '{"uri":"x"}')).toMatchObject({
+        status: 409,
+        text: JSON.stringify({ error }),
+      });
+  });
+
+  test('that is malformed is refused, and names what is wrong', async () => {
+    const { send, own, key } = await world(new Capture(), { commands });
+    const headers = { ...own, ...json, 'everwire-key': await key() };
+    for (const [name, body, error] of [
+      ['cancel', '', 'The body of a command must be JSON.'],
+      ['cancel', '[]', 'The argument of a command must be a JSON object.'],
+      ['cancel', '{}', '"key" of cancel must be a string of 1 to 200 characters.'],
+      ['cancel', '{"key":""}', '"key" of cancel must be a string of 1 to 200 characters.'],
+      ['cancel', '{"key":"a","x":1}', 'cancel has no field "x".'],
+      ['disconnect', '{"__proto__":1}', 'disconnect has no field "__proto__".'],
+      ['request', '{"key":"a","method":"m","params":{}}', '"params" of request must be a string.'],
+      ['connect', '{"revision":"1999-01-01"}', /^"revision" of connect must be one of 2024-11-05, /],
+      ['connect', '{"headers":{"a":1}}', '"headers" of connect must be an object of strings.'],
+      ['answer', '{"question":-1}', '"question" of answer must be a whole number that is not negative.'],
+      ['answer', '{"question":1,"result":[]}', '"result" of answer must be an object.'],
+      ['setRoots', '{"roots":[{}]}', '"roots" of setRoots must be a list of roots.'],
+      ['setLogLevel', '{"level":"loud"}', /^"level" of setLogLevel must be one of debug, /],
+    ] as const) {
+      const { status, text } = await send('POST', `/api/${name}`, headers, body);
+      expect(status, body).toBe(400);
+      expect((JSON.parse(text) as { error: string }).error).toMatch(error);
+    }
+    expect(called).toEqual([]);
+  });
+
+  test('needs the key, the page itself, JSON and a limited size', async () => {
+    const { send, own, key, origin } = await world(new Capture(), { commands });
+    const headers = { ...own, ...json, 'everwire-key': await key() };
+    const post = async (other: Record<string, string>, body = '{}'): Promise<number> =>
+      (await send('POST', '/api/disconnect', { ...headers, ...other }, body)).status;
+    expect(await post({ 'everwire-key': 'x' })).toBe(403);
+    expect(await post({ origin: 'http://127.0.0.1:1' })).toBe(403);
+    expect(await post({ origin: `${origin}.evil.example` })).toBe(403);
+    expect(await post({ 'sec-fetch-site': 'same-site' })).toBe(403);
+    expect(await post({ host: 'evil.example' })).toBe(403);
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'application/jsonx'])
+      expect(await post({ 'content-type': type }), type).toBe(415);
+    expect(await post({ 'content-length': String(64 * 1024 * 1024 + 1) }, '')).toBe(413);
+    expect((await send('GET', '/api/disconnect', headers)).status).toBe(405);
+    expect((await send('POST', '/api/constructor', headers, '{}')).status).toBe(404);
+    expect(called).toEqual([]);
+    expect(await post({ 'content-type': 'application/json; charset=utf-8' })).toBe(204);
+    expect(called.splice(0)).toEqual([{}]);
+  });
+
+  test('is refused if the page only shows traffic', async () => {
+    const { send, own, key } = await world();
+    const headers = { ...own, ...json, 'everwire-key': await key() };
+    for (const name of ['connect', 'request', 'answer', 'setRoots', 'disconnect'])
+      expect((await send('POST', `/api/${name}`, headers, '{}')).status, name).toBe(409);
+  });
+
+  test('whose page has gone is cancelled', async () => {
+    let begin!: () => void;
+    const begun = new Promise<void>((resolve) => (begin = resolve));
+    const cancelled = new Promise((resolve) => {
+      const waiting = {
+        request: () => {
+          begin();
+          return new Promise(() => {});
+        },
+        cancel: resolve,
+      } as unknown as PageCommands;
+      void world(new Capture(), { commands: waiting }).then(async ({ own, key, origin }) => {
+        const leaving = request(`${origin}/api/request`, {
+          method: 'POST',
+          headers: { ...own, ...json, 'everwire-key': await key() },
+        });
+        leaving.on('error', () => {});
+        leaving.end('{"key":"a","method":"m","params":"{}"}');
+        await begun;
+        leaving.destroy();
+      });
+    });
+    expect(await cancelled).toEqual({ key: 'a' });
+  });
+});
+
+test('another address replaces the one before, and the tabs that are open keep their keys', async () => {
+  const { server, send, own, token, key } = await world();
+  const first = await key();
+  const [second, third] = [server.renew(), server.renew()].map((url) => new URL(url).hash.slice(1));
+  for (const wrong of [token, second!])
+    expect((await send('POST', '/api/key', { ...own, 'everwire-token': wrong })).status).toBe(403);
+  const answer = await send('POST', '/api/key', { ...own, 'everwire-token': third! });
+  const { key: other } = JSON.parse(answer.text) as { key: string };
+  for (const each of [first, other])
+    expect((await send('POST', '/api/disconnect', { ...own, 'everwire-key': each }, '{}')).status).toBe(409);
 });
