@@ -76,7 +76,7 @@ export function App({ server, state, link }: AppProps): JSX.Element {
       <Banner link={link.value} />
       <main>
         <div class="screen" {...panel('Explore')}>
-          <ExploreScreen explorer={explorer} />
+          <ExploreScreen explorer={explorer} visible={screen.value === 'Explore'} />
         </div>
         <div class="screen" {...panel('Wire')}>
           <WireScreen wire={wire} state={state} visible={screen.value === 'Wire'} />

@@ -11,14 +11,18 @@ export function FormElicitation({ explorer, question, onanswer }: QuestionProps)
   const accept = (json: string): void => {
     onanswer({ result: { action: 'accept', content: JSON.parse(json) as JsonObject } });
   };
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    const json = form.submit();
+    if (json !== undefined) accept(json);
+  };
   return (
     <form
       class="call"
       noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        const json = form.submit();
-        if (json !== undefined) accept(json);
+      onSubmit={submit}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event);
       }}
     >
       <Message params={params} />

@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { ConnectScreen } from '../connect/connect.tsx';
+import { useCommands, type Command } from '../ui/commands.ts';
 import { tabPanel, TabList } from '../ui/tabs.tsx';
 import { ObserverNote } from './observer-note.tsx';
 import { EntryPicker } from './entry-picker.tsx';
@@ -12,15 +14,27 @@ import { TemplateView } from './template.tsx';
 import { ToolView } from './tool.tsx';
 
 /** The tools, resources and prompts of the server. Without a connection, how to get one. */
-export function ExploreScreen({ explorer }: { explorer: Explorer }): JSX.Element {
+export function ExploreScreen({ explorer, visible }: { explorer: Explorer; visible: boolean }): JSX.Element {
   const { role } = explorer.state.value;
   const session = explorer.session.value;
   if (role !== 'client') return <ObserverNote role={role} />;
-  return session ? <Connected explorer={explorer} session={session} /> : <ConnectScreen explorer={explorer} />;
+  return session ? (
+    <Connected explorer={explorer} session={session} visible={visible} />
+  ) : (
+    <ConnectScreen explorer={explorer} />
+  );
 }
 
-function Connected({ explorer, session }: { explorer: Explorer; session: Session }): JSX.Element {
+interface ConnectedProps {
+  readonly explorer: Explorer;
+  readonly session: Session;
+  readonly visible: boolean;
+}
+
+function Connected({ explorer, session, visible }: ConnectedProps): JSX.Element {
   const pane = session.pane.value;
+  useCommands(useMemo(() => exploreCommands(explorer, session), [explorer, session]));
+  useCommands(SEARCH, visible);
   const tabs = PANES.map((name) => ({ name, extra: name !== 'Server' && <ListCount session={session} name={name} /> }));
   return (
     <div class="explore">
@@ -42,6 +56,24 @@ function Connected({ explorer, session }: { explorer: Explorer; session: Session
       ))}
     </div>
   );
+}
+
+const SEARCH: readonly Command[] = [
+  {
+    title: 'Search the list',
+    keys: '/',
+    run: () => document.querySelector<HTMLElement>('.picker input[type=search]')?.focus(),
+  },
+];
+
+function exploreCommands(explorer: Explorer, session: Session): readonly Command[] {
+  return PANES.map((name) => ({
+    title: `Show ${name}`,
+    run: () => {
+      session.pane.value = name;
+      explorer.show('Explore');
+    },
+  }));
 }
 
 /** How many entries were read. */

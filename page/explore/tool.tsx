@@ -37,7 +37,8 @@ export function ToolView({ explorer, session, id, entry }: DetailProps): JSX.Ele
     const params = `{"name":${JSON.stringify(id)},"arguments":${json}${task}}`;
     session.call(`tool ${id}`, 'tools/call', params, seconds.value * 1000);
   };
-  const call = (): void => {
+  const call = (event: Event): void => {
+    event.preventDefault();
     const json = form.submit();
     if (json !== undefined) send(json);
   };
@@ -49,14 +50,9 @@ export function ToolView({ explorer, session, id, entry }: DetailProps): JSX.Ele
       <form
         class="call"
         noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          call();
-        }}
+        onSubmit={call}
         onKeyDown={(event) => {
-          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-          event.preventDefault();
-          call();
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) call(event);
         }}
       >
         <SchemaForm form={form} label="Arguments" />
