@@ -10,6 +10,8 @@ describeInBrowser('axe finds nothing', (browser) => {
     ['light', 1280, 800],
     ['dark', 320, 640],
     ['light', 320, 640],
+    // 1280 × 800 at 200 %.
+    ['dark', 640, 400],
   ] as const)('in %s colors at %i × %i pixels, and nothing is cut off', async (colorScheme, width, height) => {
     const { page, misdeeds } = await openPage(browser(), {
       capture: someTraffic(),

@@ -33,6 +33,8 @@ export interface OpenPage {
   readonly page: Page;
   /** Errors, violations of the content security policy, dialogs, and requests to other hosts. Must stay empty. */
   readonly misdeeds: readonly string[];
+  /** Ends the server of the page. */
+  stop(): Promise<void>;
 }
 
 /** Serves the built page and opens it. Both end with the test. */
@@ -47,7 +49,7 @@ export async function openPage(browser: Browser, options: OpenOptions = {}): Pro
   const page = await opened.newPage();
   const misdeeds = watch(page, new URL(server.url).host);
   await page.goto(server.url);
-  return { page, misdeeds };
+  return { page, misdeeds, stop: () => server.close() };
 }
 
 function watch(page: Page, host: string): readonly string[] {
