@@ -1,4 +1,5 @@
-import { HeadReader, type OnSecret } from './head-reader.ts';
+import { HeadReader } from './head-reader.ts';
+import type { SecretLines } from './secret-lines.ts';
 
 /** How the end of a body is found (RFC 9112, section 6.3). */
 export type Framing = { readonly kind: 'length'; readonly length: number } | { readonly kind: 'chunked' | 'close' };
@@ -7,7 +8,8 @@ export type Framing = { readonly kind: 'length'; readonly length: number } | { r
 export interface BodySink {
   readonly oncontent: (bytes: Buffer, offset: number) => void;
   readonly onchunk: (start: number, end: number) => void;
-  readonly onsecret: OnSecret;
+  /** For everything but the content. */
+  readonly secrets: SecretLines;
 }
 
 const LINE_FEED = 0x0a;
@@ -84,7 +86,9 @@ export class BodyReader {
     const feed = chunk.indexOf(LINE_FEED, at);
     const left = (isSize ? MAX_SIZE_LINE : 2) - this.#line.length;
     const end = Math.min(feed === -1 ? chunk.length : feed + 1, at + left);
-    this.#line += chunk.toString('latin1', at, end);
+    const text = chunk.toString('latin1', at, end);
+    this.#sink.secrets.push(text, offset + at);
+    this.#line += text;
     if (end !== feed + 1) return end === at + left ? this.#malformed(isSize ? 'size' : 'chunk end', end) : end;
     const line = this.#line.replace(/\r?\n$/, '');
     this.#line = '';
@@ -105,7 +109,7 @@ export class BodyReader {
   }
 
   #readTrailers(chunk: Buffer, at: number, offset: number): number {
-    const trailers = (this.#trailers ??= new HeadReader(this.#sink.onsecret, true));
+    const trailers = (this.#trailers ??= new HeadReader(this.#sink.secrets, true));
     const end = trailers.push(chunk, at, offset);
     if (trailers.state === 'too large') return this.#malformed('trailers', end);
     if (trailers.state === 'done') {

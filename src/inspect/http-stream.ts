@@ -1,8 +1,9 @@
 import { BodyReader, type Framing } from './http-body.ts';
-import { HeadReader, type OnSecret } from './head-reader.ts';
+import { HeadReader } from './head-reader.ts';
 import { FrameReader } from './frames.ts';
 import { MessageReader } from './message-reader.ts';
 import type { OnPart, Part } from './record.ts';
+import { SecretLines, type OnSecret } from './secret-lines.ts';
 
 const CLOSE: Framing = { kind: 'close' };
 /** The most unanswered requests of these kinds that are remembered. No server lets so many wait. */
@@ -48,14 +49,14 @@ export class HttpStream {
   readonly #exchanges: HttpExchanges;
   readonly #isRequest: boolean;
   readonly #onpart: OnPart | undefined;
-  readonly #onsecret: OnSecret;
+  readonly #secrets: SecretLines;
   #head: HeadReader;
   #body: BodyReader | undefined;
   #bodyStart = 0;
   #content: Content | undefined;
   #exchange = 1;
   /** Set when what follows cannot be read as HTTP. It only looks for secrets. */
-  #opaque: HeadReader | undefined;
+  #opaque = false;
   /** How many bytes were read. */
   #end = 0;
   /** How many of the losses of the connection this stream knows. */
@@ -73,8 +74,8 @@ export class HttpStream {
     this.#isRequest = direction === 'requests';
     this.#exchanges = exchanges;
     this.#onpart = onpart;
-    this.#onsecret = onsecret;
-    this.#head = new HeadReader(onsecret);
+    this.#secrets = new SecretLines(onsecret);
+    this.#head = new HeadReader(this.#secrets);
   }
 
   push(chunk: Buffer): void {
@@ -83,7 +84,7 @@ export class HttpStream {
     const offset = this.#end;
     this.#end += chunk.length;
     for (let at = 0; at < chunk.length && !this.#exchanges.switched;) {
-      if (this.#opaque) at = this.#readOpaque(this.#opaque, chunk, at, offset);
+      if (this.#opaque) at = this.#readOpaque(chunk, at, offset);
       else if (this.#body) at = this.#readBody(this.#body, chunk, at, offset);
       else at = this.#readHead(chunk, at, offset);
     }
@@ -93,6 +94,7 @@ export class HttpStream {
   skip(count: number): void {
     this.#exchanges.lose();
     this.#lose();
+    this.#secrets.lose();
     this.#end += count;
   }
 
@@ -112,7 +114,7 @@ export class HttpStream {
         this.#emit({ layer: 'head', range: [this.#head.start, this.#end], note: 'cut off' });
     }
     this.#lost = true;
-    this.#giveUp();
+    this.#opaque = true;
   }
 
   /** Reads on if these bytes begin with a head. They do if the peer waits for a response before its next request. */
@@ -124,18 +126,14 @@ export class HttpStream {
     if (exchanges.resumed === undefined) return;
     this.#exchange = exchanges.resumed;
     this.#lost = false;
-    this.#opaque = undefined;
-    this.#head = new HeadReader(this.#onsecret);
+    this.#opaque = false;
+    this.#secrets.restart();
+    this.#head = new HeadReader(this.#secrets);
   }
 
-  #readOpaque(lines: HeadReader, chunk: Buffer, at: number, offset: number): number {
-    const end = lines.push(chunk, at, offset);
-    if (lines.state !== 'reading') this.#giveUp();
-    return end;
-  }
-
-  #giveUp(): void {
-    this.#opaque = new HeadReader(this.#onsecret, true);
+  #readOpaque(chunk: Buffer, at: number, offset: number): number {
+    this.#secrets.push(chunk.toString('latin1', at), offset + at);
+    return chunk.length;
   }
 
   #readHead(chunk: Buffer, at: number, offset: number): number {
@@ -146,12 +144,12 @@ export class HttpStream {
     const problem = head.state === 'too large' ? 'larger than 64 KiB' : this.#firstLineProblem(head.firstLine);
     if (problem !== undefined) {
       this.#emit({ layer: 'head', range, note: problem });
-      this.#giveUp();
+      this.#opaque = true;
       return end;
     }
     const { framing, note = head.note } = this.#framing(head);
     this.#emit({ layer: 'head', range, note });
-    this.#head = new HeadReader(this.#onsecret);
+    this.#head = new HeadReader(this.#secrets);
     if (framing === 'interim') return end;
     if (framing === undefined) this.#exchange += 1;
     else this.#beginBody(framing, head, offset + end);
@@ -187,14 +185,14 @@ export class HttpStream {
     this.#body = new BodyReader(framing, {
       oncontent: (bytes, offset) => content?.push(bytes, offset),
       onchunk: (from, to) => this.#emit({ layer: 'chunk', range: [from, to] }),
-      onsecret: this.#onsecret,
+      secrets: this.#secrets,
     });
   }
 
   #readBody(body: BodyReader, chunk: Buffer, at: number, offset: number): number {
     const end = body.push(chunk, at, offset);
     if (body.state !== 'reading') this.#endBody(offset + end, body.note);
-    if (body.state === 'malformed') this.#giveUp();
+    if (body.state === 'malformed') this.#opaque = true;
     return end;
   }
 

@@ -1,8 +1,8 @@
 import { HttpExchanges, HttpStream } from './http-stream.ts';
-import type { OnSecret } from './head-reader.ts';
 import { LineReader } from './lines.ts';
 import type { WireProtocol, WireStream } from '../transport/wiretap.ts';
 import type { OnPart } from './record.ts';
+import type { OnSecret } from './secret-lines.ts';
 
 /** Finds the upper layers in the bytes of one stream. */
 export interface StreamReader {

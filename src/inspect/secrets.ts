@@ -16,7 +16,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * Finds the values of secret parameters in the first line of a request. It looks at each character once: a hostile line
+ * Finds the values of secret parameters in a line, such as the first line of a request. It looks at each character once: a hostile line
  * may have only question marks, or come in pieces of one byte.
  */
 export class SecretParameters {
