@@ -12,7 +12,7 @@ export class AnswersInFlight {
   #first = 0;
   #readers: (() => void)[] = [];
 
-  /** Resolves when no answer waits. Undefined if none waits now. */
+  /** Resolves when no answer waits any more. Undefined if none waits now. */
   caughtUp(): Promise<void> | undefined {
     if (this.#waiting.length === 0) return undefined;
     return new Promise((resolve) => void this.#readers.push(resolve));

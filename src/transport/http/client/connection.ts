@@ -11,14 +11,14 @@ import { ResponseParser, type Headers, type ResponseListener } from './response-
  */
 const SERVER_IDLE_TIMEOUT = 5000;
 /**
- * How much earlier than the server the client closes an idle connection, as a fraction of the server's time. If a request
- * is sent while the server closes the connection, it fails, and it is unknown whether it ran. On a busy machine either
- * side may be seconds late.
+ * The client closes an idle connection after this fraction of the server's time. If a request is sent while the server
+ * closes the connection, the request fails, and nobody knows whether it ran. On a busy machine either side may be
+ * seconds late.
  */
 const MARGIN = 0.5;
 /** After this many milliseconds of silence, TCP keep-alive checks the peer. */
 const PROBE_AFTER = 30_000;
-/** How many bytes are read at a time. More would not fit into one read of Node. */
+/** How many bytes are read at a time. Node reads at most this many in one call. */
 const READ_SIZE = 64 * 1024;
 
 const CLOSED = new Error('the connection was closed');
@@ -76,7 +76,7 @@ export class ConnectionPool {
   }
 }
 
-/** What a connection tells about its request, besides the response. */
+/** What a connection reports about its request, besides the response. */
 export interface Asking extends ResponseListener {
   /** The request is being written to the server. */
   onsent(): void;
@@ -134,7 +134,7 @@ export class Connection implements ResponseListener {
 
   resume(): void {
     const socket = this.#socket;
-    // The rest of the response may already be here. Without more from the server, only this starts the idle time again.
+    // The idle timer may have fired while reading was paused. If no more bytes come, only this starts it again.
     socket?.setTimeout(socket.timeout!).resume();
   }
 
@@ -143,7 +143,7 @@ export class Connection implements ResponseListener {
     this.#socket?.unref();
   }
 
-  /** Closes it. Its request gets no more calls. */
+  /** Closes the connection. Its listener is called no more. */
   close(): void {
     this.#asking = undefined;
     if (this.#closed) return;
@@ -152,7 +152,7 @@ export class Connection implements ResponseListener {
     this.#connecting?.destroy(CLOSED);
   }
 
-  /** Closes it, and fails its request. */
+  /** Closes the connection, and fails its request. */
   end(error: Error): void {
     if (this.#closed) return;
     const asking = this.#asking;
@@ -211,7 +211,7 @@ export class Connection implements ResponseListener {
       }
     };
     socket.on('data', (bytes: Buffer) => {
-      // Nobody has asked for a response.
+      // No request is open, so the server must not send anything.
       if (this.#asking) read(() => this.#parser.push(bytes));
       else this.close();
     });
@@ -224,7 +224,7 @@ export class Connection implements ResponseListener {
     socket.on('close', () => this.end(failure ?? CLOSED));
   }
 
-  /** How long it is kept without a request. At 0, it carries no other request. */
+  /** How long the connection is kept without a request. At 0, it carries no further request. */
   #setIdleTime(milliseconds: number): void {
     if (milliseconds === 0) this.#parser.keepsOpen = false;
     else if (this.#socket!.timeout !== milliseconds) this.#socket!.setTimeout(milliseconds);
@@ -232,7 +232,7 @@ export class Connection implements ResponseListener {
 
   #connect(done: (error: Error | undefined, socket?: Socket) => void): void {
     const { origin, proxy, connectTimeout, wiretap } = this.#pool.options;
-    // The name of a proxy is the user's own.
+    // The user chose the proxy, so its name is resolved without the given lookup.
     const lookup = proxy ? undefined : this.#pool.options.lookup;
     const server = new URL(origin);
     const first = proxy?.url ?? server;

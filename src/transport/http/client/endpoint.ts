@@ -128,7 +128,10 @@ export class Endpoint {
     }
   }
 
-  /** Credentials are not sent to another origin, and a POST must not become a GET. */
+  /**
+   * The URL to redirect to. A redirect to another origin is refused, because credentials must not go there. So is a
+   * status that may change a POST into a GET.
+   */
   #redirected(reply: HttpReply, method: string, url: URL, redirects: number): URL {
     const location = reply.header('location');
     const target = location === undefined || !URL.canParse(location, url.href) ? undefined : new URL(location, url);

@@ -21,7 +21,7 @@ export class HttpStatusError extends Error implements TransportFailure {
   readonly temporary: boolean;
 
   constructor(status: number, message: string, response?: ErrorResponse) {
-    // It may contain text of the server.
+    // The message may contain text of the server.
     super(printableLine(message));
     this.status = status;
     this.temporary = status >= 500 || status === 408 || status === 429;

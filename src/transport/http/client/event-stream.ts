@@ -10,7 +10,7 @@ export interface ReadOptions extends EventSourceOptions {
   readonly idleTimeout: number;
   /** Aborts the request and its stream. */
   readonly cancellation: Lifetime;
-  /** Called after each chunk. If it returns a promise, the next chunk is read when that resolves. */
+  /** Called after each chunk. If it returns a promise, the next chunk is read after the promise resolves. */
   readonly caughtUp?: (() => Promise<void> | undefined) | undefined;
 }
 
@@ -56,7 +56,7 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
       }
       const waiting = caughtUp?.();
       if (!waiting) continue;
-      // The client itself does not read now, so this silence does not count.
+      // While the client itself does not read, silence does not count.
       clearTimeout(watchdog);
       await waitFor(waiting, cancellation);
       watchdog = watch();

@@ -6,7 +6,7 @@ import { NotSent, type HttpReply, type HttpRequest } from './http.ts';
 import { refusal } from './proxy.ts';
 import type { Headers } from './response-parser.ts';
 
-/** Up to this many bytes of an unwanted body are read so that the connection can be reused. */
+/** At most this many bytes of an unwanted body are read, so that the connection can be reused. */
 const MAX_DISCARDED = 64 * 1024;
 /** How many unwanted bodies are read at a time. Above this, the oldest connection is closed: its body may never end. */
 const MAX_DISCARDING = 32;
@@ -72,7 +72,7 @@ class Exchange implements HttpReply, Asking {
   readonly #target: Target;
   readonly #head: string;
   readonly #cancel: (() => void) | undefined;
-  /** Settle the promise that waits: for the headers of the response, then for its body. */
+  /** Settle the promise that a caller waits for: first for the headers of the response, then for its body. */
   #resolve: (value: any) => void;
   #reject: (reason: Error) => void;
   #connection!: Connection;
@@ -192,7 +192,7 @@ class Exchange implements HttpReply, Asking {
     } else {
       this.status = status;
       this.#resolve(this);
-      // The status alone says enough of an error, or of a response without a body.
+      // The reply is delivered first: for an error, or a response without a body, the status is enough.
       if (encoding && encoding.toLowerCase() !== 'identity')
         this.#abort(new AnswerLost(`${shown(url)} sent its response as ${encoding}, which the client does not accept`));
     }
@@ -215,7 +215,7 @@ class Exchange implements HttpReply, Asking {
 
   onend(): void {
     this.#complete = true;
-    // The connection may carry another request, and only that one may resume it.
+    // From now on the connection may carry another request, which alone may resume it.
     this.#paused = false;
     this.#end();
     if (this.#reading === 'text') this.#resolve(textOf(this.#body.take()));
@@ -264,9 +264,8 @@ class Exchange implements HttpReply, Asking {
   }
 
   /**
-   * Whether the request certainly did not run because the server had closed this kept connection: the system did not
-   * accept the whole request, so the server cannot have the whole body. A server that has responded may have run it
-   * without the whole body.
+   * Whether the request certainly did not run, because the server had closed this idle connection. If the write failed,
+   * the server cannot have the whole body. A server that has already responded may have run the request without it.
    */
   #mayRepeat(cause: NodeJS.ErrnoException): boolean {
     if (!this.#connection.reused || this.#repeated || this.status !== 0) return false;

@@ -29,7 +29,7 @@ export class Refusals {
       if (!isInsufficientScope(challenges)) return false;
       const scopes = parameterIn(challenges, 'scope')?.split(' ').toSorted().join(' ');
       this.#demanded ??= scopes;
-      // Else a hostile server could have a person log in again and again.
+      // Otherwise a hostile server could make a user log in again and again.
       if (scopes !== undefined && scopes !== this.#demanded) return false;
     } else if (response.status !== 401) return false;
     if (this.#retries === MAX_RETRIES) return false;

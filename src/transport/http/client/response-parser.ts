@@ -1,7 +1,7 @@
 /** The headers of a response by name, in lower case. The values of a repeated header are joined with commas. */
 export type Headers = ReadonlyMap<string, string>;
 
-/** What a parser tells about the response to one request. */
+/** What a parser reports about the response to one request. */
 export interface ResponseListener {
   /** The head has come. Interim responses (status 1xx) are left out. */
   onhead(status: number, headers: Headers): void;
@@ -49,11 +49,11 @@ export class ResponseParser {
   #state: State = 'head';
   /** How many bytes of the body, or of its chunk, are left. */
   #left = 0;
-  /** The beginning of a head or a line whose end has not come. */
+  /** The beginning of a head or a line whose end has not come yet. */
   #rest: Buffer = NOTHING;
   /** The bytes of the trailers so far. */
   #trailers = 0;
-  /** Whether more has come than a response. Nobody has asked for it, so it is not read. */
+  /** Whether bytes came that no request asked for. They are not read. */
   #over = false;
 
   /** @param maxHeadBytes the largest size of a head, of the trailers, and of a line with a chunk's size. */
@@ -83,7 +83,7 @@ export class ResponseParser {
       case 'head': {
         const head = this.#upTo(HEAD_END, bytes, at);
         if (head === undefined) {
-          // In another protocol, the end of a head may never come.
+          // With another protocol, the end of a head might never come.
           if (START.startsWith(bytes.toString('latin1', at, at + START.length))) return bytes.length;
           throw new MalformedResponse('its head is not HTTP/1.1');
         }
@@ -124,7 +124,7 @@ export class ResponseParser {
     if (found >= 0) return bytes.toString('latin1', at, found);
     this.#rest = bytes.subarray(at);
     for (let feed = this.#rest.indexOf('\n'); feed >= 0; feed = this.#rest.indexOf('\n', feed + 1)) {
-      // Its end would never come.
+      // The parser would wait for `\r\n` for ever.
       if (this.#rest[feed - 1] !== CARRIAGE_RETURN) throw new MalformedResponse('a line ends with a line feed only');
     }
     return undefined;
@@ -214,7 +214,7 @@ function headersOf(lines: string): Headers {
   return headers;
 }
 
-/** The text from a position on, without the blanks of HTTP around it. `trim` would remove others too. */
+/** The text from a position on, without spaces and tabs around it. `trim` would remove other characters too. */
 function trimmed(line: string, start: number): string {
   let end = line.length;
   while (isBlank(line, start)) start += 1;

@@ -10,7 +10,7 @@ export interface ServerStreamOptions {
   /** Connects to the stream, after the event with this id if there is one. */
   readonly connect: (lastEventId: string | undefined, cancellation: Lifetime) => Promise<HttpReply>;
   readonly onmessage: (data: string) => void;
-  /** Called after each chunk. If it returns a promise, the next chunk is read when that resolves. */
+  /** Called after each chunk. If it returns a promise, the next chunk is read after the promise resolves. */
   readonly caughtUp: () => Promise<void> | undefined;
   /** Whether the stream reconnects even if no event had an id to resume from. */
   readonly always: boolean;
@@ -55,7 +55,8 @@ export class ServerStream {
   }
 
   /**
-   * Reads the stream until `end` or `stop`. Reconnects after a lost connection, as long as that brings progress.
+   * Reads the stream until `end` or `stop`. Reconnects after a lost connection, as long as reconnecting brings
+   * progress.
    *
    * @param reply the first connection, if it is already open.
    * @throws the reason why the stream was lost.

@@ -48,7 +48,7 @@ export function parseChallenges(header: string | undefined): readonly Challenge[
       if (!parameters.has(key)) parameters.set(key, quoted ? value.replace(/\\(.)/gs, '$1') : value);
     } else {
       found.push({ scheme: name.toLowerCase(), parameters: new Map() });
-      // A token68 value in place of parameters is not used here.
+      // Nothing here uses a token68 value, which some schemes have instead of parameters.
       if (at > after) take(TOKEN68);
     }
   }
