@@ -27,8 +27,8 @@ export interface Wiretap {
 /** Sees the bytes of one connection. Its methods must not throw. */
 export interface ConnectionTap {
   /**
-   * Called with bytes when they were received, before they are read, and when they are handed to the operating system.
-   * They may change after the call.
+   * Called with received bytes before the transport reads them, and with sent bytes when they are handed to the
+   * operating system. The bytes may change after the call.
    */
   bytes(stream: WireStream, chunk: Buffer): void;
   /** There are no more bytes. Called once. */
@@ -44,8 +44,8 @@ export interface TappedStreams {
 }
 
 /**
- * Observes a connection over a pair of streams, which may be one socket. Nobody may have read from it yet. The streams
- * flow and stop as without it.
+ * Observes a connection over a pair of streams, which may be one socket. Call it before anything is read. It does not
+ * change when the streams flow or pause.
  *
  * @returns a function that ends the observation.
  */
@@ -76,7 +76,7 @@ type OnBytes = (chunk: Buffer) => void;
 
 function tapReads(input: Readable, onbytes: OnBytes): () => void {
   const listener = (chunk: Uint8Array | string): void => onbytes(bytesOf(chunk, input.readableEncoding ?? 'utf8'));
-  // First, because other listeners may answer at once.
+  // This listener is called first, because others may answer at once.
   input.prependListener('data', listener);
   return () => void input.off('data', listener);
 }
@@ -89,8 +89,8 @@ interface Written {
 // These two methods are where Node documents that a stream does its writing.
 /* oxlint-disable eslint/no-underscore-dangle */
 /**
- * Observes where a stream hands its data to what it wraps. `write` and `end` would show data that is never sent, and
- * not in what order.
+ * Observes the calls in which a stream hands its data on. Calls of `write` and `end` would also show data that is never
+ * sent, and not the order on the wire.
  */
 function tapWrites(output: Writable, onbytes: OnBytes): () => void {
   const write = output._write.bind(output);
@@ -112,7 +112,7 @@ function tapWrites(output: Writable, onbytes: OnBytes): () => void {
 }
 /* oxlint-enable eslint/no-underscore-dangle */
 
-/** @param encoding of a text. A stream gives `buffer` for bytes. */
+/** @param encoding the encoding of a string. For bytes, a stream passes `buffer`. */
 function bytesOf(chunk: Uint8Array | string, encoding: BufferEncoding): Buffer {
   if (typeof chunk === 'string') return Buffer.from(chunk, encoding);
   return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);

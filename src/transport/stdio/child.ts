@@ -85,7 +85,7 @@ class ChildEnded extends Error {
 
 /**
  * How long calls in flight wait for the exit code and the last output, once the child has exited or closed its stdout.
- * Milliseconds. A crashed child needs almost nothing of it, unless another process holds its pipes open.
+ * Milliseconds. The wait is short unless another process holds the child's pipes open.
  */
 const LAST_OUTPUT_WAIT = 500;
 /** How long to wait for a process after SIGKILL. Milliseconds. Only a process stuck in the kernel takes longer. */
@@ -212,7 +212,7 @@ export class ChildTransport extends BaseTransport implements Transport {
         detached: process.platform !== 'win32',
         windowsHide: true,
       });
-      // At once: this process may be told to end before the child is running.
+      // Set before the child runs, because this process may be told to end meanwhile.
       if (child.pid !== undefined) this.#group = this.#guarded(child.pid);
       await new Promise<void>((resolve, reject) => {
         child.once('spawn', resolve);
@@ -276,7 +276,7 @@ export class ChildTransport extends BaseTransport implements Transport {
         resolve();
         this.guard(() => this.onexit?.({ code, signal }));
       });
-      // On Windows, a missing command only shows when the shell that looked for it has exited.
+      // On Windows, a missing command is known only when the shell that looked for it has exited.
       child.on('error', (error) => {
         this.report(error);
         if (child.exitCode === null) return;
@@ -336,7 +336,7 @@ export class ChildTransport extends BaseTransport implements Transport {
   }
 
   async #end(): Promise<void> {
-    // At once: nothing is delivered from now on, not even from the same chunk.
+    // Closed first, so that nothing more is delivered, not even from the same chunk.
     void this.#stream?.close();
     // If the child could not be started, the caller already knows.
     await this.#starting?.catch(() => {});
@@ -347,7 +347,10 @@ export class ChildTransport extends BaseTransport implements Transport {
     await ended;
   }
 
-  /** Waits for the last output of the child, but not long: a child that lives on or leaves processes sends no answer. */
+  /**
+   * Waits for the last output of the child, but not long: the child may live on, or leave processes that hold its
+   * pipes.
+   */
   #complete(): Promise<boolean> {
     this.#completed ??= within(this.#closed, LAST_OUTPUT_WAIT);
     return this.#completed;

@@ -154,7 +154,7 @@ export class Framing {
   }
 
   #line(text: string): void {
-    // A chunk may hold more lines when the transport has stopped reading.
+    // After the transport has stopped, the last chunk may still hold lines.
     if (this.#sink === SILENT) return;
     // Stryker disable next-line ConditionalExpression: a line that is skipped is invalid, so this only saves time
     if (this.#noise?.skips(text)) return this.#countNoise();

@@ -23,7 +23,7 @@ export class Outgoing implements Holder {
   /** Whether lines wait for the next flush. */
   #joining = false;
   #writes = 0;
-  /** While the reader is slow: the callers whose lines are in the last write, and those whose lines wait for the next. */
+  /** While the reader is slow: what callers wait for if their lines are in the last write, or in the next one. */
   #full: { readonly written: Deferred; readonly queued: Deferred } | undefined;
   #idle: Deferred | undefined;
   #closed: Error | undefined;
@@ -82,7 +82,7 @@ export class Outgoing implements Holder {
 
   #writeNow(): void {
     const text = this.#text;
-    // Lines that come while the reader is slow are written together when it has caught up.
+    // Lines that are sent while the reader is slow are written together when it has caught up.
     if (text === '' || this.#full || this.#closed) return;
     this.#text = '';
     this.#writes += 1;

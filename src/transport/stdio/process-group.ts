@@ -4,7 +4,7 @@ import { listProcesses } from './process-tree.ts';
 const WINDOWS = process.platform === 'win32';
 /**
  * How often to check whether processes of a group are left, because nothing reports the end of a grandchild.
- * Milliseconds. Most end at once. Each check that finds one doubles the delay, because a check reads all of /proc.
+ * Milliseconds. Most grandchildren end at once. The delay doubles after each check, because a check reads all of /proc.
  */
 const FIRST_POLL = 10;
 const LAST_POLL = 500;
@@ -74,7 +74,7 @@ export class ProcessGroup {
   }
 }
 
-/** Signals a group. Returns false if the group does not exist or belongs to somebody else. */
+/** Signals a group. Returns false if the group does not exist or belongs to another user. */
 function send(pid: number, signal: 'SIGTERM' | 'SIGKILL' | 0): boolean {
   try {
     return process.kill(-pid, signal);

@@ -76,7 +76,7 @@ async function fromProc(): Promise<ProcessEntry[]> {
         resident: pages * (await pageSize()),
       });
     } catch (error) {
-      // The process ended while its entry was being read, or belongs to somebody else.
+      // The process ended while its entry was being read, or belongs to another user.
       if (!['ENOENT', 'ESRCH', 'EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
     }
   }

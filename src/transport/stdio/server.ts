@@ -62,14 +62,13 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
 }
 
 /**
- * Keeps other output off stdout. Not only `console` writes there, so the stream itself is guarded.
+ * Keeps other output off stdout. Replaces the stream's own `write`, because not only `console` writes there.
  *
  * @returns a function that restores it.
  */
 function divertStdout(onstderr: (text: string) => void): () => void {
   const { stdout } = process;
-  // Restored unchanged later; never called.
-  // oxlint-disable-next-line typescript/unbound-method
+  // It is only restored later, and never called here. oxlint-disable-next-line typescript/unbound-method
   const original = stdout.write;
   const diverted = (
     chunk: Uint8Array | string,

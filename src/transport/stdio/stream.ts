@@ -6,21 +6,21 @@ import { SENT_AT_ONCE, type SendOptions, type Transport } from '../transport.ts'
 import { Framing } from './framing.ts';
 import { notSent, Outgoing } from './outgoing.ts';
 
-/** Which side of the connection this is, and its bounds. */
+/** Which side of the connection this is, and its limits. */
 export interface StreamTransportOptions {
   /**
    * Which side this is. Default `server`.
    *
-   * A `server` answers invalid lines, skips lines that are too long, and at the end of input answers requests in flight
-   * before it closes. A `client` reports invalid lines, answers only malformed requests among them, and closes at the
-   * end of input. A response that is too long fails its request. If its id cannot be read, the client closes, because
-   * any request may have been answered.
+   * A `server` answers invalid lines and skips lines that are too long. At the end of input it answers requests in
+   * flight before it closes. A `client` reports invalid lines, answers only malformed requests among them, and closes
+   * at the end of input. A response that is too long fails its request. If the id of that response cannot be read, the
+   * client closes, because it could be the response to any request.
    */
   readonly role?: 'server' | 'client' | undefined;
   /** The maximum size of one incoming message, in bytes. Default 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * The maximum of bytes that wait for a peer that does not read. Above it, `send` rejects. Default 64 MiB. All
+   * The most bytes that may wait for a peer that does not read. Above it, `send` rejects. Default 64 MiB. All
    * connections of the process share 256 MiB: beyond that, the one that has waited longest fails.
    */
   readonly maxPendingBytes?: number | undefined;
@@ -32,8 +32,8 @@ export interface StreamTransportOptions {
    */
   readonly answerTimeout?: number | undefined;
   /**
-   * Returns whether the peer has exited, if that can be known. Called once a second while the server answers after the
-   * end.
+   * Returns whether the peer has exited, if that can be known. Called once a second while the server still answers
+   * after the end of input.
    */
   readonly gone?: (() => boolean) | undefined;
   /** Called by `start`, before anything is read. */
@@ -57,8 +57,8 @@ const LINGER = 1000;
 /** The time between two calls of `gone`, in milliseconds. */
 const GONE_POLL_INTERVAL = 1000;
 /**
- * How many bytes are read at a time. Lines that are not messages take the longest, and the event loop runs after each slice
- * that has some.
+ * How many bytes are read at a time. Lines that are not messages take the longest, so the event loop runs after each
+ * slice that has such lines.
  */
 const SLICE = 8 * 1024;
 const NOTHING = new Uint8Array();
@@ -239,8 +239,8 @@ export class StreamTransport extends BaseTransport implements Transport {
 
   #write(line: string, answer: boolean): Promise<void> {
     const sent = this.#outgoing.send(line);
-    // If an answer is lost because the peer does not read, the peer would wait for that answer for ever. So the
-    // connection fails.
+    // If an answer were dropped because the peer does not read, the peer would wait for it for ever. So the connection
+    // fails instead.
     if (answer && sent !== SENT_AT_ONCE && this.#outgoing.waiting > 0) {
       this.#unread += 1;
       sent.then(
@@ -261,13 +261,14 @@ export class StreamTransport extends BaseTransport implements Transport {
   }
 
   /**
-   * The peer will send nothing more. A server still answers open requests. A client closes, because no answer can come.
+   * The peer will send nothing more. A server still answers requests in flight. A client closes, because no answer can
+   * come.
    */
   #end(): void {
     // The stream may break while reading is paused.
     if (this.#phase === 'open') this.#framing.push(this.#takeRest());
     if (this.#phase !== 'open') return;
-    // A call that is not written yet can be made on another connection, without waiting for this reader.
+    // A call that is not written yet fails now, so that its caller can use another connection at once.
     if (!this.#server) this.#outgoing.close(this.#notOpen());
     // A socket without half-open support closes in both directions at once. Any other output closes separately.
     const closesBothDirections =

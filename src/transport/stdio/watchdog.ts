@@ -5,9 +5,9 @@ import type { Socket } from 'node:net';
 const GRACE = 2;
 
 /**
- * Reads `+ group` and `- group`, line by line. At the end of its input, this process is gone, and the remaining groups
- * are ended. The script runs in the background and its shell exits at once, so it is not a child of this process and
- * gets no signals from a terminal.
+ * Reads `+ group` and `- group`, line by line. When its input ends, this process is gone, and the script ends the
+ * remaining groups. The script runs in the background and its shell exits at once. So it is not a child of this
+ * process, and gets no signals from a terminal.
  */
 const SCRIPT = `
 {
@@ -57,7 +57,7 @@ class Watchdog {
   }
 
   #start(onerror: (error: Error) => void): void {
-    // Not stdin, which closes when the started shell has exited.
+    // The script does not read stdin, because Node closes that when the started shell has exited.
     const shell = spawn('/bin/sh', ['-c', SCRIPT, 'everwire-watchdog', String(GRACE)], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
       detached: true,
