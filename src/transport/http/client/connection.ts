@@ -77,7 +77,7 @@ export class ConnectionPool {
 }
 
 /** What a connection reports about its request, besides the response. */
-export interface Asking extends ResponseListener {
+export interface ExchangeListener extends ResponseListener {
   /** The request is being written to the server. */
   onsent(): void;
   /** The connection has failed or was closed before the response was complete. Nothing more is called. */
@@ -94,7 +94,7 @@ export class Connection implements ResponseListener {
   #connecting: { destroy(error: Error): unknown } | undefined;
   /** The socket when it is connected. */
   #socket: Socket | undefined;
-  #asking: Asking | undefined;
+  #listener: ExchangeListener | undefined;
   #closed = false;
 
   constructor(pool: ConnectionPool) {
@@ -111,8 +111,8 @@ export class Connection implements ResponseListener {
    *
    * @param head the request line and the headers, in ASCII or Latin-1.
    */
-  send(head: string, body: string | undefined, asking: Asking): void {
-    this.#asking = asking;
+  send(head: string, body: string | undefined, listener: ExchangeListener): void {
+    this.#listener = listener;
     const socket = this.#socket;
     if (socket) {
       socket.ref();
@@ -145,7 +145,7 @@ export class Connection implements ResponseListener {
 
   /** Closes the connection. Its listener is called no more. */
   close(): void {
-    this.#asking = undefined;
+    this.#listener = undefined;
     if (this.#closed) return;
     this.#closed = true;
     this.#pool.remove(this);
@@ -155,26 +155,26 @@ export class Connection implements ResponseListener {
   /** Closes the connection, and fails its request. */
   end(error: Error): void {
     if (this.#closed) return;
-    const asking = this.#asking;
+    const listener = this.#listener;
     this.close();
     // A server that has closed one connection may have closed all idle ones. The next request opens a new one.
     this.#pool.closeIdle();
-    asking?.onerror(error);
+    listener?.onerror(error);
   }
 
   onhead(status: number, headers: Headers): void {
     const seconds = /\btimeout=(\d{1,6})/i.exec(headers.get('keep-alive') ?? '')?.[1];
     if (seconds !== undefined) this.#setIdleTime(Number(seconds) * 1000 * MARGIN);
-    this.#asking?.onhead(status, headers);
+    this.#listener?.onhead(status, headers);
   }
 
   ondata(bytes: Uint8Array): void {
-    this.#asking?.ondata(bytes);
+    this.#listener?.ondata(bytes);
   }
 
   onend(): void {
-    const asking = this.#asking;
-    this.#asking = undefined;
+    const listener = this.#listener;
+    this.#listener = undefined;
     const socket = this.#socket!;
     // A server that has responded before it has read the whole request may never read the rest.
     if (!this.#parser.keepsOpen || socket.writableLength > 0) this.close();
@@ -184,11 +184,11 @@ export class Connection implements ResponseListener {
       socket.unref();
       this.#pool.release(this);
     }
-    asking?.onend();
+    listener?.onend();
   }
 
   #write(socket: Socket, head: string, body = ''): void {
-    this.#asking!.onsent();
+    this.#listener!.onsent();
     if (Buffer.byteLength(body) === body.length) {
       socket.write(head + body, 'latin1');
       return;
@@ -212,14 +212,14 @@ export class Connection implements ResponseListener {
     };
     socket.on('data', (bytes: Buffer) => {
       // No request is open, so the server must not send anything.
-      if (this.#asking) read(() => this.#parser.push(bytes));
+      if (this.#listener) read(() => this.#parser.push(bytes));
       else this.close();
     });
     socket.on('end', () => {
-      if (this.#asking) read(() => this.#parser.end());
+      if (this.#listener) read(() => this.#parser.end());
       else this.end(CLOSED);
     });
-    socket.on('timeout', () => this.#asking ?? this.close());
+    socket.on('timeout', () => this.#listener ?? this.close());
     socket.on('error', (error) => (failure = error));
     socket.on('close', () => this.end(failure ?? CLOSED));
   }

@@ -1,6 +1,6 @@
 import { printableLine } from '../../../base/printable.ts';
 import { BodyBuffer } from '../body-buffer.ts';
-import type { Asking, Connection, ConnectionPool } from './connection.ts';
+import type { ExchangeListener, Connection, ConnectionPool } from './connection.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest } from './http.ts';
 import { refusal } from './proxy.ts';
@@ -66,7 +66,7 @@ function headOf({ method, headers, body }: HttpRequest, target: Target): string 
  * One request and its response: what the connection calls, and the reply for the reader. One object, because this is the
  * hot path of a client.
  */
-class Exchange implements HttpReply, Asking {
+class Exchange implements HttpReply, ExchangeListener {
   status = 0;
   readonly #request: HttpRequest;
   readonly #target: Target;

@@ -52,7 +52,7 @@ export function openTunnel(
 ): http.ClientRequest {
   const path = `${server.hostname}:${server.port || 443}`;
   const { protocol, hostname, port } = urlToHttpOptions(url);
-  const asking = (protocol === 'https:' ? https : http).request({
+  const connecting = (protocol === 'https:' ? https : http).request({
     protocol,
     hostname,
     port,
@@ -63,13 +63,13 @@ export function openTunnel(
     headers: { host: path, ...(authorization && { 'proxy-authorization': authorization }) },
     agent: false,
   });
-  asking.on('error', done);
-  asking.on('connect', ({ statusCode }, socket) => {
+  connecting.on('error', done);
+  connecting.on('connect', ({ statusCode }, socket) => {
     if (statusCode === 200) return done(null, socket);
     socket.destroy();
     done(refusal(statusCode));
   });
-  return asking.end();
+  return connecting.end();
 }
 
 /** The environment variable that names the proxy: the first one that is set. */

@@ -25,7 +25,7 @@ async function connections(text: (count: number) => string): Promise<number> {
     },
     onmessage: () => {},
     caughtUp: () => undefined,
-    always: true,
+    alwaysReconnects: true,
     idleTimeout: 0,
     maxEventLength: 1000,
     reconnection: {},

@@ -13,7 +13,7 @@ export interface ServerStreamOptions {
   /** Called after each chunk. If it returns a promise, the next chunk is read after the promise resolves. */
   readonly caughtUp: () => Promise<void> | undefined;
   /** Whether the stream reconnects even if no event had an id to resume from. */
-  readonly always: boolean;
+  readonly alwaysReconnects: boolean;
   readonly idleTimeout: number;
   readonly maxEventLength: number;
   readonly reconnection: ReconnectionOptions;
@@ -62,7 +62,7 @@ export class ServerStream {
    * @throws the reason why the stream was lost.
    */
   async follow(reply?: HttpReply): Promise<void> {
-    const { connect, always } = this.#options;
+    const { connect, alwaysReconnects } = this.#options;
     for (let next = reply; ; next = undefined) {
       const began = performance.now();
       let failure: Error | undefined;
@@ -73,7 +73,7 @@ export class ServerStream {
       }
       if (this.#isEnded()) return;
       if (failure && isTemporary(failure) !== true) throw failure;
-      if (this.#lastEventId === undefined && !always)
+      if (this.#lastEventId === undefined && !alwaysReconnects)
         throw failure ?? new AnswerLost('the stream ended without the response');
       const reconnection = (this.#reconnection ??= new Reconnection(this.#options.reconnection));
       reconnection.retry = this.#retry;

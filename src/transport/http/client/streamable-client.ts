@@ -173,7 +173,7 @@ export class StreamableClient extends PostingClient {
       },
       onmessage: (data) => this.incoming.receive(data, requestId),
       caughtUp: () => this.answers.caughtUp(),
-      always: requestId === undefined,
+      alwaysReconnects: requestId === undefined,
       idleTimeout: this.idleTimeout,
       maxEventLength: this.maxMessageBytes,
       reconnection: this.#reconnection,
