@@ -33,7 +33,7 @@ const SCRIPT = `
 class Watchdog {
   readonly #groups = new Set<number>();
   /** The pipe to its shell. */
-  #line: Socket | undefined;
+  #pipe: Socket | undefined;
 
   /**
    * Watches a process group until `forget` is called.
@@ -43,17 +43,17 @@ class Watchdog {
   add(group: number, onerror: (error: Error) => void): void {
     this.#groups.add(group);
     // If the watchdog was killed, its successor gets all groups again.
-    if (this.#line?.writable) this.#tell(`+ ${group}\n`);
+    if (this.#pipe?.writable) this.#tell(`+ ${group}\n`);
     else this.#start(onerror);
   }
 
   forget(group: number): void {
     if (!this.#groups.delete(group)) return;
-    if (this.#groups.size > 0) return this.#tell(`- ${group}\n`);
-    // Without groups to watch, the watchdog ends.
     this.#tell(`- ${group}\n`);
-    this.#line?.end();
-    this.#line = undefined;
+    // Without groups to watch, the watchdog ends.
+    if (this.#groups.size > 0) return;
+    this.#pipe?.end();
+    this.#pipe = undefined;
   }
 
   #start(onerror: (error: Error) => void): void {
@@ -63,20 +63,20 @@ class Watchdog {
       detached: true,
     });
     shell.once('error', onerror);
-    const line = shell.stdio[3] as Socket;
+    const pipe = shell.stdio[3] as Socket;
     // If the watchdog is gone, the next child starts another.
-    line.on('error', () => {});
-    line.on('end', () => line.destroy());
-    line.resume();
+    pipe.on('error', () => {});
+    pipe.on('end', () => pipe.destroy());
+    pipe.resume();
     // It must not keep this process alive.
     shell.unref();
-    line.unref();
-    this.#line = line;
+    pipe.unref();
+    this.#pipe = pipe;
     for (const group of this.#groups) this.#tell(`+ ${group}\n`);
   }
 
   #tell(line: string): void {
-    if (this.#line?.writable) this.#line.write(line);
+    if (this.#pipe?.writable) this.#pipe.write(line);
   }
 }
 
