@@ -68,7 +68,8 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
  */
 function divertStdout(onstderr: (text: string) => void): () => void {
   const { stdout } = process;
-  // It is only restored later, and never called here. oxlint-disable-next-line typescript/unbound-method
+  // It is only restored later, and never called here.
+  // oxlint-disable-next-line typescript/unbound-method
   const original = stdout.write;
   const diverted = (
     chunk: Uint8Array | string,
