@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
+import { sendBudget } from '../../base/send-budget.ts';
 import { Outgoing } from './outgoing.ts';
 
 /** A reader that takes a chunk when the test says so. */
@@ -91,4 +92,15 @@ test('a closed connection refuses the lines that were not written, and says so',
   await expect(waiting).rejects.toMatchObject(refused);
   await expect(outgoing.send('third')).rejects.toMatchObject(refused);
   expect(writes).toEqual(['first\n']);
+});
+
+test('each line that waits for a slow reader counts more than its text, until the reader has caught up', async () => {
+  const { output, take } = slow(1);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  const before = sendBudget.bytes;
+  for (let n = 0; n < 1000; n += 1) void outgoing.send('x');
+  expect(sendBudget.bytes - before).toBeGreaterThan(390_000);
+  await take();
+  await take();
+  expect(sendBudget.bytes).toBe(before);
 });

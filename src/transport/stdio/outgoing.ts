@@ -6,6 +6,8 @@ import { SENT_AT_ONCE } from '../transport.ts';
 
 /** The most text that is joined into one write, in UTF-16 units. Beyond it the text is written at once. */
 const JOINED = 64 * 1024;
+/** What a line that waits takes besides its text: 390 bytes with the promises of its sender, as measured. */
+const LINE_BYTES = 390;
 
 /**
  * Writes lines to a byte stream, no faster than the reader reads. A line is written at once. Lines that follow in the same
@@ -23,6 +25,8 @@ export class Outgoing implements Holder {
   /** Whether lines wait for the next flush. */
   #joining = false;
   #writes = 0;
+  /** How many lines were sent while the reader is slow. */
+  #lines = 0;
   /** While the reader is slow: what callers wait for if their lines are in the last write, or in the next one. */
   #full: { readonly written: Deferred; readonly queued: Deferred } | undefined;
   #idle: Deferred | undefined;
@@ -66,7 +70,8 @@ export class Outgoing implements Holder {
     } else if (this.#text.length >= JOINED) this.#writeNow();
     if (!this.#full) return SENT_AT_ONCE;
     const drained = (queued ?? this.#full.written).promise;
-    sendBudget.hold(this, this.waiting);
+    this.#lines += 1;
+    sendBudget.hold(this, this.waiting + this.#lines * LINE_BYTES);
     return drained;
   }
 
@@ -122,6 +127,7 @@ export class Outgoing implements Holder {
   #drained(): void {
     const full = this.#full;
     this.#full = undefined;
+    this.#lines = 0;
     sendBudget.hold(this, 0);
     this.flush();
     if (this.#full && !this.#closed) sendBudget.hold(this, this.waiting);

@@ -94,7 +94,7 @@ test('a session without requests ends after the idle timeout', async () => {
 });
 
 test('a session with an open stream does not expire, but does after the client has disconnected', async () => {
-  const http = new TestHttp(scripted().service, { idleTimeout: 10 * MINUTE });
+  const http = new TestHttp(scripted().service, { idleTimeout: 10 * MINUTE, keepAlive: 0 });
   const events = await (await http.open()).events();
   await vi.advanceTimersByTimeAsync(60 * MINUTE);
   expect(http.handler.sessions).toBe(1);

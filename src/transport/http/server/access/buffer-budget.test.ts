@@ -131,34 +131,52 @@ test('a large response is counted before the next one is written as text, even i
   expect(counted[2]! - counted[0]!).toBeGreaterThan(16 * MB);
 });
 
+/** Opens an HTTP+SSE session that reads nothing. Its messages go out on the socket `posts`. */
+async function openSse({ open }: LimitedServer, posts: Socket): Promise<(message: object) => void> {
+  const stream = await open();
+  stream.write(get('/sse'));
+  const [first] = (await once(stream, 'readable').then(() => [stream.read()])) as [Buffer];
+  let text = first.toString();
+  while (!text.includes('sessionId=')) {
+    await once(stream, 'readable');
+    text += String(stream.read());
+  }
+  const path = /data: (\S+)/.exec(text)![1]!;
+  const post = (message: object): void => {
+    const body = JSON.stringify({ jsonrpc: '2.0', ...message });
+    posts.write(postText(path, { 'content-length': String(body.length) }, body));
+  };
+  post(initialize('2024-11-05'));
+  post({ method: 'notifications/initialized' });
+  return post;
+}
+
 test('unread HTTP+SSE sessions share one limit', async () => {
-  const { handler, seen, open, call } = await limitedServer();
-  const streams: Socket[] = [];
+  const server = await limitedServer();
+  const { handler, seen, open, call } = server;
   const posts = await open();
   posts.resume();
-  for (let n = 0; n < 12; n += 1) {
-    const stream = await open();
-    streams.push(stream);
-    stream.write(get('/sse'));
-    const [first] = (await once(stream, 'readable').then(() => [stream.read()])) as [Buffer];
-    let text = first.toString();
-    while (!text.includes('sessionId=')) {
-      await once(stream, 'readable');
-      text += String(stream.read());
-    }
-    const path = /data: (\S+)/.exec(text)![1]!;
-    const postMessage = (message: object): void => {
-      const body = JSON.stringify({ jsonrpc: '2.0', ...message });
-      posts.write(postText(path, { 'content-length': String(body.length) }, body));
-    };
-    postMessage(initialize('2024-11-05'));
-    postMessage({ method: 'notifications/initialized' });
-    postMessage({ id: 1, method: 'big' });
-  }
+  for (let n = 0; n < 12; n += 1) (await openSse(server, posts))({ id: 1, method: 'big' });
   await vi.waitFor(() => expect(seen.filter(({ method }) => method === 'big')).toHaveLength(12));
   await vi.waitFor(() => expect(handler.bufferedBytes).toBeLessThanOrEqual(BOUND));
   expect(await call()).toBe(200);
   await vi.waitFor(() => expect(handler.sessions).toBeLessThan(8));
+});
+
+test('an unread event counts more than its text, because it takes more memory', async () => {
+  const server = await limitedServer({ maxBufferedBytes: 256 * MB });
+  const { handler, open } = server;
+  const posts = await open();
+  let answered = 0;
+  posts.on('data', (chunk: Buffer) => (answered += String(chunk).split('202 Accepted').length - 1)).resume();
+  const post = await openSse(server, posts);
+  for (let id = 1; id <= 4; id += 1) post({ id, method: 'big' });
+  await vi.waitFor(() => expect(answered).toBe(6));
+  const before = handler.bufferedBytes;
+  for (let id = 1001; id <= 1050; id += 1) post({ id, method: 'ping' });
+  await vi.waitFor(() => expect(answered).toBe(56));
+  // 640 bytes for its sender, and 290 for the write.
+  expect(handler.bufferedBytes - before).toBeGreaterThan(50 * 930);
 });
 
 test('unread streams of sessions share one limit with the stored events', async () => {

@@ -183,6 +183,12 @@ test('a client that does not read is disconnected, which ends the session', asyn
   expect(http.handler.sessions).toBe(0);
 });
 
+test('through fetch, an unread event counts more than its text, because it takes more memory', async () => {
+  const { http, post } = await open(scripted().service);
+  for (let id = 1; id <= 200; id += 1) await post(request(id, 'ping'));
+  expect(http.handler.bufferedBytes).toBeGreaterThan(200 * 600);
+});
+
 test('above the limit of sessions, a stream gets 503', async () => {
   const { http } = await connect(scripted().service, { maxSessions: 1 });
   expect((await http.send('GET', '/sse')).status).toBe(503);
