@@ -100,13 +100,16 @@ export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
   );
 }
 
-/** Keeps the newest row in sight until a person scrolls up. */
+/** Keeps the newest row in sight until a person scrolls up. Then what they look at stays in its place. */
 function useFollow(box: { current: HTMLDivElement | null }, view: WireView, height: number): void {
   const before = useRef(0);
+  const dropped = useRef(0);
   useLayoutEffect(() => {
     const element = box.current!;
     // More than there is: the browser takes the end.
     if (view.follow.value) element.scrollTop = (view.rows.length + 2) * ROW;
+    else element.scrollTop -= Math.max(0, view.dropped - dropped.current) * ROW;
+    dropped.current = view.dropped;
     before.current = element.scrollTop;
   }, [box, view, view.version.value, view.follow.value, height]);
   useEffect(() => {

@@ -83,6 +83,13 @@ test('the oldest records and bytes are forgotten, and what is missing is said', 
   expect(world.store.bytes(messages[0]!)).toEqual({ pieces: [], missing: 42 });
   expect(world.store.text(messages[0]!)).toBeUndefined();
   expect(world.shown).toHaveLength(messages.length);
+  // Rows that leave at the top are counted, so that the others can stay in their place.
+  const [, second] = world.view.rows;
+  for (let id = 1; id <= 200; id += 1) send('c>s', message({ id, method: 'ping' }));
+  const before = world.view.dropped;
+  await world.read();
+  expect(world.view.dropped - before).toBeGreaterThan(1);
+  expect(world.view.rows).not.toContain(second);
 });
 
 test('messages are shown at first, and a filter that names layers shows others', async () => {

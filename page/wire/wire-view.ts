@@ -27,6 +27,7 @@ export class WireView {
   readonly mistake = computed(() => this.#parsed.value.mistake);
   readonly #parsed = computed(() => parse(this.filter.value));
   #rows: WireRecord[] = [];
+  #dropped = 0;
   #predicate: Predicate = () => true;
   /** Undefined for all. */
   #layers: ReadonlySet<string> | undefined = layersOf(this.groups.value);
@@ -43,6 +44,11 @@ export class WireView {
   /** The records that are shown, the oldest first. */
   get rows(): readonly WireRecord[] {
     return this.#rows;
+  }
+
+  /** How many rows left at the top because the store forgot them, since the filter was set. */
+  get dropped(): number {
+    return this.#dropped;
   }
 
   /** Whether the filter has not seen all records yet. */
@@ -126,6 +132,7 @@ export class WireView {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#rows = [];
+    this.#dropped = 0;
     this.#run();
   }
 
@@ -136,7 +143,8 @@ export class WireView {
     const limit = this.pausedAt.value ?? Infinity;
     const until = performance.now() + SLICE_MS;
     const oldest = records[0]?.n ?? 0;
-    if ((this.#rows[0]?.n ?? oldest) < oldest) this.#rows.splice(0, firstFrom(this.#rows, oldest));
+    if ((this.#rows[0]?.n ?? oldest) < oldest)
+      this.#dropped += this.#rows.splice(0, firstFrom(this.#rows, oldest)).length;
     for (let at = firstFrom(records, this.#seen + 1); at < records.length; at += 1) {
       const record = records[at]!;
       if (record.n > limit) break;
