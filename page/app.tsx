@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
+import { openQuestions } from './asked/open-question.ts';
 import { AskedScreen } from './asked/asked.tsx';
 import { Explorer } from './explore/explorer.ts';
 import { ExploreScreen } from './explore/explore.tsx';
@@ -46,15 +47,16 @@ export function App({ server, state, link }: AppProps): JSX.Element {
   }, []);
   const wire = useMemo(() => new Wire(server), []);
   const explorer = useMemo(() => new Explorer(server, state, wire, show), []);
-  const { role, questions } = state.value;
+  const { role } = state.value;
+  const open = openQuestions(explorer).length;
   const { status } = link.value;
   // Who only watches has nothing to send.
   useEffect(() => {
     if (status === 'open' && role !== 'client') show('Wire');
   }, [role, status]);
-  const count = questions.length > 0 && (
+  const count = open > 0 && (
     <span class="count">
-      {questions.length}
+      {open}
       <span class="visually-hidden"> open</span>
     </span>
   );
@@ -82,7 +84,7 @@ export function App({ server, state, link }: AppProps): JSX.Element {
           <WireScreen wire={wire} state={state} visible={screen.value === 'Wire'} />
         </div>
         <div class="screen" {...panel('Asked')}>
-          <AskedScreen explorer={explorer} />
+          <AskedScreen explorer={explorer} visible={screen.value === 'Asked'} />
         </div>
       </main>
       <Toasts />

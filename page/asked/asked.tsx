@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Explorer } from '../explore/explorer.ts';
 import { ObserverNote } from '../explore/observer-note.tsx';
 import { tabPanel, TabList } from '../ui/tabs.tsx';
@@ -16,11 +17,18 @@ type Pane = (typeof PANES)[number];
 const pane = signal<Pane>('Questions');
 
 /** What the server asked, and what it says by itself. It blocks nothing. */
-export function AskedScreen({ explorer }: { explorer: Explorer }): JSX.Element {
+export function AskedScreen({ explorer, visible }: { explorer: Explorer; visible: boolean }): JSX.Element {
+  const open = openQuestions(explorer).length;
+  const before = useRef(0);
+  useEffect(() => {
+    // Who comes because of a new question wants to see it.
+    if (open > before.current && !visible) pane.value = 'Questions';
+    before.current = open;
+  }, [open, visible]);
   const { role, roots } = explorer.state.value;
   if (role !== 'client') return <ObserverNote role={role} />;
   const counts: Readonly<Record<Pane, number>> = {
-    Questions: openQuestions(explorer).length,
+    Questions: open,
     Log: explorer.notices.messages.value.length,
     Subscriptions: explorer.state.value.subscriptions.length,
     Tasks: explorer.session.value?.tasks.value.length ?? 0,

@@ -32,6 +32,12 @@ test('the newest answer with the same result is found, and its numbers are as wr
   expect(memberText(found!.result!, 'structuredContent')).toBe('{"n":1.50,"big":12345678901234567890}');
 });
 
+test('records that were searched before are not searched again', () => {
+  const store = storeOf(['tools/call', '{"result":{"a":1}}'], ['tools/call', '{"result":{"a":2}}']);
+  expect(answerRecord(store, 'tools/call', result({ a: 1 }), 1)).toBeUndefined();
+  expect(answerRecord(store, 'tools/call', result({ a: 2 }), 1)?.n).toBe(2);
+});
+
 test('a result that is not on the wire has no record', () => {
   expect(answerRecord(storeOf(['tools/call', '{"result":{"a":1}}']), 'tools/call', result({ a: 2 }))).toBeUndefined();
   expect(answerRecord(storeOf(), 'tools/call', { kind: 'refused', message: 'no' })).toBeUndefined();

@@ -16,11 +16,14 @@ export interface AnswerRecord {
 /**
  * Finds the message that has the same result or error. The page's server sends values, and only the wire has the text
  * that they were read from.
+ *
+ * @param after the number of the last record that is known not to be it.
  */
 export function answerRecord(
   store: Pick<RecordStore, 'records' | 'text'>,
   method: string,
   outcome: Outcome,
+  after = 0,
 ): AnswerRecord | undefined {
   if (outcome.kind !== 'result' && outcome.kind !== 'error') return undefined;
   const member = outcome.kind;
@@ -29,6 +32,7 @@ export function answerRecord(
   for (let at = records.length - 1; at >= Math.max(0, records.length - MAX_SEARCHED); at -= 1) {
     const record = records[at]!;
     const { n, layer, dir, kind, span } = record;
+    if (n <= after) return undefined;
     if (layer !== 'message' || dir !== 's>c' || kind !== member || span?.method !== method) continue;
     const text = store.text(record);
     const message: unknown = text === undefined ? undefined : JSON.parse(text);

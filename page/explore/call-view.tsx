@@ -121,15 +121,17 @@ function Call({ explorer, session, sent, answer, name, outputSchema }: CallProps
 
 /** The message with the answer. It can come after the outcome, because both have streams of their own. */
 function useAnswer({ wire }: Explorer, sent: Sent | undefined): AnswerRecord | undefined {
-  const found = useRef<{ readonly sent: Sent; readonly answer: AnswerRecord }>();
+  const search = useRef<{ readonly sent: Sent; answer?: AnswerRecord | undefined; searched: number }>();
   const outcome = sent?.outcome.value;
   if (!sent || !outcome) return undefined;
-  if (found.current?.sent !== sent) {
+  if (search.current?.sent !== sent) search.current = { sent, searched: 0 };
+  const { current } = search;
+  if (!current.answer) {
     void wire.source.version.value;
-    const answer = answerRecord(wire.store, sent.method, outcome);
-    found.current = answer && { sent, answer };
+    current.answer = answerRecord(wire.store, sent.method, outcome, current.searched);
+    current.searched = wire.store.newest;
   }
-  return found.current?.answer;
+  return current.answer;
 }
 
 /** A request that runs: its time, its progress, and how to end it. */

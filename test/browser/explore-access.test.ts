@@ -45,7 +45,10 @@ const script: Script = ({ method, params, notify, ask }) => {
   if (params['arguments'].text !== 'ask') {
     const link = { type: 'resource_link', uri: `https://xn--80ak6aa92e.invalid/${LONG}`, name: 'l' };
     const image = { type: 'image', mimeType: 'image/png', data: PIXEL };
-    return { content: [{ type: 'text', text: LONG }, image, link], structuredContent: { a: [1, { b: LONG }] } };
+    return {
+      content: [{ type: 'text', text: LONG, annotations: { audience: [LONG] } }, image, link],
+      structuredContent: { a: [1, { b: LONG }] },
+    };
   }
   void ask('elicitation/create', { message: LONG, requestedSchema: inputSchema }).catch(() => {});
   void ask('elicitation/create', {
