@@ -11,6 +11,8 @@ export class RefusedError extends Error {
 /** This page's server. */
 export class Server {
   readonly #key: string;
+  /** The requests whose outcomes are waited for, by their keys. */
+  readonly #waiting = new Map<string, { resolve(): void; reject(error: Error): void }>();
 
   constructor(key: string) {
     this.#key = key;
@@ -28,7 +30,21 @@ export class Server {
   }
 
   /** The same for a result that may be too long to parse. */
-  post<Name extends keyof PageCommands>(command: Name, argument: Argument<Name>): Promise<Response> {
+  async post<Name extends keyof PageCommands>(command: Name, argument: Argument<Name>): Promise<Response> {
+    if (command !== 'request') return this.#post(command, argument);
+    const { key } = argument as Argument<'request'>;
+    try {
+      const finished = new Promise<void>((resolve, reject) => this.#waiting.set(key, { resolve, reject }));
+      finished.catch(() => {});
+      await this.#post(command, argument);
+      await finished;
+    } finally {
+      this.#waiting.delete(key);
+    }
+    return this.#post('outcome', { key });
+  }
+
+  #post(command: string, argument: object): Promise<Response> {
     return this.#fetch(`/api/${command}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -38,10 +54,18 @@ export class Server {
 
   /** The state, and again after each change, until the server ends. */
   async *states(): AsyncGenerator<InspectorState, void, undefined> {
-    for await (const lines of linesOf(await this.#fetch('/api/state'))) {
-      // Only the newest matters.
-      const line = lines.at(-1);
-      if (line !== undefined) yield JSON.parse(line) as InspectorState;
+    try {
+      for await (const lines of linesOf(await this.#fetch('/api/state'))) {
+        // Only the newest matters.
+        const line = lines.at(-1);
+        if (line === undefined) continue;
+        const state = JSON.parse(line) as InspectorState;
+        for (const key of state.finished ?? []) this.#waiting.get(key)?.resolve();
+        yield state;
+      }
+    } finally {
+      // The server has cancelled them.
+      for (const waiting of this.#waiting.values()) waiting.reject(new Error('The inspector cannot be reached.'));
     }
   }
 

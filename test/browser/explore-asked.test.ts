@@ -60,6 +60,26 @@ describeInBrowser('Asked', (browser) => {
     expect(misdeeds).toEqual([]);
   });
 
+  test('questions of more calls than a browser has connections can be answered', async () => {
+    const names = Array.from({ length: 8 }, (_, at) => `ask${at}`);
+    const { page, call, choose, misdeeds } = await explore(browser(), async ({ method, params, ask }) => {
+      if (method === 'tools/list') return { tools: names.map((name) => tool(name)) };
+      const { result } = await ask('elicitation/create', { message: String(params['name']), requestedSchema });
+      return { content: [{ type: 'text', text: JSON.stringify(result) }] };
+    });
+    for (const name of names) {
+      await choose(name);
+      await call.click();
+    }
+    await page.getByRole('tab', { name: 'Asked 8 open' }).click();
+    for (let left = names.length; left > 0; left -= 1) {
+      await expect.poll(() => page.getByRole('article').count()).toBe(left);
+      await page.getByRole('button', { name: 'Decline', exact: true }).first().click();
+    }
+    await expect.poll(() => page.getByRole('article').count()).toBe(0);
+    expect(misdeeds).toEqual([]);
+  });
+
   test.each(['Decline', 'Cancel'])('a form can be answered with %s', async (button) => {
     const ask = ({ ask: send }: ScriptedRequest): Promise<JsonObject> =>
       send('elicitation/create', { message: 'Who are you?', requestedSchema });

@@ -18,6 +18,7 @@ export class PageClient {
   readonly #origin: string;
   readonly #port: string;
   #key = '';
+  #present: IncomingMessage | undefined;
 
   constructor(origin: string) {
     this.#origin = origin;
@@ -48,9 +49,15 @@ export class PageClient {
     return (text === '' ? undefined : JSON.parse(text)) as Result<Name>;
   }
 
-  /** Sends a request with these parameters. */
-  request(method: string, params: object = {}, key = method): Promise<Result<'request'>> {
-    return this.command('request', { key, method, params: JSON.stringify(params) });
+  /** Sends a request with these parameters, and waits for its outcome. */
+  async request(method: string, params: object = {}, key = method): Promise<Result<'request'>> {
+    // A page always has this stream. Without one, requests are cancelled.
+    this.#present ??= (await this.stream('/api/state')).resume();
+    const finished = this.until((state) => state.finished?.includes(key));
+    await this.command('request', { key, method, params: JSON.stringify(params) });
+    await finished;
+    const { text } = await this.post('/api/outcome', JSON.stringify({ key }));
+    return JSON.parse(text) as Result<'request'>;
   }
 
   async *states(): AsyncGenerator<InspectorState, void> {

@@ -55,7 +55,12 @@ const oneOf = (values: readonly string[]): Kind => ({
 });
 const optional = (kind: Kind): Kind => ({ ...kind, optional: true });
 
-const FIELDS: { readonly [Name in keyof PageCommands]: Record<keyof Parameters<PageCommands[Name]>[0], Kind> } = {
+type Fields = { readonly [Name in keyof PageCommands]: Record<keyof Parameters<PageCommands[Name]>[0], Kind> };
+/** What the page can post: a command, or `outcome` for the outcome of a request. */
+export type Posted = keyof PageCommands | 'outcome';
+
+const FIELDS: Fields & { readonly outcome: { readonly key: Kind } } = {
+  outcome: { key },
   connect: {
     choice: optional(text),
     url: optional(text),
@@ -73,13 +78,13 @@ const FIELDS: { readonly [Name in keyof PageCommands]: Record<keyof Parameters<P
   setLogLevel: { level: oneOf(LOG_LEVELS) },
 };
 
-/** Whether this is the name of a command. */
-export function isCommand(name: string): name is keyof PageCommands {
+/** Whether the page can post this. */
+export function isPosted(name: string): name is Posted {
   return Object.hasOwn(FIELDS, name);
 }
 
 /** Checks the argument of a command. @throws CommandRefused that names the field. */
-export function checkArgument(command: keyof PageCommands, argument: unknown): void {
+export function checkArgument(command: Posted, argument: unknown): void {
   const fields: Record<string, Kind> = FIELDS[command];
   if (!isObject(argument)) throw new CommandRefused(400, 'The argument of a command must be a JSON object.');
   for (const name of Object.keys(argument))

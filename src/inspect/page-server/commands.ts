@@ -1,19 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PROTECTION } from './access.ts';
-import { checkArgument, CommandRefused } from './command-arguments.ts';
+import { checkArgument, CommandRefused, type Posted } from './command-arguments.ts';
+import type { Outcomes } from './outcomes.ts';
 import type { CommandError, PageCommands, RequestCommand } from './page-api.ts';
 
 /** The largest body of a command, in bytes. */
 const MAX_BODY = 64 * 1024 * 1024;
 
-/** Runs a command of the page and answers it. @param commands undefined if the role of the inspector has none. */
+/** What the page may post, and what becomes of its requests. */
+export interface PageActions {
+  readonly commands: PageCommands;
+  readonly outcomes: Outcomes;
+}
+
+/** Runs a command of the page and answers it. @param actions undefined if the role of the inspector has none. */
 export async function runCommand(
-  name: keyof PageCommands,
-  commands: PageCommands | undefined,
+  name: Posted,
+  actions: PageActions | undefined,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (!commands) return refuse(response, 409, 'This inspector only shows traffic. It sends nothing.');
+  if (!actions) return refuse(response, 409, 'This inspector only shows traffic. It sends nothing.');
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return refuse(response, 415, 'A command must be application/json.');
   const body = await bodyOf(request);
@@ -21,25 +28,21 @@ export async function runCommand(
   try {
     const argument = parsed(body);
     checkArgument(name, argument);
-    if (name === 'request') cancelWithoutReader(response, commands, argument as RequestCommand);
-    const run = commands[name] as (argument: unknown) => unknown;
-    answer(response, await run.call(commands, argument));
+    const result = await run(name, argument, actions);
+    if (result === undefined) response.writeHead(204, PROTECTION).end();
+    else response.writeHead(200, { ...PROTECTION, 'content-type': 'application/json' }).end(result);
   } catch (error) {
     const status = error instanceof CommandRefused ? error.status : 409;
     refuse(response, status, (error as Error).message, false);
   }
 }
 
-/** A request whose page has gone is cancelled, because nobody gets its result. */
-function cancelWithoutReader(response: ServerResponse, commands: PageCommands, { key }: RequestCommand): void {
-  response.once('close', () => {
-    if (!response.writableEnded) commands.cancel({ key });
-  });
-}
-
-function answer(response: ServerResponse, result: unknown): void {
-  if (result === undefined) response.writeHead(204, PROTECTION).end();
-  else response.writeHead(200, { ...PROTECTION, 'content-type': 'application/json' }).end(JSON.stringify(result));
+/** @returns the outcome of a request, as JSON. Other commands have no result. */
+async function run(name: Posted, argument: unknown, { commands, outcomes }: PageActions): Promise<string | undefined> {
+  if (name === 'outcome') return outcomes.take((argument as { key: string }).key);
+  if (name === 'request') await outcomes.start(argument as RequestCommand);
+  else await (commands[name] as (argument: unknown) => unknown).call(commands, argument);
+  return undefined;
 }
 
 function parsed(body: string): unknown {

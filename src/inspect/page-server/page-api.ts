@@ -8,6 +8,9 @@ import type { Revision } from '../../protocol/revisions.ts';
  * - `GET /api/state`: a stream of lines. Each is the whole `InspectorState` after a change.
  * - `POST /api/<command>`: one of the `PageCommands`, with its argument as a JSON body. Answered with its result as JSON,
  *   or with status 400 or 409 and a `CommandError`.
+ * - `request` is answered as soon as it is sent. When its key is in `finished`, `POST /api/outcome` with `{"key": …}` is
+ *   answered with its `RequestOutcome`, once. A browser has six connections to a server, and calls that wait for a person
+ *   must not use them up. When the last stream of states ends, no page is open: requests that run are cancelled.
  *
  * Everything but the page itself needs the key (see `servePage`).
  */
@@ -27,6 +30,8 @@ export interface InspectorState {
   readonly connection: ConnectionState;
   /** The requests of the page that run, the oldest first. */
   readonly running: readonly RunningRequest[];
+  /** The keys of requests whose outcomes were not taken yet. Default none. */
+  readonly finished?: readonly string[] | undefined;
   /** The questions of the server that wait for a person, the oldest first. */
   readonly questions: readonly Question[];
   /** What the server gets when it asks for roots. */

@@ -11,7 +11,7 @@ import type { RecordsOptions } from '../record-log.ts';
 import type { WireRecord } from '../record.ts';
 import type { RecordSource } from './record-stream.ts';
 import { CommandRefused } from './command-arguments.ts';
-import type { InspectorState, PageCommands } from './page-api.ts';
+import type { InspectorState, PageCommands, RequestOutcome } from './page-api.ts';
 import { servePage, type PageServer, type PageServerOptions } from './page-server.ts';
 import { fixedState } from './state-feed.ts';
 
@@ -439,7 +439,6 @@ describe('a command', () => {
   const commands = {
     disconnect: (nothing: object) => void called.push(nothing),
     cancel: (what: object) => void called.push(what),
-    request: async () => ({ result: { large: 'x'.repeat(1_000_000) }, duration: 1 }),
     subscribe: async () => {
       throw new CommandRefused(409, 'There is no connection.');
     },
@@ -454,9 +453,6 @@ describe('a command', () => {
     const headers = { ...own, ...json, 'everwire-key': await key() };
     expect(await send('POST', '/api/disconnect', headers, '{}')).toMatchObject({ status: 204, text: '' });
     expect(called.splice(0)).toEqual([{}]);
-    const list = '{"key":"a","method":"m","params":"{}"}';
-    const { status, text } = await send('POST', '/api/request', headers, list);
-    expect([status, (JSON.parse(text) as { result: { large: string } }).result.large.length]).toEqual([200, 1_000_000]);
     for (const [name, error] of [
       ['subscribe', 'There is no connection.'],
       ['unsubscribe', 'The server refused.'],
@@ -518,30 +514,58 @@ describe('a command', () => {
     for (const name of ['connect', 'request', 'answer', 'setRoots', 'disconnect'])
       expect((await send('POST', `/api/${name}`, headers, '{}')).status, name).toBe(409);
   });
+});
 
-  test('whose page has gone is cancelled', async () => {
-    let begin!: () => void;
-    const begun = new Promise<void>((resolve) => (begin = resolve));
-    const cancelled = new Promise((resolve) => {
-      const waiting = {
-        request: () => {
-          begin();
-          return new Promise(() => {});
-        },
-        cancel: resolve,
-      } as unknown as PageCommands;
-      void world(new Capture(), { commands: waiting }).then(async ({ own, key, origin }) => {
-        const leaving = request(`${origin}/api/request`, {
-          method: 'POST',
-          headers: { ...own, ...json, 'everwire-key': await key() },
-        });
-        leaving.on('error', () => {});
-        leaving.end('{"key":"a","method":"m","params":"{}"}');
-        await begun;
-        leaving.destroy();
-      });
+describe('a request of the page', () => {
+  /** Commands whose requests end when the test says so, and the keys of those that were cancelled. */
+  function requests() {
+    const finish = new Map<string, (outcome: RequestOutcome) => void>();
+    const cancelled: string[] = [];
+    const commands = {
+      request: ({ key }: { key: string }) => {
+        if (key === 'refused') return Promise.reject(new CommandRefused(409, 'There is no connection.'));
+        return new Promise((resolve) => finish.set(key, resolve));
+      },
+      cancel: ({ key }: { key: string }) => void cancelled.push(key),
+    } as unknown as PageCommands;
+    return { finish, cancelled, commands };
+  }
+
+  const json = { 'content-type': 'application/json' };
+
+  test('is answered when it is sent, and its outcome can be taken once when it has ended', async () => {
+    const own = fixedState('observer', 'x');
+    const { commands, finish } = requests();
+    const { send, own: headers, key } = await world(new Capture(), { commands, feed: own });
+    const all = { ...headers, ...json, 'everwire-key': await key() };
+    const post = (name: string, body: object) => send('POST', `/api/${name}`, all, JSON.stringify(body));
+    const list = { method: 'm', params: '{}' };
+    expect((await post('request', { key: 'a', ...list })).status).toBe(204);
+    expect(await post('request', { key: 'a', ...list })).toMatchObject({ status: 409 });
+    expect(await post('request', { key: 'refused', ...list })).toMatchObject({
+      status: 409,
+      text: '{"error":"There is no connection."}',
     });
-    expect(await cancelled).toEqual({ key: 'a' });
+    expect((await post('outcome', { key: 'a' })).status).toBe(409);
+    finish.get('a')!({ result: { large: 'x'.repeat(1_000_000) }, duration: 1 });
+    await expect.poll(() => own.state.finished).toEqual(['a']);
+    const { status, text } = await post('outcome', { key: 'a' });
+    expect([status, (JSON.parse(text) as { result: { large: string } }).result.large.length]).toEqual([200, 1_000_000]);
+    expect(own.state.finished).toEqual([]);
+    expect((await post('outcome', { key: 'a' })).status).toBe(409);
+  });
+
+  test('is cancelled when the last page has gone', async () => {
+    const { commands, cancelled } = requests();
+    const { send, own, key, stream } = await world(new Capture(), { commands });
+    const headers = { ...own, 'everwire-key': await key() };
+    const pages = [await stream('/api/state', headers), await stream('/api/state', headers)];
+    await send('POST', '/api/request', { ...headers, ...json }, '{"key":"a","method":"m","params":"{}"}');
+    pages[0]!.destroy();
+    expect((await stream('/api/state', headers).then((third) => third.destroy())).destroyed).toBe(true);
+    expect(cancelled).toEqual([]);
+    pages[1]!.destroy();
+    await expect.poll(() => cancelled).toEqual(['a']);
   });
 });
 

@@ -7,8 +7,9 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PageAccess, PROTECTION } from './access.ts';
-import { isCommand } from './command-arguments.ts';
-import { runCommand } from './commands.ts';
+import { isPosted } from './command-arguments.ts';
+import { runCommand, type PageActions } from './commands.ts';
+import { Outcomes } from './outcomes.ts';
 import type { PageCommands } from './page-api.ts';
 import { streamRecords, type RecordSource } from './record-stream.ts';
 import { streamStates, type StateFeed } from './state-feed.ts';
@@ -79,12 +80,17 @@ class PageRequests {
   readonly #options: PageServerOptions;
   readonly #files: ReadonlyMap<string, StaticFile>;
   readonly #access: PageAccess;
+  readonly #actions: PageActions | undefined;
   #streams = 0;
+  /** How many streams of states are open. */
+  #pages = 0;
 
   constructor(options: PageServerOptions, files: ReadonlyMap<string, StaticFile>, access: PageAccess) {
     this.#options = options;
     this.#files = files;
     this.#access = access;
+    const { commands, feed } = options;
+    this.#actions = commands && { commands, outcomes: new Outcomes(feed, commands) };
   }
 
   answer(request: IncomingMessage, response: ServerResponse): void {
@@ -93,7 +99,7 @@ class PageRequests {
     const target = query === -1 ? url : url.slice(0, query);
     if (!this.#access.isOwnHost(request))
       refuse(response, 403, 'Open this page by its address, which begins with 127.0.0.1.');
-    else if (STREAMS.has(target) || target === '/api/key' || isCommand(commandIn(target)))
+    else if (STREAMS.has(target) || target === '/api/key' || isPosted(commandIn(target)))
       this.#control(request, response, target, url.slice(target.length));
     else this.#file(request, response, this.#files.get(target));
   }
@@ -105,9 +111,9 @@ class PageRequests {
     else if (request.method !== allow) refuse(response, 405, `Use ${allow}.`, { allow });
     else if (target === '/api/key') this.#exchangeToken(request, response);
     else if (!this.#access.hasKey(request)) refuse(response, 403, FOREIGN);
-    else if (isCommand(command)) {
-      runCommand(command, this.#options.commands, request, response).catch(() => response.destroy());
-    } else if (target === '/api/state') this.#stream(response, () => streamStates(response, this.#options.feed));
+    else if (isPosted(command)) {
+      runCommand(command, this.#actions, request, response).catch(() => response.destroy());
+    } else if (target === '/api/state') this.#states(response);
     else this.#records(response, query);
   }
 
@@ -124,6 +130,15 @@ class PageRequests {
     const { capture, feed } = this.#options;
     const { target } = feed.state;
     this.#stream(response, () => streamRecords(response, capture, { after, target }));
+  }
+
+  #states(response: ServerResponse): void {
+    this.#pages += 1;
+    response.once('close', () => {
+      this.#pages -= 1;
+      if (this.#pages === 0) this.#actions?.outcomes.abandon();
+    });
+    this.#stream(response, () => streamStates(response, this.#options.feed));
   }
 
   #stream(response: ServerResponse, write: () => Promise<void>): void {
