@@ -7,7 +7,7 @@ import { Visible } from './visible.tsx';
 const MEMBERS = 100;
 /** The most characters of a string that are shown at first. */
 const CHARACTERS = 400;
-/** A document with at most this many values is open at first. Of others, the outer two levels are. */
+/** A document with at most this many values is open at first. Of others, the outer three levels are. */
 const OPEN_VALUES = 400;
 
 interface JsonTreeProps {
@@ -33,7 +33,7 @@ export function JsonTree({ text, label }: JsonTreeProps): JSX.Element {
         </pre>
       </>
     );
-  const depth = countUpTo(root, OPEN_VALUES) < OPEN_VALUES ? Infinity : 2;
+  const depth = countUpTo(root, OPEN_VALUES) < OPEN_VALUES ? Infinity : 3;
   return (
     <ul class="json" role="tree" aria-label={label} ref={tree} onKeyDown={(event) => moveFocus(event, tree.current!)}>
       <Value key={text} node={root} level={1} open={depth} isFirst />
