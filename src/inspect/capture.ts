@@ -5,11 +5,11 @@ import { RecordLog, type CaptureOptions, type RecordsOptions } from './record-lo
 import { wireEvents } from './wire-events.ts';
 
 /**
- * Records the bytes of connections and what is in them. Give it to transports as their `wiretap`. It keeps the newest
- * records in memory, and forgets the oldest.
+ * Records the bytes of connections, and the messages and other parts found in them. Give it to transports as their
+ * `wiretap`. It keeps the newest records in memory, and drops the oldest.
  */
 export class Capture implements Wiretap {
-  /** When the capture began: the times of records count from here. */
+  /** When the capture began. The times of records count from here. */
   readonly started: Date;
   readonly #log: RecordLog;
   readonly #events: Wiretap;
@@ -40,14 +40,14 @@ export class Capture implements Wiretap {
   }
 
   /**
-   * Reads the records, first those that are kept and then those that come, until the capture is closed. A reader that is
-   * slower than the traffic costs no memory: it gets a `gap` record instead of what was forgotten before it was read.
+   * Reads the records until the capture is closed: first those in memory, then new ones. A reader that is slower than
+   * the traffic costs no memory: it gets a `gap` record in place of the records that were dropped before it read them.
    */
   records(options: RecordsOptions = {}): AsyncGenerator<readonly WireRecord[], void> {
     return this.#log.records(options);
   }
 
-  /** Ends the capture. Readers get what is left. */
+  /** Ends the capture. Readers still get the records that they have not read. */
   close(): void {
     this.#log.close();
   }

@@ -1,4 +1,4 @@
-/** Counts microseconds from the time when it was created. It never goes back. */
+/** Counts microseconds from its creation. Never goes back. */
 export interface Clock {
   readonly started: Date;
   readonly now: () => number;

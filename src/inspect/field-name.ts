@@ -1,9 +1,9 @@
 import { isSecretName } from './secrets.ts';
 
-/** The fields that say how a body is framed and what it is. */
+/** The fields that say how a body is framed, encoded and typed. */
 const KEPT = new Set(['content-length', 'transfer-encoding', 'content-type', 'content-encoding']);
 
-/** What is known of the name of a field, so that it is looked at once. */
+/** What is known about a field name. Kept, so that each name is checked only once. */
 export interface FieldName {
   readonly name: string;
   readonly isSecret: boolean;
@@ -12,11 +12,11 @@ export interface FieldName {
 }
 
 const names = new Map<string, FieldName>();
-/** A connection repeats the names of its fields, and a hostile one may not fill the memory with them. */
+/** The limits of what is kept: a hostile peer may send ever new names. */
 const MAX_NAMES = 1000;
 const MAX_NAME = 64;
 
-/** @param written what is before the colon. */
+/** @param written what stands before the colon. */
 export function fieldName(written: string): FieldName {
   const known = names.get(written);
   if (known) return known;

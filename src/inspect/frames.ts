@@ -18,22 +18,25 @@ export class FrameReader {
   readonly #onpart: OnPart;
   readonly #frame = new Pieces();
   readonly #message = new MessageReader();
-  /** How many bytes of a byte order mark at the start were read. */
+  /** How many bytes of a byte order mark were read at the start. */
   #mark = 0;
   /** Whether the line has any bytes. */
   #empty = true;
-  /** How many bytes of `data: ` the line has begun with. */
+  /** How many bytes of `data: ` the line begins with so far. */
   #field = 0;
   /** The last byte, if it ended a line. */
   #lineEnd: number | undefined;
-  /** What the last byte, a carriage return, leaves open: a line feed after it belongs to the same line end. */
+  /**
+   * Set when the last byte was a carriage return that ended a frame: a line feed after it belongs to the same line end.
+   * `frame`: the frame is not reported yet. `nothing`: it is.
+   */
   #open: 'none' | 'frame' | 'nothing' = 'none';
 
   constructor(onpart: OnPart) {
     this.#onpart = onpart;
   }
 
-  /** @param offset where the bytes begin in their stream. Between two calls, other bytes may have passed. */
+  /** @param offset where the bytes begin in their stream. Other bytes may lie between those of two calls. */
   push(chunk: Buffer, offset: number): void {
     let at = this.#skipMark(chunk, offset);
     let feed = -2;
@@ -41,7 +44,7 @@ export class FrameReader {
     while (at < chunk.length) {
       if (this.#open !== 'none') at += this.#afterFrame(chunk[at]!, offset + at);
       if (at >= chunk.length) return;
-      // Each search goes to the end of the chunk if there is nothing to find, so its result is kept.
+      // A search that finds nothing reads to the end of the chunk, so its result is kept.
       if (feed !== -1 && feed < at) feed = chunk.indexOf(LINE_FEED, at);
       if (back !== -1 && back < at) back = chunk.indexOf(CARRIAGE_RETURN, at);
       const end = feed === -1 ? back : back === -1 ? feed : Math.min(feed, back);
@@ -74,7 +77,10 @@ export class FrameReader {
     return at;
   }
 
-  /** Looks at the byte after a frame that ended with a carriage return. Returns how many bytes it used. */
+  /**
+   * Reads the byte after a frame that ended with a carriage return, if it is a line feed. Returns how many bytes it
+   * read.
+   */
   #afterFrame(byte: number, offset: number): number {
     const open = this.#open;
     this.#open = 'none';
@@ -105,12 +111,12 @@ export class FrameReader {
   #endLine(byte: number, offset: number): void {
     const before = this.#lineEnd;
     this.#lineEnd = byte;
-    // The second half of a line end.
+    // This line feed is the second half of a line end.
     if (byte === LINE_FEED && before === CARRIAGE_RETURN) {
       if (!this.#frame.isEmpty) this.#frame.add(offset, offset + 1);
       return;
     }
-    // An empty line outside a frame belongs to nothing.
+    // An empty line outside a frame is part of no frame.
     if (this.#empty && this.#frame.isEmpty) return;
     this.#frame.add(offset, offset + 1);
     const isLast = this.#empty;

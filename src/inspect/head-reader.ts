@@ -4,7 +4,8 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 /** The largest head that is read. `node:http` accepts 16 KiB. */
 const MAX_HEAD = 64 * 1024;
-const MOST_HEADS = 1024;
+/** Most heads have at most this many bytes. */
+const USUAL_HEAD = 1024;
 
 /** Reads the head of one HTTP message, or the trailers of a body, line by line (RFC 9112, sections 2 to 5). */
 export class HeadReader {
@@ -16,11 +17,11 @@ export class HeadReader {
   #line = '';
   #size = 0;
   #note: string | undefined;
-  /** Where the first byte is in the stream. Undefined until there is one. */
+  /** Where the head begins in the stream. Undefined before its first byte. */
   start: number | undefined;
   state: 'reading' | 'done' | 'too large' = 'reading';
 
-  /** @param trailers whether there is no first line. */
+  /** @param trailers whether to read trailers, which have no first line. */
   constructor(secrets: SecretLines, trailers = false) {
     this.#secrets = secrets;
     if (trailers) this.#firstLine = '';
@@ -30,12 +31,12 @@ export class HeadReader {
     return this.#firstLine ?? this.#line;
   }
 
-  /** What is malformed. */
+  /** What is malformed, if anything. */
   get note(): string | undefined {
     return this.#note;
   }
 
-  /** The value of a field that concerns the body. Values of a repeated field are joined by commas. */
+  /** The value of one of the `KEPT` fields. Values of a repeated field are joined by commas. */
   field(name: string): string | undefined {
     return this.#fields.get(name);
   }
@@ -51,8 +52,8 @@ export class HeadReader {
     if (this.#firstLine === undefined && this.#line === '') while (isLineEnd(chunk[at])) at += 1;
     if (at < chunk.length) this.start ??= offset + at;
     while (at < chunk.length && this.state === 'reading') {
-      // Most heads are smaller. Each line by itself would take twice the time.
-      const end = at + Math.min(MOST_HEADS, MAX_HEAD - this.#size);
+      // Decoding each line by itself would take twice the time.
+      const end = at + Math.min(USUAL_HEAD, MAX_HEAD - this.#size);
       at += this.#lines(chunk.toString('latin1', at, end), offset + at);
     }
     return at;

@@ -4,22 +4,22 @@ import type { SecretLines } from './secret-lines.ts';
 /** How the end of a body is found (RFC 9112, section 6.3). */
 export type Framing = { readonly kind: 'length'; readonly length: number } | { readonly kind: 'chunked' | 'close' };
 
-/** Receives what a body consists of. Offsets are those of the stream. */
+/** Receives the parts of a body. Offsets count from the start of the stream. */
 export interface BodySink {
   readonly oncontent: (bytes: Buffer, offset: number) => void;
   readonly onchunk: (start: number, end: number) => void;
-  /** For everything but the content. */
+  /** Gets all bytes but the content. */
   readonly secrets: SecretLines;
 }
 
 const LINE_FEED = 0x0a;
-/** The longest size line of a chunk. Only its extensions can be long. */
+/** The longest size line of a chunk, in bytes. Only chunk extensions make it long. */
 const MAX_SIZE_LINE = 16 * 1024;
 
 /** Reads the body of one HTTP message. */
 export class BodyReader {
   readonly #sink: BodySink;
-  /** What comes next. */
+  /** What the next bytes are. */
   #next: 'content' | 'rest' | 'size' | 'chunk' | 'chunk end' | 'trailers';
   /** How many bytes of content are left. */
   #left: number;
@@ -27,10 +27,10 @@ export class BodyReader {
   #chunkStart = 0;
   #trailers: HeadReader | undefined;
   state: 'reading' | 'done' | 'malformed' = 'reading';
-  /** What is malformed. */
+  /** What is malformed, if anything. */
   note: string | undefined;
 
-  /** @param framing of a body that is not empty. */
+  /** @param framing the framing of a body that is not empty. */
   constructor(framing: Framing, sink: BodySink) {
     this.#sink = sink;
     this.#left = framing.kind === 'length' ? framing.length : 0;

@@ -6,22 +6,22 @@ import type { OnPart, Part } from './record.ts';
 import { SecretLines, type OnSecret } from './secret-lines.ts';
 
 const CLOSE: Framing = { kind: 'close' };
-/** The most unanswered requests of these kinds that are remembered. No server lets so many wait. */
+/** The most unanswered HEAD and CONNECT requests that are remembered. No real server lets so many wait. */
 const MAX_SPECIAL = 1000;
-/** Where the first line of a head is looked for after bytes were missing. */
+/** How many bytes are searched for the first line of a head after a loss. */
 const MAX_FIRST_LINE = 4096;
 
-/** What the two directions of an HTTP connection know of each other. */
+/** What the two directions of an HTTP connection must know of each other. */
 export class HttpExchanges {
   /** Set when the connection no longer carries HTTP: after an upgrade or a tunnel. */
   switched = false;
-  /** How often bytes were missing. It is not known what was in them. */
+  /** How often bytes were missing. */
   losses = 0;
   /** The number of the newest request. */
   newest = 0;
-  /** The number of the first request after bytes were missing. Undefined if none has come yet. */
+  /** The number of the first request after the last loss. Undefined if none has come yet. */
   resumed: number | undefined = 1;
-  /** Requests whose answers are framed in another way, by their number. */
+  /** Requests whose answers are framed differently, by their number. */
   readonly #special = new Map<number, 'HEAD' | 'CONNECT'>();
 
   requested(exchange: number, method: string): void {
@@ -30,7 +30,7 @@ export class HttpExchanges {
       this.#special.set(exchange, method);
   }
 
-  /** The method that the answer depends on. Undefined for most. */
+  /** The method of the request, if the framing of its answer depends on it. */
   answered(exchange: number): 'HEAD' | 'CONNECT' | undefined {
     const method = this.#special.get(exchange);
     this.#special.delete(exchange);
@@ -44,7 +44,7 @@ export class HttpExchanges {
   }
 }
 
-/** Reads one direction of an HTTP/1.1 connection. It never throws: what is malformed gets a note, and ends the reading. */
+/** Reads one direction of an HTTP/1.1 connection. Never throws: a malformed part gets a note, and ends the reading. */
 export class HttpStream {
   readonly #exchanges: HttpExchanges;
   readonly #isRequest: boolean;
@@ -55,16 +55,16 @@ export class HttpStream {
   #bodyStart = 0;
   #content: Content | undefined;
   #exchange = 1;
-  /** Set when what follows cannot be read as HTTP. It only looks for secrets. */
+  /** Whether the following bytes cannot be read as HTTP. Then they are only searched for secrets. */
   #opaque = false;
   /** How many bytes were read. */
   #end = 0;
-  /** How many of the losses of the connection this stream knows. */
+  /** How many of the connection's losses this stream has handled. */
   #losses = 0;
-  /** Whether bytes are missing, so that the next head may be anywhere. */
+  /** Whether bytes are missing, so that it is unknown where the next head begins. */
   #lost = false;
 
-  /** @param onpart undefined to find only the secrets. */
+  /** @param onpart receives the parts. Undefined to find only the secrets. */
   constructor(
     direction: 'requests' | 'responses',
     exchanges: HttpExchanges,
@@ -117,7 +117,10 @@ export class HttpStream {
     this.#opaque = true;
   }
 
-  /** Reads on if these bytes begin with a head. They do if the peer waits for a response before its next request. */
+  /**
+   * Resumes reading if these bytes begin with a head. They do if the client waits for each response before its next
+   * request.
+   */
   #resume(chunk: Buffer): void {
     const exchanges = this.#exchanges;
     const line = chunk.toString('latin1', 0, MAX_FIRST_LINE);
@@ -210,13 +213,13 @@ export class HttpStream {
   }
 }
 
-/** Reads what a body consists of, without its framing. */
+/** Reads the content of a body, without its framing. */
 interface Content {
   push(bytes: Buffer, offset: number): void;
   end(): void;
 }
 
-/** Undefined for compressed content, which cannot be read without changing it. */
+/** A reader for the content. Undefined for compressed content, whose messages are not ranges of the stream. */
 function contentOf(head: HeadReader, onpart: OnPart): Content | undefined {
   if (!/^(identity)?$/i.test(head.field('content-encoding') ?? '')) return undefined;
   if (/^text\/event-stream\s*(;|,|$)/i.test(head.field('content-type') ?? '')) return new FrameReader(onpart);
@@ -230,7 +233,7 @@ function contentOf(head: HeadReader, onpart: OnPart): Content | undefined {
   };
 }
 
-/** The framing by the headers (RFC 9112, section 6.3). @param otherwise if they name none. */
+/** The framing that the headers name (RFC 9112, section 6.3). @param otherwise the framing if they name none. */
 function bodyFraming(
   head: HeadReader,
   otherwise: Framing | undefined,

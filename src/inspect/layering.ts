@@ -5,8 +5,8 @@ import type { Part, WireEvent, WireRecord } from './record.ts';
 type Bytes = Extract<WireEvent, { layer: 'bytes' }>;
 
 /**
- * Makes the records of what happens on the wire: numbers it, and adds what the upper layers find in the bytes. The same
- * events always give the same records.
+ * Turns wire events into numbered records, and adds the parts that the upper layers find in the bytes. The same events
+ * always give the same records.
  */
 export class Layering {
   readonly #onrecord: (record: WireRecord) => void;
@@ -45,7 +45,7 @@ export class Layering {
 
   #bytes(event: Bytes): void {
     const { t, conn, dir, range, bytes } = event;
-    // It is missing if the record of its opening is.
+    // The connection is unknown if the record of its opening is missing.
     const stream = this.#connections.get(conn)?.stream(dir);
     stream?.push(range[0], bytes);
     const secret = stream?.takeSecret() ?? event.secret;
@@ -55,7 +55,7 @@ export class Layering {
 
   #pushParts(t: number, conn: number, dir: WireStream, parts: readonly Part[]): void {
     for (const { layer, range, exchange, note, kind, id, method } of parts) {
-      // Each member by itself: all records have one shape, and that is faster than a copy of what is there.
+      // Each member is named, so that all records have one shape. This is faster than a spread.
       this.#onrecord({ n: this.#next(), t, conn, dir, layer, range, exchange, note, kind, id, method });
     }
   }
@@ -88,7 +88,7 @@ class LayeredConnection {
 
 const NONE: readonly Part[] = [];
 
-/** What is found in one stream. */
+/** The reader of one stream, and what it has found. */
 class LayeredStream {
   readonly #reader: StreamReader;
   #end = 0;

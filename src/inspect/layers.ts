@@ -6,7 +6,7 @@ import type { OnSecret } from './secret-lines.ts';
 
 /** Finds the upper layers in the bytes of one stream. */
 export interface StreamReader {
-  /** Reads the next bytes. It keeps none of them, and never throws because of what they are. */
+  /** Reads the next bytes. Keeps none of them, and never throws, whatever they contain. */
   push(chunk: Buffer): void;
   /** The next bytes are missing. */
   skip(count: number): void;
@@ -17,11 +17,11 @@ export interface StreamReader {
 /** Receives what is found in a stream. */
 export interface StreamSink {
   readonly onpart: OnPart;
-  /** Called with the parts of the bytes that are secret, before `push` returns. */
+  /** Called with the ranges of secret bytes, before `push` returns. */
   readonly onsecret: OnSecret;
 }
 
-/** Lines have no secrets. */
+/** For lines, if only secrets are wanted: stdio and stderr have none that are known. */
 const NOTHING: StreamReader = { push: () => {}, skip: () => {}, end: () => {} };
 
 /**

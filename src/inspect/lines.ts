@@ -14,7 +14,7 @@ export class LineReader {
   /** Where the line begins, and where the bytes that were read end. */
   #start = 0;
   #end = 0;
-  /** Whether the last byte is a carriage return, which belongs to the line end if a line feed follows. */
+  /** Whether the last byte was a carriage return. It belongs to the line end if a line feed follows. */
   #returned = false;
 
   constructor(layer: 'line' | 'stderr', onpart: OnPart) {
@@ -36,7 +36,7 @@ export class LineReader {
     this.#content(chunk, at, chunk.length);
   }
 
-  /** The next bytes are missing. What comes before them and what follows may be pieces of lines. */
+  /** The next bytes are missing, so the lines before and after them may be incomplete. */
   skip(count: number): void {
     if (this.#end > this.#start) this.#finish('cut off');
     this.#message &&= new MessageReader();
@@ -61,7 +61,7 @@ export class LineReader {
     this.#end += to - from;
   }
 
-  /** A carriage return that was held back is not part of a line end. */
+  /** The carriage return that was held back is not part of a line end, so it belongs to the message. */
   #keepReturn(): void {
     if (this.#returned) this.#message?.push(Buffer.of(CARRIAGE_RETURN), this.#end - 1);
     this.#returned = false;

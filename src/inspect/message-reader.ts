@@ -2,7 +2,7 @@ import { MessageSkim } from '../jsonrpc/skim.ts';
 import { Pieces } from './pieces.ts';
 import type { MessageKind, Part } from './record.ts';
 
-/** Recognises a JSON-RPC message in bytes of any number, and keeps none of them. */
+/** Recognises a JSON-RPC message of any size without keeping its bytes. */
 export class MessageReader {
   readonly #pieces = new Pieces();
   #skim = new MessageSkim();
@@ -13,7 +13,10 @@ export class MessageReader {
     this.#skim.push(bytes);
   }
 
-  /** The message that ends here. Undefined if the bytes are something else. The next one begins. */
+  /**
+   * The message that ends here. Undefined if the bytes are something else. Afterwards the reader is ready for the next
+   * one.
+   */
   take(): Part | undefined {
     if (this.#pieces.isEmpty) return undefined;
     const { kind, id, method, hasMethod, outcome, whole, ofObjects } = this.#skim.envelope;

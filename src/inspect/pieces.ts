@@ -8,7 +8,7 @@ export class Pieces {
   #range: number[] = [];
   #exact = true;
 
-  /** Adds bytes after those that were added before. */
+  /** Adds bytes that lie after those added before. */
   add(start: number, end: number): void {
     const range = this.#range;
     const last = range.length - 1;
@@ -25,7 +25,9 @@ export class Pieces {
     return this.#range.length === 0;
   }
 
-  /** The range, and a note if its last piece also covers bytes between the real pieces. Starts anew. */
+  /**
+   * Returns the range and starts a new one. A note says if the last piece also covers bytes that do not belong to it.
+   */
   take(): { readonly range: ByteRange; readonly note?: string } {
     const range = this.#range;
     const exact = this.#exact;

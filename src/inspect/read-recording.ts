@@ -10,7 +10,7 @@ export interface Recording extends AsyncIterable<WireRecord> {
   readonly truncated: boolean;
 }
 
-/** A recording cannot be read. The message names the file and the line. */
+/** A recording is invalid. The message names the file and the line. */
 export class RecordingError extends Error {
   override readonly name = 'RecordingError';
   /** The number of the line. The header is line 1. */
@@ -23,10 +23,10 @@ export class RecordingError extends Error {
 }
 
 /**
- * Opens a recording in the mcpcap format. Its lines are read when they are needed, so a file of any size can be read.
+ * Opens a recording in the mcpcap format. Lines are read as records are requested, so the file may be of any size.
  *
  * @param source the path of a file, or its bytes.
- * @throws RecordingError if it is not a recording. While it is read, also for a line that is invalid.
+ * @throws RecordingError if it is not a recording. The iteration throws it for an invalid line.
  * @throws Error if the file cannot be read.
  */
 export async function readRecording(source: string | AsyncIterable<Uint8Array>): Promise<Recording> {

@@ -12,9 +12,9 @@ export interface CaptureOptions {
 
 /** Which records to read. */
 export interface RecordsOptions {
-  /** The number of the last record that was read before. Default 0: from the first. */
+  /** The number of the last record that is already known. Default 0: start with the first. */
   readonly after?: number | undefined;
-  /** The most records of a batch. Default 1 000. A batch with 1 MiB of bytes ends earlier. */
+  /** The most records of a batch, default 1 000. A batch also ends after 1 MiB of bytes. */
   readonly batch?: number | undefined;
   /** Ends the reading. */
   readonly signal?: AbortSignal | undefined;
@@ -22,9 +22,9 @@ export interface RecordsOptions {
 
 /** What a log is for. */
 export interface RecordLogOptions extends CaptureOptions {
-  /** Whether what the upper layers find becomes records. */
+  /** Whether the parts that the upper layers find become records. */
   readonly parts: boolean;
-  /** Whether records are forgotten when they are read. Then there can be one reader. */
+  /** Whether records are dropped once they are read. Then there can be only one reader. */
   readonly once: boolean;
 }
 
@@ -50,7 +50,7 @@ export class RecordLog {
     return this.#ring.newest;
   }
 
-  /** Adds the records that follow from an event. Bytes are kept and not copied. */
+  /** Adds the records that follow from an event. Keeps its bytes without copying them. */
   add(event: WireEvent): void {
     if (this.#closed) return;
     this.#layering.add(event);

@@ -7,11 +7,11 @@ import { headerLine, recordLine } from './recording-format.ts';
 
 /** How to write a recording. */
 export interface RecordToFileOptions {
-  /** What is recorded, for people who open the file. Default none. */
+  /** What is recorded, to show to those who open the file. Default none. */
   readonly target?: string | undefined;
   /** Whether credentials in HTTP heads are replaced by asterisks. Default true. */
   readonly mask?: boolean | undefined;
-  /** Called once if the file cannot be written any more. Nothing is recorded after that. */
+  /** Called once if writing fails. Nothing is recorded after that. */
   readonly onerror: (error: Error) => void;
 }
 
@@ -22,8 +22,8 @@ export interface FileRecording {
 }
 
 /**
- * Writes the records of a capture to a file in the mcpcap format, which only its owner may read. A file that exists is
- * replaced. The traffic never waits for the disk: if that is too slow, the file has `gap` records.
+ * Writes the records of a capture to a file in the mcpcap format. Only its owner may read the file, and an existing
+ * file is replaced. The traffic never waits for the disk: if the disk is too slow, the file gets `gap` records.
  *
  * @throws Error with a readable message if the file cannot be written.
  */
@@ -37,7 +37,7 @@ export async function recordToFile(
   const write = async (): Promise<void> => {
     try {
       for await (const records of capture.records()) {
-        // Readers find the upper layers again.
+        // Parts are left out, because readers find them again.
         let lines = '';
         for (const record of records) if (!isPart(record)) lines += recordLine(record, mask);
         if (lines !== '') await handle.appendFile(lines);
@@ -58,7 +58,8 @@ export async function recordToFile(
 }
 
 async function create(file: string, header: string): Promise<FileHandle> {
-  // A link could lead to a file of somebody else, and a pipe without a reader would block. Windows has neither flag.
+  // O_NOFOLLOW: a link could lead to another user's file. O_NONBLOCK: a pipe without a reader would block. Windows has
+  // neither flag.
   const { O_WRONLY, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
   let handle: FileHandle | undefined;
   try {

@@ -9,7 +9,7 @@ import type { WireConnection, WireStream } from '../transport/wiretap.ts';
 export type ByteRange = readonly number[];
 
 /**
- * What the upper layers find in the bytes. It has no copy of them.
+ * The kinds of parts that the upper layers find in the bytes.
  *
  * - `head`: the first line and the headers of an HTTP message, with the empty line that ends them.
  * - `chunk`: one chunk of a chunked HTTP body, with its size line.
@@ -17,14 +17,14 @@ export type ByteRange = readonly number[];
  * - `frame`: one server-sent event or comment, with the empty line that ends it.
  * - `line`: one line of stdio, with its line end.
  * - `stderr`: one line of stderr, with its line end.
- * - `message`: a JSON-RPC message or batch, without what frames it.
+ * - `message`: a JSON-RPC message or batch, without its framing.
  */
 export type PartLayer = 'head' | 'chunk' | 'body' | 'frame' | 'line' | 'stderr' | 'message';
 
-/** What a JSON-RPC message is. */
+/** The kind of a JSON-RPC message. */
 export type MessageKind = 'request' | 'notification' | 'result' | 'error' | 'batch';
 
-/** A part of a stream, as the layer above the bytes sees it. */
+/** A part of a stream that an upper layer found. It has no copy of the bytes. */
 export interface Part {
   readonly layer: PartLayer;
   readonly range: ByteRange;
@@ -32,7 +32,7 @@ export interface Part {
   exchange?: number | undefined;
   /** What is malformed or incomplete. */
   readonly note?: string | undefined;
-  /** For a message. */
+  /** The kind of a message. Undefined for other parts. */
   readonly kind?: MessageKind | undefined;
   /** The id of a message, if it has one of at most 64 bytes. */
   readonly id?: RequestId | undefined;
@@ -45,7 +45,7 @@ export type OnPart = (part: Part) => void;
 
 /** What every record has. */
 export interface NumberedRecord {
-  /** The number of the record. The first is 1, and none is left out. */
+  /** The number of the record. The first is 1, and a `gap` record stands for missing numbers. */
   readonly n: number;
   /** When it was recorded: microseconds since the capture began. */
   readonly t: number;
@@ -64,7 +64,7 @@ export interface CloseRecord extends NumberedRecord {
   readonly conn: number;
 }
 
-/** Bytes as they passed, at most 64 KiB. */
+/** Bytes as they were on the wire, at most 64 KiB. */
 export interface BytesRecord extends NumberedRecord {
   readonly layer: 'bytes';
   readonly conn: number;
@@ -75,7 +75,7 @@ export interface BytesRecord extends NumberedRecord {
   readonly secret?: ByteRange | undefined;
 }
 
-/** What the upper layers found. It follows the bytes that complete it. */
+/** A part that the upper layers found. Its record follows that of the bytes which complete it. */
 export interface PartRecord extends NumberedRecord, Part {
   readonly conn: number;
   readonly dir: WireStream;
@@ -90,12 +90,12 @@ export interface GapRecord extends NumberedRecord {
 /** One entry of a capture. */
 export type WireRecord = OpenRecord | CloseRecord | BytesRecord | PartRecord | GapRecord;
 
-/** Whether a record says what an upper layer found. Such records follow from the others. */
+/** Whether a record is a part that an upper layer found. Such records can be computed from the others. */
 export function isPart(record: WireRecord): record is PartRecord {
   return 'dir' in record && record.layer !== 'bytes';
 }
 
-/** What happens on the wire. All records follow from it. */
+/** What happens on the wire. All records are computed from these events. */
 export type WireEvent =
   | Omit<OpenRecord, 'n'>
   | Omit<CloseRecord, 'n'>

@@ -9,15 +9,15 @@ export interface RecordingHeader {
   readonly mcpcap: 1;
   /** When the capture began, as ISO 8601. The times of records count from here. */
   readonly started: string;
-  /** What was recorded, for people. */
+  /** What was recorded, to show to users. */
   readonly target?: string;
-  /** The program that made it. */
+  /** The program that wrote it. */
   readonly by?: string;
   /** The kinds of secrets that are masked. Empty if the recording has the bytes as they were. */
   readonly masked: readonly string[];
 }
 
-/** The most bytes of a line. A record has at most 64 KiB, and JSON may need six bytes for one. */
+/** The most bytes of a line. A record has at most 64 KiB, and JSON may need six bytes for each. */
 export const MAX_LINE = 1024 * 1024;
 
 const ASTERISK = 0x2a;
@@ -41,11 +41,11 @@ export function recordLine(record: WireRecord, mask: boolean): string {
   const shown = mask ? masked(record) : bytes;
   const data = isUtf8(shown) ? `"data":${JSON.stringify(shown.toString())}` : `"base64":"${shown.toString('base64')}"`;
   const secrets = secret ? `"secret":[${secret.join(',')}],` : '';
-  // Most of a recording are such lines, and JSON.stringify would need twice the time for the whole line.
+  // Most lines are of this kind, and `JSON.stringify` would need twice the time for the whole line.
   return `{"n":${n},"t":${t},"conn":${conn},"dir":"${dir}","layer":"bytes","range":[${range[0]},${range[1]}],${secrets}${data}}\n`;
 }
 
-/** Each byte of a secret becomes an asterisk, so all ranges stay right. */
+/** Each byte of a secret becomes an asterisk, so ranges stay correct. */
 function masked({ bytes, range: [offset], secret }: BytesRecord): Buffer {
   if (!secret) return bytes;
   const copy = Buffer.from(bytes);
@@ -65,9 +65,9 @@ export function parseHeader(line: string): RecordingHeader {
 }
 
 /**
- * What a line tells, and its number. The event is undefined for a layer that is not one of the wire.
+ * The number and the event of a line. The event is undefined for an upper or unknown layer.
  *
- * @param after the number of the line before.
+ * @param after the number of the previous record.
  * @throws Error that says what is wrong.
  */
 export function parseRecord(line: string, after: number): { readonly n: number; readonly event?: WireEvent } {
@@ -135,7 +135,7 @@ function isRange(value: unknown): value is number[] {
   );
 }
 
-/** Those fields that are texts. */
+/** The fields that are strings. */
 function text<T extends string>(fields: Record<T, unknown>): { [name in T]?: string } {
   const texts = Object.entries(fields).filter(([, value]) => typeof value === 'string');
   return Object.fromEntries(texts) as { [name in T]?: string };

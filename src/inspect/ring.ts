@@ -1,11 +1,11 @@
 import type { WireRecord } from './record.ts';
 
-/** What a record takes in memory besides its bytes, about. */
+/** The approximate memory of a record besides its bytes. */
 const RECORD_OVERHEAD = 200;
 /** After this many bytes, a batch is complete. */
 const BATCH_BYTES = 1024 * 1024;
 
-/** Keeps the newest records, and forgets the oldest when there are too many. */
+/** Keeps the newest records, and drops the oldest when there are too many. */
 export class RecordRing {
   readonly #maxRecords: number;
   readonly #maxBytes: number;
@@ -26,7 +26,7 @@ export class RecordRing {
     return this.#newest;
   }
 
-  /** Adds a record with a higher number. Numbers are left out only before a gap, which stands for them. */
+  /** Adds a record with a higher number. Only a gap may leave out numbers, which it stands for. */
   push(record: WireRecord): void {
     if (this.#oldest > this.#newest) this.#oldest = record.n;
     this.#newest = record.n;
@@ -36,7 +36,7 @@ export class RecordRing {
     this.#records[record.n % this.#maxRecords] = record;
   }
 
-  /** The next records after a number, at most `limit` and about 1 MiB. If some are forgotten, the first is a gap. */
+  /** The next records after a number, at most `limit` and about 1 MiB. If some were dropped, the first is a gap. */
   after(n: number, limit: number): WireRecord[] {
     const records: WireRecord[] = [];
     const oldest = this.#at(this.#oldest);
@@ -53,7 +53,7 @@ export class RecordRing {
     return records;
   }
 
-  /** Forgets the records up to a number. */
+  /** Drops the records up to a number. */
   forget(n: number): void {
     while (this.#oldest <= n && this.#oldest <= this.#newest) this.#forgetOldest();
   }

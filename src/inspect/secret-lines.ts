@@ -3,7 +3,7 @@ import { SecretParameters } from './secrets.ts';
 
 const SPACE = 0x20;
 const TAB = 0x09;
-/** The most of a line that may be the name of a field. More than a head has. */
+/** The longest field name, in bytes. No head is longer. */
 const MAX_NAME = 64 * 1024;
 
 /** Called with the start and end of a secret value, as offsets in the stream. A value may come in several pieces. */
@@ -11,11 +11,10 @@ export type OnSecret = (start: number, end: number) => void;
 
 /**
  * Finds the secrets in lines: the values of secret fields, and of secret parameters in a request target or another URL.
- * The lines come in pieces of any size, which make no difference. It looks at each character once, because a peer may be
- * hostile.
+ * It finds the same in pieces of any size, and reads each character once, because a peer may be hostile.
  */
 export class SecretLines {
-  /** The field of this line, or of the one that this line continues. Undefined before the colon. */
+  /** The field in this line, or the field that this line continues. Undefined before the colon. */
   field: FieldName | undefined;
   readonly #onsecret: OnSecret;
   /** Undefined until the line has a character that separates parameters. */
@@ -32,7 +31,7 @@ export class SecretLines {
     this.#next = 'line';
   }
 
-  /** Bytes are missing. What follows is secret up to the end of its line, because a secret may have begun. */
+  /** Bytes are missing. The rest of the line counts as secret, because a secret may have begun in the missing bytes. */
   lose(): void {
     this.#next = 'lost';
   }
@@ -47,7 +46,7 @@ export class SecretLines {
     }
   }
 
-  /** The same for a piece of one line, which may have a line feed at its end. */
+  /** Like `push`, for a piece of one line. It may end with a line feed. */
   pushPiece(text: string, offset: number): void {
     if (this.#next === 'line') this.#begin(text.charCodeAt(0));
     const value = this.#next === 'name' ? this.#readName(text) : 0;
@@ -67,7 +66,7 @@ export class SecretLines {
 
   #hide(text: string, start: number, offset: number): void {
     if (this.#next === 'value') while (isBlank(text.charCodeAt(start))) start += 1;
-    // The line end is not known before the line feed, so a carriage return is never secret.
+    // A carriage return is never secret, because it may belong to the line end.
     for (const { 0: part, index } of text.slice(start).matchAll(/[^\r\n]+/g)) {
       if (this.#next === 'value') this.#next = 'rest of value';
       this.#onsecret(offset + start + index, offset + start + index + part.length);
@@ -76,7 +75,7 @@ export class SecretLines {
 
   #begin(first: number): void {
     this.#parameters = undefined;
-    // A line that begins with a blank continues the field before it.
+    // A line that begins with a blank continues the previous field.
     this.#next = isBlank(first) ? 'value' : 'name';
     if (this.#next === 'value') return;
     this.#name = '';

@@ -1,13 +1,13 @@
-/** Header fields and query parameters whose values are masked in files: what is sent to prove who one is. */
+/** The names of header fields and query parameters that carry credentials. Their values are masked in files. */
 const SECRET_NAME =
   /^(proxy-)?authorization$|cookie|token|secret|password|assertion|api[-_]?key|^(code|sig|signature)$/i;
-/** A character that separates the parameters of a request target, or text between such characters. */
+/** Matches a character that separates the parameters of a request target, or the text between two of them. */
 const PARTS = /[?&=\s]|[^?&=\s]+/g;
 
-/** The kinds of secrets, for people. */
+/** The kinds of secrets, to show to users. */
 export const SECRETS: readonly string[] = ['authorization', 'cookies', 'tokens', 'API keys', 'passwords and secrets'];
 
-/** The start and the end of a text in a piece of a line. */
+/** The start and the end of a secret in a piece of a line. */
 type Place = [start: number, end: number];
 
 /** Whether the value of a header or a parameter is secret. */
@@ -16,13 +16,13 @@ export function isSecretName(name: string): boolean {
 }
 
 /**
- * Finds the values of secret parameters in a line, such as the first line of a request. It looks at each character once: a hostile line
- * may have only question marks, or come in pieces of one byte.
+ * Finds the values of secret parameters in a line, such as the first line of a request. Reads each character once: a
+ * hostile line may consist of question marks, or come in pieces of one byte.
  */
 export class SecretParameters {
-  /** What has come of the name of a parameter. Undefined before the first. */
+  /** The name of a parameter, as far as it has come. Undefined before the first parameter. */
   #name: string | undefined;
-  /** Whether the value of a parameter has begun, and whether it is secret. */
+  /** Whether the value of a parameter has begun, and if so, whether it is secret. */
   #value: 'none' | 'plain' | 'secret' = 'none';
 
   /** The places of secret values in the next piece of the line. */

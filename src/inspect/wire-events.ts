@@ -1,12 +1,12 @@
 import type { ConnectionTap, WireConnection, Wiretap, WireStream } from '../transport/wiretap.ts';
 
-/** The most bytes of one event, so that a line of a recording has a limit. */
+/** The most bytes of one event. This also limits the lines of a recording. */
 const MAX_BYTES = 64 * 1024;
 
 /** Receives what happens on connections. Times are in microseconds. */
 export interface WireEventSink {
   open(t: number, conn: number, connection: WireConnection): void;
-  /** @param start where the bytes begin in their stream. They may change after the call. */
+  /** @param start where the bytes begin in their stream. The bytes may change after the call. */
   bytes(t: number, conn: number, dir: WireStream, start: number, bytes: Buffer): void;
   close(t: number, conn: number): void;
 }

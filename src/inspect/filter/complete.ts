@@ -2,21 +2,19 @@ import { KEYS } from './keys.ts';
 import { KEY, MAX_FILTER } from './parse.ts';
 import { tokensOf } from './tokens.ts';
 
-/** What can be written at a place of a filter. */
+/** What can be written at a position in a filter. A suggestion replaces the characters from `start` to before `end`. */
 export interface Completion {
-  /** A suggestion replaces the characters from here, */
   readonly start: number;
-  /** to before this one. */
   readonly end: number;
   readonly suggestions: readonly string[];
 }
 
-/** The values that a capture has, by the name of the key: methods, tools, headers. */
+/** The values that occur in a capture, by the name of their key: methods, tools, headers. */
 export type KnownValues = Readonly<Record<string, Iterable<string>>>;
 
 const MAX_SUGGESTIONS = 20;
 
-/** Suggests keys and values for the word that ends at a position, or that the position is in. */
+/** Suggests keys and values for the word that contains a position or ends there. */
 export function complete(filter: string, position: number, known: KnownValues): Completion {
   if (filter.length > MAX_FILTER) return { start: position, end: position, suggestions: [] };
   const word = tokensOf(filter).find(({ type, start, end }) => type === 'word' && start < position && position <= end);
@@ -50,7 +48,7 @@ function matching(values: Iterable<string>, test: (value: string) => boolean): s
   return found;
 }
 
-/** A value as it is written in a filter. */
+/** A value as it must be written in a filter. */
 function quoted(value: string): string {
   return /^[^\s"()*\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
 }

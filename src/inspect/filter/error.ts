@@ -1,9 +1,10 @@
-/** A filter cannot be read. The message says what to write instead. */
+/**
+ * A filter is invalid. The message says what to write instead. The mistake is at the characters from `start` to before
+ * `end`, which are at least one.
+ */
 export class FilterError extends Error {
   override readonly name = 'FilterError';
-  /** Where the mistake is in the filter: from this character, */
   readonly start: number;
-  /** to before this one. It is at least one character long. */
   readonly end: number;
 
   constructor(message: string, start: number, end: number) {

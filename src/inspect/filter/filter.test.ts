@@ -126,8 +126,8 @@ describe('a filter shows', () => {
 
 describe('a mistake is shown with its place', () => {
   test.each([
-    ['metod:x', 0, 5, 'There is no key "metod" (did you mean "method"?). Put text in quotes'],
-    ['x http://a', 2, 6, 'There is no key "http". Put text in quotes'],
+    ['metod:x', 0, 5, 'There is no key "metod" (did you mean "method"?). To search for text, put it in quotes'],
+    ['x http://a', 2, 6, 'There is no key "http". To search for text, put it in quotes'],
     ['x method:', 2, 9, 'Write a value after "method:", as in method:tools/call'],
     ['method>1', 6, 7, '"method" needs ":", as in method:tools/call'],
     ['dur:1s', 3, 4, '"dur" needs ">", ">=", "<" or "<=", as in dur>500ms'],
@@ -155,8 +155,8 @@ describe('a mistake is shown with its place', () => {
     ['a or or b', 2, 4, 'Write something after "or"'],
     ['and a', 0, 3, 'Write something before "and"'],
     ['a and', 2, 5, 'Write something after "and"'],
-    ['a - b', 2, 3, 'Write what is not wanted directly after "-"'],
-    ['-or a', 0, 1, 'Write what is not wanted directly after "-"'],
+    ['a - b', 2, 3, 'Write a term directly after "-"'],
+    ['-or a', 0, 1, 'Write a term directly after "-"'],
     ['""', 0, 2, 'Write something between the quotes'],
     ['x'.repeat(2001), 2000, 2001, 'A filter has at most 2000 characters'],
     ['('.repeat(51), 50, 51, 'A filter has at most 50 levels'],

@@ -9,18 +9,18 @@ import { piecesOf } from './tokens.ts';
 /** Whether a filter shows a record or a span. */
 export type Predicate = (subject: FilterSubject) => boolean;
 
-/** Where the value of a term is. */
+/** Where the value of a term is in its filter. */
 interface Value {
   readonly filter: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** What can be before the colon or the comparison of a term. */
+/** What may stand before the colon or the comparison sign of a term. */
 export interface Key {
   readonly operators: readonly string[];
   readonly example: string;
-  /** All values, if there are only some. */
+  /** All possible values. Undefined if any value is possible. */
   readonly values?: readonly string[] | undefined;
   /** @throws FilterError */
   predicate(value: Value, operator: string): Predicate;
@@ -126,7 +126,7 @@ function bodyPredicate({ filter, start, end }: Value): Predicate {
     if (subject.layer !== 'message') return false;
     const text = subject.text?.();
     if (text === undefined) return false;
-    // Most messages need not be parsed. A backslash may hide the name.
+    // A message without the name need not be parsed. If it has backslashes, the name may be written with escapes.
     if (name !== undefined && !text.includes(name) && !text.includes('\\')) return false;
     try {
       return finds(JSON.parse(text), steps, matches);

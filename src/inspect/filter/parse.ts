@@ -7,14 +7,14 @@ import { piecesOf, tokensOf, type Token } from './tokens.ts';
 export { FilterError } from './error.ts';
 export type { Predicate } from './keys.ts';
 
-/** The most characters of a filter. */
+/** The maximum length of a filter, in UTF-16 code units. */
 export const MAX_FILTER = 2000;
 /** How deep parentheses and minus signs may be nested. */
 const MAX_DEPTH = 50;
 
 /**
- * Reads a filter: terms such as `method:tools/call`, `dur>500ms` and free text, all of which must match. `-` before a
- * term excludes it, `or` separates alternatives, and parentheses group. An empty filter shows everything.
+ * Parses a filter: terms such as `method:tools/call`, `dur>500ms` and free text, all of which must match. `-` before a
+ * term negates it, `or` separates alternatives, and parentheses group. An empty filter matches everything.
  *
  * @throws FilterError that says where the mistake is.
  */
@@ -24,7 +24,7 @@ export function parseFilter(filter: string): Predicate {
   return new Parser(filter).parse();
 }
 
-/** The start and the end of what is before the value of a term: `key:` or `key>`. */
+/** Matches what stands before the value of a term: `key:` or `key>`. */
 export const KEY = /^([a-z]+)(:|>=|<=|>|<)/i;
 
 class Parser {
@@ -52,7 +52,7 @@ class Parser {
     return all.length === 1 ? all[0]! : (subject) => all.some((predicate) => predicate(subject));
   }
 
-  /** @param after the word that needs a term after it. */
+  /** @param after the word after which a term must follow. */
   #terms(after?: Token): Predicate {
     const all: Predicate[] = [];
     let word = after;
@@ -88,7 +88,7 @@ class Parser {
   #negated(minus: Token): Predicate {
     const next = this.#peek();
     if (!next || next.start !== minus.end || next.type === ')' || this.#isWord(next, 'or') || this.#isWord(next, 'and'))
-      throw new FilterError('Write what is not wanted directly after "-"', minus.start, minus.end);
+      throw new FilterError('Write a term directly after "-"', minus.start, minus.end);
     const predicate = this.#term();
     return (subject) => !predicate(subject);
   }
@@ -135,7 +135,7 @@ function wordPredicate(filter: string, { start, end, openQuote }: Token): Predic
   if (whole === undefined) return textPredicate(filter, start, end);
   const key = KEYS.get(name.toLowerCase());
   if (!key) {
-    const message = `There is no key "${name}"${suggestion(name, KEYS.keys())}. Put text in quotes`;
+    const message = `There is no key "${name}"${suggestion(name, KEYS.keys())}. To search for text, put it in quotes`;
     throw new FilterError(message, start, start + name.length);
   }
   if (!key.operators.includes(operator)) {

@@ -3,7 +3,7 @@ import { FilterError } from './error.ts';
 /** One step of a path: a name, an index or, if undefined, every member. */
 type Step = string | number | undefined;
 
-/** A path into JSON: `$.params.items[0]["a name"].*`. */
+/** A path into JSON, for example `$.params.items[0]["a name"].*`. */
 export interface JsonPath {
   readonly steps: readonly Step[];
   /** Where the path ends in the filter. */
@@ -13,7 +13,7 @@ export interface JsonPath {
 /** The most values that are visited in one message. */
 const MAX_VISITS = 100_000;
 
-/** Reads a path up to its end or to `=`. @throws FilterError */
+/** Parses a path up to its end or to `=`. @throws FilterError */
 export function readPath(filter: string, start: number, end: number): JsonPath {
   if (filter[start] !== '$')
     throw new FilterError('Begin the path with "$", as in body:$.params.name=x', start, Math.max(end, start + 1));
@@ -63,7 +63,7 @@ export function finds(value: unknown, steps: readonly Step[], test: (value: unkn
   return values.some(test);
 }
 
-/** A name that the text of a message must contain if the path leads anywhere. Undefined if there is none. */
+/** A name that a message must contain if it has a value at the path. Undefined if the path has no names. */
 export function neededName(steps: readonly Step[]): string | undefined {
   return steps.findLast((step) => typeof step === 'string');
 }

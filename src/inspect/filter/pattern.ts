@@ -1,13 +1,13 @@
 /** Tests a text. */
 export type TextTest = (text: string) => boolean;
 
-/** A piece of a value as it was written. In quotes, `*` is an asterisk. */
+/** A piece of a value in a filter. In quotes, `*` stands for itself. */
 export interface Piece {
   readonly text: string;
   readonly quoted: boolean;
 }
 
-/** Whether a whole text is a value. Upper and lower case are the same, and `*` stands for any text. */
+/** Tests whether a text equals a value as a whole. Ignores case; `*` stands for any text. */
 export function wholeText(value: readonly Piece[]): TextTest {
   const parts = [''];
   for (const { text, quoted } of value) {
@@ -22,7 +22,7 @@ export function wholeText(value: readonly Piece[]): TextTest {
   return (text) => {
     const low = text.toLowerCase();
     if (!low.startsWith(begin)) return false;
-    // The first place is always the best, so no place is tried twice.
+    // The first match of each part leaves the most text for the next parts, so no other match need be tried.
     let at = begin.length;
     for (const part of between) {
       const found = low.indexOf(part, at);
@@ -33,9 +33,9 @@ export function wholeText(value: readonly Piece[]): TextTest {
   };
 }
 
-/** Whether a text contains another. Upper and lower case are the same. */
+/** Tests whether a text contains another. Ignores case. */
 export function containing(part: string): TextTest {
-  // A regular expression makes no copy of the text.
+  // Unlike `toLowerCase`, a regular expression makes no copy of the text.
   const pattern = new RegExp(part.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&'), 'iu');
   return (text) => pattern.test(text);
 }

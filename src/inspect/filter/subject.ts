@@ -1,7 +1,7 @@
 import type { RequestId } from '../../jsonrpc/message.ts';
 import type { Span, SpanRecord } from '../spans/span.ts';
 
-/** What a filter looks at: a record, or a span. A record of a capture is one, once its size and text are added. */
+/** What a filter tests: a record or a span. */
 export interface FilterSubject {
   /** Undefined for a span. */
   readonly layer?: string | undefined;
@@ -20,8 +20,8 @@ export interface FilterSubject {
   /** How long the span took, in microseconds. */
   readonly dur?: number | undefined;
   /**
-   * The bytes as text. It is called only if the filter needs it, and then once for each term. Undefined if there is no
-   * text, or if it is too large to be searched.
+   * Returns the bytes as text. Called only if the filter needs them, once for each term. Undefined if there is no text,
+   * or if it is too large to search.
    */
   readonly text?: (() => string | undefined) | undefined;
 }
@@ -34,7 +34,7 @@ interface AnyRecord extends SpanRecord {
 /**
  * A record as a filter sees it.
  *
- * @param span the span that it belongs to: its answer has the method and the tool of the request.
+ * @param span the span that the record belongs to. It gives an answer the method and the tool of its request.
  */
 export function recordSubject(
   { layer, conn, dir, kind, id, method, range }: AnyRecord,

@@ -1,16 +1,19 @@
 import { FilterError } from './error.ts';
 import type { Piece } from './pattern.ts';
 
-/** A part of a filter, with its place. */
+/** A part of a filter, with its position. */
 export interface Token {
   readonly type: '(' | ')' | '-' | 'word';
   readonly start: number;
   readonly end: number;
-  /** For a word whose last quote is missing: where the quote is. */
+  /** For a word whose last quote is not closed: where that quote is. */
   readonly openQuote?: number | undefined;
 }
 
-/** Cuts a filter into parentheses, minus signs and words. Quotes are part of words, and may contain anything. */
+/**
+ * Splits a filter into parentheses, minus signs and words. Quoted text is part of a word, and may contain any
+ * character.
+ */
 export function tokensOf(filter: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;
@@ -43,7 +46,7 @@ function wordAt(filter: string, start: number): Token {
   return { type: 'word', start, end: Math.min(at, filter.length), openQuote };
 }
 
-/** The pieces of a value, in and outside quotes. @throws FilterError if a quote does not end. */
+/** The quoted and unquoted pieces of a value. @throws FilterError if a quote does not end. */
 export function piecesOf(filter: string, start: number, end: number): Piece[] {
   const pieces: Piece[] = [];
   for (let at = start; at < end;) {

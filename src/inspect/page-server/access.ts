@@ -23,7 +23,7 @@ export const PROTECTION = {
   'cache-control': 'no-store',
 } as const;
 
-/** 256 random bits. A guess is compared by its hash, which takes the same time for every guess. */
+/** 256 random bits. A guess is compared by its hash, so the comparison always takes the same time. */
 interface Secret {
   readonly text: string;
   readonly hash: Buffer;
@@ -42,47 +42,50 @@ function isSecret(given: string | undefined, hash: Buffer): boolean {
   return given !== undefined && timingSafeEqual(hashOf(given), hash);
 }
 
-/** The most keys that are valid at a time: one for each tab. The oldest is forgotten. */
+/** The most keys that are valid at a time. Each tab has one. Above this, the oldest becomes invalid. */
 const MAX_KEYS = 8;
 
-/** Decides who may ask for something. */
+/** Decides which requests the page server answers. */
 export class PageAccess {
-  /** Goes into the fragment of the printed address, which browsers send to nobody. */
+  /** The token in the fragment of the printed address. Browsers send fragments to nobody. */
   readonly token: string;
   readonly #host: string;
   readonly #origin: string;
-  /** Undefined once it was used. */
+  /** Undefined after the token was used. */
   #tokenHash: Buffer | undefined;
   #keyHashes: readonly Buffer[] = [];
 
-  /** @param origin of the page, as browsers write it. */
+  /** @param origin the page's origin, as browsers write it. */
   constructor(origin: string) {
     this.#origin = origin;
     this.#host = new URL(origin).host;
     this.token = this.renew();
   }
 
-  /** Another token. The one before is no longer accepted. */
+  /** Returns a new token. The previous one is no longer accepted. */
   renew(): string {
     const { text, hash } = createSecret();
     this.#tokenHash = hash;
     return text;
   }
 
-  /** Whether the browser believes that it talks to this server. A rebound name shows here. */
+  /** Whether the `Host` header names this server. It does not if a foreign name was rebound to this address. */
   isOwnHost({ headersDistinct: { host = [] } }: IncomingMessage): boolean {
     return host.length === 1 && host[0] === this.#host;
   }
 
   /**
-   * Whether the page itself sent a control request. Pages on other loopback ports count as foreign. Browsers send no
-   * `Origin` with a GET of the page itself.
+   * Whether the page itself sent a request of the API. Pages on other loopback ports count as foreign. With a GET,
+   * browsers send no `Origin` to the page's own server.
    */
   isOwnPage({ method, headers: { origin, 'sec-fetch-site': site } }: IncomingMessage): boolean {
     return site === 'same-origin' && (origin === this.#origin || (origin === undefined && method === 'GET'));
   }
 
-  /** The key for the token of a request. The token is used then. Undefined if it is wrong, or was used. */
+  /**
+   * Exchanges the token of a request for a key. The token cannot be used again. Undefined if the token is wrong, or was
+   * already used.
+   */
   exchange({ headers: { 'everwire-token': token } }: IncomingMessage): string | undefined {
     if (!this.#tokenHash || !isSecret(token as string | undefined, this.#tokenHash)) return undefined;
     this.#tokenHash = undefined;

@@ -3,10 +3,10 @@ import { LOG_LEVELS } from '../../protocol/logging.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
 import type { PageCommands } from './page-api.ts';
 
-/** A command of the page is refused, and nothing was sent. */
+/** A command of the page was refused. Nothing was sent. */
 export class CommandRefused extends Error {
   override readonly name = 'CommandRefused';
-  /** 400: the command is malformed. 409: it cannot be done now. */
+  /** 400: the command is malformed. 409: it cannot run now. */
   readonly status: 400 | 409;
 
   constructor(status: 400 | 409, message: string, options?: ErrorOptions) {
@@ -15,14 +15,14 @@ export class CommandRefused extends Error {
   }
 }
 
-/** What a field must be. */
+/** The type that a field must have. */
 interface Kind {
   readonly name: string;
   readonly optional?: boolean;
   readonly accepts: (value: unknown) => boolean;
 }
 
-/** The longest name that a page gives to a request, in UTF-16 code units. */
+/** The longest key that a page may give to a request, in UTF-16 code units. */
 const MAX_KEY = 200;
 
 const isText = (value: unknown): value is string => typeof value === 'string';

@@ -24,7 +24,7 @@ export async function runCommand(
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return refuse(response, 415, 'A command must be application/json.');
   const body = await bodyOf(request);
-  if (body === undefined) return refuse(response, 413, `A command may have ${MAX_BODY} bytes.`);
+  if (body === undefined) return refuse(response, 413, `A command may have at most ${MAX_BODY} bytes.`);
   try {
     const argument = parsed(body);
     checkArgument(name, argument);
@@ -53,7 +53,7 @@ function parsed(body: string): unknown {
   }
 }
 
-/** The body as text. Undefined if it is too large; the rest is not read then. */
+/** The body as text. Undefined if it is too large. Then the rest is not read. */
 async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) return undefined;
   const chunks: Buffer[] = [];
@@ -66,7 +66,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString();
 }
 
-/** @param close whether the connection ends, because the body of the request may be of any length. */
+/** @param close whether to end the connection, because the rest of the body may be of any length. */
 function refuse(response: ServerResponse, status: number, error: string, close = true): void {
   const body: CommandError = { error };
   response.writeHead(status, {

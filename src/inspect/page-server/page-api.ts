@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '../../jsonrpc/message.ts';
 import type { Revision } from '../../protocol/revisions.ts';
 
 /**
- * What the page and its server say to each other. The page imports this file too, so it has types only.
+ * The API between the page and its server. The page imports this file too, so it has types only.
  *
  * - `GET /api/records?after=N`: a stream of records in the mcpcap format.
  * - `GET /api/state`: a stream of lines. Each is the whole `InspectorState` after a change.
@@ -23,26 +23,29 @@ export interface InspectorState {
    * - `recording`: the page shows a recording, and sends nothing.
    */
   readonly role: 'client' | 'observer' | 'recording';
-  /** What is inspected, for people: a URL, a command line, a file. Undefined before the person chose a server. */
+  /**
+   * What is inspected, to show to the user: a URL, a command line, a file. Undefined before the user has chosen a
+   * server.
+   */
   readonly target?: string | undefined;
-  /** The servers that a person can choose, from the command line and configuration files. */
+  /** The servers that the user can choose, from the command line and configuration files. */
   readonly choices: readonly TargetChoice[];
   readonly connection: ConnectionState;
-  /** The requests of the page that run, the oldest first. */
+  /** The page's requests in flight, oldest first. */
   readonly running: readonly RunningRequest[];
   /** The keys of requests whose outcomes were not taken yet. Default none. */
   readonly finished?: readonly string[] | undefined;
   /** The questions of the server that wait for a person, the oldest first. */
   readonly questions: readonly Question[];
-  /** What the server gets when it asks for roots. */
+  /** The roots that the server gets when it asks for them. */
   readonly roots: readonly Root[];
-  /** The URIs of the resources that are subscribed to. */
+  /** The URIs of subscribed resources. */
   readonly subscriptions: readonly string[];
-  /** The level of log messages that the server was asked for. */
+  /** The log level that was requested from the server. */
   readonly logLevel?: string | undefined;
 }
 
-/** A server that a person can choose. */
+/** A server that the user can choose. */
 export interface TargetChoice {
   readonly id: string;
   /** Its name in the configuration. */
@@ -53,7 +56,7 @@ export interface TargetChoice {
   readonly detail: string;
 }
 
-/** How far connecting got. */
+/** The state of the connection, and how it was made. */
 export interface ConnectionState {
   readonly status: 'idle' | 'connecting' | 'connected' | 'failed' | 'closed';
   readonly revision?: Revision | undefined;
@@ -62,42 +65,42 @@ export interface ConnectionState {
   readonly discovered?: JsonObject | undefined;
   /** What was tried, in order. */
   readonly attempts: readonly Attempt[];
-  /** Why it failed or closed, and what a person can do about it. */
+  /** Why it failed or closed, and what the user can do about it. */
   readonly problem?: Problem | undefined;
-  /** A login that waits for the person. The page shows the whole address, and opens it only by a click. */
+  /** A login that waits for the user. The page shows the whole address, and opens it only on a click. */
   readonly login?: { readonly url: string } | undefined;
   /** The last lines that a command wrote to stderr. At most 50. */
   readonly stderr: readonly string[];
 }
 
-/** One way that was tried to connect. */
+/** One step of connecting: a request, or a start of a command. */
 export interface Attempt {
   /** For example `POST server/discover, 2026-07-28`. */
   readonly what: string;
   readonly outcome: 'running' | 'done' | 'failed';
-  /** Why it failed, or what the server said. */
+  /** Why it failed, or what the server answered. */
   readonly detail?: string | undefined;
-  /** Milliseconds that it took. */
+  /** How long it took, in milliseconds. */
   readonly duration?: number | undefined;
   /** The number of the record with its request. */
   readonly record?: number | undefined;
 }
 
-/** Where connecting failed. */
+/** The step at which connecting failed. */
 export type Step = 'command' | 'dns' | 'connect' | 'tls' | 'login' | 'http' | 'revision' | 'silence' | 'output';
 
 /** Why a connection failed. */
 export interface Problem {
   readonly step?: Step | undefined;
-  /** What happened, with what was seen: `192.0.2.1:443 refused the connection`. */
+  /** What happened, for example `192.0.2.1:443 refused the connection`. */
   readonly message: string;
-  /** What a person can do. */
+  /** What the user can do. */
   readonly advice?: string | undefined;
 }
 
-/** A request that runs. */
+/** A request in flight. */
 export interface RunningRequest {
-  /** The name that the page gave it. */
+  /** The key that the page gave it. */
   readonly key: string;
   readonly method: string;
   /** The newest progress: `progress`, `total`, `message`. */
@@ -124,14 +127,14 @@ export interface CommandError {
   readonly error: string;
 }
 
-/** What the page asks of its server. */
+/** The commands of the page. */
 export interface PageCommands {
-  /** Begins to connect, and ends the connection before. Progress and failure are in the state. */
+  /** Begins to connect, after ending the previous connection. The state shows progress and failure. */
   connect(to: ConnectCommand): void;
   disconnect(nothing: object): void;
   /** Sends a request, and waits for its answer. */
   request(request: RequestCommand): Promise<RequestOutcome>;
-  /** Cancels a running request. Its answer is an error. */
+  /** Cancels a request in flight. Its outcome is then an error. */
   cancel(request: { readonly key: string }): void;
   /** Answers a question with a result, or refuses it with an error. */
   answer(answer: AnswerCommand): Promise<void>;
@@ -149,28 +152,28 @@ export interface ConnectCommand {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** The only revision to use. Default: the server's preference. */
   readonly revision?: Revision | undefined;
-  /** The only HTTP transport to use. Default: what the server has. */
+  /** The only HTTP transport to use. Default: the one that the server supports. */
   readonly transport?: 'streamable-http' | 'sse' | undefined;
 }
 
 /** A request to the server. */
 export interface RequestCommand {
-  /** A name that the page chooses, for `cancel` and the state. */
+  /** Names the request in `cancel` and in the state. The page chooses it. */
   readonly key: string;
   readonly method: string;
   /**
-   * The parameters as JSON text. Refused if it is no JSON object, or if a number in it would change on its way, such as
-   * an integer that a double cannot hold.
+   * The parameters as JSON text. Refused if it is not a JSON object, or if a number in it would be sent differently,
+   * such as an integer that a double cannot hold.
    */
   readonly params: string;
   /** Milliseconds without an answer or progress. 0: no limit. Default 60 000. */
   readonly timeout?: number | undefined;
 }
 
-/** What became of a request. */
+/** How a request ended. */
 export interface RequestOutcome {
   readonly result?: JsonObject | undefined;
-  /** The error of the server, or what happened to the connection. */
+  /** The server's error, or the failure of the connection. */
   readonly error?:
     | { readonly code?: number | undefined; readonly message: string; readonly data?: JsonValue }
     | undefined;

@@ -20,11 +20,11 @@ export interface PageServerOptions {
   readonly capture: RecordSource;
   /** What the page shows besides the records. */
   readonly feed: StateFeed;
-  /** What the page can do. Default: nothing, and every command is refused. */
+  /** Runs the commands of the page. Default: every command is refused. */
   readonly commands?: PageCommands | undefined;
-  /** The folder of the built page. It is read once. */
+  /** The folder of the built page. Read once, at the start. */
   readonly folder: string;
-  /** 0 selects a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
 }
 
@@ -32,28 +32,32 @@ export interface PageServerOptions {
 export interface PageServer {
   /** The address to open, with a token in its fragment that can be used once. Show it to nobody else. */
   readonly url: string;
-  /** Another such address. The token of the address before is no longer accepted, but its tab keeps its access. */
+  /**
+   * Returns a new address. The token of the previous one is no longer accepted, but tabs that have used theirs keep
+   * their access.
+   */
   renew(): string;
   /** Ends all streams and connections. */
   close(): Promise<void>;
 }
 
-/** Only this machine can connect, whatever the caller wants. */
+/** Only this machine can connect. No option changes that. */
 const HOST = '127.0.0.1';
-/** The most streams at a time. A browser opens six connections to a server. */
+/** The most streams at a time. A tab opens two. */
 const MAX_STREAMS = 16;
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' } as const;
 const STREAMS: ReadonlySet<string> = new Set(['/api/records', '/api/state']);
 const FOREIGN = 'Only the page of the inspector may do this.';
 const USED =
-  'The token is wrong or was used. Press Enter in the terminal of Everwire for another address, or start it again.';
+  'The token is wrong or was already used. Press Enter in the terminal of Everwire for a new address, or restart it.';
 
 /**
  * Serves the page of the inspector on 127.0.0.1, and the records of a capture to this page alone.
  *
- * - `GET` of a file of the folder.
+ * - `GET` serves the files of the folder.
  * - `POST /api/key` exchanges the token of the address (`Everwire-Token`) for a key. It answers `{"key": …}`.
- * - With the key (`Everwire-Key`): `GET /api/records?after=N`, `GET /api/state`, `POST /api/<command>` (see `page-api.ts`).
+ * - With the key (`Everwire-Key`): `GET /api/records?after=N`, `GET /api/state`, `POST /api/<command>` (see
+ *   `page-api.ts`).
  *
  * @throws Error if the port or the folder cannot be used.
  */
@@ -75,7 +79,7 @@ export async function servePage(options: PageServerOptions): Promise<PageServer>
   };
 }
 
-/** Answers the requests. */
+/** Answers the requests of browsers. */
 class PageRequests {
   readonly #options: PageServerOptions;
   readonly #files: ReadonlyMap<string, StaticFile>;

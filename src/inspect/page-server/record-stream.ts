@@ -8,15 +8,15 @@ import { headerLine, recordLine, type RecordingHeader } from '../recording-forma
 /** A page draws at most once in this time, so it need not get records more often. */
 const FRAME_MS = 16;
 
-/** What is served to the page. */
+/** The records that are served to the page. */
 export interface RecordSource extends Pick<Capture, 'started' | 'newest' | 'records'> {
-  /** The header of a recording that is shown. Default: that of a new one. */
+  /** The header, if a recording is shown. Default: the header of a new recording. */
   readonly header?: RecordingHeader | undefined;
 }
 
 /**
  * Writes records to a response, in the mcpcap format, until the capture or the response ends. Nothing waits in memory
- * for a slow reader: it gets the records that the capture still has, and a gap for those that it has not.
+ * for a slow reader: it gets the records that the capture still has, and a gap for the others.
  */
 export async function streamRecords(
   response: ServerResponse,

@@ -6,15 +6,15 @@ import type { RecordSource } from './record-stream.ts';
 const BATCH = 1000;
 
 /**
- * A recording as the source of a page. The file is read again for each reader, so it may be of any size.
+ * A recording as the records of a page. The file is read again for each reader, so it may be of any size.
  *
- * @param onerror gets why the rest of the file cannot be read.
- * @throws Error with a readable message if it is no recording.
+ * @param onerror called with the reason if the rest of the file cannot be read.
+ * @throws Error with a readable message if it is not a recording.
  */
 export async function recordingSource(file: string, onerror: (error: Error) => void): Promise<RecordSource> {
   const recording = await readRecording(file);
   const { header } = recording;
-  // A reader that ends closes the file.
+  // Ending the iteration closes the file.
   const records = recording[Symbol.asyncIterator]();
   await records.next();
   await records.return?.();

@@ -24,7 +24,7 @@ export class StateFeed {
     for (const wake of this.#waiting) wake();
   }
 
-  /** The state, and again after changes. A reader that is slower than the changes gets only the newest. */
+  /** The state now, and after each change. A slow reader gets only the newest state. */
   async *states(signal: AbortSignal): AsyncGenerator<InspectorState, void> {
     let last: InspectorState | undefined;
     while (!signal.aborted) {

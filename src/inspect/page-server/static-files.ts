@@ -18,10 +18,10 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads all files of a folder, by the path of their URL. Requests find files in this map and nowhere else, so no path
- * leads out of the folder.
+ * Reads all files of a folder, by the path of their URL. Requests are answered from this map only, so no path leads out
+ * of the folder.
  *
- * @throws Error if it cannot be read, has no `index.html`, or has something that is not served.
+ * @throws Error if the folder cannot be read, has no `index.html`, or has a file of a type that is not served.
  */
 export function readStaticFiles(folder: string): ReadonlyMap<string, StaticFile> {
   const files = new Map<string, StaticFile>();

@@ -2,7 +2,7 @@ import { isObject, isRequestId, type JsonObject, type RequestId } from '../../js
 import { Meta, Method, NotificationMethod } from '../../protocol/methods.ts';
 import type { SpanRecord } from './span.ts';
 
-/** What a span needs to know of a message. */
+/** What spans need to know about a message. */
 export interface MessageFacts {
   readonly kind: string;
   readonly id?: RequestId | undefined;
@@ -10,14 +10,14 @@ export interface MessageFacts {
   readonly tool?: string | undefined;
   /** The token of the request, or of the progress. */
   readonly progressToken?: RequestId | undefined;
-  /** The request that a notification is about: cancelled, or a subscription. */
+  /** The request that a notification is about: the one that is cancelled, or a `subscriptions/listen`. */
   readonly about?: RequestId | undefined;
   /** Whether a result asks for input, or a request brings it (2026-07-28, basic/patterns/mrtr). */
   readonly input?: boolean;
   readonly requestState?: string | undefined;
 }
 
-/** Words of the messages whose contents matter. All others are not parsed. */
+/** Words of messages that must be parsed. `factsOf` knows the others that must be parsed by their method or kind. */
 const WORDS = ['progressToken', 'subscriptionId', 'input_required', 'inputResponses', 'requestState'];
 
 /** The facts of a message, or of each message of a batch. */

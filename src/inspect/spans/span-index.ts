@@ -1,11 +1,11 @@
 import type { SpanState } from './span.ts';
 
-/** Finds spans by what later messages say of them. */
+/** Finds the spans that a later message may belong to, by keys such as its id. */
 export class SpanIndex<T extends { readonly state: SpanState }> {
   readonly #spans = new Map<string, Set<T>>();
   readonly #keys = new Map<T, Set<string>>();
 
-  /** @param max the most spans with this key. The oldest is forgotten. */
+  /** @param max the most spans with this key. Above this, the oldest loses the key. */
   add(key: string, span: T, max = Infinity): void {
     let spans = this.#spans.get(key);
     if (!spans) this.#spans.set(key, (spans = new Set()));
@@ -24,7 +24,7 @@ export class SpanIndex<T extends { readonly state: SpanState }> {
     return [...(this.#spans.get(key) ?? [])];
   }
 
-  /** The only span with a key that waits for something, or else the only one. Undefined if it is not certain. */
+  /** The span with a key, if only one span has it, or if only one of several still waits. Undefined otherwise. */
   one(key: string): T | undefined {
     const spans = this.all(key);
     const waiting = spans.filter(({ state }) => state === 'open' || state === 'input_required');

@@ -2,9 +2,9 @@ import type { RequestId } from '../../jsonrpc/message.ts';
 
 /**
  * - `open`: there is no answer yet.
- * - `input_required`: the server asked for input, and the request was not repeated yet (2026-07-28).
+ * - `input_required`: the server asked for input, and the request was not sent again yet (2026-07-28).
  * - `done`, `failed`: answered with a result or an error, or refused with an HTTP status.
- * - `cancelled`: its sender no longer wants an answer.
+ * - `cancelled`: the sender of the request no longer wants an answer.
  * - `unanswered`: the connection or the stream ended without an answer. An answer on another connection may still come.
  */
 export type SpanState = 'open' | 'input_required' | 'done' | 'failed' | 'cancelled' | 'unanswered';
@@ -13,7 +13,7 @@ export type SpanState = 'open' | 'input_required' | 'done' | 'failed' | 'cancell
 export interface Span {
   /** The first span is 1. */
   readonly number: number;
-  /** Where the request was sent. */
+  /** The connection on which the request was sent. */
   readonly conn: number;
   /** For HTTP: which request of the connection. */
   readonly exchange?: number | undefined;
@@ -30,13 +30,13 @@ export interface Span {
   readonly answer?: number | undefined;
   /** The numbers of the records, the request first: repeated requests, progress, questions with their answers. */
   readonly records: readonly number[];
-  /** How many more records there are. */
+  /** How many further records belong to the span. */
   readonly omitted: number;
   /** For a question: the span of the call that it belongs to, if that is certain. */
   readonly parent?: Span | undefined;
 }
 
-/** The part of a record that spans are made of. Every record of a capture is one. */
+/** The fields of a record that spans need. Every record of a capture has them. */
 export interface SpanRecord {
   readonly n: number;
   readonly t: number;

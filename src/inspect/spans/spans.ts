@@ -9,15 +9,15 @@ export type { Span, SpanRecord } from './span.ts';
 
 /** The limits of what is kept. */
 export interface SpansOptions {
-  /** The most spans. The oldest is forgotten. Default 10 000. */
+  /** The most spans. Above this, the oldest is dropped. Default 10 000. */
   readonly maxSpans?: number | undefined;
-  /** The most record numbers of one span. Default 1 000. */
+  /** The most record numbers that one span keeps. Default 1 000. */
   readonly maxRecords?: number | undefined;
 }
 
 type Open = { -readonly [Field in keyof Span]: Span[Field] } & { records: number[]; parent?: Open | undefined };
 
-/** What is known of a connection. */
+/** What is known about a connection. */
 interface Connection {
   readonly isHttp: boolean;
   readonly role: string;
@@ -26,14 +26,14 @@ interface Connection {
   status: number;
 }
 
-/** Where a message passed. */
+/** A record, with the connection on which it passed. */
 interface Place extends SpanRecord {
   readonly conn: number;
   readonly dir: string;
   readonly connection: Connection;
 }
 
-/** A `requestState` that is longer is not remembered. */
+/** A longer `requestState` is not remembered. UTF-16 code units. */
 const MAX_STATE = 16 * 1024;
 const MAX_CONNECTIONS = 10_000;
 /**
@@ -43,8 +43,8 @@ const MAX_CONNECTIONS = 10_000;
 const MAX_SAME = 64;
 
 /**
- * Joins the messages of a capture to spans. A message on another HTTP connection than its request belongs to it if the
- * session and the id say so; if that is not certain, it belongs to nothing.
+ * Joins the messages of a capture into spans. If a message comes on another HTTP connection than its request, the
+ * session and the id tell its span. If they fit several spans, it belongs to none.
  */
 export class Spans {
   readonly #maxSpans: number;
@@ -69,8 +69,9 @@ export class Spans {
   /**
    * Adds the next record.
    *
-   * @param text the bytes of the record as text; undefined if they are too many. Called for heads and messages.
-   * @returns the spans that it belongs to: one at most, except for a batch.
+   * @param text returns the bytes of the record as text, or undefined if they are too many. Called for heads and
+   * messages.
+   * @returns the spans that the record belongs to: at most one, except for a batch.
    */
   add(record: SpanRecord, text: () => string | undefined): readonly Span[] {
     const { conn, dir, layer } = record;
@@ -143,7 +144,7 @@ export class Spans {
       [waiting.state, waiting.end] = ['open', undefined];
     } else span.parent = this.#callOf(place, facts);
     for (const key of keysOf(place, dir, 'id', id)) {
-      // An id is used again: the request before it gets no answer any more.
+      // If an id is used again, the earlier request gets no answer any more.
       const before = connection.isHttp ? [] : this.#index.all(key);
       for (const each of before) {
         if (each.state === 'open') end(each, 'unanswered', place);
@@ -173,7 +174,7 @@ export class Spans {
     return span;
   }
 
-  /** The call that a question belongs to: over HTTP that of its stream, otherwise the only one that is open. */
+  /** The call that a question belongs to: over HTTP the call on whose stream it came, otherwise the only open call. */
   #callOf(place: Place, { method = '' }: MessageFacts): Open | undefined {
     if (place.dir !== 's>c' || !QUESTIONS.has(method)) return undefined;
     const key = place.connection.isHttp ? exchangeKey(place) : callsKey(place.conn);
@@ -245,7 +246,7 @@ function exchangeKey({ conn, exchange }: Place): string {
   return `exchange ${conn} ${exchange}`;
 }
 
-/** The keys of a request by its id or token, the most certain first. The types of ids matter: 1 is not "1". */
+/** The keys of a request by its id or token, the most certain key first. The types of ids matter: 1 is not "1". */
 function keysOf({ conn, exchange, connection }: Place, dir: string, what: string, id: RequestId): string[] {
   const name = `${dir} ${what} ${JSON.stringify(id)}`;
   const { isHttp, role, session } = connection;

@@ -10,26 +10,26 @@ import { EventBatches } from './event-batches.ts';
 import { readEvents } from './event-format.ts';
 
 /**
- * A capture whose work is done in a thread of its own: this file is loaded in both. The thread of the connections only
- * copies what it sees.
+ * A capture that works in a thread of its own. The thread of the connections only copies bytes. Both threads load this
+ * file.
  */
 
-/** How many bytes may wait for the worker. It is slower only if the machine is busy. */
+/** How many bytes may wait for the worker. It falls behind only if the machine is busy. */
 const MAX_WAITING = 16 * 1024 * 1024;
 
 /** What a capture in a worker does. */
 export interface CaptureWorkerOptions {
-  /** What is captured, for people. */
+  /** What is captured, to show to users. */
   readonly target: string;
   /** The file to record to, as `recordToFile` does. Default none. */
   readonly file?: string | undefined;
-  /** Where to serve the page of the inspector, as an observer. `folder` has its files. Default nowhere. */
+  /** Where to serve the page of the inspector as an observer, with the files in `folder`. Default: no page. */
   readonly page?: { readonly port: number; readonly folder: string } | undefined;
   /** Called once if nothing more is recorded: the file cannot be written, or the worker failed. */
   readonly onerror: (error: Error) => void;
 }
 
-/** A capture in a worker. The process lives until it is closed. */
+/** A capture in a worker. It keeps the process alive until it is closed. */
 export interface CaptureWorker {
   readonly wiretap: Wiretap;
   /** The address of the page, with its token. Undefined without a page. */
@@ -38,15 +38,15 @@ export interface CaptureWorker {
   close(): Promise<void>;
 }
 
-/** How the worker begins. */
+/** What the worker is started with. */
 interface Setup extends Omit<CaptureWorkerOptions, 'onerror'> {
   readonly everwire: 'capture';
   readonly started: Date;
-  /** One number: how many bytes of batches the worker has taken, without the bits above the 32nd. */
+  /** One number, shared by both threads: how many bytes of batches the worker has read, modulo 2^32. */
   readonly taken: Int32Array;
 }
 
-/** What the worker says. It is ready once, or has failed. */
+/** A message from the worker: it is ready, or has failed. */
 type Report = { readonly ready: true; readonly url?: string | undefined } | { readonly problem: string };
 
 /**
@@ -96,7 +96,7 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
 
 async function serve(port: MessagePort, { target, file, page, started, taken }: Setup): Promise<void> {
   const report = (message: Report): void => port.postMessage(message);
-  // A page reads from the beginning, also a second time.
+  // A page may read again from the beginning, so its records are not dropped once they are read.
   const log = new RecordLog(started, { parts: page !== undefined, once: page === undefined });
   try {
     const onerror = ({ message }: Error): void => report({ problem: message });

@@ -4,33 +4,33 @@ import { EVENT_HEAD, EventKind, writeEventHead } from './event-format.ts';
 
 /** The size of a batch. The largest event has 64 KiB. */
 const BATCH = 256 * 1024;
-/** How many milliseconds an event waits at most for others. Each batch wakes the receiver, which takes longer than a copy. */
+/** How long an event waits for others, in milliseconds. Each batch wakes the receiver, which costs more than a copy. */
 const DELAY = 20;
 
 /** Where batches go. */
 export interface BatchReceiver {
-  /** Takes a batch, whose memory it may keep. */
+  /** Takes a batch, and may keep its memory. */
   readonly post: (batch: Buffer) => void;
-  /** How many bytes of batches it has not read yet. */
+  /** How many bytes of batches the receiver has not read yet. */
   readonly waiting: () => number;
-  /** The most that may wait. */
+  /** The most bytes that may wait. */
   readonly maxWaiting: number;
 }
 
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Copies events into batches. If too much waits at the receiver, events are left out, and a gap says so. A connection
- * that opened meanwhile opens with its first event after the gap.
+ * Copies events into batches. If too much waits at the receiver, events are left out, and a gap stands for them. If the
+ * opening of a connection was left out, it is sent before the connection's first event after the gap.
  */
 export class EventBatches implements WireEventSink {
   readonly #receiver: BatchReceiver;
   #batch = Buffer.allocUnsafeSlow(BATCH);
   #used = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** How many events were left out since the last one that was not. */
+  /** How many events were left out since the last one that was written. */
   #missing = 0;
-  /** Connections whose opening or closing was left out, and which are not forgotten. */
+  /** Connections whose opening was left out, and those whose closing was left out. Both are sent later. */
   readonly #unopened = new Map<number, WireConnection>();
   readonly #unclosed: number[] = [];
 
@@ -105,7 +105,7 @@ export class EventBatches implements WireEventSink {
       this.#batch = Buffer.allocUnsafeSlow(BATCH);
       this.#receiver.post(written);
     } else {
-      // The receiver may keep it for long, so it must not hold much more memory than it needs.
+      // The receiver may keep the batch for long, so a small batch gets a buffer of its own size.
       const copy = Buffer.allocUnsafeSlow(this.#used);
       copy.set(written);
       this.#receiver.post(copy);

@@ -1,12 +1,12 @@
 import type { WireConnection, WireStream } from '../../transport/wiretap.ts';
 import type { WireEvent } from '../record.ts';
 
-/** The kinds of events in memory that passes from one thread to another. */
+/** The kinds of events in a batch, as numbers. */
 export const EventKind = { 'c>s': 0, 's>c': 1, stderr: 2, open: 3, close: 4, gap: 5 } as const;
 
 const STREAMS: readonly WireStream[] = ['c>s', 's>c', 'stderr'];
 
-/** Where the parts of an event begin after its kind: its connection, its time, its place, and the length of its data. */
+/** The offsets of the fields of an event: its connection, time, place and length of data. The kind is at 0. */
 const CONN = 1;
 const TIME = 5;
 const PLACE = 13;
@@ -15,7 +15,7 @@ const LENGTH = 21;
 export const EVENT_HEAD = 25;
 
 /**
- * Writes all of an event but its data.
+ * Writes an event without its data.
  *
  * @param place the offset of bytes, or the number of records that a gap stands for.
  */
@@ -35,7 +35,7 @@ export function writeEventHead(
   batch.writeUInt32LE(length, at + LENGTH);
 }
 
-/** Reads the events of a batch. Their bytes are parts of it. */
+/** Reads the events of a batch. Their bytes share its memory. */
 export function* readEvents(batch: Buffer): Generator<WireEvent, void> {
   for (let at = 0; at < batch.length;) {
     const kind = batch[at]!;
