@@ -5,11 +5,11 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Meta, Method } from '../protocol/methods.ts';
 import { StreamBytes } from './stream-bytes.ts';
 
-/** The most attempts that are kept. Negotiation needs five, and a login some more. */
+/** The most attempts that are kept. Negotiation needs five, a login some more. */
 const MAX_ATTEMPTS = 50;
-/** How much of each stream is kept until its parts are complete, in bytes. Longer messages are not looked into. */
+/** How many bytes of each stream are kept until its parts are complete. Longer messages are not read. */
 const MAX_KEPT = 256 * 1024;
-/** The longest text of a server that is quoted, in UTF-16 code units. */
+/** The longest quote of a server's text, in UTF-16 code units. */
 const MAX_QUOTED = 500;
 
 type Open = { -readonly [Field in keyof Attempt]: Attempt[Field] } & {
@@ -20,10 +20,10 @@ type Open = { -readonly [Field in keyof Attempt]: Attempt[Field] } & {
   readonly isHandshake?: boolean;
 };
 
-/** Says what was tried to connect, and how it ended, by the records of the connections. */
+/** Lists the steps of connecting and how each ended, from the records of the connections. */
 export class AttemptLog {
   readonly #all: Open[] = [];
-  /** Those without an answer, by connection, and by exchange or by the id of the request. */
+  /** The attempts without an answer, by connection, and by exchange or by the id of the request. */
   readonly #open = new Map<string, Open>();
   readonly #bytes = new Map<string, StreamBytes>();
   #noise: string | undefined;
@@ -40,22 +40,22 @@ export class AttemptLog {
     }));
   }
 
-  /** The first line of stdout that is no JSON object. */
+  /** The first line of stdout that is not a JSON object. */
   get noise(): string | undefined {
     return this.#noise;
   }
 
-  /** Where the newest refusal says how to log in. */
+  /** The URL at which, by the newest refusal, the server says how to log in (`resource_metadata`). */
   get metadata(): string | undefined {
     return this.#metadata;
   }
 
-  /** Whether the newest handshake was accepted without an answer, which comes on another stream: HTTP+SSE. */
+  /** Whether the newest handshake got status 202, so its answer comes on another stream. Only HTTP+SSE does this. */
   get isSse(): boolean {
     return this.#isSse;
   }
 
-  /** @returns whether the attempts have changed. */
+  /** @returns whether the attempts changed. */
   add(record: WireRecord): boolean {
     if (record.layer === 'gap' || record.layer === 'open') return false;
     if (record.layer === 'close') return this.#closed(record.conn, record.t);
@@ -74,7 +74,10 @@ export class AttemptLog {
     return false;
   }
 
-  /** Connecting is over. What waits for an answer has failed, or is no part of a connection that was made. */
+  /**
+   * Connecting is over. Attempts without an answer have failed. If there is a connection, they were not needed, and are
+   * removed.
+   */
   end(connected: boolean): void {
     for (const open of this.#open.values()) {
       if (open.outcome !== 'running') continue;
@@ -102,7 +105,7 @@ export class AttemptLog {
     });
   }
 
-  /** A message says what a request is about. */
+  /** Adds the method and the revision in a message to the name of its attempt. */
   #named({ n, t, conn, exchange, kind, id, method }: PartRecord, text: string): boolean {
     if (kind !== 'request' && kind !== 'notification') return false;
     const revision = revisionIn(parsed(text));
@@ -126,7 +129,7 @@ export class AttemptLog {
     const ok = status.startsWith('2');
     const [, metadata] = /^www-authenticate:.*\bresource_metadata="([^"]*)"/im.exec(head) ?? [];
     if (metadata !== undefined) this.#metadata = quoted(metadata);
-    // The message decides, if there will be one.
+    // If a message will follow, that decides how the attempt ended.
     const isOver = !ok || open.isStream || status === '202';
     if (!isOver) return false;
     settle(open, ok ? 'done' : 'failed', `${status} ${quoted(reason)}`.trim(), t);
@@ -173,7 +176,7 @@ function quoted(text: string): string {
   return printableLine(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
 }
 
-/** The revision that a request names. */
+/** The revision that a request names, if any. */
 function revisionIn({ params }: JsonObject): string | undefined {
   if (!isObject(params)) return undefined;
   const { protocolVersion, _meta: meta } = params;
@@ -181,7 +184,7 @@ function revisionIn({ params }: JsonObject): string | undefined {
   return typeof named === 'string' ? quoted(named) : undefined;
 }
 
-/** The object of a JSON text. Empty if it is none. */
+/** The object in a JSON text. Empty if the text is something else. */
 function parsed(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);

@@ -7,8 +7,8 @@ import { proxyFor } from '../transport/http/client/proxy.ts';
 const TIMEOUT = 3000;
 
 /**
- * The certificate of a server, for people: whom it names, who signed it and until when it is valid. Nothing is sent to
- * the server. Undefined if it cannot be seen, for example through a proxy.
+ * Describes a server's certificate to the user: whom it names, who signed it and until when it is valid. Sends no
+ * request to the server. Undefined if there is no way to get it, for example through a proxy.
  */
 export async function certificateOf(url: URL): Promise<string | undefined> {
   if (await proxyFor(url)) return undefined;
@@ -17,7 +17,7 @@ export async function certificateOf(url: URL): Promise<string | undefined> {
     const socket = connect({
       ...{ host, port: Number(url.port || 443), timeout: TIMEOUT },
       servername: isIP(host) === 0 ? host : '',
-      // Only to look at the certificate. The connection carries nothing.
+      // The connection only shows the certificate, and carries nothing.
       rejectUnauthorized: false,
     });
     const done = (found?: PeerCertificate): void => {
@@ -38,7 +38,7 @@ function described({ subject, issuer, subjectaltname: names, valid_to: end }: Pe
   return printableLine(`The certificate of ${nameOf(subject)}${forNames} is ${by} and valid until ${end}.`);
 }
 
-/** The common name, or everything that there is. */
+/** The common name, or all other names if there is none. */
 function nameOf(holder: PeerCertificate['subject']): string {
   return [holder.CN].flat().join(', ') || Object.values(holder).flat().join(', ') || 'nobody';
 }

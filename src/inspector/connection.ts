@@ -22,7 +22,7 @@ export type InspectedServer =
       readonly transport?: 'http' | 'sse' | undefined;
     };
 
-/** Records the connections, and gives the records back. */
+/** Records the connections, and lets the inspector read the records. */
 export interface InspectorCapture extends Wiretap, Pick<Capture, 'newest' | 'records'> {}
 
 /** How to connect. */
@@ -31,17 +31,23 @@ export interface ConnectionOptions extends Handlers {
   readonly revision?: Revision | undefined;
   /** Milliseconds that connecting may take, without the time for a login. Default 60 000. */
   readonly connectTimeout?: number | undefined;
-  /** Gets tokens for a server. `onlogin` gets the address that the person must open, and undefined when that is over. */
+  /**
+   * Gets tokens for a server. `onlogin` is called with the address that the user must open, and with undefined when the
+   * login is over.
+   */
   readonly authorizer?: ((url: URL, onlogin: (address: URL | undefined) => void) => Promise<Authorizer>) | undefined;
   readonly onstate: (state: ConnectionState) => void;
 }
 
-/** The largest message of a server, in bytes. People open the inspector when something is unusual. */
+/**
+ * The largest message of a server, in bytes. Larger than elsewhere, because an inspector must show unusual messages
+ * too.
+ */
 const MAX_MESSAGE = 128 * 1024 * 1024;
 /** How many lines of stderr are kept, and how much of each, in UTF-16 code units. */
 const MAX_LINES = 50;
 const MAX_LINE = 2000;
-/** Nothing is remembered, so that each connection shows how the server is found. */
+/** Remembers nothing, so that each connection shows the whole negotiation. */
 const NO_CACHE: EraCache = { get: () => undefined, set: () => {} };
 
 /** A connection to a server, from the first attempt on. */
@@ -68,7 +74,7 @@ export class InspectedConnection {
     return this.#state.status === 'connected' ? this.#client : undefined;
   }
 
-  /** Ends it. Resolves when no process is left. */
+  /** Ends the connection. Resolves when no process is left. */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return this.#over;
     this.#closing.abort(new Error('Disconnected'));
@@ -77,7 +83,7 @@ export class InspectedConnection {
     await this.#client?.close();
   }
 
-  /** What may have changed with another connection to the same server. */
+  /** Shows the server's description again. It may differ after the client has reconnected. */
   refresh(): void {
     if (this.client) this.#update(described(this.client));
   }
@@ -104,7 +110,7 @@ export class InspectedConnection {
     }
   }
 
-  /** What was tried. If no connection was opened, there is no record of it. */
+  /** What was tried. If no connection was opened, there are no records, so the problem itself is shown. */
   #attempts({ message }: Problem): readonly Attempt[] {
     const { attempts } = this.#log;
     if (attempts.length > 0) return attempts;
@@ -131,9 +137,9 @@ export class InspectedConnection {
         maxTimeout: 0,
         signal: this.#closing.signal,
       },
-      // A command is not started again after it has ended.
+      // A command that has ended is not started again.
       restart: server.kind === 'url',
-      // A modern server says what has changed only if somebody listens.
+      // A server of the modern era reports changes only to a client that listens.
       onchange: () => {},
       onlost: (reason) => this.#lost(reason),
       // The records show them.
@@ -153,7 +159,10 @@ export class InspectedConnection {
     );
   }
 
-  /** Shows the attempts by the records that come from now on. @returns a function that reads the rest of them. */
+  /**
+   * Shows the attempts, from the records of connections that open from now on. @returns a function that reads the
+   * remaining records and stops.
+   */
   #follow(): (connected: boolean) => Promise<void> {
     const { capture } = this.#options;
     const log = this.#log;
@@ -203,7 +212,7 @@ export class InspectedConnection {
   }
 }
 
-/** The server answered the handshake with another revision than the only one to use. */
+/** The server answered the handshake with another revision than the one that the user demanded. */
 class WrongRevision extends Error {
   constructor(spoken: Revision, wanted: Revision) {
     super(`The server speaks ${spoken}, and not ${wanted}`);

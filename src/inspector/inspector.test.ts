@@ -101,7 +101,10 @@ describe('requests', () => {
     const { inspector, call } = bound(await connected());
     void call('wait').outcome;
     const request = (key: string, params: string) => inspector.request({ key, method: 'tools/list', params });
-    await expect(request('1', '{}')).rejects.toMatchObject({ status: 409, message: 'A request "1" runs already.' });
+    await expect(request('1', '{}')).rejects.toMatchObject({
+      status: 409,
+      message: 'A request "1" is already running.',
+    });
     await expect(request('2', '{"a":9007199254740993}')).rejects.toMatchObject({ status: 400 });
     inspector.disconnect();
     await expect(request('2', '{}')).rejects.toMatchObject({ status: 409, message: 'There is no connection.' });

@@ -21,7 +21,7 @@ import { InspectedConnection, type ConnectionOptions, type InspectedServer } fro
 import { QuestionInbox } from './question-inbox.ts';
 import { RunningRequests } from './running-requests.ts';
 
-/** A server that a person can choose. */
+/** A server that the user can choose. */
 export interface Choice extends TargetChoice {
   readonly server: InspectedServer;
 }
@@ -32,7 +32,7 @@ export interface InspectorOptions extends Pick<ConnectionOptions, 'capture' | 'a
 
 const MAX_SUBSCRIPTIONS = 1000;
 
-/** A client whose calls and answers come from the page. It has one connection at a time. */
+/** A client whose calls and answers come from the page. Has one connection at a time. */
 export class Inspector implements PageCommands {
   readonly feed: StateFeed;
   readonly #options: InspectorOptions;
@@ -40,7 +40,7 @@ export class Inspector implements PageCommands {
   readonly #requests = new RunningRequests((running) => this.feed.update({ running }));
   readonly #subscriptions = new Map<string, Subscription>();
   #connection: InspectedConnection | undefined;
-  /** The connections before, until their processes have ended. */
+  /** Resolve when the processes of earlier connections have ended. */
   readonly #closing = new Set<Promise<void>>();
 
   constructor(options: InspectorOptions) {
@@ -71,7 +71,7 @@ export class Inspector implements PageCommands {
       sampling: { tools: true, context: true },
       onroots: () => this.feed.state.roots,
       onstate: (state) => {
-        // The first state comes before the constructor has returned.
+        // The first call comes before the constructor of the connection has returned.
         if (this.#connection === undefined || this.#connection === connection) this.feed.update({ connection: state });
       },
     });
@@ -121,7 +121,7 @@ export class Inspector implements PageCommands {
     const client = this.#client;
     if (this.#subscriptions.has(uri)) return;
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
-      throw new CommandRefused(409, `There are ${MAX_SUBSCRIPTIONS} subscriptions already.`);
+      throw new CommandRefused(409, `There are already ${MAX_SUBSCRIPTIONS} subscriptions.`);
     const subscription = await client.subscribe(uri, () => {});
     if (client !== this.#connection?.client) return subscription.close();
     this.#subscriptions.set(uri, subscription);
@@ -151,7 +151,7 @@ export class Inspector implements PageCommands {
     await Promise.all(this.#closing);
   }
 
-  /** @throws CommandRefused if there is none. */
+  /** @throws CommandRefused if there is no connection. */
   get #client(): Client {
     const client = this.#connection?.client;
     if (!client) throw new CommandRefused(409, 'There is no connection.');
@@ -204,7 +204,7 @@ function addressOf(url: string): URL {
   return address;
 }
 
-/** Headers with those of the person instead of the configured ones. */
+/** The configured headers, replaced by those of the user where both have the same name. */
 function merged(
   configured: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,

@@ -5,13 +5,13 @@ import { errorChain, httpStatus } from '../jsonrpc/error-chain.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { certificateOf } from './certificate.ts';
 
-/** What was seen on the wire. */
+/** What the wire shows about a failed connection. */
 export interface Seen {
   /** The URL of the server. Undefined for a command. */
   readonly url?: URL | undefined;
-  /** The first line of stdout that is no message. */
+  /** The first line of stdout that is not a message. */
   readonly noise?: string | undefined;
-  /** Where a server that refused a request says how to log in (RFC 9728). */
+  /** The URL at which the server says how to log in (RFC 9728). */
   readonly metadata?: string | undefined;
 }
 
@@ -21,7 +21,7 @@ interface Fault extends Error {
   readonly syscall?: string;
   readonly address?: string;
   readonly port?: number;
-  /** Of a command that has exited. */
+  /** How a command ended, if it has exited. */
   readonly summary?: string;
   readonly stderr?: string;
 }
@@ -33,7 +33,7 @@ const UNKNOWN_ISSUER: ReadonlySet<unknown> = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
-/** What to do about errors of certificates. */
+/** What the user can do about a certificate error. */
 const CERTIFICATE_ADVICE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'The server needs a new certificate.',
   CERT_NOT_YET_VALID: 'Check the clock of this machine.',
@@ -43,7 +43,7 @@ const UNREACHABLE: ReadonlySet<unknown> = new Set([
   ...['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'ECONNRESET', 'EADDRNOTAVAIL', 'EACCES', 'EPIPE'],
 ]);
 
-/** Why there is no connection, and what a person can do about it. */
+/** Why there is no connection, and what the user can do about it. */
 export async function explain(error: unknown, seen: Seen): Promise<Problem> {
   const chain: Fault[] = [...errorChain(error)];
   const message = chain[0]?.message ?? String(error);
@@ -75,7 +75,7 @@ async function ofTls(chain: readonly Fault[], url: URL): Promise<Problem | undef
   const code = fault.code as string;
   if (!/CERT|ALTNAME/.test(code) && !UNKNOWN_ISSUER.has(code)) {
     const advice = 'If the port does not speak TLS, use http:// instead of https://.';
-    return { step: 'tls', message: `${url.host} does not speak TLS as it should (${code}).`, advice };
+    return { step: 'tls', message: `The TLS handshake with ${url.host} failed (${code}).`, advice };
   }
   const certificate = (await certificateOf(url)) ?? '';
   const advice = UNKNOWN_ISSUER.has(code)
@@ -91,7 +91,7 @@ function ofNetwork(chain: readonly Fault[], url: URL): Problem | undefined {
     return {
       step: 'dns',
       message: `The name ${url.hostname} was not found.`,
-      advice: 'Check its spelling, and whether this machine is in the right network.',
+      advice: 'Check its spelling, and whether this machine is on the right network.',
     };
   const refused = code('ECONNREFUSED');
   if (refused) {
@@ -119,10 +119,14 @@ function ofHttp(chain: readonly Fault[], message: string, { metadata }: Seen): P
     return { step: 'login', message, advice: `Log in, or send credentials in a header.${where}` };
   }
   if (status === 403)
-    return { step: 'http', message, advice: 'The server knows who calls, or does not care, and does not allow it.' };
+    return {
+      step: 'http',
+      message,
+      advice: 'The server understood the request and refuses it. Other credentials may be needed.',
+    };
   if (status === 404)
     return { step: 'http', message, advice: 'Is the path of the URL right? Many servers use /mcp or /sse.' };
-  if (status !== undefined) return { step: 'http', message, advice: 'Check in the records what the server answered.' };
+  if (status !== undefined) return { step: 'http', message, advice: 'The records show what the server answered.' };
   if (chain.some(({ name }) => name === 'AnswerLost'))
     return { step: 'http', message, advice: 'If the port speaks TLS, use https:// instead of http://.' };
   return undefined;
@@ -131,7 +135,7 @@ function ofHttp(chain: readonly Fault[], message: string, { metadata }: Seen): P
 function ofRevision(chain: readonly Fault[], message: string): Problem | undefined {
   const isRefused = chain.some(({ code }) => code === McpErrorCode.UnsupportedProtocolVersion);
   if (!isRefused && !/\bserver speaks\b/.test(message)) return undefined;
-  return { step: 'revision', message, advice: 'Connect without a revision, or with one that the server has.' };
+  return { step: 'revision', message, advice: 'Connect without a revision, or with one that the server supports.' };
 }
 
 function ofSilence(chain: readonly Fault[], message: string, { noise, url }: Seen): Problem | undefined {

@@ -5,11 +5,13 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 
-/** The most questions that wait for a person. Each change of the state repeats them, so their size is limited too. */
+/**
+ * The most questions that may wait for the user. Each change of the state repeats them, so their size is limited too.
+ */
 const MAX_QUESTIONS = 100;
-/** In bytes, estimated. */
+/** The most bytes of all waiting questions, estimated. */
 const MAX_SIZE = 16 * 1024 * 1024;
-/** The code for a refusal of the person (2025-11-25, client/sampling: Error Handling). */
+/** The error code if the user refuses (2025-11-25, client/sampling: Error Handling). */
 const REJECTED = -1;
 
 interface Waiting {
@@ -19,7 +21,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** The questions of a server that wait for a person. */
+/** The questions of a server that wait for the user. */
 export class QuestionInbox {
   readonly #onchange: (questions: readonly Question[]) => void;
   readonly #waiting = new Map<number, Waiting>();
@@ -31,9 +33,9 @@ export class QuestionInbox {
   }
 
   /**
-   * Waits for the answer of a person. The question is withdrawn when the signal fires.
+   * Waits for the user's answer. When the signal fires, the question is withdrawn.
    *
-   * @throws RpcError with the refusal of the person, or if too many questions wait.
+   * @throws RpcError if the user refuses, or if too many questions wait.
    */
   ask(method: Question['method'], params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const size = weightOf(params, MAX_SIZE);
@@ -56,7 +58,7 @@ export class QuestionInbox {
     });
   }
 
-  /** @throws CommandRefused if the answer does not fit the question, which then stays. */
+  /** @throws CommandRefused if the answer does not fit the question. The question then still waits. */
   async answer({ question: id, result, error }: AnswerCommand): Promise<void> {
     if ((result === undefined) === (error === undefined))
       throw new CommandRefused(400, 'An answer must be either a result or an error.');

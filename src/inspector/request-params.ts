@@ -8,7 +8,7 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
 /**
  * Parses the parameters of a request.
  *
- * @throws CommandRefused if the text is no JSON object, or if a number in it would change on its way.
+ * @throws CommandRefused if the text is not a JSON object, or if a number in it would be sent differently.
  */
 export function parseParams(text: string): JsonObject {
   let value: unknown;
@@ -25,12 +25,15 @@ export function parseParams(text: string): JsonObject {
   return value;
 }
 
-/** Whether a number has the same value after it was a double. */
+/** Whether a number keeps its value as a double. */
 function keepsValue(literal: string): boolean {
   return decimal(literal) === decimal(String(Number(literal)));
 }
 
-/** A number as its sign, its digits without zeros around them, and its exponent: equal for equal values. */
+/**
+ * A canonical text of a number, equal for equal values: its sign, its digits without zeros around them, and its
+ * exponent.
+ */
 function decimal(literal: string): string | undefined {
   const [, sign, whole, fraction = '', exponent = '0'] = NUMBER.exec(literal) ?? [];
   if (whole === undefined) return undefined;

@@ -12,7 +12,7 @@ interface Running extends RunningRequest {
   readonly controller: AbortController;
 }
 
-/** The requests of the page that run. */
+/** The page's requests in flight. */
 export class RunningRequests {
   readonly #onchange: (running: readonly RunningRequest[]) => void;
   readonly #running = new Map<string, Running>();
@@ -21,11 +21,12 @@ export class RunningRequests {
     this.#onchange = onchange;
   }
 
-  /** @throws CommandRefused if it cannot be sent. */
+  /** @throws CommandRefused if the request cannot be sent. */
   async send(client: Client, { key, method, params, timeout }: RequestCommand): Promise<RequestOutcome> {
     const parsed = parseParams(params);
-    if (this.#running.has(key)) throw new CommandRefused(409, `A request ${JSON.stringify(key)} runs already.`);
-    if (this.#running.size >= MAX_RUNNING) throw new CommandRefused(409, `${MAX_RUNNING} requests run already.`);
+    if (this.#running.has(key)) throw new CommandRefused(409, `A request ${JSON.stringify(key)} is already running.`);
+    if (this.#running.size >= MAX_RUNNING)
+      throw new CommandRefused(409, `${MAX_RUNNING} requests are already running.`);
     const controller = new AbortController();
     this.#running.set(key, { key, method, controller });
     this.#changed();

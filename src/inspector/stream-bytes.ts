@@ -1,12 +1,12 @@
 import type { ByteRange, BytesRecord } from '../inspect/record.ts';
 
-/** The newest bytes of a stream, for what is found in them. */
+/** Keeps the newest bytes of a stream, so that the text of parts can be read. */
 export class StreamBytes {
   readonly #max: number;
   #records: BytesRecord[] = [];
   #size = 0;
 
-  /** @param max how many bytes are kept at least. */
+  /** @param max at least this many bytes are kept. */
   constructor(max: number) {
     this.#max = max;
   }
