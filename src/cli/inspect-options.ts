@@ -3,10 +3,10 @@ import { port, withRecordOption, withTargetOptions, type TargetFlags } from './o
 
 /** The options of `everwire inspect`. */
 export interface InspectFlags extends TargetFlags {
-  /** Undefined if the user named none. */
+  /** Undefined if the user gave none. */
   readonly port?: number;
   readonly open: boolean;
-  /** Whether to stand between a host and its server. */
+  /** Whether to run between a host and its server. */
   readonly through?: boolean;
 }
 
@@ -28,7 +28,7 @@ export function withInspectOptions(command: Command): Command {
     )
     .option('--no-open', 'do not open a browser')
     .addOption(
-      new Option('--through', 'run the command in place of the host, and pass every byte, signal and exit code on'),
+      new Option('--through', 'start the command as a host would, and pass on every byte, signal and exit code'),
     );
   withTargetOptions(
     command,

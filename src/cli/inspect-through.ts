@@ -11,18 +11,18 @@ import type { SplitWords } from './take-target.ts';
 import { commandTarget, nameOf } from './target.ts';
 import { passThrough, startThrough, type ThroughChild } from './through-child.ts';
 
-/** How long a signal may take to end this process, in milliseconds. */
+/** How long to wait until a signal ends this process, in milliseconds. */
 const SIGNAL_TIMEOUT = 1000;
 
 /**
- * `everwire inspect --through`: starts a command as its host would, and passes on every byte of stdin, stdout and stderr,
- * their ends, signals and the exit code. The page shows what passes.
+ * `everwire inspect --through`: starts a command as its host would. Passes on every byte of stdin, stdout and stderr,
+ * their ends, signals and the exit code. The page shows these bytes.
  */
 export async function inspectThrough({ words, command }: SplitWords, flags: InspectFlags): Promise<void> {
   if (words.length > 0 || command === undefined) throw Failure.usage('--through needs -- and a command');
   const { record: file, port = 0 } = flags;
   const target = commandTarget(command, {});
-  /** How the command has ended. Added first, so that it runs last. */
+  /** Ends this process as the command ended. Added first, so that it runs last. */
   let end = async (): Promise<void> => {};
   atEnd(() => end());
   const wiretap = await observe({
@@ -47,7 +47,7 @@ export async function inspectThrough({ words, command }: SplitWords, flags: Insp
   await stop();
 }
 
-/** Ends this process by a signal. If that is ignored, the process ends with its exit code. */
+/** Ends this process with a signal. If the signal is ignored, the process ends with its exit code. */
 async function endBy(signal: NodeJS.Signals): Promise<void> {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);

@@ -40,7 +40,7 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
 
 async function inspectRecording([file = '', ...others]: readonly string[], flags: InspectFlags): Promise<void> {
   refuseMore(others);
-  if (flags.record !== undefined) throw Failure.usage('--record is for what passes, and not for a recording');
+  if (flags.record !== undefined) throw Failure.usage('--record cannot be used with a recording');
   const feed = fixedState('recording', basename(file));
   const onerror = ({ message }: Error): void => {
     printStatus(message);

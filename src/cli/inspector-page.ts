@@ -7,11 +7,11 @@ import { atEnd } from './shutdown.ts';
 
 /** What the page of the inspector shows, and where. */
 export interface InspectorPage extends Omit<PageServerOptions, 'folder'> {
-  /** The option of the port, for the error if it cannot be used. */
+  /** The name of the port option, for the error if the port cannot be used. */
   readonly portOption: string;
   /** Whether to open a browser. */
   readonly open: boolean;
-  /** Whether stdin belongs to the person. */
+  /** Whether the user may press Enter for another address. */
   readonly interactive: boolean;
 }
 
@@ -29,7 +29,7 @@ export async function showPage({ portOption, open, interactive, ...options }: In
   if (open && process.stderr.isTTY && !process.env['CI']) await openBrowser(new URL(server.url));
 }
 
-/** Prints another address whenever the person presses Enter, because each address can be used once. */
+/** Prints another address whenever the user presses Enter, because each address can be used only once. */
 function renewOnEnter(server: PageServer): void {
   if (!process.stdin.isTTY) return;
   process.stdin.on('data', () => printStatus(`inspector on ${server.renew()}`));
