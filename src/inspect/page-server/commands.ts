@@ -7,13 +7,13 @@ import type { CommandError, PageCommands, RequestCommand } from './page-api.ts';
 /** The largest body of a command, in bytes. */
 const MAX_BODY = 64 * 1024 * 1024;
 
-/** What the page may post, and what becomes of its requests. */
+/** What runs the commands of the page, and keeps the outcomes of its requests. */
 export interface PageActions {
   readonly commands: PageCommands;
   readonly outcomes: Outcomes;
 }
 
-/** Runs a command of the page and answers it. @param actions undefined if the role of the inspector has none. */
+/** Runs a command of the page and answers it. @param actions undefined if the inspector sends nothing. */
 export async function runCommand(
   name: Posted,
   actions: PageActions | undefined,

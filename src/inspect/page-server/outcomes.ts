@@ -2,19 +2,21 @@ import { CommandRefused } from './command-arguments.ts';
 import type { PageCommands, RequestCommand, RequestOutcome } from './page-api.ts';
 import type { StateFeed } from './state-feed.ts';
 
-/** How much text of outcomes waits until the page takes them, in UTF-16 code units. The oldest are given up. */
+/**
+ * How much text of outcomes may wait for the page, in UTF-16 code units. Above this, the oldest outcomes are dropped.
+ */
 const MAX_SIZE = 256 * 1024 * 1024;
-const GIVEN_UP: RequestOutcome = {
-  error: { message: 'The result was given up, because too many results waited for the page.' },
+const DROPPED: RequestOutcome = {
+  error: { message: 'The result was dropped, because too many results waited for the page.' },
   duration: 0,
 };
 
-/** The outcomes of requests, until the page takes them. */
+/** Keeps the outcomes of requests until the page fetches them. */
 export class Outcomes {
   readonly #feed: StateFeed;
   readonly #commands: PageCommands;
   readonly #running = new Set<string>();
-  /** As JSON. */
+  /** The outcomes as JSON, by key. */
   readonly #finished = new Map<string, string>();
   #size = 0;
 
@@ -27,7 +29,7 @@ export class Outcomes {
   async start(request: RequestCommand): Promise<void> {
     const { key } = request;
     if (this.#running.has(key) || this.#finished.has(key))
-      throw new CommandRefused(409, `There is a request ${JSON.stringify(key)} already.`);
+      throw new CommandRefused(409, `A request ${JSON.stringify(key)} already exists.`);
     const outcome = this.#commands.request(request);
     this.#running.add(key);
     const refused = outcome.then(
@@ -42,7 +44,7 @@ export class Outcomes {
     refused.catch(() => {});
   }
 
-  /** The outcome of a request, as JSON. It can be taken once. @throws CommandRefused if there is none. */
+  /** Returns the outcome of a request as JSON, and forgets it. @throws CommandRefused if there is none. */
   take(key: string): string {
     const outcome = this.#finished.get(key);
     if (outcome === undefined) throw new CommandRefused(409, `There is no outcome of ${JSON.stringify(key)}.`);
@@ -52,7 +54,7 @@ export class Outcomes {
     return outcome;
   }
 
-  /** No page is open any more, so nobody takes an outcome. */
+  /** Called when no page is open any more, so nobody will fetch an outcome. */
   abandon(): void {
     for (const key of this.#running) this.#commands.cancel({ key });
     this.#running.clear();
@@ -65,11 +67,11 @@ export class Outcomes {
     if (!this.#running.delete(key)) return;
     const text = JSON.stringify(outcome);
     this.#size += text.length;
-    const givenUp = JSON.stringify(GIVEN_UP);
+    const dropped = JSON.stringify(DROPPED);
     for (const [oldest, { length }] of this.#finished) {
       if (this.#size <= MAX_SIZE) break;
-      this.#finished.set(oldest, givenUp);
-      this.#size -= length - givenUp.length;
+      this.#finished.set(oldest, dropped);
+      this.#size -= length - dropped.length;
     }
     this.#finished.set(key, text);
     this.#show();

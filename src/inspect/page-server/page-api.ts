@@ -6,11 +6,12 @@ import type { Revision } from '../../protocol/revisions.ts';
  *
  * - `GET /api/records?after=N`: a stream of records in the mcpcap format.
  * - `GET /api/state`: a stream of lines. Each is the whole `InspectorState` after a change.
- * - `POST /api/<command>`: one of the `PageCommands`, with its argument as a JSON body. Answered with its result as JSON,
- *   or with status 400 or 409 and a `CommandError`.
- * - `request` is answered as soon as it is sent. When its key is in `finished`, `POST /api/outcome` with `{"key": …}` is
- *   answered with its `RequestOutcome`, once. A browser has six connections to a server, and calls that wait for a person
- *   must not use them up. When the last stream of states ends, no page is open: requests that run are cancelled.
+ * - `POST /api/<command>`: one of the `PageCommands`, with its argument as a JSON body. Answered with its result as
+ *   JSON, or with status 400 or 409 and a `CommandError`.
+ * - A `request` is answered as soon as it is sent. Once its key is in `finished`, `POST /api/outcome` with `{"key": …}`
+ *   returns its `RequestOutcome`, once. This way calls that wait for the user do not use up the six connections that a
+ *   browser has to a server. When the last stream of states ends, no page is open, and requests in flight are
+ *   cancelled.
  *
  * Everything but the page itself needs the key (see `servePage`).
  */
@@ -33,9 +34,9 @@ export interface InspectorState {
   readonly connection: ConnectionState;
   /** The page's requests in flight, oldest first. */
   readonly running: readonly RunningRequest[];
-  /** The keys of requests whose outcomes were not taken yet. Default none. */
+  /** The keys of requests that have ended, but whose outcomes the page has not fetched yet. Default none. */
   readonly finished?: readonly string[] | undefined;
-  /** The questions of the server that wait for a person, the oldest first. */
+  /** The server's questions that wait for the user, oldest first. */
   readonly questions: readonly Question[];
   /** The roots that the server gets when it asks for them. */
   readonly roots: readonly Root[];
