@@ -5,7 +5,9 @@ import type { ClientOptions } from '../client/options.ts';
 import type { CommandTarget } from '../client/target.ts';
 import type { Capture } from '../inspect/capture.ts';
 import type { Attempt, ConnectionState, Problem } from '../inspect/page-server/page-api.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
 import type { Revision } from '../protocol/revisions.ts';
+import type { DiscoverResult } from '../protocol/types.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import type { EraCache } from '../wire/era-cache.ts';
@@ -47,6 +49,8 @@ const MAX_MESSAGE = 128 * 1024 * 1024;
 /** How many lines of stderr are kept, and how much of each, in UTF-16 code units. */
 const MAX_LINES = 50;
 const MAX_LINE = 2000;
+/** The largest description of a server that is shown, in bytes (estimated). */
+const MAX_DESCRIPTION = 1024 * 1024;
 /** Remembers nothing, so that each connection shows the whole negotiation. */
 const NO_CACHE: EraCache = { get: () => undefined, set: () => {} };
 
@@ -59,6 +63,8 @@ export class InspectedConnection {
   #state: ConnectionState = { status: 'connecting', attempts: [], stderr: [] };
   readonly #log = new AttemptLog();
   #client: Client | undefined;
+  /** The description that is shown. */
+  #discovered: DiscoverResult | undefined;
   /** Why it was lost. */
   #reason: Error | undefined;
 
@@ -85,7 +91,10 @@ export class InspectedConnection {
 
   /** Shows the server's description again. It may differ after the client has reconnected. */
   refresh(): void {
-    if (this.client) this.#update(described(this.client));
+    const { client } = this;
+    if (!client || client.discovered === this.#discovered) return;
+    this.#discovered = client.discovered;
+    this.#update(described(client));
   }
 
   async #open(): Promise<void> {
@@ -100,6 +109,7 @@ export class InspectedConnection {
       await stopFollowing(true);
       const transport = this.#server.kind === 'command' ? 'stdio' : this.#log.isSse ? 'sse' : 'streamable-http';
       if (this.#closing.signal.aborted) return;
+      this.#discovered = this.#client.discovered;
       this.#update({ ...described(this.#client), transport, status: 'connected', login: undefined });
       if (this.#client.closed) this.#lost(this.#reason);
     } catch (error) {
@@ -219,7 +229,9 @@ class WrongRevision extends Error {
   }
 }
 
+/** Each change of the state repeats the description, so a very large one is left out. */
 function described(client: Client): Pick<ConnectionState, 'revision' | 'discovered'> {
   const { revision, serverInfo, discovered } = client;
+  if (weightOf(discovered, MAX_DESCRIPTION) >= MAX_DESCRIPTION) return { revision };
   return { revision, discovered: { ...discovered, serverInfo } };
 }

@@ -201,6 +201,23 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('in %s', (revision) => {
   });
 });
 
+describe('the state stays small', () => {
+  test('if the description of a server or the message of its progress is large', async () => {
+    const server = new McpServer({ name: 'large', version: '1', instructions: 'x'.repeat(2_000_000) });
+    server.tool('tell', {}, async (_, ctx) => {
+      await ctx.progress(1, 2, 'y'.repeat(1_000_000));
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));
+    });
+    const { connect, call, until, inspector } = bound(new World());
+    await connect({ url: await listen(server) });
+    const { key, outcome } = call('tell');
+    const state = await until(({ running }) => running[0]?.progress);
+    expect(JSON.stringify(state).length).toBeLessThan(10_000);
+    inspector.cancel({ key });
+    await outcome;
+  });
+});
+
 describe('a connection', () => {
   test('ends the one before, with its process', async () => {
     const child = 'process.stderr.write(process.pid + "\\n"); process.argv.push("--stdio")';

@@ -7,6 +7,8 @@ import type { JsonValue } from '../jsonrpc/message.ts';
 import { parseParams } from './request-params.ts';
 
 const MAX_RUNNING = 100;
+/** How much of a message about progress is shown, in UTF-16 code units. */
+const MAX_MESSAGE = 2000;
 
 interface Running extends RunningRequest {
   readonly controller: AbortController;
@@ -34,7 +36,9 @@ export class RunningRequests {
     let outcome: Omit<RequestOutcome, 'duration'>;
     try {
       const onprogress = (progress: Progress): void => {
-        this.#running.set(key, { ...this.#running.get(key)!, progress });
+        const { progress: done, total, message } = progress;
+        const shown = { progress: done, total, message: message?.slice(0, MAX_MESSAGE) };
+        this.#running.set(key, { ...this.#running.get(key)!, progress: shown });
         this.#changed();
       };
       const { signal } = controller;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { programs, root, startNode } from '../support/process.ts';
+import { PageClient } from '../support/inspector.ts';
 import { startLoginServer, type LoginServer } from './login-server.ts';
 
 /** Runs a program on a terminal. Other systems have a `script` with other arguments. */
@@ -169,4 +170,17 @@ describe('a server that requires a login', () => {
     expect(files).toHaveLength(1);
     expect(statSync(path.join(folder, files[0]!)).mode & 0o777).toBe(0o600);
   });
+});
+
+test.runIf(able)('Enter prints another address of the inspector, and Ctrl-C ends it', async () => {
+  const { shows, type, exited } = onTerminal(['inspect', '--port', '0', '--no-open']);
+  const address = /inspector on (http:\S+)/;
+  const [, first] = await shows(address);
+  type('\r');
+  const [, second] = await shows(address);
+  expect(new URL(second!).origin).toBe(new URL(first!).origin);
+  await expect(PageClient.open(first!)).rejects.toThrow('The token is wrong or was used.');
+  expect(await (await PageClient.open(second!)).until(() => true)).toMatchObject({ role: 'client' });
+  type('\u0003');
+  await exited;
 });
