@@ -1,3 +1,4 @@
+import { Waiters } from '../base/waiters.ts';
 import { Layering } from './layering.ts';
 import type { WireEvent, WireRecord } from './record.ts';
 import { RecordRing } from './ring.ts';
@@ -33,7 +34,7 @@ export class RecordLog {
   readonly started: Date;
   readonly #ring: RecordRing;
   readonly #layering: Layering;
-  readonly #waiting = new Set<() => void>();
+  readonly #readers = new Waiters();
   readonly #once: boolean;
   #closed = false;
 
@@ -54,7 +55,7 @@ export class RecordLog {
   add(event: WireEvent): void {
     if (this.#closed) return;
     this.#layering.add(event);
-    if (this.#waiting.size > 0) this.#wake();
+    this.#readers.wake();
   }
 
   async *records(options: RecordsOptions = {}): AsyncGenerator<readonly WireRecord[], void> {
@@ -68,29 +69,12 @@ export class RecordLog {
         yield records;
         if (this.#once) this.#ring.forget(after);
       } else if (this.#closed) return;
-      else await this.#more(signal);
+      else await this.#readers.wait({ signal });
     }
   }
 
   close(): void {
     this.#closed = true;
-    this.#wake();
-  }
-
-  /** Resolves when there is another record. */
-  #more(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        signal?.removeEventListener('abort', done);
-        this.#waiting.delete(done);
-        resolve();
-      };
-      signal?.addEventListener('abort', done);
-      this.#waiting.add(done);
-    });
-  }
-
-  #wake(): void {
-    for (const done of this.#waiting) done();
+    this.#readers.wake();
   }
 }

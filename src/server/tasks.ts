@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Caller, Exchange } from '../core/exchange.ts';
-import { IdleWaiters } from '../base/idle.ts';
+import { Waiters } from '../base/waiters.ts';
 import { Quota } from '../base/quota.ts';
 import { completeRounds } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -49,7 +49,7 @@ export class Tasks {
   readonly #quota = new Quota(MAX_SIZE, MAX_PRINCIPAL_SIZE);
   #recovered: Promise<void> | undefined;
   #closed = false;
-  readonly #idle = new IdleWaiters();
+  readonly #idle = new Waiters();
 
   constructor(
     { store = memoryTaskStore(), runner }: TasksOptions,
@@ -170,7 +170,7 @@ export class Tasks {
     this.#closed = true;
     if (this.#running.size === 0) return;
     const reason = new RpcError(ErrorCode.InternalError, STOPPED);
-    const idle = this.#idle.wait(timeout);
+    const idle = this.#idle.wait({ timeout: Math.max(1, timeout) });
     for (const task of this.#running.values()) task.interrupt(reason);
     await idle;
     await Promise.all([...this.#running.values()].map((task) => task.end(failure(reason))));
@@ -251,7 +251,7 @@ export class Tasks {
   #forget(task: RunningTask): void {
     if (!this.#running.delete(task.id)) return;
     this.#quota.giveBack(task.principal, task.size);
-    if (this.#running.size === 0) this.#idle.settle();
+    if (this.#running.size === 0) this.#idle.wake();
   }
 
   /**

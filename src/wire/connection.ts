@@ -2,7 +2,7 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Service } from '../core/exchange.ts';
-import { IdleWaiters } from '../base/idle.ts';
+import { Waiters } from '../base/waiters.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
 import { saysItsRevision } from '../protocol/own-revision.ts';
 import type { MessageExtra, Transport } from '../transport/transport.ts';
@@ -30,13 +30,13 @@ export class Connection {
   readonly #options: ConnectionOptions;
   readonly #legacy: LegacyInbound | undefined;
   readonly #requests: RequestsInFlight;
-  readonly #idle = new IdleWaiters();
+  readonly #idle = new Waiters();
 
   constructor(service: Service, transport: Transport, options: ConnectionOptions) {
     this.#transport = transport;
     this.#options = options;
     this.#requests = new RequestsInFlight(transport, options.total, options.onerror);
-    this.#requests.onidle = () => this.#idle.settle();
+    this.#requests.onidle = () => this.#idle.wake();
     this.#legacy = options.legacy ? new LegacyInbound(service, transport, this.#requests, options) : undefined;
   }
 
@@ -54,7 +54,7 @@ export class Connection {
    * connection.
    */
   async close(timeout: number): Promise<void> {
-    if (this.#requests.size > 0 && timeout > 0) await this.#idle.wait(timeout);
+    if (this.#requests.size > 0 && timeout > 0) await this.#idle.wait({ timeout });
     this.#requests.cancelAll(new RpcError(CONNECTION_CLOSED, 'The server is shutting down'));
     await this.#transport.close();
   }

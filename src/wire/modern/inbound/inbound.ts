@@ -9,7 +9,7 @@ import {
 } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
-import { IdleWaiters } from '../../../base/idle.ts';
+import { Waiters } from '../../../base/waiters.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { invoke } from '../../../core/invoke.ts';
 import { Refusal } from '../../../core/refusal.ts';
@@ -92,7 +92,7 @@ export class ModernInbound {
   readonly #subscriptions: Subscriptions;
   readonly #inputRounds = new WeakMap<ModernExchange, InputRounds>();
   #closed = false;
-  readonly #idle = new IdleWaiters();
+  readonly #idle = new Waiters();
 
   constructor(service: Service, options: ModernInboundOptions) {
     this.#service = service;
@@ -166,7 +166,7 @@ export class ModernInbound {
     const reason = new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
     this.#suspended.close(reason);
     for (const exchange of this.#subscriptions) this.#endSubscription(exchange, reason);
-    if (this.#running.size > 0 && timeout > 0) await this.#idle.wait(timeout);
+    if (this.#running.size > 0 && timeout > 0) await this.#idle.wait({ timeout });
     for (const exchange of this.#running.values()) {
       if (exchange.round) this.#answerError(exchange, exchange.round, reason);
       exchange.abort(reason);
@@ -285,7 +285,7 @@ export class ModernInbound {
   }
 
   #stopRunning(exchange: ModernExchange): void {
-    if (this.#running.delete(exchange.number) && this.#running.size === 0) this.#idle.settle();
+    if (this.#running.delete(exchange.number) && this.#running.size === 0) this.#idle.wake();
   }
 
   #answerResult(exchange: ModernExchange, result: JsonObject): void {
