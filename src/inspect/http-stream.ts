@@ -100,19 +100,20 @@ export class HttpStream {
 
   /** There are no more bytes. */
   end(): void {
+    this.#cutOff(this.#body?.endsWithStream ? undefined : 'cut off');
+  }
+
+  /** Ends a head or body that is incomplete. */
+  #cutOff(bodyNote: string | undefined): void {
     if (this.#opaque || this.#exchanges.switched) return;
-    if (this.#body) this.#endBody(this.#end, this.#body.endsWithStream ? undefined : 'cut off');
+    if (this.#body) this.#endBody(this.#end, bodyNote);
     else if (this.#head.start !== undefined)
       this.#emit({ layer: 'head', range: [this.#head.start, this.#end], note: 'cut off' });
   }
 
   #lose(): void {
     this.#losses = this.#exchanges.losses;
-    if (!this.#opaque && !this.#exchanges.switched) {
-      if (this.#body) this.#endBody(this.#end, 'cut off');
-      else if (this.#head.start !== undefined)
-        this.#emit({ layer: 'head', range: [this.#head.start, this.#end], note: 'cut off' });
-    }
+    this.#cutOff('cut off');
     this.#lost = true;
     this.#opaque = true;
   }
