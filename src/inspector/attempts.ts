@@ -12,7 +12,7 @@ const MAX_KEPT = 256 * 1024;
 /** The longest quote of a server's text, in UTF-16 code units. */
 const MAX_QUOTED = 500;
 
-type Open = { -readonly [Field in keyof Attempt]: Attempt[Field] } & {
+type MutableAttempt = { -readonly [Field in keyof Attempt]: Attempt[Field] } & {
   /** In microseconds. */
   readonly started: number;
   /** Whether the answer is a stream that stays open. */
@@ -22,9 +22,9 @@ type Open = { -readonly [Field in keyof Attempt]: Attempt[Field] } & {
 
 /** Lists the steps of connecting and how each ended, from the records of the connections. */
 export class AttemptLog {
-  readonly #all: Open[] = [];
+  readonly #all: MutableAttempt[] = [];
   /** The attempts without an answer, by connection, and by exchange or by the id of the request. */
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, MutableAttempt>();
   readonly #bytes = new Map<string, StreamBytes>();
   #noise: string | undefined;
   #metadata: string | undefined;
@@ -87,7 +87,7 @@ export class AttemptLog {
     this.#open.clear();
   }
 
-  #begin(key: string, attempt: Open): boolean {
+  #begin(key: string, attempt: MutableAttempt): boolean {
     if (this.#all.length >= MAX_ATTEMPTS) return false;
     this.#all.push(attempt);
     this.#open.set(key, attempt);
@@ -166,7 +166,7 @@ export class AttemptLog {
   }
 }
 
-function settle(attempt: Open, outcome: 'done' | 'failed', detail: string | undefined, t?: number): void {
+function settle(attempt: MutableAttempt, outcome: 'done' | 'failed', detail: string | undefined, t?: number): void {
   attempt.outcome = outcome;
   attempt.detail = detail;
   if (t !== undefined) attempt.duration = (t - attempt.started) / 1000;

@@ -6,7 +6,7 @@ import { McpErrorCode } from '../protocol/errors.ts';
 import { certificateOf } from './certificate.ts';
 
 /** What the wire shows about a failed connection. */
-export interface Seen {
+export interface Evidence {
   /** The URL of the server. Undefined for a command. */
   readonly url?: URL | undefined;
   /** The first line of stdout that is not a message. */
@@ -44,19 +44,19 @@ const UNREACHABLE: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Why there is no connection, and what the user can do about it. */
-export async function explain(error: unknown, seen: Seen): Promise<Problem> {
+export async function explain(error: unknown, evidence: Evidence): Promise<Problem> {
   const chain: Fault[] = [...errorChain(error)];
   const message = chain[0]?.message ?? String(error);
-  const { url } = seen;
+  const { url } = evidence;
   return (
-    ofCommand(chain, seen) ??
-    ofRevision(chain, message) ??
-    (url && ((await ofTls(chain, url)) ?? ofNetwork(chain, url) ?? ofHttp(chain, message, seen))) ??
-    ofSilence(chain, message, seen) ?? { message }
+    commandProblem(chain, evidence) ??
+    revisionProblem(chain, message) ??
+    (url && ((await tlsProblem(chain, url)) ?? networkProblem(chain, url) ?? httpProblem(chain, message, evidence))) ??
+    silenceProblem(chain, message, evidence) ?? { message }
   );
 }
 
-function ofCommand(chain: readonly Fault[], { noise }: Seen): Problem | undefined {
+function commandProblem(chain: readonly Fault[], { noise }: Evidence): Problem | undefined {
   const ended = chain.find(({ summary }) => summary !== undefined);
   const output = noise === undefined ? '' : ` It wrote to stdout: ${noise}`;
   if (ended) {
@@ -69,7 +69,7 @@ function ofCommand(chain: readonly Fault[], { noise }: Seen): Problem | undefine
   return { step: 'command', message: `${message}.`, advice: 'Check the command, its folder and PATH.' };
 }
 
-async function ofTls(chain: readonly Fault[], url: URL): Promise<Problem | undefined> {
+async function tlsProblem(chain: readonly Fault[], url: URL): Promise<Problem | undefined> {
   const fault = chain.find(({ code }) => typeof code === 'string' && /CERT|^ERR_(SSL|TLS)_|^EPROTO$/.test(code));
   if (!fault) return undefined;
   const code = fault.code as string;
@@ -85,7 +85,7 @@ async function ofTls(chain: readonly Fault[], url: URL): Promise<Problem | undef
   return { step: 'tls', message: `${message} ${certificate}`.trim(), advice };
 }
 
-function ofNetwork(chain: readonly Fault[], url: URL): Problem | undefined {
+function networkProblem(chain: readonly Fault[], url: URL): Problem | undefined {
   const code = (...codes: unknown[]): Fault | undefined => chain.find((each) => codes.includes(each.code));
   if (code('ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'))
     return {
@@ -112,7 +112,7 @@ function ofNetwork(chain: readonly Fault[], url: URL): Problem | undefined {
   };
 }
 
-function ofHttp(chain: readonly Fault[], message: string, { metadata }: Seen): Problem | undefined {
+function httpProblem(chain: readonly Fault[], message: string, { metadata }: Evidence): Problem | undefined {
   const status = httpStatus(chain[0]);
   if (chain.some(({ name }) => name === 'OAuthError') || status === 401) {
     const where = metadata === undefined ? '' : ` The server says how to log in at ${metadata}`;
@@ -132,13 +132,13 @@ function ofHttp(chain: readonly Fault[], message: string, { metadata }: Seen): P
   return undefined;
 }
 
-function ofRevision(chain: readonly Fault[], message: string): Problem | undefined {
+function revisionProblem(chain: readonly Fault[], message: string): Problem | undefined {
   const isRefused = chain.some(({ code }) => code === McpErrorCode.UnsupportedProtocolVersion);
   if (!isRefused && !/\bserver speaks\b/.test(message)) return undefined;
   return { step: 'revision', message, advice: 'Connect without a revision, or with one that the server supports.' };
 }
 
-function ofSilence(chain: readonly Fault[], message: string, { noise, url }: Seen): Problem | undefined {
+function silenceProblem(chain: readonly Fault[], message: string, { noise, url }: Evidence): Problem | undefined {
   if (noise !== undefined)
     return {
       step: 'output',

@@ -15,7 +15,10 @@ export interface SpansOptions {
   readonly maxRecords?: number | undefined;
 }
 
-type Open = { -readonly [Field in keyof Span]: Span[Field] } & { records: number[]; parent?: Open | undefined };
+type MutableSpan = { -readonly [Field in keyof Span]: Span[Field] } & {
+  records: number[];
+  parent?: MutableSpan | undefined;
+};
 
 /** What is known about a connection. */
 interface Connection {
@@ -49,9 +52,9 @@ const MAX_SAME = 64;
 export class Spans {
   readonly #maxSpans: number;
   readonly #maxRecords: number;
-  readonly #spans = new Set<Open>();
+  readonly #spans = new Set<MutableSpan>();
   readonly #oldest = new Oldest(this.#spans);
-  readonly #index = new SpanIndex<Open>();
+  readonly #index = new SpanIndex<MutableSpan>();
   readonly #connections = new Map<number, Connection>();
   readonly #oldestConnection = new Oldest(this.#connections);
   #newest = 0;
@@ -162,9 +165,12 @@ export class Spans {
     return span;
   }
 
-  #newSpan(fields: Pick<Open, 'conn' | 'dir' | 'id' | 'method' | 'tool' | 'exchange'>, { t }: Place): Open {
+  #newSpan(
+    fields: Pick<MutableSpan, 'conn' | 'dir' | 'id' | 'method' | 'tool' | 'exchange'>,
+    { t }: Place,
+  ): MutableSpan {
     this.#newest += 1;
-    const span: Open = { number: this.#newest, ...fields, state: 'open', start: t, records: [], omitted: 0 };
+    const span: MutableSpan = { number: this.#newest, ...fields, state: 'open', start: t, records: [], omitted: 0 };
     this.#spans.add(span);
     if (this.#spans.size > this.#maxSpans) {
       const oldest = this.#oldest.take()!;
@@ -175,7 +181,7 @@ export class Spans {
   }
 
   /** The call that a question belongs to: over HTTP the call on whose stream it came, otherwise the only open call. */
-  #callOf(place: Place, { method = '' }: MessageFacts): Open | undefined {
+  #callOf(place: Place, { method = '' }: MessageFacts): MutableSpan | undefined {
     if (place.dir !== 's>c' || !QUESTIONS.has(method)) return undefined;
     const key = place.connection.isHttp ? exchangeKey(place) : callsKey(place.conn);
     const calls = this.#index.all(key).filter(({ state }) => state === 'open');
@@ -202,7 +208,7 @@ export class Spans {
     const { dir } = place;
     const isCancelled = method === NotificationMethod.Cancelled;
     const other = dir === 'c>s' ? 's>c' : 'c>s';
-    let span: Open | undefined;
+    let span: MutableSpan | undefined;
     if (about !== undefined) span = this.#find(place, isCancelled ? dir : other, 'id', about);
     else if (progressToken !== undefined) span = this.#find(place, other, 'token', progressToken);
     else if (dir === 's>c' && place.exchange !== undefined) span = this.#index.one(exchangeKey(place));
@@ -212,7 +218,7 @@ export class Spans {
     return span;
   }
 
-  #find(place: Place, dir: string, what: 'id' | 'token', id: RequestId): Open | undefined {
+  #find(place: Place, dir: string, what: 'id' | 'token', id: RequestId): MutableSpan | undefined {
     for (const key of keysOf(place, dir, what, id)) {
       const span = this.#index.one(key);
       if (span) return span;
@@ -220,8 +226,8 @@ export class Spans {
     return undefined;
   }
 
-  #addRecord(span: Open, n: number): void {
-    for (let each: Open | undefined = span; each; each = each.parent) {
+  #addRecord(span: MutableSpan, n: number): void {
+    for (let each: MutableSpan | undefined = span; each; each = each.parent) {
       if (each.records.at(-1) === n) continue;
       if (each.records.length < this.#maxRecords) each.records.push(n);
       else each.omitted += 1;
@@ -229,7 +235,7 @@ export class Spans {
   }
 }
 
-function end(span: Open, state: SpanState, { t }: SpanRecord): void {
+function end(span: MutableSpan, state: SpanState, { t }: SpanRecord): void {
   span.state = state;
   span.end = t;
 }
