@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
+import type { Readable } from 'node:stream';
 import spawn from 'cross-spawn';
 import { printable } from '../../base/printable.ts';
 import { waitFor } from '../../base/wait.ts';
@@ -303,15 +304,7 @@ export class ChildTransport extends BaseTransport implements Transport {
       child.stderr?.destroy();
     });
 
-    child.stderr?.on('data', (chunk: Buffer) => {
-      this.#stderr.push(chunk);
-      if (stderr === 'inherit' && !process.stderr.write(chunk)) {
-        child.stderr?.pause();
-        process.stderr.once('drain', () => child.stderr?.resume());
-      }
-    });
-    child.stderr?.on('end', () => this.#stderr.end());
-    child.stderr?.on('error', (error) => this.report(error));
+    if (child.stderr) this.#readStderr(child.stderr, stderr === 'inherit');
 
     const stream = new StreamTransport(stdout, stdin, {
       role: 'client',
@@ -328,6 +321,17 @@ export class ChildTransport extends BaseTransport implements Transport {
     stream.onerror = (error) => this.report(error);
     stream.onclose = () => void this.#shutDown();
     this.#stream = stream;
+  }
+
+  #readStderr(stream: Readable, isInherited: boolean): void {
+    stream.on('data', (chunk: Buffer) => {
+      this.#stderr.push(chunk);
+      if (!isInherited || process.stderr.write(chunk)) return;
+      stream.pause();
+      process.stderr.once('drain', () => stream.resume());
+    });
+    stream.on('end', () => this.#stderr.end());
+    stream.on('error', (error) => this.report(error));
   }
 
   #shutDown(): Promise<void> {

@@ -134,6 +134,16 @@ class HttpCarrier implements Carrier {
     }
     if (isType(reply, 'application/json')) return answerIn(await reply.text(this.#maxMessageBytes), id, url);
     if (!isType(reply, 'text/event-stream')) throw notJson(reply, url);
+    return this.#readStream(reply, id, onnotification, cancellation);
+  }
+
+  /** Reads the event stream of a request up to its response. Later events are ignored. */
+  #readStream(
+    reply: HttpReply,
+    id: RequestId,
+    onnotification: CarriedRequest['onnotification'],
+    cancellation: Lifetime,
+  ): Promise<CarriedResponse> {
     return new Promise((resolve, reject) => {
       let linger: ReturnType<typeof setTimeout> | undefined;
       const answer = (response: Response): void => {
@@ -166,7 +176,7 @@ class HttpCarrier implements Carrier {
         cancellation,
       })
         .then(() => {
-          if (!linger) reject(new AnswerLost(`${shown(url)} ended the stream without a response`));
+          if (!linger) reject(new AnswerLost(`${shown(this.#url)} ended the stream without a response`));
         }, reject)
         .finally(() => {
           clearTimeout(linger);
