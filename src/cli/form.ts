@@ -26,7 +26,7 @@ type Typed = { readonly value: Value } | 'nothing' | 'decline' | 'cancel';
  * @throws the signal's reason if it fires first.
  */
 export async function fillIn(
-  person: Prompter,
+  prompter: Prompter,
   server: string,
   request: FormRequest,
   signal: AbortSignal,
@@ -34,21 +34,21 @@ export async function fillIn(
   const { properties, required } = request.requestedSchema;
   const fields = Object.entries<unknown>(isObject(properties) ? properties : {});
   const needed = new Set<unknown>(Array.isArray(required) ? required : []);
-  person.print(`${oneLine(server)} asks: ${indented(wordsOf(request.message))}`);
-  if (fields.length > 0) person.print('(type !decline to decline, !cancel or Ctrl-D to dismiss the question)');
+  prompter.print(`${oneLine(server)} asks: ${indented(wordsOf(request.message))}`);
+  if (fields.length > 0) prompter.print('(type !decline to decline, !cancel or Ctrl-D to dismiss the question)');
   let content: Record<string, Value> = {};
   for (let again = false; ; again = true) {
-    if (again) person.print('(Enter keeps the value shown, !clear removes it)');
+    if (again) prompter.print('(Enter keeps the value shown, !clear removes it)');
     const before = content;
     content = {};
     for (const [name, schema] of fields) {
       const shape = isObject(schema) ? schema : {};
       const shown = again ? Object.getOwnPropertyDescriptor(before, name)?.value : shape['default'];
-      const typed = await askField(person, name, shape, shown as Value | undefined, needed.has(name), signal);
+      const typed = await askField(prompter, name, shape, shown as Value | undefined, needed.has(name), signal);
       if (typed === 'decline' || typed === 'cancel') return { action: typed };
       if (typed !== 'nothing') define(content, name, typed.value);
     }
-    const answer = await review(person, fields.length > 0, signal);
+    const answer = await review(prompter, fields.length > 0, signal);
     if (answer === 'accept') return { action: 'accept', content };
     if (answer !== 'edit') return { action: answer };
   }
@@ -56,22 +56,22 @@ export async function fillIn(
 
 /** Whether to send the values. The user can review and change them first (2025-11-25, client/elicitation). */
 async function review(
-  person: Prompter,
+  prompter: Prompter,
   filled: boolean,
   signal: AbortSignal,
 ): Promise<ElicitResult['action'] | 'edit'> {
   for (;;) {
-    const line = await person.ask(filled ? 'Send this? [Y/n, e to edit] ' : 'Agree? [Y/n] ', signal);
+    const line = await prompter.ask(filled ? 'Send this? [Y/n, e to edit] ' : 'Agree? [Y/n] ', signal);
     if (line === undefined) return 'cancel';
     const answer = yesOrNo(line) ?? (line.trim() === '' ? true : undefined);
     if (answer !== undefined) return answer ? 'accept' : 'decline';
     if (filled && /^\s*e(dit)?\s*$/i.test(line)) return 'edit';
-    person.print(filled ? 'Please answer yes, no or edit.' : 'Please answer yes or no.');
+    prompter.print(filled ? 'Please answer yes, no or edit.' : 'Please answer yes or no.');
   }
 }
 
 async function askField(
-  person: Prompter,
+  prompter: Prompter,
   name: string,
   schema: JsonObject,
   preset: Value | undefined,
@@ -80,27 +80,27 @@ async function askField(
 ): Promise<Typed> {
   const choices = choicesOf(schema);
   const label = oneLine(typeof schema['title'] === 'string' ? schema['title'] : name);
-  if (typeof schema['description'] === 'string') person.print(`  ${oneLine(schema['description'])}`);
+  if (typeof schema['description'] === 'string') prompter.print(`  ${oneLine(schema['description'])}`);
   for (const [index, { value, title }] of choices.entries()) {
-    person.print(`  ${index + 1}) ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
+    prompter.print(`  ${index + 1}) ${oneLine(title)}${title === value ? '' : ` (${oneLine(value)})`}`);
   }
   const shown = preset === undefined ? '' : ` [${oneLine(String(preset))}]`;
   const prompt = `  ${label} (${kindOf(schema, choices)}${required ? '' : ', optional'})${shown}: `;
   for (;;) {
-    const line = await person.ask(prompt, signal);
+    const line = await prompter.ask(prompt, signal);
     if (line === undefined || line.trim() === '!cancel') return 'cancel';
     if (line.trim() === '!decline') return 'decline';
     if (line.trim() === '!clear' && !required) return 'nothing';
     if (line.trim() === '') {
       if (preset !== undefined) return { value: preset };
       if (!required) return 'nothing';
-      person.print(`  ${label} is required${schema['type'] === 'string' ? '; enter "" for an empty text' : ''}.`);
+      prompter.print(`  ${label} is required${schema['type'] === 'string' ? '; enter "" for an empty text' : ''}.`);
       continue;
     }
     try {
       return { value: await read(line, schema, choices, label) };
     } catch (error) {
-      person.print(`  ${(error as Error).message}.`);
+      prompter.print(`  ${(error as Error).message}.`);
     }
   }
 }

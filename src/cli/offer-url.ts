@@ -11,26 +11,26 @@ import { indented, oneLine, wordsOf } from './screen.ts';
  * @throws the signal's reason if it fires first.
  */
 export async function offerUrl(
-  person: Prompter,
+  prompter: Prompter,
   server: string,
   request: UrlRequest,
   open: (url: URL) => Promise<boolean>,
   signal: AbortSignal,
 ): Promise<ElicitResult> {
   const url = new URL(request.url);
-  person.print(`${oneLine(server)} asks you to open a URL: ${indented(wordsOf(request.message))}`);
-  person.print(`  ${url.href}`);
+  prompter.print(`${oneLine(server)} asks you to open a URL: ${indented(wordsOf(request.message))}`);
+  prompter.print(`  ${url.href}`);
   // A server must not open local programs or files.
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-    person.print(`  Declined: ${url.protocol} is not http or https.`);
+    prompter.print(`  Declined: ${url.protocol} is not http or https.`);
     return { action: 'decline' };
   }
-  person.print(`  The host is ${url.host}.`);
-  for (const warning of warnings(url)) person.print(`  Warning: ${warning}`);
-  const agreed = await agrees(person, 'Open it in the browser?', false, signal);
+  prompter.print(`  The host is ${url.host}.`);
+  for (const warning of warnings(url)) prompter.print(`  Warning: ${warning}`);
+  const agreed = await agrees(prompter, 'Open it in the browser?', false, signal);
   if (agreed === undefined) return { action: 'cancel' };
   if (!agreed) return { action: 'decline' };
-  if (!(await open(url))) person.print('  No browser could be opened. Open the URL yourself.');
+  if (!(await open(url))) prompter.print('  No browser could be opened. Open the URL yourself.');
   return { action: 'accept' };
 }
 

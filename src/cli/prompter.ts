@@ -13,18 +13,18 @@ export interface Prompter {
 
 /** Asks a yes-or-no question. Undefined if the user ended the input. */
 export async function agrees(
-  person: Prompter,
+  prompter: Prompter,
   question: string,
   otherwise: boolean,
   signal: AbortSignal,
 ): Promise<boolean | undefined> {
   for (;;) {
-    const line = await person.ask(`${question} [${otherwise ? 'Y/n' : 'y/N'}] `, signal);
+    const line = await prompter.ask(`${question} [${otherwise ? 'Y/n' : 'y/N'}] `, signal);
     if (line === undefined) return undefined;
     const answer = yesOrNo(line);
     if (answer !== undefined) return answer;
     if (line.trim() === '') return otherwise;
-    person.print('Please answer yes or no.');
+    prompter.print('Please answer yes or no.');
   }
 }
 

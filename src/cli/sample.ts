@@ -13,7 +13,7 @@ const REJECTED = -1;
  * @throws RpcError −1 if the user refuses; the signal's reason if it fires first.
  */
 export async function answerByHand(
-  person: Prompter,
+  prompter: Prompter,
   server: string,
   params: SampleParams,
   signal: AbortSignal,
@@ -21,15 +21,15 @@ export async function answerByHand(
   if (!Array.isArray(params.messages)) {
     throw new RpcError(ErrorCode.InvalidParams, 'sampling/createMessage needs a list of messages');
   }
-  person.print(`${oneLine(server)} asks for a model's answer (at most ${String(params.maxTokens)} tokens):`);
-  if (typeof params.systemPrompt === 'string') person.print(`  system: ${indented(params.systemPrompt)}`);
-  for (const message of params.messages) person.print(`  ${oneLine(message.role)}: ${indented(textOf(message))}`);
-  const agreed = await agrees(person, 'Answer in place of the model?', false, signal);
+  prompter.print(`${oneLine(server)} asks for a model's answer (at most ${String(params.maxTokens)} tokens):`);
+  if (typeof params.systemPrompt === 'string') prompter.print(`  system: ${indented(params.systemPrompt)}`);
+  for (const message of params.messages) prompter.print(`  ${oneLine(message.role)}: ${indented(textOf(message))}`);
+  const agreed = await agrees(prompter, 'Answer in place of the model?', false, signal);
   if (agreed !== true) throw rejected();
-  person.print('Write the answer, then a line with a single dot.');
+  prompter.print('Write the answer, then a line with a single dot.');
   const lines: string[] = [];
   for (;;) {
-    const line = await person.ask('> ', signal);
+    const line = await prompter.ask('> ', signal);
     if (line === undefined) throw rejected();
     if (line === '.') break;
     lines.push(line);
