@@ -1,3 +1,4 @@
+import { Deferred } from '../base/deferred.ts';
 import type { Holding } from '../base/eviction.ts';
 import { shareOf } from '../base/share.ts';
 import { ConnectionError, mayRepeat, TimeoutError } from '../client/errors.ts';
@@ -129,17 +130,14 @@ export class Connection {
 
   /** A subscription counts as a request until the server has acknowledged it. */
   async #listen(exchange: Exchange): Promise<JsonObject> {
-    let agree!: () => void;
-    const agreed = new Promise<void>((resolve) => {
-      agree = resolve;
-    });
+    const agreed = new Deferred();
     const notify: Exchange['notify'] = (method, params) => {
-      if (method === NotificationMethod.Acknowledged) agree();
+      if (method === NotificationMethod.Acknowledged) agreed.resolve();
       return exchange.notify(method, params);
     };
     const { service } = this.#link;
     const over = keepListening(derive(exchange, { notify }), { link: this.#link, service, onerror: this.#onerror });
-    await this.#use('requests', () => Promise.race([agreed, over]));
+    await this.#use('requests', () => Promise.race([agreed.promise, over]));
     return over;
   }
 

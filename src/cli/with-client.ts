@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { scrubber } from '../auth/scrub.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
+import { Deferred } from '../base/deferred.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { Handlers } from '../client/handlers.ts';
@@ -51,15 +52,12 @@ export async function withClient(target: Target, flags: ClientFlags, work: Work)
     (line) => terminal.print(line),
     () => process.stderr.writableLength,
   );
-  let finish!: () => void;
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
+  const finished = new Deferred();
   let working = true;
   atEnd(async () => {
     if (working) process.exitCode = ExitCode.Interrupted;
     controller.abort(new Interrupted('interrupted'));
-    await finished;
+    await finished.promise;
   });
   let read = true;
   process.stdout.on('error', (error) => {
@@ -85,7 +83,7 @@ export async function withClient(target: Target, flags: ClientFlags, work: Work)
   terminal.close();
   await client?.close().catch((error: unknown) => printStatus((error as Error).message));
   relay();
-  finish();
+  finished.resolve();
   void stop();
 }
 

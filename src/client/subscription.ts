@@ -1,3 +1,4 @@
+import { Deferred } from '../base/deferred.ts';
 import { Method } from '../protocol/methods.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import { ConnectionError } from './errors.ts';
@@ -39,10 +40,7 @@ export async function openSubscription(
   signal?.throwIfAborted();
   signal?.addEventListener('abort', end, { once: true });
   let honoured: SubscriptionFilter | undefined;
-  let agree!: () => void;
-  const agreed = new Promise<void>((resolve) => {
-    agree = resolve;
-  });
+  const agreed = new Deferred();
 
   // The time limit includes making a connection.
   const limits = { ...requester.limits({ timeout }), maxTimeout: 0, signal: ending.signal };
@@ -51,7 +49,7 @@ export async function openSubscription(
     onacknowledged: (accepted) => {
       honoured = accepted;
       call.hold();
-      agree();
+      agreed.resolve();
     },
   });
   const over = requester.run(call, requester.listen).finally(() => signal?.removeEventListener('abort', end));
@@ -59,7 +57,7 @@ export async function openSubscription(
     () => undefined,
     (error: Error) => (ending.signal.aborted ? undefined : error),
   );
-  await Promise.race([agreed, over]);
+  await Promise.race([agreed.promise, over]);
   const close = async (): Promise<void> => {
     end();
     await closed;

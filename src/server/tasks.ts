@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { Deferred } from '../base/deferred.ts';
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { Waiters } from '../base/waiters.ts';
 import { Quota } from '../base/quota.ts';
@@ -76,8 +77,7 @@ export class Tasks {
     const exchange = new TaskExchange(origin);
     let over = false;
     let starting: Promise<boolean> | undefined;
-    let announce!: (result: JsonObject) => void;
-    const announced = new Promise<JsonObject>((resolve) => (announce = resolve));
+    const announced = new Deferred<JsonObject>();
     const create = async (options: StartTaskOptions): Promise<boolean> => {
       exchange.signal.throwIfAborted();
       const task = await this.#create(settings, exchange, origin.params, options);
@@ -87,7 +87,7 @@ export class Tasks {
         return false;
       }
       exchange.task = task;
-      if (task) announce(created(task.record));
+      if (task) announced.resolve(created(task.record));
       return task !== undefined;
     };
     const start: StartTask = (options) => {
@@ -104,7 +104,7 @@ export class Tasks {
       if (exchange.task) this.#finish(exchange.task, exchange, work, start, run).catch(this.#onerror);
     };
     work.then(end, end);
-    return Promise.race([announced, work]);
+    return Promise.race([announced.promise, work]);
   }
 
   /** `tasks/get`. @throws RpcError −32021, −32602 (tasks extension: Protocol Errors). */

@@ -1,3 +1,4 @@
+import { Deferred } from '../../base/deferred.ts';
 import { waitFor } from '../../base/wait.ts';
 
 /** Identifies credentials: one server and one authorization server. */
@@ -97,16 +98,15 @@ export class MemoryTokenStore implements TokenStore {
   async locked<T>(key: CredentialKey, section: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const name = nameOf(key);
     const before = this.#tails.get(name);
-    let release!: () => void;
-    const mine = new Promise<void>((resolve) => (release = resolve));
-    const tail = before ? before.then(() => mine) : mine;
+    const mine = new Deferred();
+    const tail = before ? before.then(() => mine.promise) : mine.promise;
     this.#tails.set(name, tail);
     try {
       if (before) await waitFor(before, { signal });
       signal?.throwIfAborted();
       return await section();
     } finally {
-      release();
+      mine.resolve();
       if (this.#tails.get(name) === tail) this.#tails.delete(name);
     }
   }

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { Holder } from '../../base/buffer-budget.ts';
+import { Deferred } from '../../base/deferred.ts';
 import { sendBudget } from '../../base/send-budget.ts';
 import type { TransportFailure } from '../../jsonrpc/error-chain.ts';
 import { SENT_AT_ONCE } from '../transport.ts';
@@ -142,19 +143,4 @@ export class Outgoing implements Holder {
  */
 export function notSent(cause: Error): TransportFailure {
   return Object.assign(new Error(cause.message, { cause }), { notExecuted: true, sessionGone: true });
-}
-
-class Deferred {
-  readonly promise: Promise<void>;
-  resolve!: () => void;
-  reject!: (reason: Error) => void;
-
-  constructor() {
-    this.promise = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
-    });
-    // A caller that does not wait for the reader need not handle the error.
-    this.promise.catch(() => {});
-  }
 }

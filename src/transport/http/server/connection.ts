@@ -1,3 +1,4 @@
+import { Deferred } from '../../../base/deferred.ts';
 import type { HttpStream } from './call.ts';
 import { KEEP_ALIVE } from './sse.ts';
 import { SENT_AT_ONCE } from '../../transport.ts';
@@ -54,7 +55,7 @@ export class SseConnection {
   #full = false;
   #closed = false;
   #senders = 0;
-  #drain: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+  #drain: Deferred | undefined;
 
   constructor(stream: HttpStream, connections: OpenConnections, onclose: () => void) {
     this.#stream = stream;
@@ -95,11 +96,7 @@ export class SseConnection {
   /** Resolves when the reader has caught up or is gone. */
   drained(): Promise<void> {
     if (!this.#full || this.#closed) return SENT_AT_ONCE;
-    if (!this.#drain) {
-      let resolve!: () => void;
-      const promise = new Promise<void>((done) => (resolve = done));
-      this.#drain = { promise, resolve };
-    }
+    this.#drain ??= new Deferred();
     return this.#drain.promise;
   }
 

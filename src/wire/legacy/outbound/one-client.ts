@@ -1,3 +1,4 @@
+import { Deferred } from '../../../base/deferred.ts';
 import type { Exchange } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { waitFor } from '../../../base/wait.ts';
@@ -12,7 +13,7 @@ export class OneClient implements Attribution {
   readonly #calls: CallsInFlight;
   readonly #listener: () => Exchange | undefined;
   /** Questions that wait for the next call that can carry them. */
-  readonly #early = new Set<(exchange: Exchange) => void>();
+  readonly #early = new Set<Deferred<Exchange>>();
 
   /** @param listener returns the newest `subscriptions/listen` of the connection. */
   constructor(calls: CallsInFlight, listener: () => Exchange | undefined) {
@@ -33,7 +34,7 @@ export class OneClient implements Attribution {
   }
 
   began(exchange: Exchange): void {
-    if (canAsk(exchange)) for (const begin of this.#early) begin(exchange);
+    if (canAsk(exchange)) for (const next of this.#early) next.resolve(exchange);
   }
 
   /**
@@ -41,17 +42,14 @@ export class OneClient implements Attribution {
    * call.
    */
   async #nextCall(signal: AbortSignal, method: string): Promise<Exchange> {
-    let begin!: (exchange: Exchange) => void;
-    const begun = new Promise<Exchange>((resolve) => {
-      begin = resolve;
-    });
-    this.#early.add(begin);
+    const next = new Deferred<Exchange>();
+    this.#early.add(next);
     try {
       const timeoutError = (): RpcError =>
         new RpcError(ErrorCode.InternalError, `No client is connected to answer ${method}`);
-      return await waitFor(begun, { signal, timeout: EARLY_QUESTION, timeoutError });
+      return await waitFor(next.promise, { signal, timeout: EARLY_QUESTION, timeoutError });
     } finally {
-      this.#early.delete(begin);
+      this.#early.delete(next);
     }
   }
 }
