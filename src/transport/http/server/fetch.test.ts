@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { ModernHttp } from '../../../../test/support/modern.ts';
+import { scripted } from '../../../../test/support/service.ts';
 import { createHttpHandler } from './handler.ts';
 import { fetchListener } from './fetch.ts';
 import type { ReplyChannel } from '../../transport.ts';
@@ -60,4 +62,42 @@ test('a request ends if its signal fired before the response', async () => {
   abort.abort();
   await responding.catch(() => {});
   await closed;
+});
+
+test('a slow but steady reader is not disconnected, however large the event', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const filler = 'x'.repeat(500_000);
+  const { service } = scripted({
+    big: (exchange) => {
+      void exchange.notify('notifications/message', { level: 'info', data: filler });
+      return { filler };
+    },
+  });
+  const http = new ModernHttp(service, {}, { stallTimeout: 5000, keepAlive: 0 });
+  const log = { _meta: { 'io.modelcontextprotocol/logLevel': 'debug' } };
+  let read = 0;
+  for await (const { length } of (await http.call('big', log)).body!) {
+    read += length;
+    // A host takes the next chunk when its client has received this one.
+    await vi.advanceTimersByTimeAsync(length / 20);
+  }
+  expect(read).toBeGreaterThan(1_000_000);
+});
+
+test.each([
+  ['JSON', 600_000],
+  ['a stream', 0],
+])('a response as %s that nobody reads is freed after the timeout', async (_, grace) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { service } = scripted({ big: () => ({ filler: 'x'.repeat(500_000) }) });
+  const http = new ModernHttp(service, {}, { stallTimeout: 5000, keepAlive: 0, grace });
+  const response = await http.call('big');
+  await vi.waitFor(() => expect(http.handler.bufferedBytes).toBeGreaterThan(500_000));
+  await vi.advanceTimersByTimeAsync(4000);
+  expect(http.handler.bufferedBytes).toBeGreaterThan(500_000);
+  await vi.advanceTimersByTimeAsync(1500);
+  expect(http.handler.bufferedBytes).toBe(0);
+  await expect(response.text()).rejects.toThrow('interrupted');
 });

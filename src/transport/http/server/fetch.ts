@@ -129,6 +129,8 @@ class FetchCall extends CountedCall implements HttpCall {
 
 /** How many unread bytes make a reader count as slow. */
 const HIGH_WATER = 64 * 1024;
+/** The largest chunk. */
+const PIECE = 64 * 1024;
 /** What a chunk that waits for its reader takes besides its bytes: 600 bytes, as measured. */
 const CHUNK_BYTES = 600;
 
@@ -159,10 +161,7 @@ class FetchStream implements HttpStream, Holder {
           this.#controller = controller;
         },
         pull: () => this.#drained(),
-        cancel: () => {
-          this.#budget.hold(this, 0);
-          this.#close();
-        },
+        cancel: () => this.#gone(),
       },
       { highWaterMark: HIGH_WATER, size: ({ byteLength }) => byteLength + CHUNK_BYTES },
     );
@@ -174,7 +173,10 @@ class FetchStream implements HttpStream, Holder {
 
   enqueue(bytes: Uint8Array): boolean {
     if (this.#closed) return true;
-    this.#controller.enqueue(bytes);
+    // In pieces, so that a slow reader of much data shows that it reads.
+    for (let start = 0; start < bytes.length; start += PIECE) {
+      this.#controller.enqueue(bytes.subarray(start, start + PIECE));
+    }
     if ((this.#controller.desiredSize ?? 1) > 0) return true;
     this.#count();
     return false;
@@ -187,7 +189,7 @@ class FetchStream implements HttpStream, Holder {
 
   watch(timeout: number): void {
     clearInterval(this.#watcher);
-    if (timeout === 0 || this.#closed) return;
+    if (timeout === 0 || (this.#closed && !this.#unread)) return;
     let room = this.#controller.desiredSize ?? 0;
     this.#watcher = setInterval(() => {
       const now = this.#controller.desiredSize ?? 0;
@@ -204,27 +206,33 @@ class FetchStream implements HttpStream, Holder {
     if (this.held > 0) this.#unread = true;
     else this.#controller.close();
     this.#close();
+    this.watch(this.#server.stallTimeout);
   }
 
   destroy(): void {
-    if (this.#closed) return;
+    if (this.#closed && !this.#unread) return;
     this.#controller.error(new Error('The connection was interrupted'));
-    this.#budget.hold(this, 0);
-    this.#close();
+    this.#gone();
   }
 
   cutOff(): void {
     this.#server.refused(UNREAD);
-    if (!this.#unread) return this.destroy();
-    this.#unread = false;
-    this.#controller.error(new Error('The connection was interrupted'));
+    this.destroy();
   }
 
   #drained(): void {
     this.#count();
     if (!this.#unread) return this.ondrain?.();
-    this.#unread = false;
     this.#controller.close();
+    this.#gone();
+  }
+
+  /** The reader has left, or needs nothing more. */
+  #gone(): void {
+    this.#unread = false;
+    clearInterval(this.#watcher);
+    this.#budget.hold(this, 0);
+    this.#close();
   }
 
   /** Counts the unread bytes and the bytes kept for the reader. */
