@@ -172,45 +172,48 @@ const clients: [string, (port: number, wiretap: Capture) => Promise<string>][] =
   ],
 ];
 
-test.each(clients)('a tapped socket under %s has a stream with comments, ids and odd line ends', async (_, fetched) => {
-  const frames = [
-    ...[
-      ': hello\r\r',
-      'id: 1\r\nretry: 5\r\ndata: \r\n\r\n',
-      `event: message\nid: 2\ndata: ${INITIALIZE}\n\n`,
-      'data: cut',
-    ],
-  ];
-  const body = Buffer.from(frames.join(''));
-  const chunks = [body.subarray(0, 90), body.subarray(90, 91), body.subarray(91)].map((piece) =>
-    Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]),
-  );
-  const head = [
-    ...[
-      'HTTP/1.1 200 Fine',
-      'cOnTeNt-TyPe: text/event-stream',
-      'Set-Cookie: a=secret',
-      'transfer-encoding: chunked',
-      '',
-      '',
-    ],
-  ].join('\r\n');
-  const answer = Buffer.concat([Buffer.from(head), ...chunks, Buffer.from('0\r\n\r\n')]);
-  const { port, received } = await rawServer(answer);
-  const capture = new Capture();
-  expect(await fetched(port, capture)).toBe(body.toString());
-  const records = await recordsOf(capture);
-  expect(records[0]).toMatchObject({ layer: 'open', protocol: 'http', role: 'client', peer: `127.0.0.1:${port}` });
-  expect(sha256(bytesOf(records, 's>c'))).toBe(sha256(answer));
-  expect(sha256(bytesOf(records, 'c>s'))).toBe(sha256(Buffer.concat(received)));
-  expect(partsOf(records, 'c>s')[0]!.text).toMatch(/\r\nx-odd: kept\r\n/i);
-  const found = partsOf(records, 's>c').filter(({ layer }) => layer === 'frame' || layer === 'message');
-  expect(found.map(({ layer, text: shown, note }) => [layer, shown, note])).toEqual([
-    ...frames.slice(0, 3).map((frame) => ['frame', frame, undefined]),
-    ['message', INITIALIZE, undefined],
-    ['frame', 'data: cut', 'cut off'],
-  ]);
-});
+test.each(clients)(
+  'a wiretap below %s sees the bytes of an event stream, with comments, ids and all kinds of line ends',
+  async (_, fetched) => {
+    const frames = [
+      ...[
+        ': hello\r\r',
+        'id: 1\r\nretry: 5\r\ndata: \r\n\r\n',
+        `event: message\nid: 2\ndata: ${INITIALIZE}\n\n`,
+        'data: cut',
+      ],
+    ];
+    const body = Buffer.from(frames.join(''));
+    const chunks = [body.subarray(0, 90), body.subarray(90, 91), body.subarray(91)].map((piece) =>
+      Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, Buffer.from('\r\n')]),
+    );
+    const head = [
+      ...[
+        'HTTP/1.1 200 Fine',
+        'cOnTeNt-TyPe: text/event-stream',
+        'Set-Cookie: a=secret',
+        'transfer-encoding: chunked',
+        '',
+        '',
+      ],
+    ].join('\r\n');
+    const answer = Buffer.concat([Buffer.from(head), ...chunks, Buffer.from('0\r\n\r\n')]);
+    const { port, received } = await rawServer(answer);
+    const capture = new Capture();
+    expect(await fetched(port, capture)).toBe(body.toString());
+    const records = await recordsOf(capture);
+    expect(records[0]).toMatchObject({ layer: 'open', protocol: 'http', role: 'client', peer: `127.0.0.1:${port}` });
+    expect(sha256(bytesOf(records, 's>c'))).toBe(sha256(answer));
+    expect(sha256(bytesOf(records, 'c>s'))).toBe(sha256(Buffer.concat(received)));
+    expect(partsOf(records, 'c>s')[0]!.text).toMatch(/\r\nx-odd: kept\r\n/i);
+    const found = partsOf(records, 's>c').filter(({ layer }) => layer === 'frame' || layer === 'message');
+    expect(found.map(({ layer, text: shown, note }) => [layer, shown, note])).toEqual([
+      ...frames.slice(0, 3).map((frame) => ['frame', frame, undefined]),
+      ['message', INITIALIZE, undefined],
+      ['frame', 'data: cut', 'cut off'],
+    ]);
+  },
+);
 
 /** A child that saves what it reads, writes pieces to stdout and stderr, and exits. */
 const CHILD = `

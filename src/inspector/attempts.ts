@@ -129,7 +129,7 @@ export class AttemptLog {
     const ok = status.startsWith('2');
     const [, metadata] = /^www-authenticate:.*\bresource_metadata="([^"]*)"/im.exec(head) ?? [];
     if (metadata !== undefined) this.#metadata = quoted(metadata);
-    // If a message will follow, that decides how the attempt ended.
+    // If a message follows, it decides how the attempt ended.
     const isOver = !ok || open.isStream || status === '202';
     if (!isOver) return false;
     settle(open, ok ? 'done' : 'failed', `${status} ${quoted(reason)}`.trim(), t);

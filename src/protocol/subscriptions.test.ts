@@ -9,7 +9,7 @@ test.each([
   ['file:///', 'file:///dir', false],
   [undefined, 'file:///dir', false],
   ['file:///dir', 5, false],
-])('%j is, or is a part of, the resource %j: %s', (updated, uri, within) => {
+])('an update of %j concerns a subscription to %j: %s', (updated, uri, within) => {
   expect(isWithin(updated, uri)).toBe(within);
 });
 

@@ -370,8 +370,8 @@ export class McpServer {
   }
 
   /**
-   * Whether any tool works as a task, and the caller's revision has this kind of tasks. Earlier revisions have a
-   * different kind.
+   * Whether this server has tools that run as tasks, and the caller's revision knows such tasks. Earlier revisions have
+   * a different kind of tasks.
    */
   #hasTasks({ caller }: Exchange): boolean {
     return this.#tasks.used && REVISIONS[caller.revision].era === 'modern';

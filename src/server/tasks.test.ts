@@ -698,7 +698,7 @@ describe('a task store', () => {
     expect(listening.notified[0]?.params).toEqual({ notifications: { taskIds: [taskId, other.taskId] } });
   });
 
-  test('shared with another process: if that process cancels a task, the handler stops at its next change', async () => {
+  test('shared with another process: if that process cancels a task, the handler stops when it next changes the task', async () => {
     const store = memoryTaskStore();
     const one = setUp({ tasks: { store } });
     const two = setUp({ tasks: { store } });

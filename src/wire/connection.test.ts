@@ -278,7 +278,7 @@ describe('close', () => {
   test.each([
     ['of a session', { jsonrpc: '2.0', id: 2, method: 'work' }],
     ['of 2026-07-28', modernRequest(2, 'work')],
-  ])('waits no longer than the last request %s takes', async (_, request) => {
+  ])('ends as soon as the last request %s is answered', async (_, request) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const go = deferred();
     const { client, inbound } = await connected({ work: () => go.promise.then(() => ({})) });

@@ -11,8 +11,9 @@ const inProcess = memoryEraCache();
 /**
  * Connects to a server of any revision.
  *
- * On its own connection, `server/discover` goes first. Without a recognised 2026-07-28 response in time, `initialize`
- * follows on the same connection (2026-07-28, transports/stdio: Backward Compatibility).
+ * Over stdio, and any other transport but HTTP, the client first sends `server/discover`. Without a recognised
+ * 2026-07-28 response in time, it sends `initialize` on the same connection (2026-07-28, transports/stdio: Backward
+ * Compatibility).
  *
  * Over HTTP, a 4xx status without a recognised error means that the handshake is tried after 2026-07-28, and HTTP+SSE
  * after the handshake (2026-07-28, transports/streamable-http: Backward Compatibility). Errors that do not depend on

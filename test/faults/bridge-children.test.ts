@@ -218,7 +218,7 @@ describe.skipIf(!linux)('a child', () => {
   );
 
   test.each(['session', 'modern'] as const)(
-    'that floods a client which does not read does not fill the bridge’s memory, nor block others (%s)',
+    'cannot fill the bridge’s memory or block others by flooding a client that does not read (%s)',
     async (era) => {
       const folder = await mkdtemp(join(tmpdir(), 'everwire-'));
       onTestFinished(() => rm(folder, { recursive: true }));

@@ -174,8 +174,8 @@ present('what a bridge says to its child', () => {
   });
 });
 
-present('a client that declares what its revision does not have', () => {
-  test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('is not requested in %s', async (revision) => {
+present('a capability that a client declares but its revision does not have', () => {
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('is not used in %s', async (revision) => {
     const target = { stdio: [...programs.features, '--stdio'], url: '', sseUrl: '' };
     const client = await RawClient.connect(revision, 'stdio', target, capabilitiesOf('2025-11-25'));
     const { isError, content } = await client

@@ -132,7 +132,7 @@ describe('the servers in a file', () => {
     expect(fixture.changes).toEqual([]);
   });
 
-  test('include no server that cannot be opened, which is tried again with the next change', async () => {
+  test('leave out one that cannot be opened, until the next change of the file opens it', async () => {
     const fixture = await opened(config({ a: { command: 'broken' }, b: { command: 'y' } }));
     expect(fixture.warnings).toEqual(['the server "a" cannot be opened: no such command']);
     expect(await tools(fixture)).toEqual(['b__y']);

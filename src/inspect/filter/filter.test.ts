@@ -247,7 +247,7 @@ describe('a filter is bounded', () => {
     expect(matches({ layer: 'message' })).toBe(false);
   });
 
-  test('many wildcards take no time that grows with their power', () => {
+  test('many wildcards do not take exponential time', () => {
     const method = 'a'.repeat(100_000);
     expect(parseFilter(`method:${'a*'.repeat(900)}b`)({ layer: 'message', method })).toBe(false);
     const text = `{"x":${'[['.repeat(200) + '1' + ']]'.repeat(200)}}`;

@@ -313,7 +313,7 @@ describe('a batch', () => {
     expect(bench.delivered).toEqual([]);
   });
 
-  test.each([true, false])('that is refused fails the requests that it would answer (by a server: %s)', (server) => {
+  test.each([true, false])('of responses that is refused fails their requests (on a server: %s)', (server) => {
     const bench = new Bench({ revision: '2025-11-25', answerInvalid: server });
     const failed = errorResponse(3, { code: 4, message: 'no' });
     bench.push(

@@ -242,7 +242,7 @@ describe('pooledHttp', () => {
     expect(sockets).toHaveLength(4);
   });
 
-  test('sends a request no second time once its response has begun', async () => {
+  test('does not send a request again after its response has begun', async () => {
     const sockets: Socket[] = [];
     let requests = 0;
     const url = await rawServer((socket) => {

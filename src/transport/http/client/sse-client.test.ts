@@ -57,7 +57,7 @@ test('a request whose connection is lost is not sent again, but a response is', 
   expect(server.asked).toHaveLength(4);
 });
 
-test('nothing is sent before notifications/initialized, even if that fails', async () => {
+test('other messages wait until notifications/initialized was answered, even with an error', async () => {
   for (const status of [202, 500]) {
     let held: ServerResponse | undefined;
     const { client, server } = await opened(({ body }, response) => {

@@ -61,7 +61,7 @@ export class SessionTable<Session extends TableSession> {
     return this.#places.get(id)?.session;
   }
 
-  /** Makes room for one more session. May end another one. Returns false if there is no room. */
+  /** Makes room for one more session, if necessary by ending another one. Returns false if there is no room. */
   makeRoom(newcomer: Owner): boolean {
     const { maxSessions } = this.#options;
     if (this.#places.size < maxSessions) return true;

@@ -331,9 +331,9 @@ export class ModernInbound {
 
   /**
    * Sends the result that ends a subscription, so that the subscriber does not take the end for a broken connection
-   * (2026-07-28, patterns/subscriptions: Graceful Closure). patterns/cancellation also asks for
-   * `notifications/cancelled`, but a client that gets it first takes the end for a failure, and nothing may follow the
-   * response.
+   * (2026-07-28, patterns/subscriptions: Graceful Closure). `notifications/cancelled`, which patterns/cancellation also
+   * asks for, is not sent: before the result, a client would take the end for a failure, and after the result, nothing
+   * may follow.
    */
   #endSubscription(exchange: ModernExchange, reason: RpcError): void {
     this.#answerResult(exchange, {});

@@ -107,7 +107,7 @@ test('late messages for a cancelled request are not reported, but others are', a
   expect(server.take()).toEqual([]);
 });
 
-test('only the latest ended subscriptions and requests are remembered', async () => {
+test('of ended subscriptions and requests, only the newest are remembered', async () => {
   const { server, carrier, errors } = await carrying();
   for (let id = 1; id <= 300; id += 1) {
     const { response } = send(carrier, 'subscriptions/listen');

@@ -182,7 +182,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #initialize(call: HttpCall, message: Request): void {
     this.#initializing = message.id;
     const reply = new Reply(this, call, 1, undefined);
-    // Set at once, because a slow response begins its stream before it is complete.
+    // The headers are set now, because the stream of a slow response begins before its result is known.
     reply.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
     this.#replies.set(message.id, reply);
     this.deliver(message, call);
