@@ -112,24 +112,31 @@ test('if connections never read, few of their pipelined calls run, and the first
   expect(await call()).toBe(200);
 });
 
-test('a large response is counted before the next one is written as text, even in one turn of the event loop', async () => {
-  const counted: number[] = [];
-  const done = deferred();
-  const { handler, seen, open, post } = await limitedServer({
-    maxBufferedBytes: 256 * MB,
-    grace: 600_000,
-    big: async () => {
-      await done.promise;
-      const filler = 'x'.repeat(16 * MB);
-      return { filler: { toJSON: () => (counted.push(handler.bufferedBytes), filler) } };
-    },
-  });
-  for (let n = 0; n < 3; n += 1) post(await open(), big, headers);
-  await vi.waitFor(() => expect(seen).toHaveLength(3));
-  done.resolve();
-  await vi.waitFor(() => expect(counted).toHaveLength(3));
-  expect(counted[2]! - counted[0]!).toBeGreaterThan(16 * MB);
-});
+test.each([
+  ['JSON', 600_000],
+  ['a stream', 0],
+])(
+  'a large response as %s is counted before the next one is built, even in one turn of the event loop',
+  async (_, grace) => {
+    const counted: number[] = [];
+    const done = deferred();
+    const { handler, seen, open, post } = await limitedServer({
+      maxBufferedBytes: 256 * MB,
+      grace,
+      big: async () => {
+        await done.promise;
+        const filler = 'x'.repeat(16 * MB);
+        return { filler: { toJSON: () => (counted.push(handler.bufferedBytes), filler) } };
+      },
+    });
+    for (let n = 0; n < 3; n += 1) post(await open(), big, headers);
+    await vi.waitFor(() => expect(seen).toHaveLength(3));
+    await vi.waitFor(() => expect(handler.streams).toBe(grace === 0 ? 3 : 0));
+    done.resolve();
+    await vi.waitFor(() => expect(counted).toHaveLength(3));
+    expect(counted[2]! - counted[0]!).toBeGreaterThan(16 * MB);
+  },
+);
 
 /** Opens an HTTP+SSE session that reads nothing. Its messages go out on the socket `posts`. */
 async function openSse({ open }: LimitedServer, posts: Socket): Promise<(message: object) => void> {
