@@ -208,7 +208,7 @@ class ServerBridge implements Bridge {
       if (connection.era === undefined) connection = await this.#connect(key, connection);
       return await connection.service(exchange);
     } catch (error) {
-      // No session is created. The next attempt starts from the beginning.
+      // No session was created, so the next attempt starts from the beginning.
       if (session && exchange.method === Method.Discover && !this.#connections.get(key)?.inUse) this.#forget(key);
       throw error;
     }
@@ -288,7 +288,7 @@ class ServerBridge implements Bridge {
     return this.#opener.open(identity, signal);
   };
 
-  /** The key that all callers of one client share, on a connection with several clients. */
+  /** The client that a caller belongs to, on a connection with several clients. */
   readonly #clientOf: ClientOf = (caller) =>
     caller.session ?? (this.#isMixed(caller.principal) ? undefined : keyOf(caller));
 

@@ -39,7 +39,7 @@ export interface ConnectionOptions {
  */
 export class Connection {
   readonly attribution: QuestionAttribution | undefined;
-  /** The share that it counts towards (`shareOf`). It changes when another client gets the connection. */
+  /** The share that the connection counts towards (`shareOf`). Changes when another client gets the connection. */
   share: string;
   /** Requests without a response yet, including those for a connection or a subscription. */
   requests = 0;

@@ -31,7 +31,7 @@ export function readConfig(file: string, variables: ConfigVariables = {}): Fleet
   return ConfigFile.read(file, variables).fleet();
 }
 
-/** The same for a text that is already read. */
+/** Like `readConfig`, for a text that was already read. */
 export function parseConfig(text: string, file: string, variables: ConfigVariables = {}): FleetConfig {
   return new ConfigFile(text, file, variables).fleet();
 }

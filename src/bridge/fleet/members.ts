@@ -37,7 +37,7 @@ export class FleetMember {
   readonly source: FleetServer;
   /** The service with only the selected tools. */
   readonly service: Service;
-  /** It did not respond to the last request. */
+  /** Whether the server did not respond to the last request. */
   down = false;
   readonly #options: MemberOptions;
   #lastWarning: { readonly text: string; readonly at: number } | undefined;
@@ -58,7 +58,7 @@ export class FleetMember {
     this.service = (exchange) => invoke(service, exchange);
   }
 
-  /** Fires when it is replaced or removed. */
+  /** Fires when the server is replaced or removed. */
   get gone(): AbortSignal {
     return this.#gone.signal;
   }
@@ -67,18 +67,21 @@ export class FleetMember {
     this.#gone.abort(new Error(`The server ${JSON.stringify(this.name)} was removed`));
   }
 
-  /** Milliseconds to wait for it. */
+  /** How long to wait for the server now, in milliseconds. */
   get timeout(): number {
     const { timeout } = this.#options;
     return this.down ? Math.min(SHORT_TIMEOUT, timeout) : timeout;
   }
 
-  /** Called when it has completed a request. */
+  /** Called when the server has completed a request. */
   answered(): void {
     this.down = false;
   }
 
-  /** Called when it did not respond or refused. Warns once that it does not respond, until it responds again. */
+  /**
+   * Called when the server did not respond, or refused. If it does not respond, this warns once, and again only after
+   * it has responded in between.
+   */
   failed(method: string, error: Error): void {
     const refused = isFromPeer(error);
     if (this.down && !refused) return;
@@ -96,7 +99,7 @@ export class FleetMember {
   }
 
   /**
-   * Sends it a request on behalf of another request, with a time limit in milliseconds.
+   * Sends the server a request on behalf of another request, with a time limit in milliseconds.
    *
    * @throws the server's RpcError; −32001 if it takes too long.
    */
@@ -111,7 +114,8 @@ export class FleetMember {
   }
 
   /**
-   * Asks it to describe itself. It may have to start first, so the request continues after the time limit.
+   * Asks the server to describe itself. The server may have to start first, so the request continues after the time
+   * limit.
    *
    * @returns undefined if it refuses or does not respond in time.
    */
@@ -126,7 +130,7 @@ export class FleetMember {
     }
   }
 
-  /** Converts a notification of it: in log messages, its name is put before the logger's. */
+  /** Converts a notification of the server: in log messages, its name is put before the logger's. */
   withName(method: string, params: JsonObject): JsonObject {
     if (method !== NotificationMethod.Message) return params;
     const { logger } = params;

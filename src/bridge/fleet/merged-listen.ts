@@ -66,7 +66,7 @@ export class MergedListen {
     this.#parts.clear();
   }
 
-  /** Called when the servers or their names have changed. */
+  /** Called when the servers of the fleet or their names have changed. */
   update(): void {
     for (const [member, part] of this.#parts) {
       if (!member.gone.aborted) continue;
