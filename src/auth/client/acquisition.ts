@@ -69,7 +69,8 @@ export async function refresh(attempt: Attempt, stored: StoredCredentials | unde
     return await keep(attempt, stored, client.clientId, tokens.scopes, next, dpop);
   } catch (error) {
     if (!(error instanceof OAuthError && error.code === 'token')) throw error;
-    // Some servers refuse a refresh token with another error, or not in the way of OAuth. A new one helps there too.
+    // Some servers refuse a refresh token with another error, or with an error that OAuth does not define. A new token
+    // helps then, too.
     if (!NO_USE.has(error.error)) return undefined;
     // Register again if the server no longer knows the client.
     const registered = error.error === 'invalid_grant' ? stored!.client : undefined;
@@ -79,7 +80,7 @@ export async function refresh(attempt: Attempt, stored: StoredCredentials | unde
   }
 }
 
-/** Gets a token without one that can be refreshed. May ask the user to log in. */
+/** Gets a new token without a refresh token. May ask the user to log in. */
 export async function grant(attempt: Attempt, before: StoredCredentials | undefined): Promise<Acquired> {
   const { options, key, demand, authority, signal } = attempt;
   const { redirect, scopes: wanted = [], offline = true, clientCredentials, dpop: binds = 'auto' } = options;

@@ -81,7 +81,7 @@ export class FileTokenStore implements TokenStore {
     const reserve = reserveOf(file);
     const release = await holdLock(`${file}.lock`, signal);
     try {
-      // A process that was killed may have left one.
+      // A process that was killed may have left a reserve.
       await remove(reserve);
       await createFile(reserve, ' '.repeat(RESERVED));
       return await section();

@@ -34,7 +34,7 @@ export function loopbackRedirect(options: LoopbackOptions): RedirectHandler {
   return { start: (registered) => LoopbackLogin.open(options, registered) };
 }
 
-/** A request whose answer the browser has not brought yet. */
+/** A request that still waits for the browser to return with the response. */
 interface Waiting {
   readonly request: AuthorizationRequest;
   resolve(answer: URLSearchParams): void;

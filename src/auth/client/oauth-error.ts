@@ -41,7 +41,7 @@ export class OAuthError extends Error {
   readonly error: string | undefined;
 
   constructor(code: OAuthErrorCode, message: string, options: ErrorOptions & { error?: string } = {}) {
-    // It may contain the name of an issuer or other text of a server.
+    // The message may contain the name of an issuer or other text of a server.
     super(printableLine(message), options);
     this.code = code;
     this.error = options.error;
@@ -51,7 +51,7 @@ export class OAuthError extends Error {
 /**
  * The error of an authorization server, without the secrets that were sent to it.
  *
- * @param description text for people. It may contain anything.
+ * @param description the server's text for the user. It may contain anything.
  */
 export function refused(
   code: OAuthErrorCode,

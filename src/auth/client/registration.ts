@@ -18,7 +18,7 @@ export interface PreRegistered extends Identity {
 
 /** How a client gets its id. */
 export interface RegistrationOptions {
-  /** First choice. */
+  /** A registered client. First choice. */
   readonly client?: PreRegistered | undefined;
   /**
    * The URL of the client's metadata document, which is also its client id. Must be `https` with a path. Second choice,
@@ -121,7 +121,7 @@ export async function register(
   // Some servers send 200 although RFC 7591, section 3.2.1, requires 201.
   if ((response.status === 200 || response.status === 201) && typeof body?.['client_id'] === 'string') {
     const registered = clientFrom(body, redirectUri);
-    // Now: a client that cannot authenticate must not be stored.
+    // Checked before the client is stored: one that cannot authenticate must not be.
     authMethodOf(registered, server);
     return registered;
   }

@@ -25,7 +25,7 @@ export interface ScopeSources {
  * Strategy and Step-Up Authorization Flow). `offline_access` is added if the authorization server supports it (Refresh
  * Tokens).
  *
- * @throws OAuthError `insufficient_scope` if they have more than 16,384 characters.
+ * @throws OAuthError `insufficient_scope` if the scopes have more than 16,384 characters.
  */
 export function selectScopes({
   wanted,

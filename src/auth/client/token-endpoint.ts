@@ -21,7 +21,7 @@ export interface TokenRequestContext {
   readonly signal: AbortSignal;
 }
 
-/** What an exchange issues need not be an access token (RFC 8693, section 2.2.1). */
+/** The grant type of a token exchange. It need not issue an access token (RFC 8693, section 2.2.1). */
 export const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
 /** The parameters that no error may show. */
 const SECRETS = ['assertion', 'code', 'code_verifier', 'refresh_token', 'subject_token'];
