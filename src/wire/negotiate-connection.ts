@@ -11,7 +11,7 @@ import { handshakeOptions, reached, type NegotiatedUpstream, type Negotiation } 
 import { ProbedConnection } from './probed-connection.ts';
 
 /**
- * Detects the revision of a server on its own connection. Closes the connection if that fails.
+ * Detects the revision of a server over a connection of its own, such as stdio. Closes the connection if that fails.
  *
  * Some servers exit when the first request is not a handshake. If the connection can be reopened, such a server is
  * connected again, with the handshake first.

@@ -80,7 +80,8 @@ export class ClientQuestions {
     if (!outlivesRequest) asking.onAbort(ended);
     const token: unknown = params['_meta']?.[Meta.ProgressToken];
     if (isRequestId(token)) (this.#tokens ??= new Map()).set(token, id);
-    // If a question outlives its request, its answer may come after the end of the request, and counts towards none.
+    // An answer counts towards the request that asked. If a question outlives its request, its answer counts towards
+    // none.
     if (asking instanceof RequestExchange && !outlivesRequest) (this.#askers ??= new Map()).set(id, asking);
     return (restore ? result.then(restore) : result).finally(() => {
       this.#askers?.delete(id);

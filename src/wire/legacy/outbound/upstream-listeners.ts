@@ -20,8 +20,8 @@ interface Listener {
 }
 
 /**
- * How many listeners, and URIs that they listen to, get or are compared with notifications in one turn of the event loop.
- * Further notifications wait: a server may send a thousand at once, and a client may have thousands of subscriptions.
+ * How many listeners and subscribed URIs are compared with notifications in one turn of the event loop. Further
+ * notifications wait: a server may send a thousand at once, and a client may have thousands of subscriptions.
  */
 const PER_TURN = 5000;
 const BACKLOG = { count: 1000, size: 10 * 1024 * 1024 };

@@ -27,9 +27,7 @@ export type Asker = (
   options: AskOptions | undefined,
 ) => Promise<JsonObject>;
 
-/**
- * The limits of notifications that are held while there is no request to send them on, or before the acknowledgement.
- */
+/** The limits of held notifications: those before the acknowledgement, or while no request is open to carry them. */
 const HELD = { count: 100, size: 256 * 1024 };
 /** Created once, because creating an error for each response is slow. */
 const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
@@ -172,7 +170,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
 
   #hold(method: string, params: JsonObject): Promise<void> {
     const held = new Promise<void>((resolve) => {
-      // Fail now, not when it is sent, if the notification cannot be written as JSON.
+      // A notification that cannot be written as JSON fails now, and not when it is sent.
       JSON.stringify(params);
       (this.#held ??= new HeldNotices(HELD)).push(method, params);
       resolve();

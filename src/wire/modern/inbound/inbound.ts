@@ -216,7 +216,7 @@ export class ModernInbound {
     }
     const suspended = this.#suspended.get(state.exchange);
     if (suspended) {
-      // Set this first, because `resume` sends held notifications, and the reader may disconnect during that.
+      // Set before `resume`, which sends held notifications: the reader may disconnect meanwhile.
       round.reply.onclose = this.#abortOf(suspended.exchange);
       suspended.resume(round, state.round, responses);
       if (suspended.exchange.round) this.#running.set(suspended.exchange.number, suspended.exchange);

@@ -11,7 +11,7 @@ import type { ModernExchange, Round } from './exchange.ts';
 import type { SuspendedRequest, SuspendedRequests } from './suspended-requests.ts';
 import type { RequestState } from './sealed-state.ts';
 
-/** What is known of earlier rounds if another process asked the questions. */
+/** What the state tells about earlier rounds, if another process asked the questions. */
 export interface Recollection {
   /** Answers by question key, each with the digest of its question. */
   readonly answers: ReadonlyMap<string, readonly [digest: string, answer: JsonObject]>;
@@ -64,7 +64,7 @@ export class InputRounds implements SuspendedRequest {
   readonly #answered = new Map<string, readonly [digest: string, answer: JsonObject]>();
   #count = 0;
   #scheduled = false;
-  /** Answers the next request at once. Set if the handler finished while no request was open. */
+  /** Answers the caller's next request at once. Set if the handler finished while no request was open. */
   #outcome: (() => void) | undefined;
 
   constructor(
@@ -113,11 +113,11 @@ export class InputRounds implements SuspendedRequest {
       return Promise.resolve(known[1]);
     }
     const answer = new Promise<JsonObject>((resolve, reject) => {
-      const takeBack = (): void => {
+      const withdraw = (): void => {
         if (this.#open.delete(key)) reject(signal!.reason);
       };
-      const settled = (): void => signal?.removeEventListener('abort', takeBack);
-      signal?.addEventListener('abort', takeBack, { once: true });
+      const settled = (): void => signal?.removeEventListener('abort', withdraw);
+      signal?.addEventListener('abort', withdraw, { once: true });
       this.#open.set(key, {
         method,
         params,
@@ -162,7 +162,7 @@ export class InputRounds implements SuspendedRequest {
       question.resolve(responses[key]);
     }
     if (this.#outcome) {
-      this.#giveBack();
+      this.#returnQuestions();
       return this.#outcome();
     }
     // Questions without an answer are asked again, unless the handler can continue without the answers.
@@ -174,10 +174,10 @@ export class InputRounds implements SuspendedRequest {
    * retry.
    */
   finish(outcome: () => void): boolean {
-    const away = !this.exchange.round && !this.exchange.ended;
+    const isSuspended = !this.exchange.round && !this.exchange.ended;
     // When the caller retries to get the outcome, it may still answer a question of another call.
-    this.#giveBack((question) => !(away && question.outlivesRequest));
-    if (!away) return false;
+    this.#returnQuestions((question) => !(isSuspended && question.outlivesRequest));
+    if (!isSuspended) return false;
     this.#outcome = outcome;
     return true;
   }
@@ -207,7 +207,7 @@ export class InputRounds implements SuspendedRequest {
     };
     const { noted } = this.exchange;
     const state = { ...base, record, ...(noted && noted.size > 0 ? { notes: [...noted] } : {}) };
-    return travels(state) ? state : base;
+    return fitsInRequest(state) ? state : base;
   }
 
   #name(method: string): string {
@@ -223,11 +223,11 @@ export class InputRounds implements SuspendedRequest {
     // Wait for the other questions and decisions of this turn of the event loop.
     setImmediate(() => {
       this.#scheduled = false;
-      this.#sendAway();
+      this.#sendQuestions();
     });
   }
 
-  #sendAway(): void {
+  #sendQuestions(): void {
     if (this.#open.size === 0 || !this.exchange.round) return;
     this.#questionBytes = 0;
     for (const { params } of this.#open.values()) this.#questionBytes += weightOf(params);
@@ -242,7 +242,7 @@ export class InputRounds implements SuspendedRequest {
   }
 
   /** Rejects open questions with an error that allows asking them through another call. */
-  #giveBack(which: (question: Question) => boolean = () => true): void {
+  #returnQuestions(which: (question: Question) => boolean = () => true): void {
     for (const [key, question] of [...this.#open]) {
       if (!which(question)) continue;
       this.#open.delete(key);
@@ -258,7 +258,7 @@ export class InputRounds implements SuspendedRequest {
 }
 
 /** Whether a state is small enough to send to the caller, and not too deeply nested to be written. */
-function travels(state: RequestState): boolean {
+function fitsInRequest(state: RequestState): boolean {
   try {
     return JSON.stringify(state).length <= MAX_RECORD;
   } catch {

@@ -70,13 +70,13 @@ export async function discover(carrier: Carrier, options: DiscoverOptions): Prom
     const response = await ask(carrier, revision, options);
     const found = judge(response, ours);
     if ('result' in response) return found;
-    // Only the error has listed this revision, so ask again with it.
+    // Only an error has listed this revision so far, so ask again with it.
     if (left === 0) throw new NotModern(RpcError.fromObject(response.error), { recognised: true });
     ({ revision } = found);
   }
 }
 
-/** What a response to `server/discover` shows. An error only lists the revision. @throws NotModern */
+/** What a response to `server/discover` shows. From an error, only the revision is known. @throws NotModern */
 export function judge(response: Response, ours: readonly Revision[] = MODERN_REVISIONS): Discovery {
   if ('result' in response) {
     const discovered = response.result;

@@ -57,7 +57,7 @@ export class TransportCarrier implements Carrier {
   /** Requests in flight by their progress tokens. */
   readonly #tokens = new Map<unknown, RequestId>();
   /** Requests that were cancelled and subscriptions that ended recently. Late messages about them are ignored. */
-  readonly #givenUp = { requests: new Recent(), tokens: new Recent() };
+  readonly #recentlyEnded = { requests: new Recent(), tokens: new Recent() };
   #lastId: number;
   #closed: Error | undefined;
 
@@ -109,8 +109,8 @@ export class TransportCarrier implements Carrier {
   #cancel(id: RequestId, thrown: unknown): void {
     const entry = this.#take(id);
     if (!entry) return;
-    this.#givenUp.requests.add(id);
-    if (entry.token !== undefined) this.#givenUp.tokens.add(entry.token);
+    this.#recentlyEnded.requests.add(id);
+    if (entry.token !== undefined) this.#recentlyEnded.tokens.add(entry.token);
     entry.reject(thrown);
     // A peer that did not answer the probe may not speak this revision, and would not understand the notification.
     if (this.#closed || entry.request.method === Method.Discover) return;
@@ -145,7 +145,7 @@ export class TransportCarrier implements Carrier {
       return entry.reject(new RpcError(response.error.code, response.error.message, { cause }));
     }
     if (entry) return entry.resolve('error' in response ? errorResponse(id, response.error) : response);
-    if (this.#givenUp.requests.has(response.id)) return;
+    if (this.#recentlyEnded.requests.has(response.id)) return;
     this.#onerror(unexpectedResponse(response));
   }
 
@@ -170,7 +170,7 @@ export class TransportCarrier implements Carrier {
     const id: RequestId = params['requestId'];
     if (this.#entries.get(id)?.request.method !== Method.Listen) return;
     this.#take(id)!.resolve(resultResponse(id, {}));
-    this.#givenUp.requests.add(id);
+    this.#recentlyEnded.requests.add(id);
   }
 
   #deliver(message: Notification, id: RequestId | undefined, name: unknown): void {
@@ -181,7 +181,7 @@ export class TransportCarrier implements Carrier {
   }
 
   #wasGivenUp(method: string, name: unknown): boolean {
-    const { requests, tokens } = this.#givenUp;
+    const { requests, tokens } = this.#recentlyEnded;
     return (method === NotificationMethod.Progress ? tokens : requests).has(name);
   }
 
