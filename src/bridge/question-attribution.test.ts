@@ -378,7 +378,7 @@ test('at most 100 questions wait, and further ones are refused at once', async (
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([calls[0]!.given]));
 });
 
-test('as many questions as calls that are left are refused, because each call may wait for one', async () => {
+test('if each open call may wait for one of the open questions, these questions are refused', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b', 'c');
   const [, , third] = [calling(attribution, 'a'), calling(attribution, 'b'), calling(attribution, 'c')];

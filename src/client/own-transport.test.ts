@@ -65,7 +65,7 @@ test.each(ERAS)('a response to the first request that says nothing ends connecti
   await expect(connect(transport, { eras, onerror: () => {} })).rejects.toThrow('"result" must be an object');
 });
 
-test('anything else that is no message is reported', async () => {
+test('anything else that is not a message is reported', async () => {
   for (const era of ERAS) {
     const { transport, onerror } = await calling(era, {});
     const wrong: any[] = [

@@ -13,7 +13,7 @@ async function all(capture: Capture, after?: number): Promise<WireRecord[]> {
   return records;
 }
 
-test('records are numbered, and what is found follows the bytes that complete it', async () => {
+test('records are numbered, and each part follows the bytes that complete it', async () => {
   const capture = new Capture();
   const tap = capture.open(STDIO);
   const chunk = Buffer.from('{"method":"a"}\nhalf');

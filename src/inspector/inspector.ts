@@ -167,7 +167,7 @@ export class Inspector implements PageCommands {
       throw new CommandRefused(400, 'Connect needs either a choice or a URL.');
     for (const [name, value] of Object.entries(headers))
       if (!isHeaderName(name) || !isHeaderValue(value))
-        throw new CommandRefused(400, `${JSON.stringify(name)} is no valid header.`);
+        throw new CommandRefused(400, `${JSON.stringify(name)} is not a valid header.`);
     const transport = named === 'streamable-http' ? 'http' : named;
     if (url !== undefined) {
       const address = addressOf(url);

@@ -159,11 +159,11 @@ describe('connecting fails with its step and its cause', () => {
     ]);
   });
 
-  test('output, with the line that is no message, escaped', async () => {
+  test('output, with the line that is not a message, escaped', async () => {
     const state = await command('console.log("Starting \\u001b[31mup");setInterval(() => {}, 1000)');
     expect(state.problem).toMatchObject({
       step: 'output',
-      message: String.raw`The command wrote a line to stdout that is no message: Starting \u001b[31mup`,
+      message: String.raw`The command wrote a line to stdout that is not a message: Starting \u001b[31mup`,
     });
   });
 });

@@ -142,7 +142,7 @@ function silenceProblem(chain: readonly Fault[], message: string, { noise, url }
   if (noise !== undefined)
     return {
       step: 'output',
-      message: `The command wrote a line to stdout that is no message: ${noise}`,
+      message: `The command wrote a line to stdout that is not a message: ${noise}`,
       advice: 'Only messages may go to stdout. A server writes its logs to stderr.',
     };
   if (!chain.some((each) => each instanceof TimeoutError)) return undefined;

@@ -50,7 +50,7 @@ describe('the id of a skipped message', () => {
   });
 });
 
-describe('of a message it is known', () => {
+describe('a skim tells of a message', () => {
   test.each<[string, string, Partial<Envelope>]>([
     ['which method it has', '{"method":"tools/call","id":1}', { method: 'tools/call' }],
     ['which method it has, written with escapes', '{"method":"tools\\/c\\u0061ll"}', { method: 'tools/call' }],
@@ -62,9 +62,9 @@ describe('of a message it is known', () => {
     ['that it has neither', '{"method":"a","params":{"result":1}}', { outcome: undefined }],
     ['that it is whole', ' {"a":[{}],"b":"}"} \r\n', { whole: true }],
     ['that it is not whole', '{"a":[{}]', { whole: false }],
-    ['that it ends in a string', '{"a":"}', { whole: false }],
+    ['that its end is inside a string', '{"a":"}', { whole: false }],
     ['that something follows it', '{} x', { whole: false }],
-    ['that a text is no message', '7', { whole: false }],
+    ['that a text is not a message', '7', { whole: false }],
     ['that a batch is of objects', ' [ {"method":"a"}, 1 ]', { kind: 'batch', whole: true, ofObjects: true }],
     ['that a word in brackets is no batch of objects', '[info]', { kind: 'batch', whole: true, ofObjects: false }],
     ['that an object is no batch', '{"a":{}}', { ofObjects: false }],

@@ -48,7 +48,7 @@ test.each([
   const answers = { inputResponses: { name: { action: 'decline' } }, requestState: 'round 1' };
   await server.service(new TestExchange(method, { ...params, ...answers }));
   await server.service(new TestExchange(method, { ...params, inputResponses: 'x', requestState: 5 }));
-  // No field that says how long the result may be cached (2026-07-28, server/utilities/caching: Cacheable Results).
+  // The result must not have the fields of a cacheable result (2026-07-28, server/utilities/caching: Cacheable Results).
   expect(first).toStrictEqual({ resultType: 'input_required', inputRequests: { name }, requestState: 'round 1' });
   expect(seen).toEqual([
     [{}, undefined],

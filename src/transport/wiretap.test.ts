@@ -20,7 +20,7 @@ function recorder() {
 const SERVER: WireConnection = { protocol: 'stdio', role: 'server' };
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-test('what is received is seen before it is read, and what is sent as bytes', async () => {
+test('received bytes are seen before the transport reads them, and sent text is seen as bytes', async () => {
   const { wiretap, seen } = recorder();
   const [input, output] = [new PassThrough(), new PassThrough()];
   input.on('data', (chunk) => {

@@ -60,7 +60,7 @@ describe('everwire inspect', () => {
     expect(child.stderr.join('\n')).toMatch(/ignored .*NOT_SET_ANYWHERE/);
   });
 
-  test('looks into the files of hosts, and skips those that are no JSON', async () => {
+  test('looks into the files of hosts, and skips those that are not JSON', async () => {
     const home = temporaryFolder();
     mkdirSync(path.join(home, '.cursor'));
     writeFileSync(path.join(home, '.cursor/mcp.json'), JSON.stringify({ mcpServers: { mine: { command: 'x' } } }));

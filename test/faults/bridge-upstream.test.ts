@@ -155,12 +155,12 @@ describe.each(cells)('a bridge of a %s client to a %s server over HTTP', (client
   });
 });
 
-describe.each(['session', 'modern'] as const)('a server that speaks another era, for a %s client', (client) => {
+describe.each(['session', 'modern'] as const)('a server that changes its era, for a %s client', (client) => {
   test.each([
     ['legacy', 'modern'],
     ['modern', 'legacy'],
   ] as const)(
-    '%s and then %s, fails one call that says so and does not run, and answers the next call',
+    'from %s to %s: one call fails, says so and does not run, and the next call is answered',
     async (...eras) => {
       const [before, after] = eras;
       const server = await upstream(before);

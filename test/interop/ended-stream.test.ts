@@ -74,7 +74,7 @@ test.each(Object.entries(clients))(
 );
 
 test.each(Object.entries(clients))(
-  '%s reconnects only once after a stream whose request it cancelled',
+  '%s reconnects only once after it cancelled the request of a stream',
   async (_, connect) => {
     const { fetch, resumed } = serving();
     const client = await connect(fetch);

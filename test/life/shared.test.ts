@@ -11,7 +11,7 @@ import { at, bridgeTo, World } from './world.ts';
 vi.setConfig({ testTimeout: 30_000 });
 
 const ROUNDS = 10;
-/** Milliseconds within which a question arrives, although a cancelled call of another client is never answered. */
+/** A question must arrive within this many milliseconds, even if the server never answers another client's cancelled call. */
 const SHORT = 5000;
 
 const PAIRS: readonly [Kind, Kind][] = [

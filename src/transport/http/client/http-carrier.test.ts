@@ -159,7 +159,7 @@ describe('a request of a revision without sessions', () => {
   test.each<[string, (body: any) => string, string]>([
     ['a response with another id', () => JSON.stringify(answer(12345)), 'not a response to the request'],
     ['a batch', ({ id }) => JSON.stringify([answer(id)]), 'sent an invalid response'],
-    ['a body that is not JSON', () => 'oops', 'not valid JSON'],
+    ['not JSON', () => 'oops', 'not valid JSON'],
     ['a request', ({ id }) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' }), 'not a response to the request'],
   ])('fails if the body is %s', async (_what, body, why) => {
     const { url } = await scripted((asked, response) => {

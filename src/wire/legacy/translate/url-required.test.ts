@@ -27,15 +27,12 @@ test('a URL that was declined does not count as completed', () => {
 
 test.each<[string, JsonObject]>([
   ['alone', {}],
-  ['with answers, which would count as completed URLs otherwise', { inputResponses: visited }],
-])(
-  'a requestState that was not made for required URLs is refused, %s, so that the call does not run twice',
-  (_, params) => {
-    const error = refused(() => withoutUrlAnswers('tools/call', { name: 't', requestState: 'ew1.changed', ...params }));
-    expect(error.code).toBe(-32602);
-    expect(error.message).toContain('call again without it');
-  },
-);
+  ['with the answers of opened URLs', { inputResponses: visited }],
+])('a requestState is refused for a call with required URLs, so that it does not run twice: %s', (_, params) => {
+  const error = refused(() => withoutUrlAnswers('tools/call', { name: 't', requestState: 'ew1.changed', ...params }));
+  expect(error.code).toBe(-32602);
+  expect(error.message).toContain('call again without it');
+});
 
 test('an error with URLs becomes one question for each URL, and any other error stays an error', () => {
   const data = { elicitations: [{ mode: 'url', elicitationId: '1', url: 'https://a.example/', message: 'Log in' }] };
