@@ -1,7 +1,7 @@
 import type { Exchange } from '../core/exchange.ts';
 import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import type { GetPromptResult, PromptMessage } from '../protocol/types.ts';
 import type { Completer, Completers } from './completion.ts';
 import { promptResult } from './content.ts';
@@ -80,12 +80,8 @@ export class Prompts {
    * Error Handling); −32600 if the caller lacks a scope that the prompt needs; and the handler's errors.
    */
   async get(exchange: Exchange): Promise<JsonObject> {
-    const { name, arguments: args = {} } = exchange.params;
-    if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
-    const prompt = this.registry.get(name);
-    if (prompt === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown prompt: ${name}`);
-    this.registry.authorize(name, exchange.caller);
-    if (!isObject(args)) throw new RpcError(ErrorCode.InvalidParams, '"arguments" must be an object');
+    const { entry: prompt, args } = this.registry.requested(exchange);
+    const { name } = prompt;
     for (const [argument, value] of Object.entries(args)) {
       if (typeof value !== 'string')
         throw new RpcError(ErrorCode.InvalidParams, `Argument ${argument} of prompt ${name} must be a string`);

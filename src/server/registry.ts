@@ -1,6 +1,6 @@
-import type { Caller } from '../core/exchange.ts';
+import type { Caller, Exchange } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import type { JsonObject } from '../jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Icon } from '../protocol/types.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { page } from './pages.ts';
@@ -8,7 +8,7 @@ import { constant } from '../jsonrpc/stringify.ts';
 
 /** Options that every tool, resource, resource template and prompt has. */
 export interface EntryConfig {
-  /** For people. Default: the name. */
+  /** Shown to users. Default: the name. */
   title?: string | undefined;
   description?: string | undefined;
   icons?: Icon[] | undefined;
@@ -110,6 +110,21 @@ export class Registry<Config extends EntryConfig, Entry extends { readonly defin
       ErrorCode.InvalidRequest,
       `${this.#options.kind} ${key} needs scopes that were not granted: ${missing.join(' ')}`,
     );
+  }
+
+  /**
+   * The entry that a request names, and the arguments for it.
+   *
+   * @throws RpcError −32602 if the request is malformed or the entry unknown, and the errors of `authorize`.
+   */
+  requested({ params, caller }: Exchange): { readonly entry: Entry; readonly args: JsonObject } {
+    const { name, arguments: args = {} } = params;
+    if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
+    const entry = this.get(name);
+    if (!entry) throw new RpcError(ErrorCode.InvalidParams, `Unknown ${this.#options.kind.toLowerCase()}: ${name}`);
+    this.authorize(name, caller);
+    if (!isObject(args)) throw new RpcError(ErrorCode.InvalidParams, '"arguments" must be an object');
+    return { entry, args };
   }
 
   /** @throws Error if the key is taken; and the errors of `build`. Nothing has changed then. */

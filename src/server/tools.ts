@@ -1,7 +1,7 @@
 import type { Exchange } from '../core/exchange.ts';
 import { checkParamHeaders } from '../core/param-headers.ts';
 import { needsInput } from '../core/rounds.ts';
-import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { CallToolResult, ToolAnnotations } from '../protocol/types.ts';
 import { text, toolError, toolResult } from './content.ts';
@@ -140,12 +140,7 @@ export class Tools {
    * correct become a result with `isError`.
    */
   async call(exchange: Exchange): Promise<JsonObject> {
-    const { name, arguments: args = {} } = exchange.params;
-    if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
-    const tool = this.registry.get(name);
-    if (tool === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name}`);
-    this.registry.authorize(name, exchange.caller);
-    if (!isObject(args)) throw new RpcError(ErrorCode.InvalidParams, '"arguments" must be an object');
+    const { entry: tool, args } = this.registry.requested(exchange);
     if (tool.input.headers !== undefined) checkParamHeaders(tool.input.headers, args, exchange);
     let checked = tool.input.validate(args);
     if (checked instanceof Promise) checked = await checked;

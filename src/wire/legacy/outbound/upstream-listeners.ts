@@ -1,3 +1,4 @@
+import { Deferred } from '../../../base/deferred.ts';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { isAborted } from '../../../core/base-exchange.ts';
 import { untilAborted } from '../../../base/wait.ts';
@@ -16,7 +17,8 @@ interface Listener {
   readonly exchange: Exchange;
   readonly filter: SubscriptionFilter;
   readonly notices: NoticeQueue;
-  readonly end: (error?: Error) => void;
+  /** Settles when the listener has ended. */
+  readonly over: Deferred;
 }
 
 /**
@@ -77,15 +79,11 @@ export class UpstreamListeners {
     const filter: SubscriptionFilter = exchange.params['notifications'] ?? {};
     const uris = capabilities['resources']?.['subscribe'] ? (filter.resourceSubscriptions ?? []) : [];
     const { signal } = exchange;
-    let end!: Listener['end'];
-    const over = new Promise<void>((resolve, reject) => {
-      end = (error) => (error ? reject(error) : resolve());
-    });
-    over.catch(() => {});
-    const listener: Listener = { exchange, filter, notices: new NoticeQueue(exchange, this.#onerror), end };
+    const over = new Deferred();
+    const listener: Listener = { exchange, filter, notices: new NoticeQueue(exchange, this.#onerror), over };
     const stop = (): void => {
       this.#remove(listener);
-      end();
+      over.resolve();
     };
     this.#listeners.add(listener);
     this.#uris += filter.resourceSubscriptions?.length ?? 0;
@@ -103,7 +101,7 @@ export class UpstreamListeners {
         const acknowledgement = { notifications: honoured(filter, uris, capabilities) };
         await untilAborted(exchange.notify(NotificationMethod.Acknowledged, acknowledgement), signal);
       }
-      await over;
+      await over.promise;
       return {};
     } finally {
       this.#remove(listener);
@@ -182,7 +180,7 @@ export class UpstreamListeners {
   close(error: Error): void {
     this.retire();
     this.#backlog?.take();
-    for (const { end } of this.#listeners) end(error);
+    for (const { over } of this.#listeners) over.reject(error);
   }
 
   /**
