@@ -18,7 +18,7 @@ export interface OutputFlags {
 /** Where a command prints. */
 export type Stdout = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** The output of a command, for people or for programs. */
+/** The output of a command, for users or for programs. */
 export class Output {
   readonly json: boolean;
   readonly #file: string | undefined;

@@ -11,7 +11,7 @@ import { atEnd } from './shutdown.ts';
  * that they close first.
  *
  * @param file undefined without the option: then nothing is loaded and nothing is observed.
- * @param target what is recorded, for people.
+ * @param target what is recorded, to show to users.
  * @throws Failure with code 2 if the file cannot be written.
  */
 export async function startRecording(file: string | undefined, target: string): Promise<Wiretap | undefined> {
@@ -24,7 +24,7 @@ export async function startRecording(file: string | undefined, target: string): 
 
 /** What to do with what passes. */
 export interface Observation {
-  /** What passes, for people. */
+  /** What is observed, to show to users. */
   readonly target: string;
   /** The file to record to. */
   readonly file?: string | undefined;

@@ -119,7 +119,7 @@ export class Naming {
     return this.bare ? uri : wrapUri(label, uri);
   }
 
-  /** The prefixes of all servers, for people. */
+  /** The prefixes of all servers, to show to users. */
   get prefixes(): string[] {
     return [...this.#servers.keys()].map((prefix) => `${prefix}${this.#separator}`);
   }
