@@ -48,14 +48,14 @@ export class IssuerKeys {
       return await keys(header, token);
     } catch (error) {
       const unknown = error instanceof errors.JWKSNoMatchingKey;
-      if (!unknown || Date.now() - this.#fetchedAt < COOLDOWN) throw error;
+      if (!unknown || performance.now() - this.#fetchedAt < COOLDOWN) throw error;
       return (await this.#fetch())(header, token);
     }
   };
 
   async #current(): Promise<LocalJWKSet> {
     const keys = this.#keys;
-    const age = Date.now() - this.#fetchedAt;
+    const age = performance.now() - this.#fetchedAt;
     if (keys && age < MAX_AGE) return keys;
     if (!keys || age >= MAX_AGE + GRACE) return this.#fetch();
     // During an outage, callers do not wait for the next attempt, because it may take seconds to fail.
@@ -75,7 +75,7 @@ export class IssuerKeys {
   }
 
   #fetch(): Promise<LocalJWKSet> {
-    if (this.#failure && Date.now() - this.#failure.at < RETRY_AFTER) return Promise.reject(this.#failure.error);
+    if (this.#failure && performance.now() - this.#failure.at < RETRY_AFTER) return Promise.reject(this.#failure.error);
     return (this.#pending ??= this.#load().finally(() => (this.#pending = undefined)));
   }
 
@@ -86,10 +86,10 @@ export class IssuerKeys {
       const url = jwksUri === undefined ? await discover(fetch, issuer) : new URL(jwksUri);
       const keys = createLocalJWKSet((await fetchJson(fetch, url)) as { keys: [] });
       this.#failure = undefined;
-      this.#fetchedAt = Date.now();
+      this.#fetchedAt = performance.now();
       return (this.#keys = keys);
     } catch (error) {
-      this.#failure = { error, at: Date.now() };
+      this.#failure = { error, at: performance.now() };
       throw error;
     }
   }

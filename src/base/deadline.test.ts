@@ -58,3 +58,27 @@ test('a limit can be ended during a login', () => {
   vi.advanceTimersByTime(5000);
   expect(onexpired).not.toHaveBeenCalled();
 });
+
+test('a clock that is set back does not lengthen a limit after a login', () => {
+  const { onexpired, person } = timer();
+  person.until = Infinity;
+  vi.advanceTimersByTime(3000);
+  person.until = Date.now();
+  vi.setSystemTime(Date.now() - 3_600_000);
+  vi.advanceTimersByTime(2000);
+  expect(onexpired).toHaveBeenCalledOnce();
+});
+
+test.each([-1, 1])('the maximum passes after its time if the clock is changed by %i hours', (hours) => {
+  const onexpired = vi.fn<(limit: number) => void>();
+  const deadline = new Deadline({ timeout: 1000, maxTimeout: 5000 }, onexpired);
+  vi.setSystemTime(Date.now() + hours * 3_600_000);
+  for (let n = 0; n < 9; n += 1) {
+    vi.advanceTimersByTime(500);
+    deadline.extend();
+  }
+  vi.advanceTimersByTime(499);
+  expect(onexpired).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(onexpired).toHaveBeenCalledExactlyOnceWith(5000);
+});

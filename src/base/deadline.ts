@@ -17,6 +17,8 @@ export class Deadline {
   readonly #pausedUntil: () => number;
   readonly #started: number;
   #held = 0;
+  /** The end of the last pause that has counted. */
+  #paused: number | undefined;
   #timer: Timer;
 
   /**
@@ -28,7 +30,7 @@ export class Deadline {
     this.#limits = limits;
     this.#onexpired = onexpired;
     this.#pausedUntil = pausedUntil;
-    this.#started = limits.maxTimeout ? Date.now() : 0;
+    this.#started = limits.maxTimeout ? performance.now() : 0;
     this.extend();
   }
 
@@ -59,7 +61,7 @@ export class Deadline {
   #arm(timeout: number): void {
     clearTimeout(this.#timer);
     const { maxTimeout = 0 } = this.#limits;
-    const remaining = maxTimeout > 0 ? Math.max(1, this.#started + maxTimeout - Date.now()) : Infinity;
+    const remaining = maxTimeout > 0 ? Math.max(1, this.#started + maxTimeout - performance.now()) : Infinity;
     const wait = Math.min(timeout > 0 && !this.held ? timeout : Infinity, remaining);
     this.#timer = startTimer(wait, () => (wait === remaining ? this.#onexpired(maxTimeout) : this.#expire(wait)));
   }
@@ -68,7 +70,10 @@ export class Deadline {
     const { timeout } = this.#limits;
     const now = Date.now();
     const until = this.#pausedUntil();
-    const left = until > now - waited ? Math.min(timeout, until + timeout - now) : 0;
+    // If the clock is set back, the end of a pause stays in the future. So it counts once.
+    const counts = until > now - waited && (until === Infinity || until !== this.#paused);
+    const left = counts ? Math.min(timeout, until + timeout - now) : 0;
+    this.#paused = until;
     if (left > 0) this.#arm(left);
     else this.#onexpired(timeout);
   }

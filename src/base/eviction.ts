@@ -6,7 +6,7 @@ export interface Holding {
   readonly share: string;
   /** Whether its client uses it now. */
   readonly busy: boolean;
-  /** When it was last used, by `Date.now()`. */
+  /** When it was last used, by `performance.now()`. */
   readonly lastUsed: number;
 }
 
@@ -17,7 +17,7 @@ export interface EvictionRules {
   readonly counts: ShareCounts;
   /** The share that needs one more place. */
   readonly newcomer: string;
-  /** Holdings that were used after this time are not evicted, by `Date.now()`. */
+  /** Holdings that were used after this time are not evicted, by `performance.now()`. */
   readonly unusedSince: number;
 }
 

@@ -145,7 +145,7 @@ class ServerBridge implements Bridge {
     this.#sessions = Array.from({ length: this.#shared ?? 0 }, () => 0);
     if (idleTimeout > 0) {
       const interval = Math.min(Math.max(1, idleTimeout / 4), MAX_TIMER);
-      this.#sweep = setInterval(() => this.#closeIdle(Date.now() - idleTimeout), interval).unref();
+      this.#sweep = setInterval(() => this.#closeIdle(performance.now() - idleTimeout), interval).unref();
     }
   }
 

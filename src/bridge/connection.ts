@@ -46,7 +46,7 @@ export class Connection {
   /** Open subscriptions. */
   subscriptions = 0;
   /** When it was last used, in milliseconds since the epoch. */
-  lastUsed = Date.now();
+  lastUsed = performance.now();
   readonly #link: Link;
   readonly #onerror: (error: Error) => void;
 
@@ -150,7 +150,7 @@ export class Connection {
       throw asRpcError(error);
     } finally {
       this[count] -= 1;
-      this.lastUsed = Date.now();
+      this.lastUsed = performance.now();
     }
   }
 }

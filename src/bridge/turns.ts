@@ -63,7 +63,7 @@ export class Turns {
 
   /** A running call takes a turn at once, if it needs one. */
   hold(call: TurnTaker): void {
-    if (call.asks() !== false && !this.#holders.has(call)) this.#holders.set(call, Date.now());
+    if (call.asks() !== false && !this.#holders.has(call)) this.#holders.set(call, performance.now());
   }
 
   /** Releases the turn of a call. If the call still waits for a turn, it continues. */
@@ -117,5 +117,5 @@ export class Turns {
 }
 
 function isLong(since: number): boolean {
-  return Date.now() - since >= LONG;
+  return performance.now() - since >= LONG;
 }

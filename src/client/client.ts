@@ -187,7 +187,7 @@ export class Client {
     args: JsonObject = {},
     options: CallToolOptions = {},
   ): Promise<ToolResult | DetachedCall> {
-    const started = Date.now();
+    const started = performance.now();
     this.#needs('tools', Method.CallTool);
     const result = await this.#requester.request(Method.CallTool, { name, arguments: args }, options);
     const check = (final: JsonObject): Promise<ToolResult> => this.#checked(name, final, options.output);
@@ -323,7 +323,7 @@ export class Client {
 
   async #all<T>(method: string, capability: string, property: string, options: ListOptions = {}): Promise<T[]> {
     const { maxTimeout } = this.#requester.limits(options);
-    const limited = { ...options, ...(maxTimeout > 0 && { deadline: Date.now() + maxTimeout }) };
+    const limited = { ...options, ...(maxTimeout > 0 && { deadline: performance.now() + maxTimeout }) };
     try {
       return await collect(method, this.#entries<T>(method, capability, property, limited));
     } catch (error) {
@@ -351,7 +351,7 @@ export class Client {
     /** The time that is left for all pages. */
     const inTime = (): ReadOptions => {
       if (deadline === undefined) return options;
-      const maxTimeout = deadline - Date.now();
+      const maxTimeout = Math.ceil(deadline - performance.now());
       if (maxTimeout > 0) return { ...options, maxTimeout };
       const limit = this.#requester.limits(options).maxTimeout;
       throw new TimeoutError(`${method} was not read completely within ${limit} ms`, limit);
@@ -400,7 +400,7 @@ export class Client {
 
   async #awaited(task: TaskHandle, options: CallToolOptions, started: number): Promise<ToolResult> {
     const { maxTimeout } = this.#requester.limits(options);
-    const left = maxTimeout > 0 ? Math.max(1, started + maxTimeout - Date.now()) : 0;
+    const left = maxTimeout > 0 ? Math.max(1, Math.ceil(started + maxTimeout - performance.now())) : 0;
     try {
       return await task.result({ signal: options.signal, maxTimeout: left, onstatus: options.onstatus });
     } catch (error) {

@@ -6,7 +6,7 @@ import { customRedirect } from '../auth/index.ts';
 import { connect } from './connect.ts';
 
 // Operations on keys and files use real time.
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] }));
 afterEach(() => void vi.useRealTimers());
 
 const MINUTE = 60_000;

@@ -68,7 +68,7 @@ export class RunningTask {
   #outcome: Outcome | undefined;
   #changed = false;
   #writing: Promise<void> | undefined;
-  #lastWrite = Date.now();
+  #lastWrite = performance.now();
   #later: ReturnType<typeof setTimeout> | undefined;
   #expiry: ReturnType<typeof setTimeout> | undefined;
 
@@ -212,7 +212,7 @@ export class RunningTask {
         this.#later = undefined;
         this.#change();
       },
-      Math.max(0, this.#lastWrite + PROGRESS_INTERVAL - Date.now()),
+      Math.max(0, this.#lastWrite + PROGRESS_INTERVAL - performance.now()),
     );
     this.#later.unref?.();
   }
@@ -250,7 +250,7 @@ export class RunningTask {
     let attempt = 0;
     while (this.#changed) {
       this.#changed = false;
-      this.#lastWrite = Date.now();
+      this.#lastWrite = performance.now();
       try {
         const record = await this.#options.store.update(this.id, this.principal, (task) => this.#apply(task));
         attempt = 0;

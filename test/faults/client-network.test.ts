@@ -167,7 +167,7 @@ describe.each(POSTS)('a server over %s that refuses a call', (way) => {
       },
       { timeout: 60_000 },
     );
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
     const call = client.callTool('busy');
     await vi.waitUntil(() => calls.get('busy') === 1 && vi.getTimerCount() >= 2);
     await vi.advanceTimersByTimeAsync(18_000);

@@ -6,7 +6,7 @@ import { served } from '../support/wire.ts';
 import { asked, headersOf, lastMessage, modernHttp } from './modern-client.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
 });
 afterEach(() => {
   vi.useRealTimers();

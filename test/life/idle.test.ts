@@ -14,7 +14,7 @@ const HOUR = 3_600_000;
 // It is loaded on first use, which takes a while.
 beforeAll(() => import('../../src/wire/negotiate.ts'));
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] });
 });
 afterEach(() => {
   vi.useRealTimers();

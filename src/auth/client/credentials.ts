@@ -10,7 +10,7 @@ import { SingleFlight } from './single-flight.ts';
 import type { CredentialKey, StoredTokens, TokenStore } from './token-store.ts';
 import { waitFor } from '../../base/wait.ts';
 
-/** Limits in milliseconds: for getting a token, not counting the time of a login, and for a login. */
+/** Limits in milliseconds for getting a token: not counting the time of a login, and in total. */
 const MAX_ACQUISITION = 120_000;
 const MAX_LOGIN = 3_600_000;
 
@@ -165,11 +165,10 @@ export class Credentials {
   /** Limits how long the lock is held. Application code that gets a token may ignore the signal. */
   async #bounded<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const timedOut = new AbortController();
-    const latest = Date.now() + MAX_LOGIN;
     const deadline = new Deadline(
-      { timeout: MAX_ACQUISITION },
+      { timeout: MAX_ACQUISITION, maxTimeout: MAX_LOGIN },
       () => timedOut.abort(new OAuthError('timeout', `No token for ${this.endpoint.origin} was obtained in time`)),
-      () => Math.min(this.#options.loginActiveUntil(), latest),
+      this.#options.loginActiveUntil,
     );
     try {
       return await waitFor(work(AbortSignal.any([signal, timedOut.signal])), { signal: timedOut.signal });

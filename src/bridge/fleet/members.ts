@@ -92,9 +92,9 @@ export class FleetMember {
   warn(what: string): void {
     const text = `the server ${JSON.stringify(this.name)} ${what}`;
     const last = this.#lastWarning;
-    if (last?.text === text && Date.now() - last.at < WARN_AGAIN_AFTER) return;
+    if (last?.text === text && performance.now() - last.at < WARN_AGAIN_AFTER) return;
     if (this.gone.aborted) return;
-    this.#lastWarning = { text, at: Date.now() };
+    this.#lastWarning = { text, at: performance.now() };
     this.#options.onwarning(text);
   }
 

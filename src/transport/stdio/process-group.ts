@@ -64,9 +64,9 @@ export class ProcessGroup {
   }
 
   async #gone(limit: number): Promise<boolean> {
-    const end = Date.now() + limit;
+    const end = performance.now() + limit;
     for (let poll = FIRST_POLL; await survives(this.pid); poll = Math.min(poll * 2, LAST_POLL)) {
-      const left = end - Date.now();
+      const left = end - performance.now();
       if (left <= 0) return false;
       await new Promise((resolve) => setTimeout(resolve, Math.min(poll, left)));
     }

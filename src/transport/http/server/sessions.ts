@@ -69,7 +69,7 @@ export class SessionTable<Session extends TableSession> {
       places: maxSessions,
       counts: this.#counts,
       newcomer: shareOf(newcomer),
-      unusedSince: Date.now() - EVICTABLE_AFTER,
+      unusedSince: performance.now() - EVICTABLE_AFTER,
     });
     if (evicted) this.#end(evicted.session);
     return evicted !== undefined;
@@ -101,7 +101,7 @@ export class SessionTable<Session extends TableSession> {
   }
 
   #sweep(): void {
-    const before = Date.now() - this.#options.idleTimeout;
+    const before = performance.now() - this.#options.idleTimeout;
     for (const { session } of this.#places.values()) {
       if (session.lastSeen <= before && !session.connected) this.#end(session);
     }

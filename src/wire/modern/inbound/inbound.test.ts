@@ -224,7 +224,7 @@ test('log messages that cannot be sent in the next round cause no error', async 
 test.each([Infinity, 2 ** 32, 0])(
   'with an askTimeout of %d, a request waits as long as a timer can',
   async (askTimeout) => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
     const asking = tool(async (exchange) => ({ roots: (await exchange.ask('roots/list', {}))['roots'] }));
     const client = new ModernClient(asking, { askTimeout });
     const first = await client.request('tools/call', CALL);

@@ -69,7 +69,7 @@ export class SuspendedRequests<R extends SuspendedRequest> {
       lifetime,
     );
     timer.unref?.();
-    this.#entries.set(request.id, { request, since: Date.now(), timer });
+    this.#entries.set(request.id, { request, since: performance.now(), timer });
     this.#bytes += request.bytes;
   }
 
@@ -102,7 +102,7 @@ export class SuspendedRequests<R extends SuspendedRequest> {
   #makeRoomOf(principal: string): void {
     for (const { request, since } of this.#entries.values()) {
       if (request.principal !== principal) continue;
-      if (Date.now() - since < EVICTABLE_AFTER) break;
+      if (performance.now() - since < EVICTABLE_AFTER) break;
       return this.#evict(request);
     }
     throw full();
@@ -111,7 +111,8 @@ export class SuspendedRequests<R extends SuspendedRequest> {
   /** Drops one exchange of a full table. */
   #makeRoomFor(newcomer: R): void {
     const [first] = this.#entries.values();
-    const evicted = first && Date.now() - first.since >= EVICTABLE_AFTER ? first.request : this.#oldestOfMost(newcomer);
+    const evicted =
+      first && performance.now() - first.since >= EVICTABLE_AFTER ? first.request : this.#oldestOfMost(newcomer);
     if (!evicted) throw full();
     this.#evict(evicted);
   }

@@ -26,7 +26,7 @@ export class SseSession extends BaseTransport implements Transport {
   readonly #inFlight = new InFlight();
   #profile: RevisionProfile | undefined;
   #closed = false;
-  lastSeen = Date.now();
+  lastSeen = performance.now();
 
   /** @param address the URL for the client's messages. */
   constructor(id: string, call: HttpCall, address: string, options: EndpointOptions) {
@@ -80,7 +80,7 @@ export class SseSession extends BaseTransport implements Transport {
    * @throws InvalidMessage if the body is refused. None of its messages has been delivered then.
    */
   receive(body: Message | readonly unknown[], call: HttpCall): boolean {
-    this.lastSeen = Date.now();
+    this.lastSeen = performance.now();
     const inUse = (id: RequestId): boolean => this.#inFlight.has(id);
     if ('jsonrpc' in body) {
       if (isRequest(body) && inUse(body.id)) throw idInUse(body.id);

@@ -167,7 +167,7 @@ export class StreamableEndpoint extends Endpoint {
       const spoken = session.profile?.revision;
       throw invalidRequest(`MCP-Protocol-Version is ${JSON.stringify(version)}, but this session speaks ${spoken}`);
     }
-    session.lastSeen = Date.now();
+    session.lastSeen = performance.now();
     return session;
   }
 }

@@ -61,8 +61,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   profile: RevisionProfile | undefined;
   /** Who opened the session. */
   readonly principal: string | undefined;
-  /** When the client's last message came, by `Date.now()`. */
-  lastSeen = Date.now();
+  /** When the client's last message came, by `performance.now()`. */
+  lastSeen = performance.now();
 
   readonly #options: EndpointOptions;
   readonly #replies = new IdTable<RequestId, Reply>();
@@ -270,7 +270,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       this.#options.connections,
       () => {
         clearTimeout(timer);
-        this.lastSeen = Date.now();
+        this.lastSeen = performance.now();
         stream.detach(connection);
       },
     );
