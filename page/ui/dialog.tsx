@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 interface DialogProps {
   readonly title: string;
@@ -29,7 +29,8 @@ export function Dialog({ title, onclose, class: name, children }: DialogProps): 
 /** Opens a dialog over the page when it is rendered. The browser keeps the focus inside, and gives it back. */
 export function useModal(): { current: HTMLDialogElement | null } {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next key, which an effect after drawing could miss.
+  useLayoutEffect(() => {
     const dialog = ref.current!;
     dialog.showModal();
     return () => dialog.close();
