@@ -3,11 +3,16 @@ import { BlockList, isIP } from 'node:net';
 /** Where an address leads: this machine, its network link, a private network, or the public internet. */
 export type Reach = 'link-local' | 'loopback' | 'private' | 'public';
 
+/** The IPv6 addresses by which a network without IPv4 reaches IPv4 addresses (NAT64; RFC 6052, section 2.1). */
+const NAT64 = '64:ff9b::';
+
 function list(...subnets: readonly string[]): BlockList {
   const blocked = new BlockList();
   for (const subnet of subnets) {
     const [network, prefix] = subnet.split('/') as [string, string];
-    blocked.addSubnet(network, Number(prefix), network.includes(':') ? 'ipv6' : 'ipv4');
+    const isIPv6 = network.includes(':');
+    blocked.addSubnet(network, Number(prefix), isIPv6 ? 'ipv6' : 'ipv4');
+    if (!isIPv6) blocked.addSubnet(NAT64 + network, 96 + Number(prefix), 'ipv6');
   }
   return blocked;
 }
@@ -32,7 +37,6 @@ const PRIVATE = list(
   '240.0.0.0/4',
   '::/96',
   '::ffff:0:0:0/96',
-  '64:ff9b::/96',
   '64:ff9b:1::/48',
   '100::/64',
   '100:0:0:1::/64',
