@@ -16,6 +16,8 @@ const SERVER_IDLE_TIMEOUT = 5000;
  * seconds late.
  */
 const MARGIN = 0.5;
+/** The longest time that an idle connection is kept, whatever the server says. Milliseconds. */
+const MAX_IDLE = 600_000;
 /** After this many milliseconds of silence, TCP keep-alive checks the peer. */
 const PROBE_AFTER = 30_000;
 /** How many bytes are read at a time. Node reads at most this many in one call. */
@@ -164,7 +166,7 @@ export class Connection implements ResponseListener {
 
   onhead(status: number, headers: Headers): void {
     const seconds = /\btimeout=(\d{1,6})/i.exec(headers.get('keep-alive') ?? '')?.[1];
-    if (seconds !== undefined) this.#setIdleTime(Number(seconds) * 1000 * MARGIN);
+    if (seconds !== undefined) this.#setIdleTime(Math.min(Number(seconds) * 1000 * MARGIN, MAX_IDLE));
     this.#listener?.onhead(status, headers);
   }
 

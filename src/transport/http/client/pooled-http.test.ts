@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request as nodeRequest } from 'node:http';
-import type { Socket } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { Socket } from 'node:net';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closedPort, events, json, rawServer, scripted } from '../../../../test/support/http-server.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { AnswerLost } from './errors.ts';
@@ -18,6 +18,17 @@ async function all(reply: HttpReply): Promise<string> {
   for await (const chunk of reply.chunks()) text += Buffer.from(chunk).toString();
   return text;
 }
+
+test('pooledHttp keeps an idle connection for 10 minutes at most, whatever the server says', async () => {
+  const times = vi.spyOn(Socket.prototype, 'setTimeout');
+  onTestFinished(() => times.mockRestore());
+  const url = await rawServer((socket) => {
+    const head = 'HTTP/1.1 200 OK\r\nkeep-alive: timeout=999999\r\ncontent-length: 2\r\n\r\n';
+    socket.on('data', () => void socket.write(`${head}{}`));
+  });
+  await (await pooledHttp()(post(url))).text(LIMIT);
+  expect(Math.max(...times.mock.calls.map(([milliseconds]) => milliseconds))).toBe(600_000);
+});
 
 describe.each<[string, () => HttpSend]>([
   ['pooledHttp', () => pooledHttp()],

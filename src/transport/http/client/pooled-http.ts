@@ -19,7 +19,7 @@ export interface PooledHttpOptions {
 
 /**
  * Sends requests over connections that are kept for further requests: each idle one for half the time that the server
- * says, or 2.5 seconds.
+ * says, at most 10 minutes, or 2.5 seconds.
  */
 export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
   const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
