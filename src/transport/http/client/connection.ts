@@ -23,7 +23,7 @@ const PROBE_AFTER = 30_000;
 /** How many bytes are read at a time. Node reads at most this many in one call. */
 const READ_SIZE = 64 * 1024;
 
-const CLOSED = new Error('the connection was closed');
+export const CLOSED = new Error('the connection was closed');
 
 export interface PoolOptions {
   readonly origin: string;
@@ -43,12 +43,16 @@ export class ConnectionPool {
   readonly options: PoolOptions;
   /** The TLS session of the newest connection. The next one resumes it. */
   session: Buffer | undefined;
-  readonly #all = new Set<Connection>();
+  /** Whether connections close when they carry no request. */
+  retired = false;
+  readonly #all: Set<Connection>;
   /** The connections that carry no request. The last one is used first. */
   readonly #idle: Connection[] = [];
 
-  constructor(options: PoolOptions) {
+  /** @param all the connections of this pool and of others. */
+  constructor(options: PoolOptions, all: Set<Connection>) {
     this.options = options;
+    this.#all = all;
   }
 
   /** An idle connection, or a new one. It carries no other request until `release`. */
@@ -60,7 +64,14 @@ export class ConnectionPool {
   }
 
   release(connection: Connection): void {
-    this.#idle.push(connection);
+    if (this.retired) connection.close();
+    else this.#idle.push(connection);
+  }
+
+  /** Takes no new requests. Those in flight continue. */
+  retire(): void {
+    this.retired = true;
+    this.closeIdle();
   }
 
   remove(connection: Connection): void {
@@ -71,10 +82,6 @@ export class ConnectionPool {
 
   closeIdle(): void {
     for (const connection of this.#idle.splice(0)) connection.close();
-  }
-
-  close(): void {
-    for (const connection of this.#all) connection.end(CLOSED);
   }
 }
 

@@ -30,6 +30,46 @@ test('pooledHttp keeps an idle connection for 10 minutes at most, whatever the s
   expect(Math.max(...times.mock.calls.map(([milliseconds]) => milliseconds))).toBe(600_000);
 });
 
+test('pooledHttp keeps connections of the newest 8 origins, and requests to others continue', async () => {
+  let open = 0;
+  let finish!: () => void;
+  const urls: URL[] = [];
+  for (let n = 0; n < 12; n += 1) {
+    const url = await rawServer((socket) => {
+      open += 1;
+      socket.on('close', () => (open -= 1));
+      const head = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n';
+      socket.on('data', () => void socket.write(n === 0 ? `${head}{` : `${head}{}`));
+      if (n === 0) finish = () => void socket.write('}');
+    });
+    urls.push(url);
+  }
+  const send = pooledHttp();
+  const first = await send(post(urls[0]!));
+  for (const url of urls.slice(1)) await (await send(post(url))).text(LIMIT);
+  await expect.poll(() => open).toBe(9);
+  finish();
+  expect(await first.text(LIMIT)).toBe('{}');
+  await expect.poll(() => open).toBe(8);
+  const again = send(post(urls[1]!));
+  expect(await (await again).text(LIMIT)).toBe('{}');
+  await expect.poll(() => open).toBe(8);
+});
+
+test('close ends the requests to all origins, also to those whose connections are no longer kept', async () => {
+  const send = pooledHttp();
+  const silent = await rawServer(() => {});
+  const lost = send(post(silent)).catch((error: Error) => error.message);
+  for (let n = 0; n < 9; n += 1) {
+    const url = await rawServer((socket) => {
+      socket.on('data', () => void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'));
+    });
+    await (await send(post(url))).text(LIMIT);
+  }
+  send.close!();
+  expect(await lost).toContain('the connection was closed');
+});
+
 describe.each<[string, () => HttpSend]>([
   ['pooledHttp', () => pooledHttp()],
   ['fetchHttp', () => fetchHttp()],

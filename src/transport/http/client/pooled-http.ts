@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { Wiretap } from '../../wiretap.ts';
-import { ConnectionPool } from './connection.ts';
+import { CLOSED, ConnectionPool, type Connection } from './connection.ts';
 import { shown } from './errors.ts';
 import { exchange, type Target } from './exchange.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
@@ -17,13 +17,17 @@ export interface PooledHttpOptions {
   readonly wiretap?: Wiretap | undefined;
 }
 
+/** For how many origins connections are kept. A hostile server could name very many authorization servers. */
+const MAX_ORIGINS = 8;
+
 /**
  * Sends requests over connections that are kept for further requests: each idle one for half the time that the server
- * says, at most 10 minutes, or 2.5 seconds.
+ * says, at most 10 minutes, or 2.5 seconds. Those of the newest 8 origins are kept.
  */
 export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
   const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
   const pools = new Map<string, ConnectionPool>();
+  const connections = new Set<Connection>();
   const targets = new WeakMap<URL, Target>();
 
   const prepare = async (request: HttpRequest): Promise<HttpReply> => {
@@ -31,8 +35,14 @@ export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
     const { protocol, origin, host, pathname, search, href } = url;
     if (protocol !== 'http:' && protocol !== 'https:') throw new TypeError(`${shown(url)} is not an http or https URL`);
     const proxy = await proxyFor(url);
-    const pool = pools.get(origin) ?? new ConnectionPool({ ...options, origin, proxy, connectTimeout, maxHeaderBytes });
+    const settings = { ...options, origin, proxy, connectTimeout, maxHeaderBytes };
+    const pool = pools.get(origin) ?? new ConnectionPool(settings, connections);
     pools.set(origin, pool);
+    if (pools.size > MAX_ORIGINS) {
+      const [oldest] = pools.values();
+      pools.delete(oldest!.options.origin);
+      oldest!.retire();
+    }
     const headers: Record<string, string> = { host, 'accept-encoding': 'identity' };
     const authorization = basicAuthorization(url);
     if (authorization !== undefined) headers['authorization'] = authorization;
@@ -46,10 +56,10 @@ export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
   const send = (request: HttpRequest): Promise<HttpReply> => {
     const { url } = request;
     const target = targets.get(url);
-    return target?.href === url.href ? exchange(request, target) : prepare(request);
+    return target?.href === url.href && !target.pool.retired ? exchange(request, target) : prepare(request);
   };
   const close = (): void => {
-    for (const pool of pools.values()) pool.close();
+    for (const connection of connections) connection.end(CLOSED);
   };
   return Object.assign(send, { close });
 }
