@@ -99,13 +99,8 @@ export class InspectedConnection {
 
   async #open(): Promise<void> {
     const stopFollowing = this.#follow();
-    const { revision } = this.#options;
     try {
       this.#client = await this.#connect();
-      if (revision !== undefined && this.#client.revision !== revision) {
-        await this.#client.close();
-        throw new WrongRevision(this.#client.revision, revision);
-      }
       await stopFollowing(true);
       const transport = this.#server.kind === 'command' ? 'stdio' : this.#log.isSse ? 'sse' : 'streamable-http';
       if (this.#closing.signal.aborted) return;
@@ -219,13 +214,6 @@ export class InspectedConnection {
   #update(change: Partial<ConnectionState>): void {
     this.#state = { ...this.#state, ...change };
     this.#options.onstate(this.#state);
-  }
-}
-
-/** The server answered the handshake with another revision than the one that the user demanded. */
-class WrongRevision extends Error {
-  constructor(spoken: Revision, wanted: Revision) {
-    super(`The server speaks ${spoken}, and not ${wanted}`);
   }
 }
 

@@ -189,6 +189,15 @@ describe('over a connection of its own', () => {
     await expect((await playedServer({ signal: controller.signal })).upstream).rejects.toThrow('enough');
   });
 
+  test('a server that answers the handshake with another revision than the only one to use is refused', async () => {
+    const { server, upstream } = await playedServer({ revision: '2025-11-25' });
+    const { id, params } = server.next();
+    expect(params.protocolVersion).toBe('2025-11-25');
+    await server.send({ id, result: { ...welcome, protocolVersion: '2025-03-26' } });
+    await expect(upstream).rejects.toThrow('The server speaks 2025-03-26, and not 2025-11-25');
+    expect(server.closed).toBe(true);
+  });
+
   test('a revision and an era that contradict each other are refused', async () => {
     const { upstream } = await playedServer({ revision: MODERN, eras: 'legacy' });
     await expect(upstream).rejects.toBeInstanceOf(TypeError);

@@ -1,4 +1,4 @@
-import { RpcError } from '../jsonrpc/errors.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { negotiateConnection } from './negotiate-connection.ts';
 import { negotiateHttp } from './negotiate-http.ts';
@@ -55,6 +55,11 @@ export async function connectUpstream(
     };
     const found =
       'send' in target ? await negotiateConnection(target, negotiation) : await negotiateHttp(target, negotiation);
+    // A server may answer a handshake with another revision (2025-11-25, basic/lifecycle: Version Negotiation).
+    if (options.revision !== undefined && found.revision !== options.revision) {
+      await found.close();
+      throw new RpcError(ErrorCode.InternalError, `The server speaks ${found.revision}, and not ${options.revision}`);
+    }
     // A pinned revision does not show what negotiation would have found.
     if (key !== undefined && eras.size === 2 && (found.era !== cached?.era || found.route !== cached.route)) {
       await reported(() => eraCache.set(key, { era: found.era, route: found.route }), onerror);
