@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { ConnectionState, InspectorState } from '../src/inspect/page-server/page-api.ts';
+import { serverName } from './server/server-name.ts';
 import { switchTheme, theme } from './ui/color-theme.ts';
 import { helpOpen } from './ui/help.tsx';
 import { visible, Visible } from './ui/visible.tsx';
@@ -15,8 +16,14 @@ const STATUS: Readonly<Record<ConnectionState['status'], readonly [text: string,
 /** What is inspected, and how it stands. */
 export function Target({ state }: { readonly state: InspectorState }): JSX.Element {
   const { role, target, connection } = state;
+  const name = serverName(connection.discovered ?? {});
   return (
     <div class="target">
+      {name !== undefined && (
+        <strong class="name" title={visible(name)}>
+          <Visible text={name} />
+        </strong>
+      )}
       {target !== undefined && (
         <span class="name" title={visible(target)}>
           <Visible text={target} />

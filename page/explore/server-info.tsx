@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
-import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
-import { Meta } from '../../src/protocol/methods.ts';
+import { serverInfo, serverName } from '../server/server-name.ts';
 import { toast } from '../ui/toast.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { AddressLink } from '../connect/address-link.tsx';
@@ -13,7 +12,7 @@ import { JsonView } from './json-view.tsx';
 export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
   const { connection, target } = explorer.state.value;
   const { discovered = {}, revision, transport, attempts, stderr } = connection;
-  const info = infoOf(discovered);
+  const info = serverInfo(discovered);
   const instructions = textOf(discovered['instructions']);
   const disconnect = (): void => {
     explorer.server.send('disconnect', {}).catch((error: unknown) => toast((error as Error).message, 'bad'));
@@ -22,7 +21,7 @@ export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
     <div class="server-info">
       <section>
         <h2>
-          <Visible text={textOf(info['title']) ?? textOf(info['name']) ?? 'The server has no name'} />
+          <Visible text={serverName(discovered) ?? 'The server has no name'} />
         </h2>
         <dl>
           <Row name="Name" value={info['name']} />
@@ -65,11 +64,6 @@ export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
       )}
     </div>
   );
-}
-
-function infoOf(discovered: JsonObject): JsonObject {
-  const info: unknown = discovered['_meta']?.[Meta.ServerInfo] ?? discovered['serverInfo'];
-  return isObject(info) ? info : {};
 }
 
 function Row({ name, value }: { name: string; value: unknown }): JSX.Element | null {
