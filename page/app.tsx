@@ -30,8 +30,8 @@ const COMMANDS: readonly Command[] = [
   { title: 'Show Wire', keys: 'g w', run: () => show('Wire') },
   { title: 'Show Asked', keys: 'g a', run: () => show('Asked') },
   { title: 'Find a command', keys: 'Ctrl k', run: () => void (paletteOpen.value = true) },
-  { title: 'Show the keyboard', keys: '?', run: () => void (helpOpen.value = true) },
-  { title: 'Switch the colors', run: switchTheme },
+  { title: 'Show all keys', keys: '?', run: () => void (helpOpen.value = true) },
+  { title: 'Change the color theme', run: switchTheme },
 ];
 
 interface AppProps extends FollowedState {
@@ -99,7 +99,7 @@ function Banner({ link }: { readonly link: Link }): JSX.Element | null {
   if (link.status === 'lost')
     return (
       <div class="banner" role="alert">
-        Everwire has ended or does not answer. What is shown here stays until you close the page.
+        Everwire has ended or does not respond. This page keeps what it shows until you close it.
       </div>
     );
   if (link.status === 'refused')

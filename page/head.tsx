@@ -60,7 +60,7 @@ export function PageControls(): JSX.Element {
       <button
         type="button"
         class="quiet"
-        aria-label="Keyboard"
+        aria-label="Keyboard shortcuts"
         onClick={() => {
           helpOpen.value = true;
         }}

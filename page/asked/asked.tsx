@@ -40,7 +40,7 @@ export function AskedScreen({ explorer, visible }: { explorer: Explorer; visible
       <div class="panes">
         <TabList
           id="asked"
-          label="What the server asked and said"
+          label="Questions and messages of the server"
           tabs={PANES.map((name) => ({
             name,
             extra: counts[name] > 0 && <span class="soft"> {counts[name]}</span>,

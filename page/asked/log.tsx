@@ -31,10 +31,10 @@ export function Log({ explorer }: { explorer: Explorer }): JSX.Element {
     <>
       <div class="toolbar">
         <label class="inline">
-          Ask the server for
+          Level to request
           <select value={logLevel ?? ''} onChange={({ currentTarget }) => setLevel(currentTarget.value)}>
             <option value="" disabled>
-              its own choice
+              the server’s default
             </option>
             {LOG_LEVELS.map((level) => (
               <option key={level}>{level}</option>
@@ -42,7 +42,7 @@ export function Log({ explorer }: { explorer: Explorer }): JSX.Element {
           </select>
         </label>
         <label class="inline">
-          Show from
+          Level to show
           <select
             value={least.value}
             onChange={({ currentTarget }) => {
@@ -59,7 +59,7 @@ export function Log({ explorer }: { explorer: Explorer }): JSX.Element {
         </button>
       </div>
       {found.length === 0 && (
-        <p class="empty">{all.length === 0 ? 'No log messages yet.' : 'No message has this level.'}</p>
+        <p class="empty">{all.length === 0 ? 'No log messages yet.' : 'No message has this level or a higher one.'}</p>
       )}
       {found.length > 0 && (
         <ol class="log" aria-label="Log messages">

@@ -19,7 +19,7 @@ export interface QuestionProps {
 /** The questions that wait for the person, the oldest first. */
 export function Questions({ explorer }: { explorer: Explorer }): JSX.Element {
   const questions = openQuestions(explorer);
-  if (questions.length === 0) return <p class="empty">The server has no open question.</p>;
+  if (questions.length === 0) return <p class="empty">No open questions.</p>;
   return (
     <ul class="questions" aria-label="Questions">
       {questions.map((question) => (
@@ -69,9 +69,9 @@ function bodyOf({
   method,
   params,
 }: OpenQuestion): readonly [title: string, Body: (props: QuestionProps) => JSX.Element] {
-  if (method === 'sampling/createMessage') return ['The server asks for a message of a model', Sampling];
-  if (method !== 'elicitation/create') return ['The server asks something unknown', UnknownQuestion];
-  if (params['mode'] === 'url') return ['The server asks you to open an address', UrlElicitation];
+  if (method === 'sampling/createMessage') return ['The server asks for a message from a model', Sampling];
+  if (method !== 'elicitation/create') return ['The server asks a question of an unknown kind', UnknownQuestion];
+  if (params['mode'] === 'url') return ['The server asks you to open a URL', UrlElicitation];
   return ['The server asks you to fill in a form', FormElicitation];
 }
 

@@ -26,7 +26,10 @@ export function Roots({ explorer }: { explorer: Explorer }): JSX.Element {
   };
   return (
     <form class="call" onSubmit={onSubmit}>
-      <p>The server gets this list when it asks for roots. It is told when you change it.</p>
+      <p>
+        The server gets this list when it asks for roots. In revisions up to 2025-11-25, it is notified when you save a
+        change.
+      </p>
       {rows.map(({ uri, name = '' }, at) => (
         <div class="header-row" key={at}>
           <input

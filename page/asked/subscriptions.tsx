@@ -16,7 +16,7 @@ export function Subscriptions({ explorer }: { explorer: Explorer }): JSX.Element
   return (
     <>
       <SubscribeForm explorer={explorer} />
-      {uris.length + lists.length === 0 && <p class="empty">Nothing is subscribed to, and nothing has changed.</p>}
+      {uris.length + lists.length === 0 && <p class="empty">No subscriptions, and no changes.</p>}
       {uris.length > 0 && (
         <ul class="questions" aria-label="Resources">
           {uris.map((uri) => (

@@ -6,7 +6,7 @@ import { Visible } from '../ui/visible.tsx';
 /** The tasks that calls of this page became. */
 export function Tasks({ explorer }: { explorer: Explorer }): JSX.Element {
   const tasks = explorer.session.value?.tasks.value ?? [];
-  if (tasks.length === 0) return <p class="empty">No call became a task.</p>;
+  if (tasks.length === 0) return <p class="empty">No tasks. A call that becomes a task appears here.</p>;
   return (
     <ul class="questions" aria-label="Tasks">
       {tasks.map((task) => (

@@ -4,14 +4,14 @@ import { addressOf } from './address.ts';
 
 interface AddressLinkProps {
   readonly url: string;
-  /** What the link says. */
+  /** The text of the link. */
   readonly action?: string;
   readonly onopen?: (() => void) | undefined;
 }
 
 /**
- * An address of somebody else: whole, with its host, and what the host spells. It opens by a click only, in a tab that
- * cannot reach this page.
+ * A URL that the server chose: the whole URL, its host, and the host in Unicode if it has letters outside ASCII. It
+ * opens only on a click, in a new tab that cannot reach this page.
  */
 export function AddressLink({ url, action = 'Open', onopen }: AddressLinkProps): JSX.Element {
   const address = addressOf(url);
@@ -37,7 +37,7 @@ export function AddressLink({ url, action = 'Open', onopen }: AddressLinkProps):
           Host <strong class="mono">{host}</strong>
           {spelled !== undefined && (
             <>
-              , which spells{' '}
+              , which reads{' '}
               <strong>
                 <bdi>
                   <Visible text={spelled} />

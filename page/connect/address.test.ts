@@ -8,7 +8,7 @@ test('the host of an address is shown in ASCII, and its other letters are spelle
     host: 'xn--80ak6aa92e.com:8443',
     spelled: 'аррӏе.com',
     opens: true,
-    warnings: ['The host has letters that can look like other letters.'],
+    warnings: ['The host name has letters that can look like other letters. Check it closely.'],
   });
 });
 
@@ -26,7 +26,9 @@ test.each(['https://xn--999999999999.com/', 'https://xn--a.com/'])('a malformed 
 
 test('a person is warned of what an address hides', () => {
   const warnings = (text: string): readonly string[] | undefined => addressOf(text)?.warnings;
-  expect(warnings('https://bank.example@evil.example/')).toEqual(['The text before the @ is not the host.']);
+  expect(warnings('https://bank.example@evil.example/')).toEqual([
+    'The text before the @ is a user name, not the host.',
+  ]);
   expect(warnings('http://example.com/')).toEqual(['The connection is not encrypted: others can read what you enter.']);
   expect(warnings('http://localhost:3000/')).toEqual([]);
   expect(warnings('https://example.com/')).toEqual([]);

@@ -18,9 +18,9 @@ test('what is auto is left out', () => {
 test.each([
   [fields({ url: '' }), 'begins with http'],
   [fields({ url: 'ftp://example.com' }), 'begins with http'],
-  [fields({ url: 'http://exa mple' }), 'not a URL'],
-  [fields({ headers: [{ name: '', value: 'x' }] }), 'has no name'],
-  [fields({ headers: [{ name: 'X A', value: 'x' }] }), 'no header name'],
+  [fields({ url: 'http://exa mple' }), 'not a valid URL'],
+  [fields({ headers: [{ name: '', value: 'x' }] }), 'a name'],
+  [fields({ headers: [{ name: 'X A', value: 'x' }] }), 'not a valid header name'],
   [fields({ headers: [{ name: 'X', value: 'a\nb' }] }), 'line break'],
   [
     fields({

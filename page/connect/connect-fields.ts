@@ -30,16 +30,16 @@ const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 export function connectCommand(fields: ConnectFields): { command: ConnectCommand } | { problem: FieldProblem } {
   const url = fields.url.trim();
   if (!/^https?:\/\//i.test(url)) return problem('url', 'Type a URL that begins with http:// or https://.');
-  if (!URL.canParse(url)) return problem('url', 'This is not a URL.');
+  if (!URL.canParse(url)) return problem('url', 'This is not a valid URL.');
   const named = fields.headers.filter(({ name, value }) => name !== '' || value !== '');
   for (const { name, value } of named) {
     if (!TOKEN.test(name))
-      return problem('headers', name === '' ? 'A header has no name.' : `${name} is no header name.`);
-    if (/[\0\r\n]/.test(value)) return problem('headers', `The value of ${name} has a line break.`);
+      return problem('headers', name === '' ? 'Give each header a name.' : `${name} is not a valid header name.`);
+    if (/[\0\r\n]/.test(value)) return problem('headers', `Remove the line break from the value of ${name}.`);
   }
   const names = named.map(({ name }) => name.toLowerCase());
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) return problem('headers', `The header ${twice} occurs twice.`);
+  if (twice !== undefined) return problem('headers', `Remove one of the two headers named ${twice}.`);
   const { transport } = fields;
   return {
     command: {

@@ -34,7 +34,7 @@ export function ConnectScreen({ explorer }: { explorer: Explorer }): JSX.Element
         <ConnectForm onconnect={connect} />
       </section>
       <p class="soft">
-        To inspect a command, start <code>everwire inspect -- node server.js</code>, or name it in a configuration file.
+        To inspect a command, run <code>everwire inspect -- node server.js</code>, or add the command to an mcp.json.
       </p>
     </div>
   );

@@ -7,15 +7,15 @@ import { AddressLink } from './address-link.tsx';
 import { Attempts } from './attempts.tsx';
 
 const STEPS: Readonly<Record<Step, string>> = {
-  command: 'The command did not run',
-  dns: 'The name was not found',
-  connect: 'No connection',
-  tls: 'No secure connection',
-  login: 'A login is needed',
+  command: 'The command failed',
+  dns: 'The host name was not found',
+  connect: 'The connection failed',
+  tls: 'The TLS connection failed',
+  login: 'A login is required',
   http: 'The server refused the request',
-  revision: 'No common revision',
+  revision: 'No common protocol revision',
   silence: 'The server did not answer',
-  output: 'The output is not MCP',
+  output: 'The command wrote output that is not MCP',
 };
 
 /** How far connecting got, why it failed, and what a person can do about it. */
@@ -44,9 +44,9 @@ export function Progress({ explorer }: { explorer: Explorer }): JSX.Element {
       {login && (
         <div class="notice warn login">
           <p>
-            <strong>The server wants you to log in.</strong> Check the address before you open it.
+            <strong>The server requires a login.</strong> Check the URL before you open it.
           </p>
-          <AddressLink url={login.url} action="Open the login" />
+          <AddressLink url={login.url} action="Open the login page" />
         </div>
       )}
       {attempts.length > 0 && <Attempts attempts={attempts} onrecord={explorer.showRecord} />}

@@ -117,7 +117,7 @@ export function ArgumentField(props: ArgumentFieldProps): JSX.Element {
           </ul>
         )}
       </div>
-      {isMissing && <p class="bad">It is required.</p>}
+      {isMissing && <p class="bad">This value is required.</p>}
     </div>
   );
 }

@@ -20,7 +20,7 @@ export function Binary({ base64, name, mimeType = '' }: BinaryProps): JSX.Elemen
   if (!bytes) {
     return (
       <>
-        <p class="notice bad">This is not base64.</p>
+        <p class="notice bad">The data is not valid base64.</p>
         <Text text={base64} />
       </>
     );

@@ -27,7 +27,7 @@ export function Content({ block, onread }: ContentProps): JSX.Element {
       {shown ?? (
         <>
           <p class="notice warn">
-            {type === undefined ? 'This content is malformed.' : 'No revision has such content.'}
+            {type === undefined ? 'This content is malformed.' : 'The type of this content is unknown.'}
           </p>
           <JsonView value={block} label="Content" />
         </>

@@ -136,7 +136,7 @@ export class EntryList {
     const { method, member, id } = this.kind;
     const outcome = await this.#request(method, cursor === undefined ? {} : { cursor });
     const { [member]: entries, nextCursor } = resultOf(outcome);
-    if (!Array.isArray(entries)) throw new Error(`The answer to ${method} has no list "${member}".`);
+    if (!Array.isArray(entries)) throw new Error(`The response to ${method} has no list "${member}".`);
     const before = cursor === undefined ? [] : this.#entries.value;
     const merged = [...before, ...entries.map((entry) => entryOf(entry, id))];
     this.#entries.value = merged.slice(0, MAX_ENTRIES);

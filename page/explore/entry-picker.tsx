@@ -36,10 +36,10 @@ export function EntryPicker({ explorer, session, name }: EntryPickerProps): JSX.
   if (!isDeclared && !list.started.value) {
     return (
       <div class="picker">
-        <p class="empty">The server declares no {LISTS[name].capability}.</p>
+        <p class="empty">The server does not declare the {LISTS[name].capability} capability.</p>
         <p class="toolbar center">
           <button type="button" onClick={() => void list.more()}>
-            Ask anyway
+            Request anyway
           </button>
         </p>
       </div>
@@ -95,7 +95,7 @@ function ListChanged({ explorer, session, name }: EntryPickerProps): JSX.Element
   return (
     <div role="status">
       {changes && list.pages.value > 0 && changes.seen > list.readAt.value && (
-        <p class="notice warn">The list changed. Reload it to see how.</p>
+        <p class="notice warn">The list has changed. Reload it to see the changes.</p>
       )}
     </div>
   );
@@ -139,6 +139,7 @@ interface ListEndProps extends Pick<EntryPickerProps, 'session' | 'name'> {
 function ListEnd({ session, name, found, shown }: ListEndProps): JSX.Element {
   const list = session.lists[name];
   const { noun } = LISTS[name];
+  const { length } = list.entries.value;
   const [loading, problem, hasMore, pages] = [
     list.loading.value,
     list.problem.value,
@@ -149,8 +150,8 @@ function ListEnd({ session, name, found, shown }: ListEndProps): JSX.Element {
     <div class="list-end">
       <p role="status" class="soft">
         {loading && 'Loading …'}
-        {!loading && found === 0 && pages > 0 && (hasMore ? `None of the ${noun} so far matches.` : `No ${noun}.`)}
-        {!loading && hasMore && ` ${list.entries.value.length} so far, the server has more.`}
+        {!loading && found === 0 && pages > 0 && (length > 0 ? `No ${noun} match the search.` : `No ${noun}.`)}
+        {!loading && hasMore && ` ${length} loaded. The server has more.`}
       </p>
       {problem !== undefined && (
         <p class="notice bad" role="alert">

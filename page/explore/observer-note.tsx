@@ -2,7 +2,8 @@ import type { JSX } from 'preact';
 import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
 
 const NOTES: Readonly<Record<Exclude<InspectorState['role'], 'client'>, string>> = {
-  observer: 'This page shows the traffic of other programs. It is not a client, so it cannot call tools or answer.',
+  observer:
+    'This page shows the traffic of other programs. It is not a client, so it cannot call tools or answer questions.',
   recording: 'This page shows a recording. There is no server to call.',
 };
 
@@ -11,7 +12,7 @@ export function ObserverNote({ role }: { role: Exclude<InspectorState['role'], '
   return (
     <div class="empty">
       <p>{NOTES[role]}</p>
-      <p>Everything that passed is in Wire.</p>
+      <p>Wire shows all traffic.</p>
     </div>
   );
 }

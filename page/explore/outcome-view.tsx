@@ -43,7 +43,7 @@ export function OutcomeView({ outcome, source, name, outputSchema, onread }: Out
             <button type="button" class="primary" onClick={() => save(outcome.whole, `${name}.json`)}>
               Save all
             </button>
-            <span>The answer has {sizeText(outcome.whole.size)}. This is how it begins:</span>
+            <span>The response has {sizeText(outcome.whole.size)}. This is how it begins:</span>
           </p>
           <pre class="block" tabIndex={0}>
             <Visible text={outcome.head} lines />
@@ -106,7 +106,7 @@ function ResultView({
   const isKnown = Array.isArray(content) || Array.isArray(contents) || Array.isArray(messages);
   return (
     <>
-      {isError === true && <p class="notice bad">The tool says that it failed (isError).</p>}
+      {isError === true && <p class="notice bad">The tool reported an error (isError).</p>}
       {typeof description === 'string' && (
         <p>
           <Visible text={description} lines />
@@ -170,7 +170,7 @@ export function MessageView({
 /** Says whether the structured content is what the tool declares. */
 function OutputCheck({ schema, value }: { schema: JsonObject; value: unknown }): JSX.Element {
   const problem = outputProblem(schema, value);
-  if (problem === undefined) return <p class="good">It matches the tool’s outputSchema.</p>;
+  if (problem === undefined) return <p class="good">The structured content matches the tool’s outputSchema.</p>;
   return (
     <p class="notice warn">
       <Visible text={problem} />

@@ -4,7 +4,7 @@ import { JsonSchema } from '../../src/schema/json-schema.ts';
 
 /** Why a structured content does not match the schema that its tool declares. Undefined if it matches. */
 export function outputProblem(outputSchema: JsonObject, value: unknown): string | undefined {
-  if (value === undefined) return 'The tool declares an outputSchema, and its result has no structuredContent.';
+  if (value === undefined) return 'The tool declares an outputSchema, but the result has no structured content.';
   let schema: JsonSchema;
   try {
     schema = new JsonSchema(outputSchema, 'The outputSchema');
@@ -13,5 +13,5 @@ export function outputProblem(outputSchema: JsonObject, value: unknown): string 
   }
   const result = schema.validate(value);
   const issues = 'issues' in result ? result.issues : undefined;
-  return issues && `It does not match the tool’s outputSchema: ${complaint(issues)}`;
+  return issues && `The structured content does not match the tool’s outputSchema: ${complaint(issues)}`;
 }

@@ -40,7 +40,7 @@ function UpdateNote({ explorer, session, id }: Omit<DetailProps, 'entry'>): JSX.
     <div role="status">
       {changes && read && changes.seen > read.started && (
         <p class="notice warn toolbar">
-          <span>It changed at {changes.time.toLocaleTimeString()}, after it was read.</span>
+          <span>The resource changed at {changes.time.toLocaleTimeString()}, after it was read.</span>
           <button type="button" onClick={() => session.call(id, 'resources/read', { uri: id })}>
             Read again
           </button>

@@ -51,7 +51,7 @@ export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
         <JsonView value={discovered['capabilities'] ?? {}} label="Capabilities" />
       </section>
       <section>
-        <h3>How it was connected</h3>
+        <h3>Connection attempts</h3>
         <Attempts attempts={attempts} onrecord={explorer.showRecord} />
       </section>
       {stderr.length > 0 && (

@@ -53,7 +53,7 @@ export function TaskState({ task }: { task: FollowedTask }): JSX.Element {
         )}
         {lost !== undefined && (
           <button type="button" onClick={() => task.refresh()}>
-            Look again
+            Refresh
           </button>
         )}
       </p>
@@ -62,10 +62,10 @@ export function TaskState({ task }: { task: FollowedTask }): JSX.Element {
           <Visible text={message} lines />
         </p>
       )}
-      {asked > 0 && <p class="notice warn">It waits for an answer. See Asked.</p>}
+      {asked > 0 && <p class="notice warn">The task waits for an answer. Answer it in Asked.</p>}
       {lost !== undefined && (
         <p class="notice bad">
-          It is no longer followed: <Visible text={lost} />
+          This page no longer follows the task: <Visible text={lost} />
         </p>
       )}
     </div>

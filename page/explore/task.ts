@@ -63,7 +63,7 @@ export class FollowedTask {
   /** Asks the server to stop it. The server need not do so. */
   cancel(): void {
     void this.#send('tasks/cancel', { taskId: this.id }).settled.then((outcome) => {
-      if (outcome.kind === 'error') this.#change({ message: `It cannot be cancelled: ${outcome.error.message}` });
+      if (outcome.kind === 'error') this.#change({ message: `The task cannot be cancelled: ${outcome.error.message}` });
       else this.#poll();
     });
   }

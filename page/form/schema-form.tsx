@@ -61,7 +61,7 @@ export function FormMistakes({ form, label, onSend }: FormMistakesProps): JSX.El
     <div role="alert">
       {messages.length > 0 && (
         <div class="notice bad form-mistakes">
-          <p>{json === undefined ? 'This cannot be sent:' : 'The schema does not allow this:'}</p>
+          <p>{json === undefined ? 'Correct this before you send:' : 'This does not match the schema:'}</p>
           <ul>
             {messages.slice(0, MAX_SHOWN).map(([field, texts]) => (
               <li key={field.id}>

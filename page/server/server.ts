@@ -65,7 +65,8 @@ export class Server {
       }
     } finally {
       // The server has cancelled them.
-      for (const waiting of this.#waiting.values()) waiting.reject(new Error('The inspector cannot be reached.'));
+      for (const waiting of this.#waiting.values())
+        waiting.reject(new Error('The inspector does not respond. Check that Everwire is still running.'));
     }
   }
 

@@ -17,6 +17,6 @@ export async function sessionKey(): Promise<string> {
     sessionStorage.setItem(KEY, key);
   }
   const key = sessionStorage.getItem(KEY);
-  if (key === null) throw new Error('Open the address that Everwire printed in the terminal.');
+  if (key === null) throw new Error('Open the URL that Everwire printed in the terminal.');
   return key;
 }

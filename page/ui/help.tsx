@@ -10,7 +10,7 @@ export const helpOpen = signal(false);
 export function Help(): JSX.Element {
   return (
     <Dialog
-      title="Keyboard"
+      title="Keyboard shortcuts"
       class="help"
       onclose={() => {
         helpOpen.value = false;

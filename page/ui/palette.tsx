@@ -63,7 +63,7 @@ export function Palette(): JSX.Element {
           </div>
         ))}
       </div>
-      {found.length === 0 && <p class="empty">No command has these words.</p>}
+      {found.length === 0 && <p class="empty">No command matches.</p>}
     </dialog>
   );
 }

@@ -56,7 +56,7 @@ export function Detail({ record, store, view, started }: DetailProps): JSX.Eleme
         </h2>
         <div class="toolbar">
           <JumpButton title="Request" n={span?.records[0]} current={n} view={view} />
-          <JumpButton title="Answer" n={span?.answer} current={n} view={view} />
+          <JumpButton title="Response" n={span?.answer} current={n} view={view} />
           <JumpButton title="Other side" n={other?.records[0]} current={n} view={view} />
         </div>
       </div>

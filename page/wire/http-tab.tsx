@@ -8,9 +8,9 @@ import { sizeOf, type WireRecord } from './wire-record.ts';
 /** The HTTP requests and answers of a record and of its call: heads as they were on the wire. */
 export function HttpTab({ record, store }: { record: WireRecord; store: RecordStore }): JSX.Element {
   const protocol = store.openOf(record.conn)?.protocol;
-  if (protocol === 'stdio') return <p class="empty">This connection is stdio. It has no HTTP.</p>;
+  if (protocol === 'stdio') return <p class="empty">This connection uses stdio, not HTTP.</p>;
   const exchanges = exchangesOf(record, store);
-  if (exchanges.length === 0) return <p class="empty">This record belongs to no HTTP request.</p>;
+  if (exchanges.length === 0) return <p class="empty">This record does not belong to an HTTP request.</p>;
   return (
     <>
       {exchanges.map((exchange) => (
@@ -30,11 +30,11 @@ function ExchangeView({ exchange, store }: { exchange: Exchange; store: RecordSt
       {(['c>s', 's>c'] as const).map((dir) => {
         const stream = records.filter((each) => each.dir === dir);
         const heads = stream.filter(({ layer }) => layer === 'head');
-        const title = dir === 'c>s' ? 'Request' : 'Answer';
+        const title = dir === 'c>s' ? 'Request' : 'Response';
         return (
           <div key={dir}>
             <h4>{title}</h4>
-            {heads.length === 0 && <p class="soft">None was recorded.</p>}
+            {heads.length === 0 && <p class="soft">Not recorded.</p>}
             {heads.map((head) => (
               <Head key={head.n} head={head} store={store} title={title} />
             ))}

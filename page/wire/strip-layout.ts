@@ -1,6 +1,6 @@
 import type { Span } from '../../src/inspect/spans/span.ts';
 
-/** Where a span is drawn. Pixels. */
+/** The position of a span, in pixels. `lane` is its row, counted from 0. */
 export interface SpanBar {
   readonly span: Span;
   readonly left: number;
@@ -8,25 +8,28 @@ export interface SpanBar {
   readonly lane: number;
 }
 
-/** Where everything is drawn. */
+/** The positions of all spans and breaks. */
 export interface StripLayout {
   readonly bars: readonly SpanBar[];
-  /** Where time without spans was left out. */
+  /** Where time without spans is left out. Pixels. */
   readonly breaks: readonly number[];
 }
 
-/** A longer time without spans is drawn as a break, unless there are too many. Microseconds. */
+/**
+ * Time without spans that is longer than this is drawn as a break, in microseconds. If the breaks would take more than
+ * half of the width, only longer ones are drawn.
+ */
 const IDLE = 1_000_000;
-/** How wide a break is, and how narrow a span can be. Pixels. */
+/** The width of a break, and the least width of a span. Pixels. */
 const BREAK = 9;
 const NARROWEST = 2;
 
 /**
- * Lays spans out in a width.
+ * Lays out spans in a strip of a given width, in pixels.
  *
  * @param spans in the order of their starts.
- * @param now where open spans end.
- * @param lanes the most spans above each other. More lie in the last lane.
+ * @param now the time at which open spans end.
+ * @param lanes the number of rows. Spans for which no row is free are drawn in the last one.
  */
 export function layOut(spans: readonly Span[], now: number, width: number, lanes: number): StripLayout {
   let idle = IDLE;
@@ -56,7 +59,7 @@ export function layOut(spans: readonly Span[], now: number, width: number, lanes
   return { bars, breaks };
 }
 
-/** The times in which there are spans. Short pauses belong to them. */
+/** The intervals with spans. Two intervals are one if the time between them is at most `idle`. */
 function busyTimes(spans: readonly Span[], now: number, idle: number): { start: number; end: number }[] {
   const times: { start: number; end: number }[] = [];
   for (const { start, end = now } of spans) {

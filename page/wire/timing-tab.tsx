@@ -29,7 +29,7 @@ export function TimingTab({ record, store, started, onselect }: TimingTabProps):
       {span ? (
         <SpanTimes span={span} record={record} store={store} onselect={onselect} />
       ) : (
-        <p class="soft">It belongs to no call, or not certainly.</p>
+        <p class="soft">This record belongs to no call, or it is uncertain to which.</p>
       )}
     </>
   );
@@ -53,7 +53,7 @@ function SpanTimes({ span, record, store, onselect }: Omit<TimingTabProps, 'star
           </>
         )}
         <dt>Total</dt>
-        <dd>{end === undefined ? 'It has not ended' : durationText(end - start)}</dd>
+        <dd>{end === undefined ? 'Still running' : durationText(end - start)}</dd>
         {parent?.records[0] !== undefined && (
           <>
             <dt>Asked by</dt>
@@ -70,7 +70,7 @@ function SpanTimes({ span, record, store, onselect }: Omit<TimingTabProps, 'star
             <th scope="col">After</th>
             <th scope="col">What</th>
             <th scope="col">
-              <span class="visually-hidden">Place in time</span>
+              <span class="visually-hidden">Position in time</span>
             </th>
           </tr>
         </thead>

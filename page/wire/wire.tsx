@@ -103,7 +103,7 @@ function LayerButtons({ view }: { view: WireView }): JSX.Element {
           type="button"
           aria-pressed={view.groups.value.has(group)}
           disabled={isNamed}
-          title={isNamed ? 'The filter says which layers are shown' : undefined}
+          title={isNamed ? 'The filter selects the layers' : undefined}
           onClick={() => view.toggleGroup(group)}
         >
           {group}
@@ -120,10 +120,10 @@ function EmptyGrid({ store, view }: { store: RecordStore; view: WireView }): JSX
   const { length } = store.records;
   const text =
     length === 0
-      ? 'Nothing was recorded yet.'
+      ? 'Nothing has been recorded yet.'
       : view.filter.value === ''
-        ? `None of the ${countText(length)} records is in the layers that are shown.`
-        : `None of the ${countText(length)} records matches the filter in the layers that are shown.`;
+        ? `All ${countText(length)} records are in hidden layers. Select more layers to show them.`
+        : `None of the ${countText(length)} records matches the filter. Change the filter, or select more layers.`;
   return <p class="empty wire-empty">{text}</p>;
 }
 
@@ -134,16 +134,16 @@ function wireCommands(view: WireView): readonly Command[] {
     if (n !== undefined) view.reveal(n);
   };
   return [
-    { title: 'Write a filter', keys: '/', run: () => document.getElementById(FILTER_ID)!.focus() },
+    { title: 'Edit the filter', keys: '/', run: () => document.getElementById(FILTER_ID)!.focus() },
     { title: 'Clear the filter', run: () => view.setFilter('') },
     { title: 'Next record', keys: 'j', run: () => view.move(1) },
     { title: 'Previous record', keys: 'k', run: () => view.move(-1) },
     { title: 'Go to the request', keys: '[', run: () => jump('request') },
-    { title: 'Go to the answer', keys: ']', run: () => jump('answer') },
+    { title: 'Go to the response', keys: ']', run: () => jump('answer') },
     { title: 'Mark the record', keys: 'm', run: () => view.toggleMark() },
     { title: 'Next mark', keys: 'n', run: () => view.nextMark() },
     { title: 'Follow the newest record', keys: 'f', run: () => void (view.follow.value = !view.follow.value) },
-    { title: 'Pause or go on', keys: 'p', run: () => view.togglePause() },
+    { title: 'Pause or resume', keys: 'p', run: () => view.togglePause() },
     { title: 'Go to the records', run: focusGrid },
     ...(Object.keys(LAYERS) as LayerGroup[]).map((group) => ({
       title: `Show or hide ${group}`,

@@ -55,7 +55,7 @@ const text = ({ problem }: ConnectionState): string => `${problem?.message} ${pr
 describe('connecting fails with its step and its cause', () => {
   test('dns', async () => {
     const state = await outcome({ url: 'http://nothing.invalid/mcp' });
-    expect(state.problem).toMatchObject({ step: 'dns', message: 'The name nothing.invalid was not found.' });
+    expect(state.problem).toMatchObject({ step: 'dns', message: 'The host name nothing.invalid was not found.' });
     expect(state.attempts).toMatchObject([{ what: 'connect to nothing.invalid', outcome: 'failed' }]);
   });
 

@@ -90,7 +90,7 @@ function networkProblem(chain: readonly Fault[], url: URL): Problem | undefined 
   if (code('ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME'))
     return {
       step: 'dns',
-      message: `The name ${url.hostname} was not found.`,
+      message: `The host name ${url.hostname} was not found.`,
       advice: 'Check its spelling, and whether this machine is on the right network.',
     };
   const refused = code('ECONNREFUSED');

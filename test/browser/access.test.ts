@@ -46,7 +46,7 @@ describeInBrowser('axe finds nothing', (browser) => {
     await page.getByRole('combobox', { name: 'Command' }).waitFor();
     await check('palette');
     await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: 'Keyboard' }).click();
+    await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
     await check('keyboard');
     expect(misdeeds).toEqual([]);
   });

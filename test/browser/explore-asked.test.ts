@@ -47,7 +47,7 @@ describeInBrowser('Asked', (browser) => {
     await tab('Asked');
     await page.getByText('Who are you?').waitFor();
     await page.getByRole('button', { name: 'Accept', exact: true }).click();
-    await page.getByText('The schema does not allow this').waitFor();
+    await page.getByText('This does not match the schema').waitFor();
     await page.getByRole('textbox', { name: 'name' }).fill('Ada');
     // What was typed stays while the page shows something else.
     await tab('Log');
@@ -98,13 +98,13 @@ describeInBrowser('Asked', (browser) => {
     const shown = await explore(browser(), asking(ask));
     const { page, misdeeds } = shown;
     await question(shown);
-    const card = page.getByRole('article', { name: 'The server asks you to open an address' });
+    const card = page.getByRole('article', { name: 'The server asks you to open a URL' });
     await card.getByText('javascript:alert(1)').waitFor();
     expect(await card.getByRole('link').count()).toBe(0);
     await card.getByRole('button', { name: 'Decline' }).click();
     await card.getByText('https://bank.example@xn--80ak6aa92e.invalid/a?b=c#d', { exact: true }).waitFor();
     await card.getByText('аррӏе.invalid').waitFor();
-    await card.getByText('The text before the @ is not the host.').waitFor();
+    await card.getByText('The text before the @ is a user name, not the host.').waitFor();
     expect(misdeeds).toEqual([]);
     const link = card.getByRole('link', { name: 'Open and accept' });
     expect(await link.getAttribute('rel')).toContain('noopener');
@@ -188,9 +188,9 @@ describeInBrowser('Asked', (browser) => {
     const lines = page.getByRole('list', { name: 'Log messages' }).getByRole('listitem');
     await expect.poll(() => lines.count()).toBe(2);
     await expect.poll(() => lines.nth(1).textContent()).toContain('db {"rows":5}');
-    await page.getByRole('combobox', { name: 'Show from' }).selectOption('warning');
+    await page.getByRole('combobox', { name: 'Level to show' }).selectOption('warning');
     await expect.poll(() => lines.count()).toBe(1);
-    await page.getByRole('combobox', { name: 'Ask the server for' }).selectOption('critical');
+    await page.getByRole('combobox', { name: 'Level to request' }).selectOption('critical');
     await expect
       .poll(() => server.received.at(-1))
       .toMatchObject({ method: 'logging/setLevel', params: { level: 'critical' } });

@@ -8,15 +8,15 @@ import type { Step } from '../../src/inspect/page-server/page-api.ts';
 import { Inspector } from '../../src/inspector/inspector.ts';
 
 const STEPS = {
-  command: 'The command did not run',
-  dns: 'The name was not found',
-  connect: 'No connection',
-  tls: 'No secure connection',
-  login: 'A login is needed',
+  command: 'The command failed',
+  dns: 'The host name was not found',
+  connect: 'The connection failed',
+  tls: 'The TLS connection failed',
+  login: 'A login is required',
   http: 'The server refused the request',
-  revision: 'No common revision',
+  revision: 'No common protocol revision',
   silence: 'The server did not answer',
-  output: 'The output is not MCP',
+  output: 'The command wrote output that is not MCP',
 } satisfies Record<Step, string>;
 
 describeInBrowser('Connect', (browser) => {
@@ -95,7 +95,7 @@ describeInBrowser('Connect', (browser) => {
     await page.getByText('https://xn--80ak6aa92e.invalid/authorize?client_id=x', { exact: true }).waitFor();
     await page.getByText('аррӏе.invalid').waitFor();
     expect(misdeeds).toEqual([]);
-    expect(await page.getByRole('link', { name: 'Open the login' }).getAttribute('rel')).toContain('noopener');
+    expect(await page.getByRole('link', { name: 'Open the login page' }).getAttribute('rel')).toContain('noopener');
   });
 
   test.each(['observer', 'recording'] as const)('the role %s has nothing to send, and says so', async (role) => {
@@ -103,7 +103,7 @@ describeInBrowser('Connect', (browser) => {
     await page.getByRole('grid', { name: 'Wire records' }).waitFor();
     for (const name of ['Explore', 'Asked']) {
       await page.getByRole('tab', { name }).click();
-      await page.getByRole('tabpanel', { name }).getByText('Everything that passed is in Wire.').waitFor();
+      await page.getByRole('tabpanel', { name }).getByText('Wire shows all traffic.').waitFor();
       expect(await page.getByRole('tabpanel', { name }).getByRole('button').count()).toBe(0);
     }
   });

@@ -60,7 +60,7 @@ describeInBrowser('Explore', (browser) => {
     );
     const { page, call, result, choose } = await explore(browser(), script);
     await call.click();
-    await result.getByText('The tool says that it failed').waitFor();
+    await result.getByText('The tool reported an error').waitFor();
     await result.getByText('no such file').waitFor();
     await choose('refusing');
     await call.click();
@@ -130,7 +130,7 @@ describeInBrowser('Explore', (browser) => {
     await expect.poll(() => entries.allTextContents()).toEqual(['tool-3']);
     await tab('Prompts');
     await page.getByRole('button', { name: 'Load all' }).click();
-    await page.getByText('101 so far, the server has more.').waitFor();
+    await page.getByText('101 loaded. The server has more.').waitFor();
   });
 
   test('an argument of a prompt is completed with the keyboard', async () => {
@@ -149,7 +149,7 @@ describeInBrowser('Explore', (browser) => {
     const { page, tab, result, server } = await explore(browser(), script);
     await tab('Prompts');
     await page.getByRole('button', { name: 'Get' }).click();
-    await page.getByText('It is required.').waitFor();
+    await page.getByText('This value is required.').waitFor();
     await page.getByRole('combobox', { name: /^city/ }).pressSequentially('Pr');
     await expect.poll(() => page.getByRole('option').allTextContents()).toEqual(['Prague']);
     await page.keyboard.press('ArrowDown');

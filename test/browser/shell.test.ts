@@ -39,7 +39,7 @@ describeInBrowser('the page', (browser) => {
     await tab.goto(page.url());
     await expect
       .poll(() => tab.getByRole('alert').textContent())
-      .toBe('Open the address that Everwire printed in the terminal.');
+      .toBe('Open the URL that Everwire printed in the terminal.');
     await other.close();
   });
 

@@ -200,7 +200,7 @@ test('a token can be used once, and only as a header', async () => {
   const second = await send('POST', '/api/key', { ...own, 'everwire-token': token });
   expect([second.status, second.text]).toEqual([
     403,
-    'The token is wrong or was already used. Press Enter in the terminal of Everwire for a new address, or restart it.\n',
+    'The token is wrong or was already used. Press Enter in the terminal of Everwire for a new URL, or restart it.\n',
   ]);
 });
 

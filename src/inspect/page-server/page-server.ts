@@ -49,7 +49,7 @@ const TEXT = { 'content-type': 'text/plain; charset=utf-8' } as const;
 const STREAMS: ReadonlySet<string> = new Set(['/api/records', '/api/state']);
 const FOREIGN = 'Only the page of the inspector may do this.';
 const USED =
-  'The token is wrong or was already used. Press Enter in the terminal of Everwire for a new address, or restart it.';
+  'The token is wrong or was already used. Press Enter in the terminal of Everwire for a new URL, or restart it.';
 
 /**
  * Serves the page of the inspector on 127.0.0.1, and the records of a capture to this page alone.
@@ -102,7 +102,7 @@ class PageRequests {
     const query = url.indexOf('?');
     const target = query === -1 ? url : url.slice(0, query);
     if (!this.#access.isOwnHost(request))
-      refuse(response, 403, 'Open this page by its address, which begins with 127.0.0.1.');
+      refuse(response, 403, 'Open this page by its URL, which begins with http://127.0.0.1.');
     else if (STREAMS.has(target) || target === '/api/key' || isPosted(commandIn(target)))
       this.#control(request, response, target, url.slice(target.length));
     else this.#file(request, response, this.#files.get(target));
