@@ -41,15 +41,22 @@ export interface OpenPage {
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<OpenPage> {
   const { capture = new Capture(), feed = fixedState('observer', 'node server.js'), commands, ...context } = options;
   const server = await servePage({ capture, feed, commands, folder: FOLDER, port: 0 });
+  onTestFinished(() => server.close());
+  return { ...(await openAddress(browser, server.url, context)), stop: () => server.close() };
+}
+
+/** Opens an address that Everwire printed. The page is closed with the test. */
+export async function openAddress(
+  browser: Browser,
+  address: string,
+  context: BrowserContextOptions = {},
+): Promise<Omit<OpenPage, 'stop'>> {
   const opened = await browser.newContext(context);
-  onTestFinished(async () => {
-    await opened.close();
-    await server.close();
-  });
+  onTestFinished(() => opened.close());
   const page = await opened.newPage();
-  const misdeeds = watch(page, new URL(server.url).host);
-  await page.goto(server.url);
-  return { page, misdeeds, stop: () => server.close() };
+  const misdeeds = watch(page, new URL(address).host);
+  await page.goto(address);
+  return { page, misdeeds };
 }
 
 function watch(page: Page, host: string): readonly string[] {

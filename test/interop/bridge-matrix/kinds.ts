@@ -1,4 +1,4 @@
-import { LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from '../../../src/protocol/revisions.ts';
+import { LEGACY_REVISIONS, MODERN_REVISIONS, REVISIONS, type Revision } from '../../../src/protocol/revisions.ts';
 
 /** One end of a bridge: a revision and one of its transports. */
 export interface Kind {
@@ -16,3 +16,10 @@ export const KINDS: readonly Kind[] = [...LEGACY_REVISIONS, ...MODERN_REVISIONS]
     { revision, transport: 'stdio', heading: `${revision} stdio` },
   ];
 });
+
+/** Every revision over every transport: HTTP+SSE has none of those without a handshake. */
+export const PAIRS: readonly Kind[] = [...LEGACY_REVISIONS, ...MODERN_REVISIONS].flatMap((revision) =>
+  (['stdio', 'http', 'sse'] as const)
+    .filter((transport) => transport !== 'sse' || REVISIONS[revision].era === 'legacy')
+    .map((transport) => ({ revision, transport, heading: '' })),
+);
