@@ -69,7 +69,11 @@ export class RecordStore {
     // A part at a time, because the rest must move.
     const excess = this.#records.length - this.#maxRecords;
     if (excess > this.#maxRecords / 20) {
-      for (const { layer, conn } of this.#records.splice(0, excess)) if (layer === 'close') this.#opens.delete(conn!);
+      for (const { layer, conn, content } of this.#records.splice(0, excess)) {
+        if (layer === 'close') this.#opens.delete(conn!);
+        // The oldest record with bytes. Small ones must not stay until they have `maxBytes` together.
+        else if (content !== undefined) this.#forgetBytes();
+      }
     }
     while (this.#bytes > this.#maxBytes) this.#forgetBytes();
   }

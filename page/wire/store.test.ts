@@ -184,3 +184,16 @@ test('records after a lost connection go on after the newest, and a gap is a row
   expect(world.shown).toEqual(['request 1', 'gap']);
   expect(find(world, 'request').span).toMatchObject({ state: 'open' });
 });
+
+test('the bytes of records that are no longer kept are forgotten', async () => {
+  const world = new World({ maxRecords: 100 });
+  const send = world.connect(STDIO);
+  const { store } = world;
+  for (let id = 0; id < 200; id += 1) send('s>c', message({ id, result: {} }));
+  await world.read();
+  const [oldest] = store.records;
+  const before = { ...oldest!, range: [0, oldest!.range![0]!] };
+  expect(oldest!.range![0]).toBeGreaterThan(0);
+  expect(store.bytes(before)).toEqual({ pieces: [], missing: oldest!.range![0] });
+  expect(store.text(store.records.at(-1)!)).toContain('199');
+});
