@@ -9,6 +9,9 @@ test.each([
   ['\u0000\u001B[31m\u007F\u009B', '\\u0000\\u001b[31m\\u007f\\u009b'],
   ['a\nb\r\tc\u2028d', 'a\\nb\\r\\tc\\u2028d'],
   ['\uD800 \uDC00', '\\ud800 \\udc00'],
+  ['x\uFE0Fy\uFE01\u{E0100}z', 'x\\ufe0fy\\ufe01\\u{e0100}z'],
+  ['\u3164\u115F\u034F', '\\u3164\\u115f\\u034f'],
+  ['\u2764\uFE0F 1\uFE0F', '\u2764\uFE0F 1\uFE0F'],
 ])('%j is shown as %j', (text, shown) => {
   expect(visible(text)).toBe(shown);
 });

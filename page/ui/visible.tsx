@@ -1,14 +1,21 @@
 import type { JSX } from 'preact';
 
 /**
- * Characters that would be invisible or change the order of others: controls, format characters such as bidirectional
- * overrides and zero-width ones, line and paragraph separators, tags, and surrogates without a partner.
+ * Runs of characters that would be invisible or change the order of others: controls, format characters such as
+ * bidirectional overrides and zero-width ones, line and paragraph separators, tags, surrogates without a partner, and
+ * what Unicode says may be ignored, such as variation selectors. Emoji may have the selector U+FE0F.
  */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const HIDDEN = /(?:[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?!\uFE0F)\p{DI}|(?<!\p{Emoji})\uFE0F)+/gu;
 /** The same, but line feeds and tabs. */
-const HIDDEN_IN_LINES = /[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+const HIDDEN_IN_LINES = /(?:[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?!\uFE0F)\p{DI}|(?<!\p{Emoji})\uFE0F)+/gu;
+/** The most runs of a text that are marked. A browser needs seconds to lay out 100 000 elements. */
+const MAX_MARKED = 200;
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+function escapesOf(run: string): string {
+  return Array.from(run, escapeOf).join('');
+}
 
 function escapeOf(char: string): string {
   const code = char.codePointAt(0)!;
@@ -18,7 +25,7 @@ function escapeOf(char: string): string {
 
 /** A text as it can be shown in one line, with escapes for what would be hidden. */
 export function visible(text: string): string {
-  return text.replace(HIDDEN, escapeOf);
+  return text.replace(HIDDEN, escapesOf);
 }
 
 interface VisibleProps {
@@ -27,17 +34,17 @@ interface VisibleProps {
   readonly lines?: boolean;
 }
 
-/** A text that somebody else wrote. What would be hidden is shown as marked escapes. */
+/** A text that somebody else wrote. What would be hidden is shown as escapes, of which the first are marked. */
 export function Visible({ text, lines = false }: VisibleProps): JSX.Element {
   const pattern = lines ? HIDDEN_IN_LINES : HIDDEN;
   if (text.search(pattern) === -1) return <>{text}</>;
   const pieces: (JSX.Element | string)[] = [];
   let at = 0;
   for (const match of text.matchAll(pattern)) {
-    if (match.index > at) pieces.push(text.slice(at, match.index));
-    pieces.push(<span class="escape">{escapeOf(match[0])}</span>);
+    if (pieces.length >= 2 * MAX_MARKED) break;
+    pieces.push(text.slice(at, match.index), <span class="escape">{escapesOf(match[0])}</span>);
     at = match.index + match[0].length;
   }
-  pieces.push(text.slice(at));
+  pieces.push(text.slice(at).replace(pattern, escapesOf));
   return <>{pieces}</>;
 }

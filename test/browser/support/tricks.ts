@@ -22,9 +22,10 @@ export const TRICKS = [
   'nul\u0000 esc\u001B[2J bell\u0007 del\u007F csi\u009B',
   'line\u2028para\u2029',
   'soft\u00ADhyphen',
+  'select\u{E0101}or\uFE01 filler\u3164',
   '\uD800 alone',
   'Z\u0351'.repeat(200),
   'x'.repeat(10_000),
 ];
 /** Characters that nobody may see as they are. */
-export const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?![\n\t])\p{Cc}/u;
+export const HIDDEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?![\n\t])\p{Cc}|(?!\uFE0F)\p{DI}/u;
