@@ -55,3 +55,8 @@ test('of two members with one name, the last counts', () => {
   expect(memberText('[1]', 'a')).toBeUndefined();
   expect(memberText('{', 'a')).toBeUndefined();
 });
+
+test('a message with invalid JSON is no answer', () => {
+  const store = storeOf(['tools/call', '{"id":1,"result":{"a":1}}'], ['tools/call', '{"id":1,"result":{a}}']);
+  expect(answerRecord(store, 'tools/call', result({ a: 1 }))?.n).toBe(1);
+});

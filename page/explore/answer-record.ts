@@ -1,4 +1,4 @@
-import { isObject } from '../../src/jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 import { parseJson, type JsonNode } from '../form/json-text.ts';
 import type { RecordStore } from '../wire/record-store.ts';
 import type { Outcome } from './request.ts';
@@ -35,8 +35,8 @@ export function answerRecord(
     if (n <= after) return undefined;
     if (layer !== 'message' || dir !== 's>c' || kind !== member || span?.method !== method) continue;
     const text = store.text(record);
-    const message: unknown = text === undefined ? undefined : JSON.parse(text);
-    if (!isObject(message)) continue;
+    const message = objectIn(text);
+    if (!message) continue;
     if (outcome.kind === 'error') {
       const error: unknown = message['error'];
       if (isObject(error) && error['code'] === outcome.error.code && error['message'] === outcome.error.message)
@@ -55,4 +55,14 @@ export function memberText(text: string, name: string): string | undefined {
     return undefined;
   }
   return node.kind === 'object' ? node.members.findLast((member) => member.name === name)?.node.source : undefined;
+}
+
+/** Undefined for anything else: a record is a message by its brackets, and its JSON may be invalid. */
+function objectIn(text: string | undefined): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }

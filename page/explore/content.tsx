@@ -64,11 +64,16 @@ function Annotations({ annotations }: { annotations: unknown }): JSX.Element | n
     <>
       {Object.entries(annotations).map(([name, value]) => (
         <span class="badge" key={name}>
-          <Visible text={`${name}: ${Array.isArray(value) ? value.join(', ') : String(value)}`} />
+          <Visible text={`${name}: ${[value].flat().map(plainText).join(', ')}`} />
         </span>
       ))}
     </>
   );
+}
+
+/** Not by `String`, which calls `toString` of what a server sent. */
+function plainText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The contents of a resource: text, or bytes. */

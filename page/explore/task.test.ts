@@ -87,3 +87,15 @@ test.each([
 ])('%j has the task %j', (value, task) => {
   expect(taskOf(value)).toEqual(task);
 });
+
+test('a task failed with an error that is malformed', async () => {
+  const error = { code: { toString: 1 }, message: { toString: 1 }, data: 1 };
+  const { send } = server(['tasks/get', result({ taskId: 't1', status: 'failed', error })]);
+  const task = new FollowedTask(CREATED, 'tool x', send);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(task.view.value).toMatchObject({
+    status: 'failed',
+    outcome: { kind: 'error', error: { message: 'The error has no message.', data: 1 } },
+  });
+  expect(task.view.value.outcome).not.toHaveProperty('error.code');
+});

@@ -1,6 +1,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 import { isTerminal, type TaskStatus } from '../../src/protocol/tasks.ts';
+import { textOf } from './entry-list.ts';
 import type { Outcome, Sent } from './request.ts';
 
 /** How long to wait between two `tasks/get`, in milliseconds: if the server does not say, and the limits if it does. */
@@ -164,7 +165,8 @@ function outcomeOf(status: unknown, result: unknown, error: unknown): Outcome | 
   if (status === 'completed' && isObject(result)) return { kind: 'result', result, duration: 0, size };
   if (status !== 'failed' || !isObject(error)) return undefined;
   const { code, message, data } = error;
-  return { kind: 'error', error: { code, message: String(message), data }, duration: 0, size };
+  const known = { ...(typeof code === 'number' && { code }), message: textOf(message) ?? 'The error has no message.' };
+  return { kind: 'error', error: { ...known, data }, duration: 0, size };
 }
 
 function intervalOf({ pollIntervalMs, pollInterval = pollIntervalMs }: JsonObject): number {

@@ -422,3 +422,11 @@ test('a schema that the check does not know still has fields, and says that noth
   expect(form.json.value).toBe('{"n":-1}');
   expect(form.problems.value).toEqual([]);
 });
+
+test('keywords with values of another type are no reason to have no form', () => {
+  const odd = { toString: 1, valueOf: 1 };
+  const properties = { a: { type: [odd, 'string'] }, b: { type: 'string', maxLength: odd }, c: { type: 'number' } };
+  const form = new FormModel({ type: 'object', properties });
+  form.load('{"a":"x","b":"y","c":1}');
+  expect(form.json.value).toBe('{"a":"x","b":"y","c":1}');
+});

@@ -118,7 +118,8 @@ function plainShape(type: string | undefined, schema: JsonObject): Bare {
   switch (type) {
     case 'string': {
       const { format, maxLength, pattern } = schema;
-      const long = format === undefined && pattern === undefined && !(Number(maxLength) <= SHORT);
+      const long =
+        format === undefined && pattern === undefined && !(typeof maxLength === 'number' && maxLength <= SHORT);
       return { kind: 'text', format: typeof format === 'string' ? format : undefined, long };
     }
     case 'number':
@@ -212,7 +213,7 @@ function notesOf(schema: JsonObject): Notes {
 /** The types of a schema. Without `type`, the type that its other keywords are for. */
 function typesOf(schema: JsonObject): string[] {
   const { type } = schema;
-  if (Array.isArray(type)) return [...new Set(type.map(String))];
+  if (Array.isArray(type)) return [...new Set(type.filter((each) => typeof each === 'string'))];
   if (typeof type === 'string') return [type];
   const has = (...keywords: string[]): boolean => keywords.some((keyword) => keyword in schema);
   if (has('properties', 'additionalProperties', 'patternProperties', 'required')) return ['object'];

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { describeInBrowser, openPage } from './support/browser.ts';
-import { explore, stateWith } from './support/explore.ts';
+import { explore, stateWith, tool } from './support/explore.ts';
 import type { Script } from './support/scripted-server.ts';
 import { HIDDEN, TRICKS } from './support/tricks.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
@@ -12,7 +12,11 @@ const SVG = base64('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><s
 /** All kinds of content, with a trick wherever the server has a say. */
 function contents(trick: string): unknown[] {
   return [
-    { type: 'text', text: trick, annotations: { [trick]: trick, audience: [trick] } },
+    {
+      type: 'text',
+      text: trick,
+      annotations: { [trick]: trick, audience: [trick, { toString: 1 }], x: { toString: 1 } },
+    },
     { type: 'image', mimeType: 'image/svg+xml', data: SVG },
     { type: 'image', mimeType: 'image/png', data: base64(trick) },
     { type: 'image', mimeType: 'image/png', data: trick },
@@ -173,6 +177,21 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     await tab('Subscriptions');
     await look('Subscriptions');
     expect(await call.count()).toBe(0);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('characters that show nothing become few elements', async () => {
+    const text = 'a\u200B'.repeat(100_000);
+    const { page, call, result, misdeeds } = await explore(browser(), ({ method }) =>
+      method === 'tools/list'
+        ? { tools: [tool('hide', { description: text })] }
+        : { content: [{ type: 'text', text }] },
+    );
+    await call.click();
+    await result.getByRole('status').getByText(/after/).waitFor();
+    expect(await page.locator('body').textContent()).toContain(String.raw`a\u200ba\u200b`);
+    expect(await dangers(page)).toEqual([]);
+    expect(await page.locator('body *').count()).toBeLessThan(2000);
     expect(misdeeds).toEqual([]);
   });
 
