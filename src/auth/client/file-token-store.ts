@@ -13,6 +13,7 @@ import type { CredentialKey, StoredCredentials, TokenStore } from './token-store
 const MAX_FILE = 1024 * 1024;
 /** How much disk space a section has for new credentials, in bytes: more than two tokens of the largest size need. */
 const RESERVED = 64 * 1024;
+const RESERVE = '.reserve';
 
 interface Kept extends CredentialKey {
   readonly credentials: StoredCredentials;
@@ -25,6 +26,8 @@ interface Kept extends CredentialKey {
  */
 export class FileTokenStore implements TokenStore {
   readonly #folder: string;
+  /** For the file of each section that runs: a file that holds the space for its next content. */
+  readonly #reserves = new Map<string, string>();
 
   /** @param folder created at first use. Keep no other files in it. */
   constructor(folder: string) {
@@ -39,17 +42,31 @@ export class FileTokenStore implements TokenStore {
   async set(key: CredentialKey, credentials: StoredCredentials): Promise<void> {
     await this.#prepare();
     const file = this.#file(key);
-    const fresh = `${file}.${randomUUID()}.new`;
     const { server, issuer } = key;
+    const fresh = await this.#write(file, JSON.stringify({ server, issuer, credentials }));
     try {
-      // A rotated refresh token works only once, so its replacement must survive a power failure.
-      const reserved = await rename(reserveOf(file), fresh).then(() => true, orMissing(false));
-      await (reserved ? overwriteFile : createFile)(fresh, JSON.stringify({ server, issuer, credentials }));
       await rename(fresh, file);
     } catch (error) {
       await remove(fresh);
       throw error;
     }
+  }
+
+  /**
+   * Writes the next content of a file, into reserved space if there is some. A rotated refresh token works only once, so
+   * its replacement must survive a power failure.
+   *
+   * @returns where it is.
+   */
+  async #write(file: string, content: string): Promise<string> {
+    const reserve = this.#reserves.get(file);
+    this.#reserves.delete(file);
+    if (reserve !== undefined && (await overwriteFile(reserve, content).then(() => true, orMissing(false)))) {
+      return reserve;
+    }
+    const fresh = `${file}.${randomUUID()}.new`;
+    await createFile(fresh, content);
+    return fresh;
   }
 
   async delete(key: CredentialKey): Promise<void> {
@@ -78,20 +95,29 @@ export class FileTokenStore implements TokenStore {
   async locked<T>(key: CredentialKey, section: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     await this.#prepare();
     const file = this.#file(key);
-    const reserve = reserveOf(file);
+    // Its name is there from the beginning, because a new name may need space in the folder.
+    const reserve = `${file}.${randomUUID()}${RESERVE}`;
     const release = await holdLock(`${file}.lock`, signal);
     try {
-      // A process that was killed may have left a reserve.
-      await remove(reserve);
+      await this.#removeReserves(file);
       await createFile(reserve, ' '.repeat(RESERVED));
+      this.#reserves.set(file, reserve);
       return await section();
     } finally {
+      this.#reserves.delete(file);
       try {
         await remove(reserve);
       } finally {
         await release();
       }
     }
+  }
+
+  /** A process that was killed may have left a reserve. */
+  async #removeReserves(file: string): Promise<void> {
+    const names = await readdir(this.#folder);
+    const left = names.filter((name) => name.startsWith(`${path.basename(file)}.`) && name.endsWith(RESERVE));
+    for (const name of left) await remove(path.join(this.#folder, name));
   }
 
   /** An existing folder may be open to other users. */
@@ -104,11 +130,6 @@ export class FileTokenStore implements TokenStore {
   #file({ server, issuer }: CredentialKey): string {
     return path.join(this.#folder, `${digest(server)}-${digest(issuer)}.json`);
   }
-}
-
-/** Holds the space for the next content of a file. */
-function reserveOf(file: string): string {
-  return `${file}.reserve`;
 }
 
 /** URLs contain characters that file names must not. */
