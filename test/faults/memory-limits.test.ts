@@ -34,8 +34,8 @@ function request(method: string, path: string, headers: Record<string, string>, 
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 }
 
-async function memory(): Promise<number> {
-  return Number(await (await fetch(new URL('/memory', server.url))).text());
+async function memory(page = '/memory'): Promise<number> {
+  return Number(await (await fetch(new URL(page, server.url))).text());
 }
 
 /** Makes twenty calls with another client. Returns the largest growth of the server's memory in the meantime. */
@@ -78,6 +78,17 @@ test('memory stays limited with twelve connections that pipeline 99 calls of a m
   const one = request('POST', '/mcp', modernHeaders(message), JSON.stringify(message));
   for (let n = 0; n < 12; n += 1) (await silent()).write(one.repeat(99));
   expect(await served(before)).toBeLessThan(400);
+});
+
+test('memory stays limited with 150 unread responses of four megabytes in one turn of the event loop', async () => {
+  server = await startServer(ARGS);
+  const before = await memory();
+  for (let n = 1; n <= 150; n += 1) {
+    const message = modernRequest(n, 'tools/call', { name: 'together', arguments: { calls: 150 } });
+    (await silent()).write(request('POST', '/mcp', modernHeaders(message), JSON.stringify(message)));
+  }
+  await served(before);
+  expect((await memory('/peak')) - before).toBeLessThan(600 * MB);
 });
 
 test('memory stays limited with sixty HTTP+SSE sessions of fourteen responses of a megabyte that nobody reads', async () => {

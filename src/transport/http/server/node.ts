@@ -7,6 +7,7 @@ import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from '.
 import { CountedCall, type Shared } from './counted-call.ts';
 import type { HttpHandler } from './handler.ts';
 import { UNREAD } from './access/refusals.ts';
+import { ResponseWriter } from './response-writer.ts';
 
 /** What may have authenticated a request before it reaches the handler. */
 export type NodeRequest = IncomingMessage & {
@@ -167,9 +168,10 @@ class NodeCall extends CountedCall implements HttpCall {
     if (status !== 204) head.push('content-length', length);
     if (this.server.draining) closeAfter(response);
     response.writeHead(status, head as string[]);
-    // The bytes of an ASCII text are the same in both encodings, and `latin1` is written faster.
-    endResponse(response, this.server.stallTimeout, body, length === body?.length ? 'latin1' : 'utf8');
-    if (response.writableLength > 0) waitForReader(response, this.server, length);
+    const writer = new ResponseWriter(response);
+    writer.end(body, length);
+    watchReader(response, writer, this.server.stallTimeout);
+    if (writer.unread > 0) waitForReader(response, writer, this.server, length);
   }
 }
 
@@ -223,14 +225,15 @@ function closeAfter(response: ServerResponse): void {
 }
 
 /** Counts a response until the kernel has taken all of it. */
-function waitForReader(response: ServerResponse, server: Shared, length: number): void {
+function waitForReader(response: ServerResponse, writer: ResponseWriter, server: Shared, length: number): void {
   const { budget } = server;
   const cutOff = (): void => {
     server.refused(UNREAD);
-    response.destroy();
+    writer.destroy();
   };
   const unread: Holder = { held: 0, cutOff };
   budget.hold(unread, length);
+  response.on('drain', () => writer.continue());
   response.once('close', () => budget.hold(unread, 0));
 }
 
@@ -243,6 +246,7 @@ class NodeStream implements HttpStream, Holder {
   held = 0;
   readonly #call: NodeCall;
   readonly #response: ServerResponse;
+  readonly #writer: ResponseWriter;
   readonly #server: Shared;
   /** How many writes wait for the reader. */
   #writes = 0;
@@ -252,8 +256,10 @@ class NodeStream implements HttpStream, Holder {
   constructor(call: NodeCall, response: ServerResponse, server: Shared, status: number, headers: HttpHeaders) {
     this.#call = call;
     this.#response = response;
+    this.#writer = new ResponseWriter(response);
     this.#server = server;
     response.on('drain', () => {
+      if (!this.#writer.continue()) return;
       this.#writes = 0;
       this.#count(0);
       this.ondrain?.();
@@ -273,19 +279,20 @@ class NodeStream implements HttpStream, Holder {
 
   write(text: string): boolean {
     const response = this.#response;
-    if (response.destroyed || response.writableEnded || response.write(text)) return true;
+    if (response.destroyed || response.writableEnded || this.#writer.write(text)) return true;
     this.#writes += 1;
-    this.#count(response.writableLength + this.#writes * WRITE_BYTES);
+    this.#count(this.#writer.unread + this.#writes * WRITE_BYTES);
     return false;
   }
 
   end(): void {
     this.keep(-this.#kept);
-    endResponse(this.#response, this.#server.stallTimeout);
+    this.#writer.end();
+    watchReader(this.#response, this.#writer, this.#server.stallTimeout);
   }
 
   destroy(): void {
-    this.#response.destroy();
+    this.#writer.destroy();
   }
 
   cutOff(): void {
@@ -318,21 +325,10 @@ class NodeStream implements HttpStream, Holder {
 }
 
 /**
- * Ends a response. If the client reads nothing of the rest, it is disconnected: `node:http` would wait without limit.
+ * If the client reads nothing of the rest of an ended response, it is disconnected: `node:http` would wait without limit.
  */
-function endResponse(
-  response: ServerResponse,
-  stallTimeout: number,
-  body?: HttpBody,
-  encoding: 'latin1' | 'utf8' = 'utf8',
-): void {
-  if (typeof body === 'object') {
-    response.cork();
-    for (const part of body) response.write(part);
-    response.end();
-  } else if (body === undefined) response.end();
-  else response.end(body, encoding);
-  if (response.writableLength === 0) return;
+function watchReader(response: ServerResponse, writer: ResponseWriter, stallTimeout: number): void {
+  if (writer.unread === 0) return;
   const { socket } = response;
   response.setTimeout(stallTimeout);
   // The connection may serve other requests, which may be quiet for longer.
