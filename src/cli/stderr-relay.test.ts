@@ -14,7 +14,7 @@ test('a server’s stderr is passed on unchanged', () => {
 test('the output is limited each second, and the omitted lines are counted', () => {
   const written: string[] = [];
   const line = stderrRelay((text) => void written.push(text));
-  const kilobyte = 'x'.repeat(1023);
+  const kilobyte = 'x'.repeat(960);
   for (let count = 0; count < 10_000; count += 1) line(kilobyte);
   expect(written).toHaveLength(256);
   vi.advanceTimersByTime(1000);
@@ -30,6 +30,15 @@ test('the output is limited each second, and the omitted lines are counted', () 
   expect(written.filter((text) => text.startsWith('('))).toHaveLength(2);
 });
 
+test('at most 4,096 lines are passed on in a second, however short they are', () => {
+  const written: string[] = [];
+  const line = stderrRelay((text) => void written.push(text));
+  for (let count = 0; count < 100_000; count += 1) line('');
+  expect(written).toHaveLength(4096);
+  vi.advanceTimersByTime(1000);
+  expect(written.slice(4096)).toEqual(['(95904 lines were left out: the server wrote too much)']);
+});
+
 test('at most 1 MiB waits for a slow reader', () => {
   const written: string[] = [];
   let unread = 0;
@@ -41,7 +50,7 @@ test('at most 1 MiB waits for a slow reader', () => {
     () => unread,
   );
   for (let second = 0; second < 60; second += 1) {
-    for (let count = 0; count < 256; count += 1) line('x'.repeat(1023));
+    for (let count = 0; count < 256; count += 1) line('x'.repeat(960));
     vi.advanceTimersByTime(1000);
   }
   expect(unread).toBeLessThan(1.1 * 1024 * 1024);

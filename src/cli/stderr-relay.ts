@@ -1,5 +1,7 @@
 /** Characters that are passed on per second. A broken server may repeat the same line endlessly. */
 const MAX_IN_A_SECOND = 256 * 1024;
+/** What each line counts towards this limit besides its text: writing a line takes longer than writing its text. */
+const LINE_OVERHEAD = 64;
 const SECOND = 1000;
 /** Bytes that may be buffered for our own stderr. The parent process may never read it. */
 const MAX_BEHIND = 1024 * 1024;
@@ -35,7 +37,7 @@ export function stderrRelay(write: (line: string) => void, behind: () => number 
       since = now;
       passed = 0;
     }
-    passed += line.length + 1;
+    passed += line.length + LINE_OVERHEAD;
     if (passed <= MAX_IN_A_SECOND && behind() <= MAX_BEHIND) return write(line);
     left += 1;
     reportLater();
