@@ -101,6 +101,13 @@ describe('lines of stdio', () => {
     );
   });
 
+  test('are requests if they have an id, whether it can be shown or not', () => {
+    for (const id of ['12345678901234567890', JSON.stringify('x'.repeat(100)), '1.5', 'null'])
+      expect(stdio(`{"id":${id},"method":"a"}\n`)[1]).toMatch(/^message request a: /);
+    const many = `{${'"a":1,'.repeat(1000)}"id":7,"result":{}}`;
+    expect(stdio(`${many}\n`)[1]).toBe(`message result 7: ${many}`);
+  });
+
   test('may have a carriage return inside, and the last one no line end', () => {
     expect(stdio(`a\rb\n${pong}\r`)).toEqual([
       'line: a\rb\n',

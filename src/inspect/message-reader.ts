@@ -19,12 +19,12 @@ export class MessageReader {
    */
   take(): Part | undefined {
     if (this.#pieces.isEmpty) return undefined;
-    const { kind, id, method, hasMethod, outcome, whole, ofObjects } = this.#skim.envelope;
+    const { kind, id, hasId, method, hasMethod, outcome, whole, ofObjects } = this.#skim.envelope;
     const pieces = this.#pieces.take();
     this.#skim = new MessageSkim();
     if (!whole) return undefined;
     if (kind === 'batch') return ofObjects ? { layer: 'message', ...pieces, kind } : undefined;
-    const what: MessageKind | undefined = hasMethod ? (id === undefined ? 'notification' : 'request') : outcome;
+    const what: MessageKind | undefined = hasMethod ? (hasId ? 'request' : 'notification') : outcome;
     if (what === undefined) return undefined;
     return { layer: 'message', ...pieces, kind: what, id, method };
   }

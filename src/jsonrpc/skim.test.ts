@@ -36,7 +36,7 @@ describe('the id of a skipped message', () => {
     ],
     ['is not found if it is null', `{"id":null,"error":{}}`, response(undefined)],
     ['is not found if it is too long', `{"id":"${large}","result":{}}`, response(undefined)],
-    ['is not found after very many members', `{${'"a":1,'.repeat(1000)}"id":7}`, response(undefined)],
+    ['is found after very many members', `{${'"a":1,'.repeat(1000)}"id":7}`, response(7)],
     [
       'is found after nested strings, even if the text is split in them',
       `{"result":[["\\\\",{"a":"}]\\""}]],"id":7}`,
@@ -60,6 +60,9 @@ describe('a skim tells of a message', () => {
     ['that it has a result', '{"id":1,"result":{}}', { outcome: 'result', method: undefined }],
     ['that it has an error', '{"id":1,"error":{"code":1}}', { outcome: 'error' }],
     ['that it has neither', '{"method":"a","params":{"result":1}}', { outcome: undefined }],
+    ['that it has an id that is too long', `{"id":"${large}","method":"a"}`, { hasId: true, id: undefined }],
+    ['that it has an id that a double cannot hold', '{"id":12345678901234567890}', { hasId: true, id: undefined }],
+    ['that it has no id', '{"method":"a","params":{"id":1}}', { hasId: false }],
     ['that it is whole', ' {"a":[{}],"b":"}"} \r\n', { whole: true }],
     ['that it is not whole', '{"a":[{}]', { whole: false }],
     ['that its end is inside a string', '{"a":"}', { whole: false }],

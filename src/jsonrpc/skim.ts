@@ -6,6 +6,8 @@ export interface Envelope {
   readonly kind: 'message' | 'batch' | 'other';
   /** Undefined if there is none or it cannot be read. */
   readonly id: RequestId | undefined;
+  /** Whether it has an id, and so is not a notification. */
+  readonly hasId: boolean;
   /** Whether it has a method, and so is not a response. */
   readonly hasMethod: boolean;
   /** Undefined if there is none or it is too long. */
@@ -28,10 +30,11 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 /** The longest key or scalar value that is read, in bytes. Our own ids are shorter. */
 const MAX_TOKEN = 64;
+/** The members that are read, and the length of the shortest with its quotes. */
+const KEYS: ReadonlySet<unknown> = new Set(['id', 'method', 'result', 'error']);
+const SHORTEST_KEY = 4;
 /** A key or a string that reads as it is written. */
 const PLAIN = /^"[^"\\\x80-\xff]*"$/;
-/** How many members of a message are read. A JSON-RPC message has four. */
-const MAX_MEMBERS = 100;
 
 /**
  * Reads the id of a message that is too large to be parsed, from its bytes in one or many pieces. Servers write the id
@@ -46,16 +49,16 @@ export class MessageSkim {
   #token: Buffer | undefined;
   #tokenLength = 0;
   #id: RequestId | undefined;
+  #hasId = false;
   #hasMethod = false;
   #method: string | undefined;
   #outcome: 'result' | 'error' | undefined;
-  #members = 0;
   #ofObjects: boolean | undefined;
   /** Whether something follows the message. */
   #followed = false;
 
   push(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length && this.#members <= MAX_MEMBERS; at += 1) {
+    for (let at = 0; at < bytes.length; at += 1) {
       const byte = bytes[at]!;
       if (this.#depth > 1) at = this.#skipNested(bytes, at);
       else if (this.#inString) {
@@ -90,6 +93,7 @@ export class MessageSkim {
     return {
       kind,
       id: this.#id,
+      hasId: this.#hasId,
       hasMethod: this.#hasMethod,
       method: this.#method,
       outcome: this.#outcome,
@@ -117,7 +121,7 @@ export class MessageSkim {
         this.#depth -= 1;
         return;
       case COLON:
-        if (this.#depth === 1) this.#key = this.#take() as string | undefined;
+        if (this.#depth === 1) this.#key = this.#takeKey();
         return;
       case COMMA:
         return this.#member();
@@ -129,9 +133,12 @@ export class MessageSkim {
   /** Called at the end of a member of the message. */
   #member(): void {
     if (this.#depth !== 1 || this.#root !== OPEN_OBJECT) return;
-    this.#members += 1;
+    if (this.#key === undefined) return void (this.#tokenLength = 0);
     const value = this.#take();
-    if (this.#key === 'id') this.#id = isRequestId(value) ? value : undefined;
+    if (this.#key === 'id') {
+      this.#hasId = true;
+      this.#id = isRequestId(value) ? value : undefined;
+    }
     if (this.#key === 'method') {
       this.#hasMethod = true;
       this.#method = typeof value === 'string' ? value : undefined;
@@ -144,6 +151,12 @@ export class MessageSkim {
     if (this.#depth !== 1 || this.#tokenLength > MAX_TOKEN) return;
     this.#token ??= Buffer.allocUnsafe(MAX_TOKEN + 1);
     this.#token[this.#tokenLength++] = byte;
+  }
+
+  /** The last key, if it is one of `KEYS`. A message may have millions of others. */
+  #takeKey(): string | undefined {
+    const key = this.#tokenLength < SHORTEST_KEY ? void (this.#tokenLength = 0) : this.#take();
+    return KEYS.has(key) ? (key as string) : undefined;
   }
 
   /** The last key or scalar value; undefined if it is something else or too long. */
