@@ -8,7 +8,7 @@ type Store = Parameters<typeof answerRecord>[0];
 function storeOf(...messages: readonly (readonly [method: string, text: string])[]): Store {
   const records = messages.map(([method, text], at) => {
     const kind = text.includes('"error"') ? 'error' : 'result';
-    return { n: at + 1, layer: 'message', dir: 's>c', kind, span: { method }, text } as unknown as WireRecord;
+    return { n: at + 1, layer: 'message', dir: 's>c', kind, spans: [{ method }], text } as unknown as WireRecord;
   });
   return { records, text: (record) => (record as unknown as { text: string }).text };
 }

@@ -31,9 +31,9 @@ export function answerRecord(
   const { records } = store;
   for (let at = records.length - 1; at >= Math.max(0, records.length - MAX_SEARCHED); at -= 1) {
     const record = records[at]!;
-    const { n, layer, dir, kind, span } = record;
+    const { n, layer, dir, kind, spans } = record;
     if (n <= after) return undefined;
-    if (layer !== 'message' || dir !== 's>c' || kind !== member || span?.method !== method) continue;
+    if (layer !== 'message' || dir !== 's>c' || kind !== member || spans[0]?.method !== method) continue;
     const text = store.text(record);
     const message = objectIn(text);
     if (!message) continue;

@@ -15,6 +15,8 @@ import type { WireRecord } from './wire-record.ts';
 import type { WireView } from './wire-view.ts';
 
 const TABS = ['Message', 'HTTP', 'Frames', 'Bytes', 'Timing'] as const;
+/** The most calls of a batch that are shown. */
+const MAX_CALLS = 10;
 const tab = signal<(typeof TABS)[number]>('Message');
 
 interface DetailProps {
@@ -26,9 +28,13 @@ interface DetailProps {
 
 /** Everything about the selected record. */
 export function Detail({ record, store, view, started }: DetailProps): JSX.Element {
-  const { n, span } = record;
+  const { n, spans } = record;
   const { kind, what, name } = summaryOf(record, store);
-  const other = useMemo(() => span && otherSideOf(span, store), [record, span?.state]);
+  const shown = spans.slice(0, MAX_CALLS);
+  const others = useMemo(
+    () => shown.map((span) => otherSideOf(span, store)?.records[0]),
+    [record, shown.map(({ state }) => state).join()],
+  );
   const select = (each: WireRecord): void => view.select(each);
   const content = {
     Message: () => <MessageTab record={record} store={store} />,
@@ -55,9 +61,9 @@ export function Detail({ record, store, view, started }: DetailProps): JSX.Eleme
           )}
         </h2>
         <div class="toolbar">
-          <JumpButton title="Request" n={span?.records[0]} current={n} view={view} />
-          <JumpButton title="Response" n={span?.answer} current={n} view={view} />
-          <JumpButton title="Other side" n={other?.records[0]} current={n} view={view} />
+          <JumpButtons title="Request" to={shown.map(({ records }) => records[0])} current={n} view={view} />
+          <JumpButtons title="Response" to={shown.map(({ answer }) => answer)} current={n} view={view} />
+          <JumpButtons title="Other side" to={others} current={n} view={view} />
         </div>
       </div>
       <TabList
@@ -78,18 +84,23 @@ export function Detail({ record, store, view, started }: DetailProps): JSX.Eleme
   );
 }
 
-interface JumpButtonProps {
+interface JumpButtonsProps {
   readonly title: string;
-  readonly n: number | undefined;
+  /** The numbers of records. The messages of a batch can lead to several. */
+  readonly to: readonly (number | undefined)[];
   readonly current: number;
   readonly view: WireView;
 }
 
-function JumpButton({ title, n, current, view }: JumpButtonProps): JSX.Element | null {
-  if (n === undefined || n === current) return null;
+function JumpButtons({ title, to, current, view }: JumpButtonsProps): JSX.Element {
+  const numbers = [...new Set(to)].filter((n) => n !== undefined && n !== current) as number[];
   return (
-    <button type="button" onClick={() => view.reveal(n)}>
-      {title}
-    </button>
+    <>
+      {numbers.map((n) => (
+        <button type="button" key={n} onClick={() => view.reveal(n)}>
+          {numbers.length === 1 ? title : `${title} #${n}`}
+        </button>
+      ))}
+    </>
   );
 }

@@ -202,9 +202,11 @@ function Row({ record, index, store, isSelected, isMarked }: RowProps): JSX.Elem
   );
 }
 
-/** For a request how it ended, and for its answer how long it took. */
-function Took({ record: { n, span } }: { record: WireRecord }): JSX.Element | null {
-  if (!span || (n !== span.records[0] && n !== span.answer)) return null;
+/** For a request how it ended, and for its answer how long it took. Of a batch, first a call without a result. */
+function Took({ record: { n, spans } }: { record: WireRecord }): JSX.Element | null {
+  const ends = spans.filter(({ records, answer }) => n === records[0] || n === answer);
+  const span = ends.find(({ state }) => state !== 'done') ?? ends[0];
+  if (!span) return null;
   const { state, start, end } = span;
   const duration = end === undefined ? '' : durationText(end - start);
   if (n === span.answer || state === 'done') return <>{duration}</>;

@@ -11,9 +11,13 @@ export function noNames(): KnownNames {
 }
 
 /** Adds the names in a record. @param text of its bytes. */
-export function addNames(names: KnownNames, { layer, method, span }: WireRecord, text: () => string | undefined): void {
+export function addNames(
+  names: KnownNames,
+  { layer, method, spans }: WireRecord,
+  text: () => string | undefined,
+): void {
   if (method !== undefined) addName(names.method, method);
-  if (span?.tool !== undefined) addName(names.tool, span.tool);
+  for (const { tool } of spans) if (tool !== undefined) addName(names.tool, tool);
   if (layer !== 'head' || names.header.size >= MAX_NAMES) return;
   for (const [, name] of (text() ?? '').matchAll(/\n([!#$%&'*+.^_`|~\w-]+):/g))
     addName(names.header, name!.toLowerCase());

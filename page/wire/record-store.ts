@@ -62,8 +62,7 @@ export class RecordStore {
         this.#roles.add(record.role);
       }
       const text = (): string | undefined => this.text(record);
-      const [span] = this.#spans.add(record, text);
-      record.span = span;
+      record.spans = this.#spans.add(record, text);
       addNames(this.names, record, text);
     }
     // A part at a time, because the rest must move.

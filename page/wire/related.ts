@@ -1,4 +1,5 @@
 import type { Span } from '../../src/inspect/spans/span.ts';
+import type { RequestId } from '../../src/jsonrpc/message.ts';
 import type { RecordStore } from './record-store.ts';
 import type { WireRecord } from './wire-record.ts';
 
@@ -25,12 +26,12 @@ export interface Exchange {
   readonly records: readonly WireRecord[];
 }
 
-/** The HTTP exchanges that a record belongs to: its own, then others of its span, such as repeated requests. */
+/** The HTTP exchanges that a record belongs to: its own, then others of its spans, such as repeated requests. */
 export function exchangesOf(record: WireRecord, store: RecordStore): readonly Exchange[] {
-  const { span, conn, exchange } = record;
+  const { spans, conn, exchange } = record;
   const keys = new Set<string>();
   if (exchange !== undefined) keys.add(`${conn} ${exchange}`);
-  for (const n of span?.records ?? []) {
+  for (const n of spans.flatMap(({ records }) => records)) {
     const each = store.find(n);
     if (each?.exchange !== undefined) keys.add(`${each.conn} ${each.exchange}`);
   }
@@ -67,13 +68,19 @@ function isDuring(a: Span, b: Span): boolean {
   return (inner.end ?? Infinity) <= (outer.end ?? Infinity);
 }
 
+interface Request {
+  readonly id: RequestId;
+  readonly params?: object;
+}
+
 /** The parameters of a call, without `_meta`, which each side has its own. Undefined if they are not known. */
-function identityOf({ records: [n = 0] }: Span, store: RecordStore): string | undefined {
+function identityOf({ id, records: [n = 0] }: Span, store: RecordStore): string | undefined {
   const record = store.find(n);
   const text = record && store.text(record);
   if (text === undefined) return undefined;
   try {
-    const { params } = JSON.parse(text) as { params?: object };
+    const messages = [JSON.parse(text) as Request | readonly Request[]].flat();
+    const { params } = messages.find((each) => messages.length === 1 || each.id === id)!;
     return JSON.stringify({ ...params, _meta: undefined });
   } catch {
     return undefined;

@@ -5,6 +5,7 @@ import type { WireConnection } from '../../src/transport/wiretap.ts';
 import { RecordStore, type StoreLimits } from './record-store.ts';
 import { otherSideOf } from './related.ts';
 import { bytesOf } from './stream-bytes.ts';
+import { summaryOf } from './summary.ts';
 import { readLine, type WireRecord } from './wire-record.ts';
 import { WireView } from './wire-view.ts';
 
@@ -182,7 +183,7 @@ test('records after a lost connection go on after the newest, and a gap is a row
   world.store.add([gap]);
   world.view.update();
   expect(world.shown).toEqual(['request 1', 'gap']);
-  expect(find(world, 'request').span).toMatchObject({ state: 'open' });
+  expect(find(world, 'request').spans[0]).toMatchObject({ state: 'open' });
 });
 
 test('the bytes of records that are no longer kept are forgotten', async () => {
@@ -196,4 +197,45 @@ test('the bytes of records that are no longer kept are forgotten', async () => {
   expect(oldest!.range![0]).toBeGreaterThan(0);
   expect(store.bytes(before)).toEqual({ pieces: [], missing: oldest!.range![0] });
   expect(store.text(store.records.at(-1)!)).toContain('199');
+});
+
+test('each message of a batch belongs to its own call', async () => {
+  const world = new World();
+  const send = world.connect(STDIO);
+  const call = (id: number, name: string): object => ({ id, method: 'tools/call', params: { name } });
+  send('c>s', `${JSON.stringify([call(1, 'a'), call(2, 'b')])}\n${message(call(3, 'c'))}`);
+  send('s>c', `${JSON.stringify([2, 3].map((id) => ({ id, result: {} })))}\n`);
+  await world.read();
+  const [calls, , answers] = world.store.records.filter(({ layer }) => layer === 'message');
+  const tools = ({ spans }: WireRecord): unknown[] => spans.map(({ tool }) => tool);
+  expect([calls!, answers!].map(tools)).toEqual([
+    ['a', 'b'],
+    ['b', 'c'],
+  ]);
+  expect(summaryOf(answers!, world.store)).toMatchObject({ what: 'tools/call', name: 'b, c' });
+  expect(world.store.names.tool).toEqual(new Set(['a', 'b', 'c']));
+  for (const [filter, rows] of [
+    ['tool:a', ['batch']],
+    ['tool:b', ['batch', 'batch']],
+    ['tool:c', ['request 3', 'batch']],
+    ['id:2', ['batch', 'batch']],
+    ['state:open', ['batch']],
+  ] as const) {
+    world.view.setFilter(filter);
+    expect(world.shown, filter).toEqual(rows);
+  }
+});
+
+test('a call in a batch leads only to a call with its own parameters', async () => {
+  const world = new World();
+  const client = world.connect({ protocol: 'stdio', role: 'server' });
+  const server = world.connect({ protocol: 'stdio', role: 'client' });
+  const call = (id: number, name: string): object => ({ id, method: 'tools/call', params: { name } });
+  client('c>s', `${JSON.stringify([call(1, 'a'), call(2, 'b')])}\n`);
+  server('c>s', message(call(71, 'b')));
+  server('s>c', message({ id: 71, result: {} }));
+  client('s>c', `${JSON.stringify([1, 2].map((id) => ({ id, result: {} })))}\n`);
+  await world.read();
+  const [a, b, other] = [...world.store.spans.all()];
+  expect([a, b, other].map((span) => otherSideOf(span!, world.store))).toEqual([undefined, other, b]);
 });

@@ -116,18 +116,18 @@ class StripDrawing {
     const colors = Object.fromEntries(Object.entries(COLORS).map(([state, name]) => [state, color(name)]));
     context.fillStyle = color('--line');
     for (const at of breaks) context.fillRect(at, 2, 1, HEIGHT - 4);
-    const shown = new Set(this.#view.rows.slice(-MAX_SPANS * 10).map(({ span }) => span));
-    const selected = this.#view.selected.value?.span;
+    const shown = new Set(this.#view.rows.slice(-MAX_SPANS * 10).flatMap(({ spans: own }) => own));
+    const selected = new Set(this.#view.selected.value?.spans);
     for (const { span, left, width: length, lane } of bars) {
-      context.globalAlpha = shown.has(span) || span === selected ? 1 : 0.25;
+      context.globalAlpha = shown.has(span) || selected.has(span) ? 1 : 0.25;
       context.fillStyle = colors[span.state]!;
       context.fillRect(left, 4 + lane * LANE, length, LANE - 2);
     }
     context.globalAlpha = 1;
-    const bar = bars.find(({ span }) => span === selected);
-    if (bar) {
-      context.strokeStyle = color('--text');
-      context.lineWidth = 1.5;
+    context.strokeStyle = color('--text');
+    context.lineWidth = 1.5;
+    for (const bar of bars) {
+      if (!selected.has(bar.span)) continue;
       context.strokeRect(bar.left - 1.5, 2.5 + bar.lane * LANE, bar.width + 3, LANE + 1);
     }
   }

@@ -45,15 +45,26 @@ function firstLine(text: string): string {
 }
 
 function messageSummary(record: WireRecord, store: RecordStore): Omit<Summary, 'kind'> {
-  const { span, kind, method = kind === 'notification' ? undefined : span?.method } = record;
+  const {
+    spans,
+    kind,
+    method = kind === 'notification' ? undefined : allOf(spans.map((span) => span.method)),
+  } = record;
+  const tool = allOf(spans.map((span) => span.tool));
   const content = parsed(record, store);
   const { params, error } = content;
   if (kind === 'error' && isObject(error))
     return { what: `${method ?? ''} ${textOf(error['code'])} ${textOf(error['message'])}`.trim() };
   const fields = isObject(params) ? params : {};
-  const name = [fields['name'], fields['uri'], span?.tool].find((each) => typeof each === 'string');
+  const name = [fields['name'], fields['uri'], tool].find((each) => typeof each === 'string');
   const isRequest = kind === 'request' || kind === 'notification';
-  return { what: method ?? firstLine(store.head(record, 200)), name: isRequest ? name : span?.tool };
+  return { what: method ?? firstLine(store.head(record, 200)), name: isRequest ? name : tool };
+}
+
+/** The different texts, because a batch can have several methods and tools. Undefined if there are none. */
+function allOf(texts: readonly (string | undefined)[]): string | undefined {
+  const all = new Set(texts.filter((text) => text !== undefined));
+  return all.size === 0 ? undefined : [...all].slice(0, 10).join(', ');
 }
 
 function parsed(record: WireRecord, store: RecordStore): JsonObject {

@@ -7,6 +7,9 @@ import type { RecordStore } from './record-store.ts';
 import { summaryOf } from './summary.ts';
 import type { WireRecord } from './wire-record.ts';
 
+/** The most calls of a batch that are shown. */
+const MAX_CALLS = 10;
+
 interface TimingTabProps {
   readonly record: WireRecord;
   readonly store: RecordStore;
@@ -16,7 +19,7 @@ interface TimingTabProps {
 
 /** When the parts of a call passed. */
 export function TimingTab({ record, store, started, onselect }: TimingTabProps): JSX.Element {
-  const { span } = record;
+  const { spans } = record;
   return (
     <>
       <dl class="wire-facts">
@@ -26,11 +29,18 @@ export function TimingTab({ record, store, started, onselect }: TimingTabProps):
           {started && <span class="soft"> {new Date(started.getTime() + record.t / 1000).toLocaleString()}</span>}
         </dd>
       </dl>
-      {span ? (
-        <SpanTimes span={span} record={record} store={store} onselect={onselect} />
-      ) : (
-        <p class="soft">This record belongs to no call, or it is uncertain to which.</p>
-      )}
+      {spans.slice(0, MAX_CALLS).map((span) => (
+        <section key={span.number}>
+          {spans.length > 1 && (
+            <h3>
+              <Visible text={`${span.method ?? 'request'} ${JSON.stringify(span.id)}`} />
+            </h3>
+          )}
+          <SpanTimes span={span} record={record} store={store} onselect={onselect} />
+        </section>
+      ))}
+      {spans.length === 0 && <p class="soft">This record belongs to no call, or it is uncertain to which.</p>}
+      {spans.length > MAX_CALLS && <p class="soft">{countText(spans.length - MAX_CALLS)} more calls</p>}
     </>
   );
 }

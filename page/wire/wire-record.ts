@@ -25,8 +25,8 @@ export interface WireRecord {
   readonly from: number | undefined;
   /** For bytes, as long as they are in memory. */
   content: Content | undefined;
-  /** The span that it belongs to. */
-  span: Span | undefined;
+  /** The spans that it belongs to: at most one, except for a batch. */
+  spans: readonly Span[];
 }
 
 /** Reads a line of a recording. The server has checked it: it wrote the line, or read it from a file. */
@@ -35,9 +35,10 @@ export function readLine(line: string): WireRecord {
   const { n, t, layer, conn, dir, range, exchange, note, kind, id, method, protocol, role, peer, from } = fields;
   const content = layer === 'bytes' ? contentOf(fields, range!) : undefined;
   const part = { n, t, layer, conn, dir, range, exchange, note, kind, id, method, protocol, role, peer, from };
-  return Object.assign(part, { content, span: undefined });
+  return Object.assign(part, { content, spans: NONE });
 }
 
+const NONE: readonly Span[] = [];
 const encoder = new TextEncoder();
 
 function contentOf({ data, base64 }: { data?: string; base64?: string }, range: readonly number[]): Content {

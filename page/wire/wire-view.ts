@@ -160,7 +160,10 @@ export class WireView {
 
   #matches(record: WireRecord): boolean {
     if (this.#layers?.has(record.layer) === false) return false;
-    return this.#predicate(recordSubject(record, record.span, () => this.#store.text(record)));
+    const text = (): string | undefined => this.#store.text(record);
+    // A batch is shown if one of its messages would be.
+    const spans = record.spans.length === 0 ? [undefined] : record.spans;
+    return spans.some((span) => this.#predicate(recordSubject(record, span, text)));
   }
 }
 

@@ -129,7 +129,7 @@ function EmptyGrid({ store, view }: { store: RecordStore; view: WireView }): JSX
 
 function wireCommands(view: WireView): readonly Command[] {
   const jump = (to: 'request' | 'answer'): void => {
-    const span = view.selected.value?.span;
+    const span = view.selected.value?.spans[0];
     const n = to === 'request' ? span?.records[0] : span?.answer;
     if (n !== undefined) view.reveal(n);
   };

@@ -41,14 +41,14 @@ export function recordSubject(
   span: Span | undefined,
   text: () => string | undefined,
 ): FilterSubject {
-  const { method: spanMethod, tool, state, dur } = span ? spanSubject(span) : {};
+  const { id: spanId, method: spanMethod, tool, state, dur } = span ? spanSubject(span) : {};
   // A notification that belongs to a call keeps its own method.
   return {
     layer,
     conn,
     dir,
     kind,
-    id,
+    id: kind === 'batch' ? spanId : id,
     method: method ?? spanMethod,
     tool,
     state,
