@@ -29,7 +29,7 @@ test.each([
         { name: 'x', value: '2' },
       ],
     }),
-    'twice',
+    'Remove one of the two',
   ],
 ])('%j is refused', (given, message) => {
   expect(connectCommand(given)).toMatchObject({ problem: { message: expect.stringMatching(message) as unknown } });
