@@ -2,10 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Middleware, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { weightOf } from '../jsonrpc/weight.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { isNotificationMethod, Meta, Method, NotificationMethod } from '../protocol/methods.ts';
-import { REVISIONS, type Revision } from '../protocol/revisions.ts';
+import type { Revision } from '../protocol/revisions.ts';
 import type {
   CallToolResult,
   DiscoverResult,
@@ -19,20 +18,14 @@ import type {
   Tool,
 } from '../protocol/types.ts';
 import { complaint } from '../schema/complaint.ts';
-import type { Upstream } from '../wire/upstream.ts';
 import { checkContent, checkContents, checkMessages, checkValues, unlike } from './checked.ts';
-import { ConnectionError, InvalidResultError, TimeoutError } from './errors.ts';
+import { InvalidResultError } from './errors.ts';
 import type { Change } from './handlers.ts';
+import { listAll, listEntries, LISTS } from './lists.ts';
 import type { ListOptions, ReadOptions, RequestOptions, TaskOptions } from './options.ts';
-import { entriesOf, isInvalidCursor } from './pages.ts';
 import type { Requester } from './requester.ts';
 import { openSubscription, type Subscription } from './subscription.ts';
 import { TaskHandle } from './task.ts';
-
-/** The most entries of a list that is read as a whole. */
-const MAX_ENTRIES = 100_000;
-/** The most memory that its entries may take, in bytes (estimated). */
-const MAX_LIST_SIZE = 128 * 1024 * 1024;
 
 /** The result of a tool, with the type of its structured content. */
 export type ToolResult<T = unknown> = Omit<CallToolResult, 'structuredContent'> & { structuredContent?: T };
@@ -125,7 +118,7 @@ export class Client {
 
   /** All tools. A server without tools has none. */
   listTools(options?: ListOptions): Promise<Tool[]> {
-    return this.#all(Method.ListTools, 'tools', 'tools', options);
+    return listAll(this.#requester, LISTS.tools, options);
   }
 
   /**
@@ -134,37 +127,37 @@ export class Client {
    * only. `listTools` starts again instead.
    */
   tools(options?: ListOptions): AsyncGenerator<Tool, void, undefined> {
-    return this.#entries(Method.ListTools, 'tools', 'tools', options);
+    return listEntries(this.#requester, LISTS.tools, options);
   }
 
   /** All resources, without those of templates. */
   listResources(options?: ListOptions): Promise<Resource[]> {
-    return this.#all(Method.ListResources, 'resources', 'resources', options);
+    return listAll(this.#requester, LISTS.resources, options);
   }
 
   /** The resources one by one. */
   resources(options?: ListOptions): AsyncGenerator<Resource, void, undefined> {
-    return this.#entries(Method.ListResources, 'resources', 'resources', options);
+    return listEntries(this.#requester, LISTS.resources, options);
   }
 
   /** All templates of resources. */
   listResourceTemplates(options?: ListOptions): Promise<ResourceTemplate[]> {
-    return this.#all(Method.ListResourceTemplates, 'resources', 'resourceTemplates', options);
+    return listAll(this.#requester, LISTS.resourceTemplates, options);
   }
 
   /** The templates one by one. */
   resourceTemplates(options?: ListOptions): AsyncGenerator<ResourceTemplate, void, undefined> {
-    return this.#entries(Method.ListResourceTemplates, 'resources', 'resourceTemplates', options);
+    return listEntries(this.#requester, LISTS.resourceTemplates, options);
   }
 
   /** All prompts. */
   listPrompts(options?: ListOptions): Promise<Prompt[]> {
-    return this.#all(Method.ListPrompts, 'prompts', 'prompts', options);
+    return listAll(this.#requester, LISTS.prompts, options);
   }
 
   /** The prompts one by one. */
   prompts(options?: ListOptions): AsyncGenerator<Prompt, void, undefined> {
-    return this.#entries(Method.ListPrompts, 'prompts', 'prompts', options);
+    return listEntries(this.#requester, LISTS.prompts, options);
   }
 
   /**
@@ -321,77 +314,8 @@ export class Client {
     return this.#requester.close();
   }
 
-  async #all<T>(method: string, capability: string, property: string, options: ListOptions = {}): Promise<T[]> {
-    const { maxTimeout } = this.#requester.limits(options);
-    const limited = { ...options, ...(maxTimeout > 0 && { deadline: performance.now() + maxTimeout }) };
-    try {
-      return await collect(method, this.#entries<T>(method, capability, property, limited));
-    } catch (error) {
-      if (error instanceof PlaceLost && this.#requester.link.usable) {
-        return collect(method, this.#entries<T>(method, capability, property, limited));
-      }
-      if (!isInvalidCursor(error) || options.fresh) throw error;
-      // A cached page may name a cursor that is no longer valid: read the whole list again (2026-07-28,
-      // server/utilities/caching: Interaction with Pagination).
-      if (!this.#requester.cache?.forget(method)) throw error;
-      return collect(method, this.#entries<T>(method, capability, property, limited));
-    }
-  }
-
-  async *#entries<T>(
-    method: string,
-    capability: string,
-    property: string,
-    { maxPages = 1000, deadline, ...options }: ListOptions & { readonly deadline?: number } = {},
-  ): AsyncGenerator<T, void, undefined> {
-    if (this.#lacks(capability)) return;
-    const { link } = this.#requester;
-    /** The session that the cursors belong to. */
-    let session: Upstream | undefined;
-    /** The time that is left for all pages. */
-    const inTime = (): ReadOptions => {
-      if (deadline === undefined) return options;
-      const maxTimeout = Math.ceil(deadline - performance.now());
-      if (maxTimeout > 0) return { ...options, maxTimeout };
-      const limit = this.#requester.limits(options).maxTimeout;
-      throw new TimeoutError(`${method} was not read completely within ${limit} ms`, limit);
-    };
-    const request = async (params: JsonObject): Promise<JsonObject> => {
-      if (params['cursor'] === undefined) {
-        const page = await this.#requester.request(method, params, inTime());
-        if (this.#requester.era === 'legacy') session = link.upstream;
-        return page;
-      }
-      try {
-        if (session && link.current !== session) throw new PlaceLost(method);
-        return await this.#requester.request(method, params, inTime());
-      } catch (error) {
-        throw session && error instanceof ConnectionError && !(error instanceof PlaceLost)
-          ? new PlaceLost(method, { cause: error })
-          : error;
-      }
-    };
-    try {
-      yield* entriesOf(method, property, request, maxPages) as AsyncGenerator<T, void, undefined>;
-    } catch (error) {
-      // A server without handshakes may have gained the capability since then, so ask it. If it has not, the list is
-      // empty.
-      const unknown = error instanceof RpcError && error.code === ErrorCode.MethodNotFound;
-      if (!unknown || isObject(this.serverCapabilities[capability])) throw error;
-    }
-  }
-
-  /** Whether this is a handshake server that did not declare a capability of its revision. */
-  #lacks(capability: string): boolean {
-    const { current } = this.#requester.link;
-    if (!current) return false;
-    const { era, unknown } = REVISIONS[current.revision];
-    if (era === 'modern' || unknown.properties.ServerCapabilities?.includes(capability)) return false;
-    return !isObject(current.discovered.capabilities[capability]);
-  }
-
   #needs(capability: string, method: string): void {
-    if (!this.#lacks(capability)) return;
+    if (!this.#requester.link.lacks(capability)) return;
     throw new RpcError(
       ErrorCode.MethodNotFound,
       `${method} was not sent: the server did not declare the ${capability} capability`,
@@ -422,31 +346,4 @@ export class Client {
     }
     return { ...result, structuredContent: checked.value } as ToolResult;
   }
-}
-
-/** Cursors are valid in their session only (2025-11-25, server/utilities/pagination: Implementation Guidelines). */
-class PlaceLost extends ConnectionError {
-  constructor(method: string, options?: ErrorOptions) {
-    super(
-      `The connection was lost between two pages of ${method}: the list has to be read from its beginning`,
-      options,
-    );
-  }
-}
-
-/** @throws InvalidResultError if there are too many entries to read the list as a whole. */
-async function collect<T>(method: string, entries: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  let size = 0;
-  for await (const entry of entries) {
-    if (all.length === MAX_ENTRIES) {
-      throw new InvalidResultError(`${method} has more than ${MAX_ENTRIES} entries: read it page by page`);
-    }
-    size += weightOf(entry, MAX_LIST_SIZE);
-    if (size > MAX_LIST_SIZE) {
-      throw new InvalidResultError(`${method} takes more than ${MAX_LIST_SIZE} bytes of memory: read it page by page`);
-    }
-    all.push(entry);
-  }
-  return all;
 }

@@ -1,7 +1,8 @@
 import { pause } from '../base/wait.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import { errorChain, isSessionGone } from '../jsonrpc/error-chain.ts';
-import type { JsonObject } from '../jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { REVISIONS } from '../protocol/revisions.ts';
 import { saysOtherRevision } from '../wire/era-evidence.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import { failure, NoConnection, RevisionChanged } from './errors.ts';
@@ -94,6 +95,15 @@ export class Link {
   /** Whether calls are possible: there is a connection, or one can be made. */
   get usable(): boolean {
     return !this.closed && (this.#options.reopens || this.#current !== undefined);
+  }
+
+  /** Whether this is a handshake server that did not declare a capability of its revision. */
+  lacks(capability: string): boolean {
+    if (!this.#current) return false;
+    const { revision, discovered } = this.#current;
+    const { era, unknown } = REVISIONS[revision];
+    if (era === 'modern' || unknown.properties.ServerCapabilities?.includes(capability)) return false;
+    return !isObject(discovered.capabilities[capability]);
   }
 
   /** @throws ConnectionError if no connection can be made, RpcError if the server refuses. */
