@@ -81,14 +81,14 @@ test('a record that is larger than the limit is kept until the next one', async 
 
 test('readers get new records in batches, and what a slow one missed is a gap', async () => {
   const capture = new Capture({ maxRecords: 5 });
-  const fast = capture.records({ batch: 2 });
+  const fast = capture.records();
   const slow = capture.records();
   const waiting = fast.next();
   const tap = capture.open(STDIO);
   expect((await waiting).value).toMatchObject([{ n: 1 }]);
   expect((await slow.next()).value).toMatchObject([{ n: 1 }]);
   for (let n = 0; n < 3; n += 1) tap.bytes('s>c', Buffer.from('x'));
-  expect((await fast.next()).value).toMatchObject([{ n: 2 }, { n: 3 }]);
+  expect((await fast.next()).value).toMatchObject([{ n: 2 }, { n: 3 }, { n: 4 }]);
   for (let n = 0; n < 5; n += 1) tap.bytes('s>c', Buffer.from('x'));
   expect((await slow.next()).value).toMatchObject([
     { n: 4, layer: 'gap', from: 2 },
@@ -112,6 +112,14 @@ test('a batch ends after 1 MiB', async () => {
   const { value } = await capture.records().next();
   expect(value!.length).toBeGreaterThan(16);
   expect(value!.length).toBeLessThan(19);
+});
+
+test('a batch ends after 1,000 records', async () => {
+  const capture = new Capture();
+  const tap = capture.open(STDIO);
+  for (let n = 0; n < 1500; n += 1) tap.bytes('s>c', Buffer.from('x'));
+  const { value } = await capture.records().next();
+  expect(value).toHaveLength(1000);
 });
 
 test('a reader can be stopped while it waits', async () => {

@@ -15,8 +15,6 @@ export interface CaptureOptions {
 export interface RecordsOptions {
   /** The number of the last record that is already known. Default 0: start with the first. */
   readonly after?: number | undefined;
-  /** The most records of a batch, default 1 000. A batch also ends after 1 MiB of bytes. */
-  readonly batch?: number | undefined;
   /** Ends the reading. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -59,10 +57,10 @@ export class RecordLog {
   }
 
   async *records(options: RecordsOptions = {}): AsyncGenerator<readonly WireRecord[], void> {
-    const { batch = 1000, signal } = options;
+    const { signal } = options;
     let { after = 0 } = options;
     while (!signal?.aborted) {
-      const records = this.#ring.after(after, batch);
+      const records = this.#ring.after(after);
       const last = records.at(-1);
       if (last) {
         after = last.n;

@@ -2,7 +2,8 @@ import type { WireRecord } from './record.ts';
 
 /** The approximate memory of a record besides its bytes. */
 const RECORD_OVERHEAD = 200;
-/** After this many bytes, a batch is complete. */
+/** After this many records or bytes, a batch is complete. */
+const BATCH_RECORDS = 1000;
 const BATCH_BYTES = 1024 * 1024;
 
 /** Keeps the newest records, and drops the oldest when there are too many. */
@@ -36,15 +37,15 @@ export class RecordRing {
     this.#records[record.n % this.#maxRecords] = record;
   }
 
-  /** The next records after a number, at most `limit` and about 1 MiB. If some were dropped, the first is a gap. */
-  after(n: number, limit: number): WireRecord[] {
+  /** The next records after a number, at most 1,000 and about 1 MiB. If some were dropped, the first is a gap. */
+  after(n: number): WireRecord[] {
     const records: WireRecord[] = [];
     const oldest = this.#at(this.#oldest);
     const start = oldest?.layer === 'gap' ? oldest.from : this.#oldest;
     if (oldest && n + 1 < start) records.push({ n: start - 1, t: oldest.t, layer: 'gap', from: n + 1 });
     let bytes = 0;
     for (let at = Math.max(n + 1, this.#oldest); at <= this.#newest; at += 1) {
-      if (records.length >= limit || bytes > BATCH_BYTES) break;
+      if (records.length >= BATCH_RECORDS || bytes > BATCH_BYTES) break;
       const record = this.#at(at);
       if (!record) continue;
       bytes += sizeOf(record);
