@@ -1,4 +1,5 @@
 import { pause } from '../base/wait.ts';
+import { Waiters } from '../base/waiters.ts';
 import type { Exchange, Service } from '../core/exchange.ts';
 import { errorChain, isSessionGone } from '../jsonrpc/error-chain.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -67,7 +68,8 @@ export class Link {
   #failuresInARow = 0;
   #answered = false;
   #failure: Error | undefined;
-  #waiting: (() => void)[] = [];
+  /** Wait for the next connection. */
+  readonly #connected = new Waiters();
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -140,15 +142,7 @@ export class Link {
       if (!this.usable) throw this.#unusable();
       if (this.#current || (this.#options.remote && !this.#resting)) return waited;
       waited = true;
-      await new Promise<void>((resolve) => {
-        const wake = (): void => {
-          signal.removeEventListener('abort', wake);
-          this.#waiting = this.#waiting.filter((each) => each !== wake);
-          resolve();
-        };
-        signal.addEventListener('abort', wake);
-        this.#waiting.push(wake);
-      });
+      await this.#connected.wait({ signal });
     }
     return waited;
   }
@@ -165,7 +159,7 @@ export class Link {
   /** @param reason the error for connection attempts in progress. */
   async close(reason: Error): Promise<void> {
     this.#closing.abort(reason);
-    this.#wake();
+    this.#connected.wake();
     // A connection that is being made is closed when it is open.
     await Promise.all([this.#connecting?.catch(() => {}), ...[...this.#held].map((upstream) => this.#end(upstream))]);
   }
@@ -238,7 +232,7 @@ export class Link {
     const rested = this.#resting;
     this.#resting = false;
     onopen(upstream, rested);
-    this.#wake();
+    this.#connected.wake();
     return upstream;
   }
 
@@ -253,7 +247,7 @@ export class Link {
   #resume(former: Upstream, other: Upstream): Upstream {
     this.#end(other).catch(this.#options.onerror);
     this.#current = former;
-    this.#wake();
+    this.#connected.wake();
     return former;
   }
 
@@ -293,12 +287,6 @@ export class Link {
   #unusable(): Error {
     const { reason } = this.#closing.signal;
     return reason instanceof Error ? reason : new NoConnection('The connection is closed and cannot be made again');
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resume of waiting) resume();
   }
 }
 
