@@ -1,37 +1,40 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { namedNodes, namesOf, patternOf, member, keysOf, has, type Build } from './keyword.ts';
-import type { Node } from './node.ts';
+import type { Evaluated } from './evaluated.ts';
+import type { Check, Node } from './node.ts';
 import type { Run } from './run.ts';
+
+/** A check of each member of an object. Values that are not objects are valid. */
+function eachMember(check: (key: string, value: JsonObject, run: Run, seen: Evaluated | undefined) => boolean): Check {
+  return (value, run, seen) => {
+    if (!isObject(value)) return true;
+    for (const key of keysOf(value, run)) if (!check(key, value, run, seen)) return false;
+    return true;
+  };
+}
+
+/** Checks a member by a schema. If it is valid, the member counts as evaluated. */
+function evaluate(node: Node, key: string, value: JsonObject, run: Run, seen: Evaluated | undefined): boolean {
+  if (!member(node, value[key], key, run)) return false;
+  seen?.add(key, run.work);
+  return true;
+}
 
 export const propertiesByName: Build = (keywordValue, place) => {
   const nodes = new Map(namedNodes(keywordValue, place));
-  return (value, run, seen) => {
-    if (!isObject(value)) return true;
-    for (const key of keysOf(value, run)) {
-      const node = nodes.get(key);
-      if (!node || value[key] === undefined) continue;
-      if (!member(node, value[key], key, run)) return false;
-      seen?.add(key, run.work);
-    }
-    return true;
-  };
+  return eachMember((key, value, run, seen) => {
+    const node = nodes.get(key);
+    return !node || value[key] === undefined || evaluate(node, key, value, run, seen);
+  });
 };
 
 export const patternProperties: Build = (keywordValue, place) => {
   const nodes = namedNodes(keywordValue, place).map(([source, node]) => {
     return { pattern: patternOf(source, 'patternProperties', place.reader), node };
   });
-  return (value, run, seen) => {
-    if (!isObject(value)) return true;
-    for (const key of keysOf(value, run)) {
-      for (const { pattern: name, node } of nodes) {
-        if (!name.test(key, run.work)) continue;
-        if (!member(node, value[key], key, run)) return false;
-        seen?.add(key, run.work);
-      }
-    }
-    return true;
-  };
+  return eachMember((key, value, run, seen) =>
+    nodes.every(({ pattern, node }) => !pattern.test(key, run.work) || evaluate(node, key, value, run, seen)),
+  );
 };
 
 export const additionalProperties: Build = (keywordValue, { keyword, schema, base, reader }) => {
@@ -40,27 +43,19 @@ export const additionalProperties: Build = (keywordValue, { keyword, schema, bas
   const patterned = isObject(schema['patternProperties'])
     ? Object.keys(schema['patternProperties']).map((source) => patternOf(source, 'patternProperties', reader))
     : [];
-  return (value, run, seen) => {
-    if (!isObject(value)) return true;
-    for (const key of keysOf(value, run)) {
-      if (named.has(key) || patterned.some((name) => name.test(key, run.work))) continue;
-      if (keywordValue === false) return run.fail('is not expected', key);
-      if (!member(node, value[key], key, run)) return false;
-      seen?.add(key, run.work);
-    }
-    return true;
-  };
+  return eachMember((key, value, run, seen) => {
+    if (named.has(key) || patterned.some((pattern) => pattern.test(key, run.work))) return true;
+    if (keywordValue === false) return run.fail('is not expected', key);
+    return evaluate(node, key, value, run, seen);
+  });
 };
 
 export const propertyNames: Build = (keywordValue, { keyword, base, reader }) => {
   const node = reader.node(keywordValue, keyword, base);
-  return (value, run) => {
-    if (!isObject(value)) return true;
-    for (const key of keysOf(value, run)) {
-      if (!run.quietly(() => node.check(key, run, undefined))) return run.fail('has a name that is not valid', key);
-    }
-    return true;
-  };
+  return eachMember(
+    (key, _, run) =>
+      run.quietly(() => node.check(key, run, undefined)) || run.fail('has a name that is not valid', key),
+  );
 };
 
 export const unevaluatedProperties: Build = (keywordValue, { keyword, base, reader }) => {
