@@ -3,7 +3,7 @@ import type { Lifetime } from '../../../base/lifetime.ts';
 import { AnswerLost } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
 import type { HttpReply } from './http.ts';
-import { waitFor } from '../../../base/wait.ts';
+import { nextTurn, waitFor } from '../../../base/wait.ts';
 
 export interface ReadOptions extends EventSourceOptions {
   /** How long the stream may be silent. Milliseconds; 0 for no limit. */
@@ -19,6 +19,21 @@ const EVENTS_PER_TURN = 100;
 const BYTES_PER_TURN = 64 * 1024;
 /** A chunk is read in pieces of this many bytes: it may contain thousands of events. */
 const PIECE = 4096;
+
+/** How long a server may take to end a stream that has delivered everything. Milliseconds. */
+const LINGER = 1000;
+/** Why a stream is aborted that has delivered everything. */
+export const STREAM_ENDED = new AnswerLost('the stream has ended');
+
+/**
+ * Aborts a stream that has delivered everything, unless the server soon ends it itself: its connection can be used
+ * again then.
+ *
+ * @returns the timer, to clear when the stream has ended.
+ */
+export function abortSoon(cancellation: Lifetime): Timer {
+  return startTimer(LINGER, () => cancellation.abort(STREAM_ENDED));
+}
 
 /**
  * Reads the event stream of a reply to its end.
@@ -52,7 +67,7 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
         if (events < EVENTS_PER_TURN && bytes < BYTES_PER_TURN) continue;
         events = 0;
         bytes = 0;
-        await new Promise((resolve) => void setImmediate(resolve));
+        await nextTurn();
       }
       const waiting = caughtUp?.();
       if (!waiting) continue;

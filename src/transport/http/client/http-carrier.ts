@@ -11,6 +11,7 @@ import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { checkMessage, InvalidMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import type { CarriedRequest, CarriedResponse, Carrier } from '../../carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
+import type { Timer } from '../../../base/timer.ts';
 import {
   Endpoint,
   IDLE_TIMEOUT,
@@ -21,7 +22,7 @@ import {
   type HttpClientOptions,
 } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, shown } from './errors.ts';
-import { readEvents } from './event-stream.ts';
+import { abortSoon, readEvents, STREAM_ENDED } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
 
 export interface HttpCarrierOptions extends HttpClientOptions {
@@ -33,10 +34,7 @@ const HEADERS = {
   'content-type': 'application/json',
   accept: 'application/json, text/event-stream',
 } as const;
-/**
- * How long a server may take to end a stream after the response, so that its connection can be reused. Milliseconds.
- */
-const LINGER = 1000;
+
 /**
  * Carries requests of a revision without sessions over HTTP, each as its own POST (2026-07-28,
  * transports/streamable-http: Sending Messages). Closing the response cancels the request.
@@ -48,8 +46,6 @@ const LINGER = 1000;
 export function httpCarrier(url: URL, options: HttpCarrierOptions = {}): Carrier {
   return new HttpCarrier(url, options);
 }
-
-const ENDED = new AnswerLost('the stream has ended');
 
 class HttpCarrier implements Carrier {
   readonly mirrorsHeaders = true;
@@ -104,7 +100,7 @@ class HttpCarrier implements Carrier {
       this.#closed = true;
       for (const cancellation of this.#open.values()) cancellation.abort(new AnswerLost('The connection was closed'));
       this.#open.clear();
-      for (const cancellation of this.#lingering) cancellation.abort(ENDED);
+      for (const cancellation of this.#lingering) cancellation.abort(STREAM_ENDED);
       this.onclose?.();
     }
     return Promise.resolve();
@@ -145,9 +141,9 @@ class HttpCarrier implements Carrier {
     cancellation: Lifetime,
   ): Promise<CarriedResponse> {
     return new Promise((resolve, reject) => {
-      let linger: ReturnType<typeof setTimeout> | undefined;
+      let linger: Timer;
       const answer = (response: Response): void => {
-        linger = setTimeout(() => cancellation.abort(ENDED), LINGER);
+        linger = abortSoon(cancellation);
         this.#lingering.add(cancellation);
         resolve(response);
       };

@@ -1,7 +1,8 @@
 import { isTemporary } from '../../../jsonrpc/error-chain.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
+import type { Timer } from '../../../base/timer.ts';
 import { AnswerLost } from './errors.ts';
-import { readEvents } from './event-stream.ts';
+import { abortSoon, readEvents, STREAM_ENDED } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
 import { pause } from '../../../base/wait.ts';
 import { Reconnection, type ReconnectionOptions } from './reconnection.ts';
@@ -19,15 +20,11 @@ export interface ServerStreamOptions {
   readonly reconnection: ReconnectionOptions;
 }
 
-/** How long a server may take to close a stream that has ended, so that its connection can be reused. Milliseconds. */
-const LINGER = 1000;
 /** The event ids that a header can carry, as UTF-8. The maximum length is our choice. */
 // eslint-disable-next-line no-control-regex
 const USABLE_ID = /^[^\x00-\x08\x0a-\x1f\x7f]{1,2048}$/;
 /** A connection that lasted this long, in milliseconds, counts as progress, even without an event. */
 const STABLE_AFTER = 5000;
-
-const ENDED = new AnswerLost('the stream has ended');
 
 /** One stream of the server, over all its connections (2025-11-25, transports: Resumability and Redelivery). */
 export class ServerStream {
@@ -42,7 +39,7 @@ export class ServerStream {
   #ended = false;
   #reading = false;
   #pausing = false;
-  #linger: ReturnType<typeof setTimeout> | undefined;
+  #linger: Timer;
 
   constructor(number: number, options: ServerStreamOptions) {
     this.number = number;
@@ -90,8 +87,8 @@ export class ServerStream {
   /** Everything has been received. The server gets a short time to close the connection itself. */
   end(): void {
     this.#ended = true;
-    if (this.#reading) this.#abortSoon();
-    else if (this.#pausing) this.#cancellation.abort(ENDED);
+    if (this.#reading) this.#linger ??= abortSoon(this.#cancellation);
+    else if (this.#pausing) this.#cancellation.abort(STREAM_ENDED);
   }
 
   /** Aborts the connection. */
@@ -105,17 +102,13 @@ export class ServerStream {
     return this.#ended;
   }
 
-  #abortSoon(): void {
-    this.#linger ??= setTimeout(() => this.#cancellation.abort(ENDED), LINGER);
-  }
-
   async #read(reply: HttpReply): Promise<void> {
     const { idleTimeout, maxEventLength, onmessage, caughtUp } = this.#options;
     const opened = performance.now();
     let progress = false;
     let idle = false;
     this.#reading = true;
-    if (this.#ended) this.#abortSoon();
+    if (this.#ended) this.#linger ??= abortSoon(this.#cancellation);
     try {
       await readEvents(reply, {
         cancellation: this.#cancellation,
