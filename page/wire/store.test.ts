@@ -29,8 +29,9 @@ class World {
   async read(): Promise<this> {
     const { newest } = this.capture;
     if (newest > this.store.newest)
-      for await (const records of this.capture.records({ after: this.store.newest, batch: 10 })) {
-        this.store.add(records.map((record) => readLine(recordLine(record, false))));
+      for await (const records of this.capture.records({ after: this.store.newest })) {
+        const lines = records.map((record) => readLine(recordLine(record, false)));
+        for (let at = 0; at < lines.length; at += 10) this.store.add(lines.slice(at, at + 10));
         if (this.store.newest === newest) break;
       }
     this.view.update();
