@@ -50,7 +50,7 @@ export function App({ server, state, link }: AppProps): JSX.Element {
   const { role } = state.value;
   const open = openQuestions(explorer).length;
   const { status } = link.value;
-  // Who only watches has nothing to send.
+  // A page that only observes has nothing to send.
   useEffect(() => {
     if (status === 'open' && role !== 'client') show('Wire');
   }, [role, status]);
@@ -94,7 +94,7 @@ export function App({ server, state, link }: AppProps): JSX.Element {
   );
 }
 
-/** Says that the server of the page is gone. */
+/** A notice that the page's server no longer responds. */
 function Banner({ link }: { readonly link: Link }): JSX.Element | null {
   if (link.status === 'lost')
     return (

@@ -13,7 +13,7 @@ const STATUS: Readonly<Record<ConnectionState['status'], readonly [text: string,
   closed: ['Closed', 'soft'],
 };
 
-/** What is inspected, and how it stands. */
+/** What is inspected, and the state of its connection. */
 export function Target({ state }: { readonly state: InspectorState }): JSX.Element {
   const { role, target, connection } = state;
   const name = serverName(connection.discovered ?? {});

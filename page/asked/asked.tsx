@@ -16,12 +16,12 @@ type Pane = (typeof PANES)[number];
 
 const pane = signal<Pane>('Questions');
 
-/** What the server asked, and what it says by itself. It blocks nothing. */
+/** The server's questions and unsolicited messages. None of them blocks the rest of the page. */
 export function AskedScreen({ explorer, visible }: { explorer: Explorer; visible: boolean }): JSX.Element {
   const open = openQuestions(explorer).length;
   const before = useRef(0);
   useEffect(() => {
-    // Who comes because of a new question wants to see it.
+    // If the user comes here after a new question, show the questions.
     if (open > before.current && !visible) pane.value = 'Questions';
     before.current = open;
   }, [open, visible]);

@@ -4,7 +4,7 @@ import { FormModel } from '../form/form-model.ts';
 import { FormMistakes, SchemaForm } from '../form/schema-form.tsx';
 import { Message, Refusals, type QuestionProps } from './questions.tsx';
 
-/** A form that the person is asked to fill in. */
+/** A form that the server asks the user to fill in. */
 export function FormElicitation({ explorer, question, onanswer }: QuestionProps): JSX.Element {
   const { params, key } = question;
   const form = explorer.drafts.get(key, () => new FormModel(params['requestedSchema']));

@@ -19,7 +19,7 @@ const KINDS: Readonly<Partial<Record<LogLevel, string>>> = {
 
 const least = signal<LogLevel>('debug');
 
-/** The log messages of the server, the newest first, and the level that it is asked for. */
+/** The server's log messages, newest first, and the level that the page requests. */
 export function Log({ explorer }: { explorer: Explorer }): JSX.Element {
   const { logLevel } = explorer.state.value;
   const all = explorer.notices.messages.value;

@@ -32,7 +32,7 @@ export interface Changes {
   readonly seen: number;
 }
 
-/** What the page needs of the wire. */
+/** The members of `Wire` that are needed here. */
 interface Source {
   readonly store: Pick<RecordStore, 'records' | 'text' | 'find'>;
   readonly source: { readonly version: ReadonlySignal<number>; readonly started: ReadonlySignal<Date | undefined> };
@@ -44,7 +44,7 @@ const LIST_CHANGED: ReadonlySet<string | undefined> = new Set([
   NotificationMethod.ResourcesListChanged,
 ]);
 
-/** What servers say by themselves, by the records of the wire. */
+/** The server's notifications, collected from the records of the wire. */
 export class Notices {
   readonly #wire: Source;
   #seen = 0;

@@ -1,10 +1,10 @@
 import type { Explorer } from '../explore/explorer.ts';
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 
-/** What a person says to a question. */
+/** The user's answer to a question. */
 export type Answer = { readonly result: JsonObject } | { readonly refusal: string };
 
-/** A question of the server that waits for a person. */
+/** A question of the server that waits for the user. */
 export interface OpenQuestion {
   /** Identifies it. */
   readonly key: string;
@@ -14,7 +14,7 @@ export interface OpenQuestion {
   readonly received?: Date;
   /** The task that asks, if it is one. */
   readonly task?: string;
-  /** @throws Error if the answer does not fit. The question stays then. */
+  /** @throws Error if the answer does not match the question. The question stays open then. */
   answer(answer: Answer): Promise<void>;
 }
 

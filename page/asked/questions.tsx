@@ -16,7 +16,7 @@ export interface QuestionProps {
   readonly onanswer: (answer: Answer) => void;
 }
 
-/** The questions that wait for the person, the oldest first. */
+/** The questions that wait for the user, the oldest first. */
 export function Questions({ explorer }: { explorer: Explorer }): JSX.Element {
   const questions = openQuestions(explorer);
   if (questions.length === 0) return <p class="empty">No open questions.</p>;
@@ -102,7 +102,7 @@ export function Refusals({
   );
 }
 
-/** The reason that the server gives. */
+/** The server's message to the user. */
 export function Message({ params }: { params: OpenQuestion['params'] }): JSX.Element | null {
   const { message } = params;
   return typeof message === 'string' ? (

@@ -10,7 +10,7 @@ import type { QuestionProps } from './questions.tsx';
 
 const STOP_REASONS = ['endTurn', 'stopSequence', 'maxTokens'];
 
-/** The answer as the person writes it. */
+/** The answer while the user writes it. */
 interface Draft {
   readonly text: Signal<string>;
   readonly model: Signal<string>;
@@ -28,7 +28,7 @@ function answerOf({ text, model, stopReason }: Draft): JsonObject {
   return { role: 'assistant', content, model: model.value, stopReason: stopReason.value };
 }
 
-/** A request for a message of a model. The person writes it. */
+/** A sampling request. The user writes the message in place of a model. */
 export function Sampling({ explorer, question, onanswer }: QuestionProps): JSX.Element {
   const { params, key } = question;
   const draft = explorer.drafts.get(key, newDraft);
@@ -144,7 +144,7 @@ const WISHES = [
   ['metadata', 'Metadata'],
 ] as const;
 
-/** What the server wants of the model. */
+/** The server's settings for the model, and the tools that it offers. */
 function Wishes({ params }: { params: JsonObject }): JSX.Element {
   const tools: unknown = params['tools'];
   return (

@@ -6,7 +6,7 @@ import { toast } from '../ui/toast.tsx';
 import { Visible } from '../ui/visible.tsx';
 import type { Changes } from './notices.ts';
 
-/** The resources that are subscribed to, and what changed at the server. */
+/** The subscribed resources, and the changes that the server reported. */
 export function Subscriptions({ explorer }: { explorer: Explorer }): JSX.Element {
   const { subscriptions } = explorer.state.value;
   const updates = explorer.notices.updates.value;
@@ -81,7 +81,7 @@ export function ChangeNote({ explorer, changes }: { explorer: Explorer; changes:
   );
 }
 
-/** Subscribes to a resource that no list has. */
+/** Subscribes to a resource by its URI, also if no list contains it. */
 function SubscribeForm({ explorer }: { explorer: Explorer }): JSX.Element {
   const uri = useSignal('');
   const onSubmit = (event: Event): void => {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { AddressLink } from '../connect/address-link.tsx';
 import { Message, Refusals, type QuestionProps } from './questions.tsx';
 
-/** A URL that the person is asked to open. Opening it accepts the question. */
+/** A URL that the server asks the user to open. Opening it accepts the request. */
 export function UrlElicitation({ question, onanswer }: QuestionProps): JSX.Element {
   const { params } = question;
   return (

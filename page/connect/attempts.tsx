@@ -15,7 +15,7 @@ interface AttemptsProps {
   readonly onrecord: (n: number) => void;
 }
 
-/** What was tried to connect, in order. */
+/** The attempts to connect, in order. */
 export function Attempts({ attempts, onrecord }: AttemptsProps): JSX.Element {
   return (
     <ol class="attempts" aria-label="What was tried">

@@ -7,13 +7,13 @@ export interface HeaderRow {
   readonly value: string;
 }
 
-/** What the person typed. */
+/** What the user typed. */
 export interface ConnectFields {
   readonly url: string;
   readonly headers: readonly HeaderRow[];
-  /** Empty: the server's preference. */
+  /** Empty: the revision is negotiated. */
   readonly revision: string;
-  /** Empty: what the server has. */
+  /** Empty: the transport is detected. */
   readonly transport: string;
 }
 
@@ -51,7 +51,7 @@ export function connectCommand(fields: ConnectFields): { command: ConnectCommand
   };
 }
 
-/** The only revision to use, if the person chose one. */
+/** The only revision to use, if the user chose one. */
 export function revisionOf({ revision }: ConnectFields): Pick<ConnectCommand, 'revision'> {
   const profile = profileOf(revision);
   return profile ? { revision: profile.revision } : {};
@@ -65,7 +65,7 @@ function problem(field: FieldProblem['field'], message: string): { problem: Fiel
   return { problem: { field, message } };
 }
 
-/** Whether the value of a header with this name is shown only when the person asks for it. */
+/** Whether the value of a header with this name is masked until the user asks for it. */
 export function isSecret(name: string): boolean {
   return !/^(?:accept|accept-language|content-type|user-agent|origin|referer|x-request-id|traceparent|)$/i.test(name);
 }

@@ -8,7 +8,7 @@ import { HeaderRows } from './header-rows.tsx';
 
 const REVISIONS = [...MODERN_REVISIONS, ...LEGACY_REVISIONS.toReversed()];
 
-/** It stays while the screen shows something else. */
+/** The typed values are kept while another screen is shown. */
 const fields = signal<ConnectFields>({ url: '', headers: [], revision: '', transport: '' });
 const problem = signal<FieldProblem | undefined>(undefined);
 
@@ -22,7 +22,7 @@ export function choiceCommand(choice: string): ConnectCommand {
   return { choice, ...revisionOf(fields.value) };
 }
 
-/** The revision to use, for every server. */
+/** The choice of a revision, for all servers. */
 export function RevisionChoice(): JSX.Element {
   return (
     <label class="inline">

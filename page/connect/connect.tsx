@@ -6,7 +6,7 @@ import { Visible } from '../ui/visible.tsx';
 import { choiceCommand, ConnectForm, RevisionChoice } from './connect-form.tsx';
 import { Progress } from './progress.tsx';
 
-/** How to connect to a server, and how far connecting got. */
+/** The form for connecting to a server, and the progress of connecting. */
 export function ConnectScreen({ explorer }: { explorer: Explorer }): JSX.Element {
   const { choices, connection } = explorer.state.value;
   const connect = (command: ConnectCommand): void => {

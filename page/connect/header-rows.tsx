@@ -7,7 +7,7 @@ interface HeaderRowsProps {
   readonly onchange: (rows: readonly HeaderRow[]) => void;
 }
 
-/** The headers of each request. Values that can be secrets are masked until the person asks to see them. */
+/** The headers of each request. Values that may be secrets are masked until the user asks to see them. */
 export function HeaderRows({ rows, onchange }: HeaderRowsProps): JSX.Element {
   const shown = useSignal(false);
   const set = (at: number, part: Partial<HeaderRow>): void => {

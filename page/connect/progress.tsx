@@ -18,7 +18,7 @@ const STEPS: Readonly<Record<Step, string>> = {
   output: 'The command wrote output that is not MCP',
 };
 
-/** How far connecting got, why it failed, and what a person can do about it. */
+/** The progress of connecting, and if it failed, why and what the user can do about it. */
 export function Progress({ explorer }: { explorer: Explorer }): JSX.Element {
   const { target, connection } = explorer.state.value;
   const { status, attempts, problem, login, stderr } = connection;

@@ -7,7 +7,7 @@ const DAMP = 700;
 const FIRST_CODE_POINT = 128;
 const MAX_CODE_POINT = 0x10ffff;
 
-/** What a host name spells in Unicode. Undefined if it has only ASCII letters, or is malformed. */
+/** A host name in Unicode. Undefined if it has only ASCII letters, or is malformed. */
 export function unicodeHost(host: string): string | undefined {
   const labels = host.split('.');
   if (!labels.some((label) => label.startsWith('xn--'))) return undefined;

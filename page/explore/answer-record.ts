@@ -3,10 +3,10 @@ import { parseJson, type JsonNode } from '../form/json-text.ts';
 import type { RecordStore } from '../wire/record-store.ts';
 import type { Outcome } from './request.ts';
 
-/** How far back the answer of a request is searched, in records. */
+/** How many records are searched for the response to a request. */
 const MAX_SEARCHED = 2000;
 
-/** The message that answered a request. */
+/** The response to a request, as a record. */
 export interface AnswerRecord {
   readonly n: number;
   /** The result as JSON text, with numbers as they were written. Undefined for an error. */
@@ -17,7 +17,7 @@ export interface AnswerRecord {
  * Finds the message that has the same result or error. The page's server sends values, and only the wire has the text
  * that they were read from.
  *
- * @param after the number of the last record that is known not to be it.
+ * @param after the number of the last record that was already searched.
  */
 export function answerRecord(
   store: Pick<RecordStore, 'records' | 'text'>,

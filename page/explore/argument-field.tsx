@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Visible, visible } from '../ui/visible.tsx';
 
-/** How long a person must not have typed before the server is asked. Milliseconds. */
+/** How long after the last key the server is asked for suggestions. Milliseconds. */
 const QUIET_MS = 200;
 
 interface ArgumentFieldProps {
@@ -17,7 +17,10 @@ interface ArgumentFieldProps {
   readonly attempted: boolean;
 }
 
-/** An argument that is a string, with the values that the server suggests: a combobox after the ARIA Authoring Practices. */
+/**
+ * An argument that is a string, with the values that the server suggests: a combobox that follows the ARIA Authoring
+ * Practices.
+ */
 export function ArgumentField(props: ArgumentFieldProps): JSX.Element {
   const { label, description, required, value, complete, attempted } = props;
   const id = useId();
@@ -33,7 +36,7 @@ export function ArgumentField(props: ArgumentFieldProps): JSX.Element {
     const number = (asked.current += 1);
     timer.current = setTimeout(() => {
       void complete(value.peek()).then((values) => {
-        // Only the newest question counts, and only while the person is here.
+        // Only the newest request counts, and only while the field has the focus.
         if (number !== asked.current || document.activeElement?.id !== id) return;
         options.value = values;
         active.value = -1;

@@ -11,7 +11,7 @@ interface BinaryProps {
   readonly mimeType?: string | undefined;
 }
 
-/** Bytes. Raster images are shown and sounds played from blobs, and everything else can only be saved. */
+/** Bytes. Raster images are shown, and sounds are played, from blobs. Everything else can only be saved. */
 export function Binary({ base64, name, mimeType = '' }: BinaryProps): JSX.Element {
   const bytes = useMemo(() => bytesOf(base64), [base64]);
   const raster = bytes && rasterType(bytes);
@@ -42,7 +42,7 @@ export function Binary({ base64, name, mimeType = '' }: BinaryProps): JSX.Elemen
   );
 }
 
-/** An address for bytes, as long as they are shown. */
+/** A URL for bytes, valid while they are shown. */
 function useBlobUrl(bytes: Uint8Array<ArrayBuffer> | undefined, type: string | undefined): string | undefined {
   const url = useMemo(
     () => (bytes && type !== undefined ? URL.createObjectURL(new Blob([bytes], { type })) : undefined),

@@ -1,4 +1,4 @@
-/** The bytes of base64 text. Undefined if it is none. */
+/** The bytes of base64 text. Undefined if the text is not base64. */
 export function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const text = atob(base64.replaceAll('-', '+').replaceAll('_', '/'));
@@ -8,7 +8,10 @@ export function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   }
 }
 
-/** How the images begin that are shown. An SVG or HTML document could run scripts, whatever its type says. */
+/**
+ * The first bytes of the kinds of images that are shown. An SVG or HTML document could run scripts, whatever its type
+ * says.
+ */
 const RASTERS: readonly (readonly [type: string, start: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
@@ -37,18 +40,18 @@ export function durationText(duration: number): string {
     : `${Math.floor(duration / 60_000)} min ${Math.round((duration % 60_000) / 1000)} s`;
 }
 
-/** Lets the person save bytes as a file. The name comes from a server: only its last part is used. */
+/** Lets the user save bytes as a file. The name comes from a server: only its last part is used. */
 export function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;
   link.download = fileName(name);
   link.click();
-  // The browser has begun to read it.
+  // By then, the browser has begun to read the blob.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A name of a file that is safe on every system. */
+/** A file name that is safe on every system. */
 export function fileName(name: string): string {
   const last = name.split(/[/\\?#]/).findLast((part) => part !== '') ?? '';
   return (

@@ -23,12 +23,12 @@ interface CallsProps {
   readonly outputSchema?: unknown;
 }
 
-/** The newest request of an entry with what became of it, and those before. */
+/** The newest request of an entry with its outcome, and the earlier ones. */
 export function Calls({ explorer, session, entry, name, outputSchema }: CallsProps): JSX.Element | null {
   const calls = session.calls(entry).value;
   const chosen = useSignal<Sent | undefined>(undefined);
   const newest = calls[0];
-  // A new request is what the person wants to see.
+  // Show a new request at once.
   useEffect(() => {
     chosen.value = undefined;
   }, [newest]);
@@ -74,7 +74,7 @@ export function Calls({ explorer, session, entry, name, outputSchema }: CallsPro
   );
 }
 
-/** A live region: it speaks when a request ends. */
+/** A live region: screen readers announce when a request ends. */
 function CallStatus({ sent }: { sent: Sent }): JSX.Element {
   const outcome = sent.outcome.value;
   const isBad = outcome && (outcome.kind === 'error' || outcome.kind === 'refused' || isToolError(outcome));
@@ -119,7 +119,7 @@ function Call({ explorer, session, sent, answer, name, outputSchema }: CallProps
   );
 }
 
-/** The message with the answer. It can come after the outcome, because both have streams of their own. */
+/** The record of the response. It may arrive after the outcome, because they arrive on different streams. */
 function useAnswer({ wire }: Explorer, sent: Sent | undefined): AnswerRecord | undefined {
   const search = useRef<{ readonly sent: Sent; answer?: AnswerRecord | undefined; searched: number }>();
   const outcome = sent?.outcome.value;
@@ -134,7 +134,7 @@ function useAnswer({ wire }: Explorer, sent: Sent | undefined): AnswerRecord | u
   return current.answer;
 }
 
-/** A request that runs: its time, its progress, and how to end it. */
+/** A running request: its time, its progress, and a button that cancels it. */
 function Running({ sent, running }: { sent: Sent; running: RunningRequest | undefined }): JSX.Element {
   const now = useSignal(performance.now());
   useEffect(() => {

@@ -57,7 +57,7 @@ function bodyOf(block: JsonObject, onread: ContentProps['onread']): ComponentChi
   }
 }
 
-/** For whom it is, and how important. */
+/** The audience and the priority. */
 function Annotations({ annotations }: { annotations: unknown }): JSX.Element | null {
   if (!isObject(annotations)) return null;
   return (

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 
-/** Something that is made when a person opens it. */
+/** Content that is rendered only when the user opens it. */
 export function Disclosure({ title, children }: { title: string; children: () => ComponentChildren }): JSX.Element {
   const open = useSignal(false);
   return (

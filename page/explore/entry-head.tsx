@@ -6,9 +6,9 @@ import { JsonView } from './json-view.tsx';
 
 interface EntryHeadProps {
   readonly id: string;
-  /** Undefined if no list has it. */
+  /** Undefined if no list contains it. */
   readonly entry: Entry | undefined;
-  /** What else is known: badges. */
+  /** Badges with other facts. */
   readonly children?: ComponentChildren;
 }
 

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 import { NotificationMethod } from '../../src/protocol/methods.ts';
 import type { Outcome } from './request.ts';
 
-/** What a list of the server has. */
+/** An entry of a list of the server. */
 export interface Entry {
   /** What identifies it: the name, or the URI. */
   readonly id: string;
@@ -81,7 +81,7 @@ export class EntryList {
   readonly #problem = signal<string | undefined>(undefined);
   readonly #loading = signal(false);
   readonly #pages = signal(0);
-  /** The cursor of the next page. Null: there is none. Undefined: no page was read. */
+  /** The cursor of the next page. Null if there is none, undefined if no page has been read. */
   readonly #cursor = signal<string | null | undefined>(undefined);
   #seen = new Set<string>();
 

@@ -8,7 +8,7 @@ import type { Explorer, Session } from './explorer.ts';
 
 /** The most entries that are shown at once. A search finds the others. */
 const MAX_SHOWN = 300;
-/** There is room beside the list, so an entry can be opened without being chosen. */
+/** On a screen this wide, the list has room for an entry beside it, so the first entry opens by itself. */
 const WIDE = '(min-width: 48rem)';
 
 interface EntryPickerProps {
@@ -135,7 +135,7 @@ interface ListEndProps extends Pick<EntryPickerProps, 'session' | 'name'> {
   readonly shown: { value: number };
 }
 
-/** Says what is not shown, and gets more. */
+/** The end of the list: says what is not shown, and loads more. */
 function ListEnd({ session, name, found, shown }: ListEndProps): JSX.Element {
   const list = session.lists[name];
   const { noun } = LISTS[name];

@@ -20,14 +20,14 @@ const MAX_TASKS = 100;
 /** The most drafts that are kept. */
 const MAX_DRAFTS = 500;
 
-/** What a person typed and did not send yet, while the screen shows something else. */
+/** What the user has typed but not sent, kept while another screen is shown. */
 export class Drafts {
   readonly #drafts = new Map<string, unknown>();
 
   /** The draft with this key, or what `create` makes. */
   get<T>(key: string, create: () => T): T {
     const draft = this.#drafts.has(key) ? (this.#drafts.get(key) as T) : create();
-    // The one that was needed last is the last of the map.
+    // The most recently used draft is the last in the map.
     this.#drafts.delete(key);
     this.#drafts.set(key, draft);
     const [oldest] = this.#drafts.keys();
@@ -77,7 +77,7 @@ export class Explorer {
   }
 }
 
-/** What the page knows of one connection to a server. */
+/** What the page knows about one connection to a server. */
 export class Session {
   readonly pane = signal<Pane>('Tools');
   readonly lists: Readonly<Record<ListName, EntryList>>;
@@ -135,7 +135,7 @@ export class Session {
     return this.#tasks.value.find((task) => task.id === id);
   }
 
-  /** Stops what it does in the background. */
+  /** Stops its work in the background. */
   end(): void {
     for (const task of this.#tasks.value) task.stop();
   }

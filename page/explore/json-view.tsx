@@ -5,7 +5,7 @@ interface JsonViewProps {
   readonly value: unknown;
   /** The text that the value was read from, if it is known. */
   readonly text?: string | undefined;
-  /** The name of the tree, for people who do not see it. */
+  /** The name of the tree for screen readers. */
   readonly label: string;
 }
 

@@ -7,7 +7,7 @@ const NOTES: Readonly<Record<Exclude<InspectorState['role'], 'client'>, string>>
   recording: 'This page shows a recording. There is no server to call.',
 };
 
-/** Says what the page is, where it cannot send. */
+/** Says why the page cannot send anything: it observes, or shows a recording. */
 export function ObserverNote({ role }: { role: Exclude<InspectorState['role'], 'client'> }): JSX.Element {
   return (
     <div class="empty">

@@ -55,7 +55,7 @@ export function OutcomeView({ outcome, source, name, outputSchema, onread }: Out
   }
 }
 
-/** In a few words, for people who do not see it. */
+/** A summary in a few words, also for screen readers. */
 export function summaryOf(outcome: Outcome): string {
   switch (outcome.kind) {
     case 'refused':

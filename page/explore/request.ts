@@ -3,9 +3,9 @@ import type { RequestOutcome } from '../../src/inspect/page-server/page-api.ts';
 import type { JsonObject, JsonValue } from '../../src/jsonrpc/message.ts';
 import type { Server } from '../server/server.ts';
 
-/** A longer answer, in bytes, is not parsed: the page would freeze. */
+/** A response longer than this is not parsed, because the page would freeze. Bytes. */
 const MAX_PARSED = 2 * 1024 * 1024;
-/** How much of a long answer is shown, in bytes. */
+/** How much of a long response is shown. Bytes. */
 const HEAD = 16 * 1024;
 
 /** What became of a request. */
@@ -69,7 +69,7 @@ export function sendRequest(server: Server, method: string, params: JsonObject |
     time: new Date(),
     outcome,
     settled,
-    // It fails if the request has just ended, and then there is nothing to cancel.
+    // This fails if the request has just ended. Then there is nothing to cancel.
     cancel: () => void server.send('cancel', { key }).catch(() => {}),
   };
 }

@@ -7,7 +7,7 @@ import { EntryHead } from './entry-head.tsx';
 import { textOf } from './entry-list.ts';
 import type { DetailProps } from './tool.tsx';
 
-/** A resource: its contents, and whether its changes are followed. */
+/** A resource: its contents, and its subscription. */
 export function ResourceView({ explorer, session, id, entry }: DetailProps): JSX.Element {
   const { mimeType, size } = entry?.raw ?? {};
   return (
@@ -50,7 +50,7 @@ function UpdateNote({ explorer, session, id }: Omit<DetailProps, 'entry'>): JSX.
   );
 }
 
-/** Begins or ends to follow the changes of a resource. */
+/** Subscribes to the changes of a resource, or unsubscribes. */
 export function SubscribeButton({ explorer, uri }: { explorer: DetailProps['explorer']; uri: string }): JSX.Element {
   const isSubscribed = explorer.state.value.subscriptions.includes(uri);
   const onClick = (): void => {

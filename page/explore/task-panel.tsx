@@ -19,7 +19,7 @@ interface TaskPanelProps {
   readonly onread?: ((uri: string) => void) | undefined;
 }
 
-/** A task of the server, as it goes on. */
+/** A task of the server, updated while it runs. */
 export function TaskPanel({ task, name, outputSchema, onread }: TaskPanelProps): JSX.Element {
   const { outcome } = task.view.value;
   return (
@@ -30,7 +30,7 @@ export function TaskPanel({ task, name, outputSchema, onread }: TaskPanelProps):
   );
 }
 
-/** Its status, and what a person can do about it. */
+/** The status of a task, and what the user can do about it. */
 export function TaskState({ task }: { task: FollowedTask }): JSX.Element {
   const { id, status, message, lost, questions, outcome } = task.view.value;
   const asked = Object.keys(questions).length;

@@ -4,7 +4,7 @@ import { isTerminal, type TaskStatus } from '../../src/protocol/tasks.ts';
 import { textOf } from './entry-list.ts';
 import type { Outcome, Sent } from './request.ts';
 
-/** How long to wait between two `tasks/get`, in milliseconds: if the server does not say, and the limits if it does. */
+/** The time between two `tasks/get`, in milliseconds: the default, and the limits for what the server names. */
 const INTERVAL = 1000;
 const MIN_INTERVAL = 250;
 const MAX_INTERVAL = 60_000;
@@ -20,7 +20,7 @@ export interface TaskView {
   readonly questions: Readonly<JsonObject>;
   /** What became of the call. */
   readonly outcome?: Outcome | undefined;
-  /** Why it is no longer followed, although it has not ended. */
+  /** Why the task is no longer followed, although it has not ended. */
   readonly lost?: string | undefined;
 }
 
@@ -36,7 +36,7 @@ export function taskOf(result: JsonObject): JsonObject | undefined {
 /** Follows a task until it ends. */
 export class FollowedTask {
   readonly id: string;
-  /** The call that became a task, for people. */
+  /** The call that became a task, to show to the user. */
   readonly call: string;
   readonly #view;
   readonly #send: Send;
@@ -82,14 +82,14 @@ export class FollowedTask {
     this.#poll();
   }
 
-  /** Looks at it now, also if it was lost. */
+  /** Gets the task's state now, even if following it has failed. */
   refresh(): void {
     this.#failures = 0;
     this.#change({ lost: undefined });
     this.#poll();
   }
 
-  /** Stops following it. It goes on at the server. */
+  /** Stops following the task. It continues at the server. */
   stop(): void {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -118,7 +118,7 @@ export class FollowedTask {
     else this.#wait(INTERVAL * 2 ** this.#failures);
   }
 
-  /** @param task its newest state. */
+  /** @param task the newest state of the task. */
   #next(task: JsonObject): void {
     const view = viewOf(this.id, task, this.#answered);
     this.#view.value = { ...view, lost: undefined };

@@ -13,7 +13,7 @@ export interface TextArgument {
   readonly required: boolean;
 }
 
-/** Arguments that are strings, as a person types them. */
+/** Arguments that are strings, as the user types them. */
 export class TextArguments {
   readonly list: readonly TextArgument[];
   readonly attempted = signal(false);
@@ -28,7 +28,7 @@ export class TextArguments {
     return this.#values.get(name)!;
   }
 
-  /** What was typed. An empty value is none. */
+  /** What was typed. An empty value counts as none. */
   typed(): Record<string, string> {
     const values = [...this.#values].map(([name, { value }]) => [name, value] as const);
     return Object.fromEntries(values.filter(([, value]) => value !== ''));

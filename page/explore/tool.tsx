@@ -9,12 +9,12 @@ import { EntryHead } from './entry-head.tsx';
 import type { Entry } from './entry-list.ts';
 import type { Explorer, Session } from './explorer.ts';
 
-/** What shows one entry of a list. */
+/** The properties of a view of one list entry. */
 export interface DetailProps {
   readonly explorer: Explorer;
   readonly session: Session;
   readonly id: string;
-  /** Undefined if no list has it. */
+  /** Undefined if no list contains it. */
   readonly entry: Entry | undefined;
 }
 

@@ -1,7 +1,7 @@
 /** A variable of a URI template. */
 export interface Variable {
   readonly name: string;
-  /** Whether its value is optional: it is of the query (`{?a}`, `{&a}`) or the fragment (`{#a}`). */
+  /** Whether its value is optional: it belongs to the query (`{?a}`, `{&a}`) or the fragment (`{#a}`). */
   readonly optional: boolean;
 }
 
@@ -81,7 +81,7 @@ function encode(value: string, { reserved }: Operator): string {
       (letter) => `%${letter.codePointAt(0)!.toString(16).toUpperCase()}`,
     );
   }
-  // What is percent-encoded already stays (RFC 6570, section 3.2.3).
+  // Percent-encoded characters stay as they are (RFC 6570, section 3.2.3).
   return whole
     .split(/(%[\dA-Fa-f]{2})/)
     .map((part, index) => (index % 2 === 1 ? part : encodeURIComponent(part).replaceAll(RESERVED, decodeURIComponent)))

@@ -15,7 +15,7 @@ export type Slot = 'optional' | 'required' | 'element';
 /** A JSON value cannot be shown in the fields of a form. The message begins with where. */
 export class Misfit extends Error {}
 
-/** How many fields one action of a person adds by itself, and how deep, because a schema may refer to itself. */
+/** How many fields one action of the user may add, and how deep, because a schema may refer to itself. */
 const MAX_ADDED = 1_000;
 const MAX_ADDED_DEPTH = 8;
 /** The largest JSON value that is shown in fields. */
@@ -139,7 +139,10 @@ export class Writer {
   }
 }
 
-/** What all fields have in common. What a person types is kept as typed, in signals that nothing else writes meanwhile. */
+/**
+ * What all fields have in common. What the user types is kept as typed, in signals that nothing else writes at the same
+ * time.
+ */
 export abstract class AnyField<S extends Shape> {
   readonly shape: S;
   readonly slot: Slot;
@@ -151,7 +154,7 @@ export abstract class AnyField<S extends Shape> {
   readonly #rawError = signal<string | undefined>(undefined);
   /** Whether null is sent instead of what the field has. */
   readonly isNull = signal(false);
-  /** Whether a person has been in the field, so that it may complain. */
+  /** Whether the user has visited the field. Its mistakes are shown only then. */
   readonly visited = signal(false);
   protected readonly context: FormContext;
 
@@ -261,7 +264,7 @@ export abstract class AnyField<S extends Shape> {
   }
 }
 
-/** A path as a person reads it: `a.b[0]`. The whole value is `the value`. */
+/** A path as it is shown to the user: `a.b[0]`. The whole value is `the value`. */
 export function pathText(path: Path): string {
   const steps = path.map((step, at) => {
     if (typeof step === 'number' || /^\d+$/.test(step)) return `[${step}]`;

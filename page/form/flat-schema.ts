@@ -4,7 +4,7 @@ import { subschemasOf } from '../../src/schema/subschemas.ts';
 import { Work } from '../../src/schema/work.ts';
 import { jsonOf } from './json-text.ts';
 
-/** The steps for one action of a person: one for each schema that is read, and each 16 names in it. */
+/** The steps for one action of the user: one for each schema that is read, and each 16 names in it. */
 const MAX_STEPS = 20_000;
 /** How deep schemas may be joined. */
 const MAX_DEPTH = 100;
@@ -41,8 +41,8 @@ export class SchemaReader {
   }
 
   /**
-   * A schema without `$ref` and `allOf`, as far as it plainly can be joined: what two schemas say differently, the outer
-   * one decides. So it describes a form, but a value must be checked by the schema itself.
+   * A schema without `$ref` and `allOf`, as far as it plainly can be joined: what two schemas say differently, the
+   * outer one decides. So it describes a form, but a value must be checked by the schema itself.
    *
    * @throws TooLarge if it consists of too many schemas, or of a reference that leads nowhere.
    */

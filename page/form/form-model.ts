@@ -40,7 +40,7 @@ export class FormModel {
   readonly problems: ReadonlySignal<readonly Problem[]>;
   /** The messages of `errors` and `problems` for each field. */
   readonly messages: ReadonlySignal<ReadonlyMap<Field, readonly string[]>>;
-  /** Whether a person has tried to send the value, so that all fields may complain. */
+  /** Whether the user has tried to send the value. The mistakes of all fields are shown then. */
   readonly attempted = signal(false);
   /** Why values are not checked by the schema. Undefined if they are. */
   readonly unchecked: string | undefined;
@@ -87,7 +87,7 @@ export class FormModel {
    * The JSON to send, at the push of a button. Undefined if there are errors, or problems that were not accepted; then
    * the fields complain.
    *
-   * @param anyway whether the person sends a value although the schema does not allow it.
+   * @param anyway whether the user sends a value although the schema does not allow it.
    */
   submit(anyway = false): string | undefined {
     this.attempted.value = true;

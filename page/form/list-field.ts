@@ -7,7 +7,7 @@ import type { ListShape } from './shape.ts';
 /** How many items have fields. */
 const MAX_ITEMS = 1_000;
 
-/** A list: fields for the first items if the schema names them, and rows that a person adds. */
+/** A list: fields for the first items if the schema names them, and rows that the user adds. */
 export class ListField extends AnyField<ListShape> {
   readonly kind = 'list';
   /** Whether it is sent. */

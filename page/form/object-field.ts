@@ -10,7 +10,7 @@ interface Property {
   readonly field: Field;
 }
 
-/** A property that a person named. */
+/** A property that the user named. */
 export interface OwnProperty {
   readonly name: Signal<string>;
   readonly field: Field;
@@ -19,7 +19,7 @@ export interface OwnProperty {
 /** How many fields are added at a time. */
 const PORTION = 200;
 
-/** An object: fields for the properties that the schema names, and others that a person adds. */
+/** An object: fields for the properties that the schema names, and others that the user adds. */
 export class ObjectField extends AnyField<ObjectShape> {
   readonly kind = 'object';
   /** Whether it is sent. Its fields exist from the first time that it is. */

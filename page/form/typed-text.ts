@@ -3,8 +3,8 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /**
- * Shows a text in an input or text area without taking part in what a person types there: the element is written only
- * if the text was changed elsewhere. So the caret, the selection and the history of changes stay.
+ * Shows a text in an input or text area without interfering while the user types: the element is written only
+ * if the text was changed elsewhere. So the caret, the selection and the undo history stay.
  */
 export function useTypedText<E extends HTMLInputElement | HTMLTextAreaElement>(
   text: ReadonlySignal<string | undefined>,

@@ -12,7 +12,7 @@ export function idOf(field: Field): string {
   return `field-${field.id}`;
 }
 
-/** What is wrong with a field, once a person has been there or tried to send. */
+/** What is wrong with a field, once the user has left it or tried to send the form. */
 export function useMistake(field: Field): ReadonlySignal<string | undefined> {
   const form = useContext(FormContext)!;
   return useComputed(() => {
@@ -21,7 +21,9 @@ export function useMistake(field: Field): ReadonlySignal<string | undefined> {
   });
 }
 
-/** What an input says of its field to those who do not see the page, and to the field of a visit. */
+/**
+ * The attributes with which an input describes its field to screen readers, and reports that the user has visited it.
+ */
 export function useInputProps(field: Field): object {
   const id = idOf(field);
   const mistake = useMistake(field).value;

@@ -2,14 +2,14 @@ import { signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
 import { RefusedError, type Server } from './server.ts';
 
-/** How the page stands to its server. */
+/** The state of the connection between the page and its server. */
 export type Link =
   /** There was no state yet. */
   | { readonly status: 'opening' }
   | { readonly status: 'open' }
   /** It does not answer. The page tries again. */
   | { readonly status: 'lost' }
-  /** It does not want this page any more. */
+  /** The server no longer accepts this page. */
   | { readonly status: 'refused'; readonly reason: string };
 
 /** The state of the inspector, as long as it can be followed. */

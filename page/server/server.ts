@@ -3,7 +3,7 @@ import type { CommandError, InspectorState, PageCommands } from '../../src/inspe
 type Argument<Name extends keyof PageCommands> = Parameters<PageCommands[Name]>[0];
 type Result<Name extends keyof PageCommands> = Awaited<ReturnType<PageCommands[Name]>>;
 
-/** The server answered that it does not do this. The message says why. */
+/** The server refused a command. The message says why. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
 }
@@ -11,7 +11,7 @@ export class RefusedError extends Error {
 /** This page's server. */
 export class Server {
   readonly #key: string;
-  /** The requests whose outcomes are waited for, by their keys. */
+  /** Requests that wait for their outcomes, by key. */
   readonly #waiting = new Map<string, { resolve(): void; reject(error: Error): void }>();
 
   constructor(key: string) {

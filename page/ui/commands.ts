@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals';
 import { useLayoutEffect } from 'preact/hooks';
 import { read, write } from './preferences.ts';
 
-/** Something that a person can do, by keys or from the palette. */
+/** An action that the user can start by keys or from the palette. */
 export interface Command {
   readonly title: string;
   /**
@@ -18,7 +18,7 @@ const registered = signal<readonly (readonly Command[])[]>([]);
 /** All commands that can be run now. */
 export const commands = computed(() => registered.value.flat());
 
-/** Whether keys without Control do something. They can be switched off for people who speak to their computer. */
+/** Whether keys without Control do something. Users of speech input can switch them off. */
 export const singleKeys = signal(read('single-keys') !== 'off');
 
 export function setSingleKeys(on: boolean): void {
@@ -42,7 +42,7 @@ export function useCommands(list: readonly Command[], active = true): void {
 const SECOND_KEY_MS = 1500;
 let first: { readonly key: string; readonly at: number } | undefined;
 
-/** Runs the command of a key. Keys belong to a field while a person types in it. */
+/** Runs the command of a key. While the user types in a field, keys belong to that field. */
 export function handleKey(event: KeyboardEvent): void {
   const withControl = event.ctrlKey || event.metaKey;
   if (event.defaultPrevented || event.altKey || event.isComposing) return;

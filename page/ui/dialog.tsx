@@ -3,7 +3,7 @@ import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 
 interface DialogProps {
   readonly title: string;
-  /** Called when a person closes it, with Escape too. */
+  /** Called when the user closes it, for example with Escape. */
   readonly onclose: () => void;
   readonly class?: string;
   readonly children: ComponentChildren;

@@ -6,7 +6,7 @@ import { shownKeys } from './palette.tsx';
 
 export const helpOpen = signal(false);
 
-/** The keys that do something on this screen. */
+/** The keys that work on this screen. */
 export function Help(): JSX.Element {
   return (
     <Dialog

@@ -11,7 +11,7 @@ interface HexViewProps {
   readonly bytes: Uint8Array;
   /** The offset of the first byte. */
   readonly offset: number;
-  /** The name of the view, for people who do not see it. */
+  /** The name of the view for screen readers. */
   readonly label: string;
 }
 

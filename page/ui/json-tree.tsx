@@ -3,17 +3,19 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import { parseJson, type JsonNode } from '../form/json-text.ts';
 import { Visible } from './visible.tsx';
 
-/** The most members of a value that are shown at first, and more for each wish. */
+/** How many members of a value are shown at first, and how many more at each request of the user. */
 const MEMBERS = 100;
 /** The most characters of a string that are shown at first. */
 const CHARACTERS = 400;
-/** A document with at most this many values is open at first. Of others, the outer three levels are. */
+/**
+ * A document with at most this many values is fully open at first. Of a larger one, only the outer three levels are.
+ */
 const OPEN_VALUES = 400;
 
 interface JsonTreeProps {
   /** The JSON text. Numbers and strings are shown as they are in it. */
   readonly text: string;
-  /** The name of the tree, for people who do not see it. */
+  /** The name of the tree for screen readers. */
   readonly label: string;
 }
 

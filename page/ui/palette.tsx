@@ -6,7 +6,7 @@ import { useModal } from './dialog.tsx';
 
 export const paletteOpen = signal(false);
 
-/** A list of all commands, to be searched. */
+/** A list of all commands, with a search. */
 export function Palette(): JSX.Element {
   const ref = useModal();
   const [query, setQuery] = useState('');

@@ -1,4 +1,4 @@
-/** What a person chose, kept by the browser. It may refuse to: then the choice lasts as long as the page. */
+/** The user's choices, stored by the browser. If the browser refuses to store them, they last as long as the page. */
 
 export function read(name: string): string | null {
   try {

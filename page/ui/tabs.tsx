@@ -9,7 +9,7 @@ export interface Tab<Name extends string> {
 }
 
 interface TabListProps<Name extends string> {
-  /** The name of the list, for people who do not see it. */
+  /** The name of the list for screen readers. */
   readonly label: string;
   /** Begins the ids of the tabs and of their panels. */
   readonly id: string;

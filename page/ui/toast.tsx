@@ -11,8 +11,8 @@ const MAX_TOASTS = 4;
 const toasts = signal<readonly Toast[]>([]);
 
 /**
- * Says something that a person need not answer. It stays until it is closed or others push it out, because nobody knows
- * how fast somebody reads.
+ * Shows a message that needs no answer. It stays until the user closes it or newer ones replace it, because reading
+ * takes different users different times.
  */
 export function toast(text: string, kind: Toast['kind'] = 'info'): void {
   toasts.value = [...toasts.value, { text, kind }].slice(-MAX_TOASTS);

@@ -34,7 +34,9 @@ interface VisibleProps {
   readonly lines?: boolean;
 }
 
-/** A text that somebody else wrote. What would be hidden is shown as escapes, of which the first are marked. */
+/**
+ * Text from somebody else, such as a server. What would be hidden is shown as escapes, of which the first are marked.
+ */
 export function Visible({ text, lines = false }: VisibleProps): JSX.Element {
   const pattern = lines ? HIDDEN_IN_LINES : HIDDEN;
   if (text.search(pattern) === -1) return <>{text}</>;

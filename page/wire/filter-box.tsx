@@ -11,7 +11,7 @@ export const FILTER_ID = 'wire-filter';
 interface FilterBoxProps {
   readonly store: RecordStore;
   readonly view: WireView;
-  /** Called when a person has written the filter and wants to go on. */
+  /** Called when the user has finished the filter. */
   readonly ondone: () => void;
 }
 
@@ -33,7 +33,7 @@ export function FilterBox({ store, view, ondone }: FilterBoxProps): JSX.Element 
     const suggestion = suggestions[at]!;
     const text = filter.slice(0, start) + suggestion + filter.slice(end);
     const position = start + suggestion.length;
-    // At once: a person may type on before the page is drawn again.
+    // Set at once, because the user may continue typing before the page is drawn again.
     input.current!.value = text;
     input.current!.focus();
     input.current!.setSelectionRange(position, position);

@@ -9,13 +9,13 @@ export interface FollowedRecords {
   readonly started: ReadonlySignal<Date | undefined>;
   /** Changes when records were added. */
   readonly version: ReadonlySignal<number>;
-  /** Why no more records come, if it is not the end of the capture. */
+  /** Why no more records arrive, unless the capture has ended. */
   readonly problem: ReadonlySignal<string | undefined>;
 }
 
 const RETRY_MS = 2000;
 
-/** Reads the records into a store, and goes on after the newest when the stream breaks. */
+/** Reads records into a store. If the stream breaks, continues after the newest record. */
 export function followRecords(server: Server, store: RecordStore): FollowedRecords {
   const started = signal<Date | undefined>(undefined);
   const version = signal(0);

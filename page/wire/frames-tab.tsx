@@ -17,7 +17,7 @@ interface FramesTabProps {
   readonly onselect: (record: WireRecord) => void;
 }
 
-/** What frames the messages: SSE events and comments of an exchange, or the lines of a stdio connection. */
+/** The frames around messages: SSE events and comments of an HTTP exchange, or the lines of a stdio connection. */
 export function FramesTab({ record, store, onselect }: FramesTabProps): JSX.Element {
   const list = useRef<HTMLOListElement>(null);
   useLayoutEffect(() => showCurrent(list.current), [record]);
@@ -69,7 +69,7 @@ export function FramesTab({ record, store, onselect }: FramesTabProps): JSX.Elem
   );
 }
 
-/** Scrolls the selected frame into sight, and nothing but the list. */
+/** Scrolls the list, and nothing else, to the selected frame. */
 function showCurrent(list: HTMLElement | null): void {
   const current = list?.querySelector<HTMLElement>('[aria-current]');
   const panel = list?.parentElement;

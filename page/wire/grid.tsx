@@ -26,7 +26,7 @@ const COLUMNS = [
 interface GridProps {
   readonly store: RecordStore;
   readonly view: WireView;
-  /** Called when a person wants to go into the details of the selected row. */
+  /** Called when the user opens the details of the selected row. */
   readonly onenter: () => void;
 }
 
@@ -100,13 +100,13 @@ export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
   );
 }
 
-/** Keeps the newest row in sight until a person scrolls up. Then what they look at stays in its place. */
+/** Keeps the newest row visible until the user scrolls up. From then on, the visible rows stay in place. */
 function useFollow(box: { current: HTMLDivElement | null }, view: WireView, height: number): void {
   const before = useRef(0);
   const dropped = useRef(0);
   useLayoutEffect(() => {
     const element = box.current!;
-    // More than there is: the browser takes the end.
+    // More than the height of the grid: the browser then scrolls to its end.
     if (view.follow.value) element.scrollTop = (view.rows.length + 2) * ROW;
     else element.scrollTop -= Math.max(0, view.dropped - dropped.current) * ROW;
     dropped.current = view.dropped;
@@ -116,7 +116,7 @@ function useFollow(box: { current: HTMLDivElement | null }, view: WireView, heig
     const element = box.current!;
     const onScroll = (): void => {
       const isEnd = element.scrollTop + element.clientHeight >= element.scrollHeight - ROW;
-      // More rows do not scroll: only a person goes up.
+      // New rows do not scroll the grid, so only the user can have scrolled up.
       if (element.scrollTop < before.current && !isEnd) view.follow.value = false;
       before.current = element.scrollTop;
     };
@@ -202,7 +202,9 @@ function Row({ record, index, store, isSelected, isMarked }: RowProps): JSX.Elem
   );
 }
 
-/** For a request how it ended, and for its answer how long it took. Of a batch, first a call without a result. */
+/**
+ * For a request, how it ended; for its response, how long it took. For a batch, a call without a result comes first.
+ */
 function Took({ record: { n, spans } }: { record: WireRecord }): JSX.Element | null {
   const ends = spans.filter(({ records, answer }) => n === records[0] || n === answer);
   const span = ends.find(({ state }) => state !== 'done') ?? ends[0];

@@ -1,4 +1,4 @@
-/** What the buttons above the grid show and hide. */
+/** The groups of layers that the buttons above the grid show and hide. */
 export const LAYERS = {
   Messages: ['message'],
   HTTP: ['head'],
@@ -16,7 +16,7 @@ export function layersOf(groups: ReadonlySet<LayerGroup>): ReadonlySet<string> {
   return new Set(['gap', ...[...groups].flatMap((group) => LAYERS[group] as readonly string[])]);
 }
 
-/** Whether a filter itself says which layers it wants. Then the buttons have no effect. */
+/** Whether a filter selects layers itself. If so, the buttons have no effect. */
 export function namesLayers(filter: string): boolean {
   return /(^|[\s(-])(layer|header):/i.test(filter);
 }

@@ -11,11 +11,11 @@ export interface StoreLimits {
   readonly maxBytes?: number;
 }
 
-/** A text that is larger is not searched, parsed or joined to spans. Bytes. */
+/** A larger text is not searched, parsed or assigned to a call. Bytes. */
 export const MAX_TEXT = 1024 * 1024;
 const NO_BYTES: RangeBytes = { pieces: [], missing: 0 };
 
-/** The newest records of the wire, with what belongs together. */
+/** The newest records of the wire, and the calls that they belong to. */
 export class RecordStore {
   readonly #maxRecords: number;
   readonly #maxBytes: number;
@@ -65,7 +65,7 @@ export class RecordStore {
       record.spans = this.#spans.add(record, text);
       addNames(this.names, record, text);
     }
-    // A part at a time, because the rest must move.
+    // Forgets several at a time, because the rest of the array moves each time.
     const excess = this.#records.length - this.#maxRecords;
     if (excess > this.#maxRecords / 20) {
       for (const { layer, conn, content } of this.#records.splice(0, excess)) {

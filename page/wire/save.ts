@@ -1,6 +1,6 @@
 import type { Content } from './wire-record.ts';
 
-/** How much is copied at a time, so that the page does not stand still. Bytes. */
+/** How much is copied at a time, so that the page does not freeze. Bytes. */
 const STEP = 4 * 1024 * 1024;
 
 /** All pieces as one. */

@@ -3,7 +3,7 @@ import type { RecordStore } from './record-store.ts';
 import { sizeText } from './format.ts';
 import { sizeOf, type WireRecord } from './wire-record.ts';
 
-/** What a row says of its record. */
+/** The text of a record's row. */
 export interface Summary {
   /** The kind of a message, else the layer. */
   readonly kind: string;

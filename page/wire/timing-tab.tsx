@@ -17,7 +17,7 @@ interface TimingTabProps {
   readonly onselect: (record: WireRecord) => void;
 }
 
-/** When the parts of a call passed. */
+/** The times at which the parts of a call were sent. */
 export function TimingTab({ record, store, started, onselect }: TimingTabProps): JSX.Element {
   const { spans } = record;
   return (
@@ -122,7 +122,7 @@ function RecordLink({ n, store, onselect }: RecordLinkProps): JSX.Element {
   );
 }
 
-/** When the first byte of the answer passed: over HTTP that of its head. */
+/** When the first byte of the response was sent: over HTTP, the first byte of its head. */
 function firstByte(span: Span, record: WireRecord, store: RecordStore): number | undefined {
   const heads = exchangesOf(record, store)
     .flatMap(({ records }) => records)

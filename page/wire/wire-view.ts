@@ -7,7 +7,7 @@ import type { WireRecord } from './wire-record.ts';
 
 /** How long a filter may run before the page draws again. Milliseconds. */
 const SLICE_MS = 50;
-/** A span changes after its records were added. A filter that looks at that runs again after this time. */
+/** A span changes after its records were added. A filter that depends on spans runs again after this time. */
 const AGAIN_MS = 250;
 
 /** Which records of a store are shown, and which one is selected. */
@@ -17,13 +17,13 @@ export class WireView {
   readonly version = signal(0);
   readonly filter = signal('');
   readonly groups = signal<ReadonlySet<LayerGroup>>(new Set(['Messages']));
-  /** Whether the newest row is kept in sight. */
+  /** Whether the newest row is kept visible. */
   readonly follow = signal(true);
   /** The number of the last record that is shown while the view is paused. */
   readonly pausedAt = signal<number | undefined>(undefined);
   readonly selected = signal<WireRecord | undefined>(undefined);
   readonly marks = signal<ReadonlySet<number>>(new Set());
-  /** What is wrong with the filter. The last one without mistakes is in use. */
+  /** What is wrong with the filter. While it has mistakes, the last filter without any is in use. */
   readonly mistake = computed(() => this.#parsed.value.mistake);
   readonly #parsed = computed(() => parse(this.filter.value));
   #rows: WireRecord[] = [];
