@@ -19,11 +19,11 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 interface FieldProps {
   readonly field: Field;
   readonly name: string;
-  /** What can be done with the whole field. */
+  /** Buttons for the whole field. */
   readonly actions?: ComponentChildren;
 }
 
-/** A field with its name, description, mistakes, and the switch to its JSON text. */
+/** A field with its name, its description, its mistakes, and the switch to its JSON text. */
 export function FieldView({ field, name, actions }: FieldProps): JSX.Element {
   const id = idOf(field);
   const isRaw = field.raw.value !== undefined;
@@ -94,7 +94,7 @@ export function FieldView({ field, name, actions }: FieldProps): JSX.Element {
 
 interface BodyProps {
   readonly field: Field;
-  /** The name of its input, if no label belongs to it. */
+  /** The accessible name of its input, if it has no label. */
   readonly label: string | undefined;
   /** The name that the buttons of a group mention. */
   readonly name: string;
@@ -187,7 +187,7 @@ export function RawSwitch({ field, name }: { field: Field; name: string }): JSX.
   );
 }
 
-/** Sends null instead of what the field has. */
+/** A checkbox that sends null instead of the field's value. */
 export function NullSwitch({ field, name }: { field: Field; name: string }): JSX.Element | null {
   if (!field.shape.nullable || field.raw.value !== undefined) return null;
   return (

@@ -7,12 +7,12 @@ import type { Shape } from './shape.ts';
 export type Path = readonly (string | number)[];
 
 /**
- * Where a field is. A property that is `optional` or `required` is not sent while nothing is typed. An `element` of a
- * list or map is always sent, because somebody added it.
+ * The place of a field. An `optional` or `required` property is not sent while nothing is typed. An `element` of a list
+ * or map is always sent, because the user added it.
  */
 export type Slot = 'optional' | 'required' | 'element';
 
-/** A JSON value cannot be shown in the fields of a form. The message begins with where. */
+/** A JSON value cannot be shown in the fields of a form. The message begins with the place. */
 export class Misfit extends Error {}
 
 /** How many fields one action of the user may add, and how deep, because a schema may refer to itself. */
@@ -68,7 +68,10 @@ export abstract class FormContext {
     }
   }
 
-  /** Runs an action that gives new fields a value. They take no default, which would be replaced at once. */
+  /**
+   * Runs an action that gives values to new fields. They do not take their defaults, because the values would replace
+   * these at once.
+   */
   filling(action: () => void): void {
     const outer = this.#filling;
     this.#filling = true;
@@ -83,20 +86,20 @@ export abstract class FormContext {
     return !this.#filling;
   }
 
-  /** Whether a new field may add those inside it without being asked. */
+  /** Whether a new field may add the fields inside it by itself. */
   get expands(): boolean {
     return this.#depth <= MAX_ADDED_DEPTH && this.#room > 0;
   }
 
-  /** For the default value of a new field. */
+  /** The limits for the default value of a new field. */
   fittingDefault(): Fitting {
     return new Fitting(this.#room);
   }
 }
 
-/** Limits the work to show one JSON value in fields. */
+/** Limits the work of showing one JSON value in fields. */
 export class Fitting {
-  /** Whether only plainly matching fields count: those of the right branch of a union. */
+  /** Whether a value must match the fields plainly, to find the right branch of a union. */
   strict = false;
   #left: number;
 
@@ -149,10 +152,10 @@ export abstract class AnyField<S extends Shape> {
   readonly parent: Field | undefined;
   /** Unique on the page. */
   readonly id: number;
-  /** The JSON text that stands in place of the fields. Undefined while the fields do. */
+  /** The JSON text that is shown in place of the fields. Undefined while the fields are shown. */
   readonly raw = signal<string | undefined>(undefined);
   readonly #rawError = signal<string | undefined>(undefined);
-  /** Whether null is sent instead of what the field has. */
+  /** Whether null is sent instead of the field's value. */
   readonly isNull = signal(false);
   /** Whether the user has visited the field. Its mistakes are shown only then. */
   readonly visited = signal(false);
@@ -171,12 +174,12 @@ export abstract class AnyField<S extends Shape> {
     return this.#rawError;
   }
 
-  /** The property names and positions that lead from the whole value to this field. */
+  /** The property names and indexes on the path from the whole value to this field. */
   get path(): Path {
     return this.parent ? [...this.parent.path, ...this.parent.stepTo(this.self)] : [];
   }
 
-  /** The steps from this field to one directly inside it: none from a union to its branch. */
+  /** The path from this field to one directly inside it. Empty for the branch of a union. */
   stepTo(_child: Field): Path {
     return [];
   }
@@ -198,7 +201,7 @@ export abstract class AnyField<S extends Shape> {
     });
   }
 
-  /** Replaces the JSON text by fields. If it does not fit, it stays, and `rawError` says why. */
+  /** Replaces the JSON text by fields. If the fields cannot show it, the text stays, and `rawError` says why. */
   showFields(): void {
     const text = this.raw.peek();
     if (text === undefined) return;
@@ -216,7 +219,8 @@ export abstract class AnyField<S extends Shape> {
   /**
    * Shows a value in the fields.
    *
-   * @throws Misfit if it does not fit. Then the fields are in no certain state, and a JSON text stays in their place.
+   * @throws Misfit if the fields cannot show the value. Their state is then undefined, and the JSON text stays in their
+   * place.
    */
   fill(node: JsonNode, fitting: Fitting): void {
     fitting.take(this.self);
@@ -225,7 +229,7 @@ export abstract class AnyField<S extends Shape> {
     this.#showFields(isNull);
   }
 
-  /** Makes the field as if nothing had been typed, without its default. */
+  /** Empties the field. It does not get its default again. */
   clear(): void {
     this.empty();
     this.#showFields(false);

@@ -26,11 +26,11 @@ export class SchemaReader {
       this.#base = all[0]!.base;
       this.#references = new References(all, work);
     } catch {
-      // Too large a schema for references. Its fields without references still work.
+      // The schema is too large for references. Fields without references still work.
     }
   }
 
-  /** Allows as many steps as at the beginning. */
+  /** Resets the number of steps. */
   refill(): void {
     this.#left = MAX_STEPS;
   }
@@ -41,15 +41,15 @@ export class SchemaReader {
   }
 
   /**
-   * A schema without `$ref` and `allOf`, as far as it plainly can be joined: what two schemas say differently, the
-   * outer one decides. So it describes a form, but a value must be checked by the schema itself.
+   * A schema without `$ref` and `allOf`. If two joined schemas differ, the outer one decides. So the result is good
+   * enough to describe a form, but a value must be checked by the original schema.
    *
    * @throws TooLarge if it consists of too many schemas, or of a reference that leads nowhere.
    */
   flat(schema: unknown): JsonObject {
     const open = new Set<JsonObject>();
     const read = (one: unknown): JsonObject => {
-      // A cycle that leads through no property says nothing.
+      // A cycle of references that passes through no property restricts nothing.
       if (!isObject(one) || open.has(one)) return {};
       this.take(1 + ((namesIn(one) + namesIn(one['properties'])) >>> 4));
       if (open.size === MAX_DEPTH) throw new TooLarge('its schema is nested too deeply');
@@ -83,7 +83,7 @@ function namesIn(value: unknown): number {
   return isObject(value) ? Object.keys(value).length : 0;
 }
 
-/** What both schemas ask for. Where they differ plainly, the first decides. */
+/** Joins two schemas. If they contradict each other, the first one decides. */
 function joined(one: JsonObject, other: JsonObject): JsonObject {
   const both: JsonObject = { ...other, ...one };
   for (const keyword of ['properties', 'patternProperties', '$defs', 'definitions']) {

@@ -5,10 +5,10 @@ import { FormContext, pathText, Writer, type Path, type Slot } from './field.ts'
 import { SchemaReader } from './flat-schema.ts';
 import { makeField, type Field } from './make-field.ts';
 
-/** What is wrong at a place of the value. */
+/** A mistake at one place of the value. */
 export interface Problem {
   readonly path: Path;
-  /** Continues the path: `is required`. */
+  /** Follows the path in a sentence: `is required`. */
   readonly message: string;
 }
 
@@ -22,10 +22,10 @@ class Context extends FormContext {
  * A form for one value by a JSON Schema of 2020-12 or draft-07: the arguments of a tool or prompt, or the answer to an
  * elicitation. It has no user interface; `SchemaForm` shows it.
  *
- * What is sent is what is shown. Texts are kept as typed, and numbers are sent as they are written. A default is shown in
- * its field and sent, except a null in an optional field. An optional field without text is not sent. Each field, and
- * the whole, can be replaced by its JSON text. Invalid JSON has `errors` and cannot be sent. A value that breaks the
- * schema has `problems`, but can be sent.
+ * What is sent is what is shown. Texts are kept as typed, and numbers are sent as they are written. A default is shown
+ * in its field and sent, except a null in an optional field. An optional field without text is not sent. Each field,
+ * and the whole, can be replaced by its JSON text. Invalid JSON has `errors` and cannot be sent. A value that breaks
+ * the schema has `problems`, but can be sent.
  *
  * Fields are made when they are needed, so the schema may be of any size and depth, and refer to itself.
  */
@@ -94,7 +94,7 @@ export class FormModel {
     return anyway || this.problems.peek().length === 0 ? this.json.peek() : undefined;
   }
 
-  /** Shows a value in the fields; if it does not fit, or is not JSON, as text. */
+  /** Shows a value in the fields, or as text if the fields cannot show it or it is not JSON. */
   load(json: string): void {
     this.root.typeRaw(json);
     this.root.showFields();
@@ -109,7 +109,7 @@ export class FormModel {
     });
   }
 
-  /** The innermost field on a path, and the steps inside it. */
+  /** The innermost field on a path, and the rest of the path inside it. */
   #locate(path: Path): { field: Field; rest: Path } {
     let field = this.root;
     for (const [at, step] of path.entries()) {

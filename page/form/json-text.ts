@@ -24,7 +24,7 @@ export function isJsonNumber(text: string): boolean {
 
 /**
  * The same JSON on one line: the blanks between its tokens are removed, and nothing else is changed. So numbers,
- * escapes, the order of members and double members stay as they were written.
+ * escapes, the order of members and repeated members stay as they were written.
  *
  * @throws JsonMistake if the text is not JSON.
  */
@@ -32,7 +32,7 @@ export function compactJson(text: string): string {
   try {
     JSON.parse(text);
   } catch (error) {
-    // The messages of engines differ, and few say where.
+    // The messages of `JSON.parse` differ between browsers, and few name the place.
     parseJson(text);
     throw new JsonMistake((error as Error).message, { cause: error });
   }
@@ -63,7 +63,7 @@ export function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    // The stack is too small for a value that a peer may nest as deep as it likes.
+    // A peer may nest a value so deep that the stack overflows.
     if (error instanceof RangeError) return undefined;
     throw error;
   }

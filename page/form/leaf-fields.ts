@@ -70,7 +70,9 @@ export class NumberField extends AnyField<NumberShape> {
   }
 }
 
-/** One of several values. A field that has to be sent and has only one value has it from the start. */
+/**
+ * One of several values. If a field must be sent and has only one possible value, that value is chosen from the start.
+ */
 export class ChoiceField extends AnyField<ChoiceShape> {
   readonly kind = 'choice';
   /** The position of the chosen option, or -1. */

@@ -6,7 +6,7 @@ import type { Field } from './make-field.ts';
 import { useTypedText } from './typed-text.ts';
 import { useInputProps } from './view-context.ts';
 
-/** What is typed is not prose. */
+/** Turns off spelling and other help for prose. */
 const PLAIN = { autocomplete: 'off', autocapitalize: 'off', spellcheck: false } as const;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 /** The longest label of an option. */
@@ -19,12 +19,12 @@ interface InputProps<F> {
 }
 
 /**
- * The input types for e-mail and URLs would send another text than was typed, without blanks. So these are texts with the
- * right keyboard.
+ * Inputs for e-mail addresses and URLs remove blanks, so the text would differ from what was typed. So these are text
+ * inputs with a suitable keyboard.
  */
 export function TextInput({ field, label }: InputProps<TextField>): JSX.Element {
   const { format, long } = field.shape;
-  // As long as the input is on the page, it keeps its kind.
+  // The kind of the input does not change while it is on the page.
   const [kind] = useState(() => {
     const text = field.text.peek();
     if (long || text.includes('\n')) return 'area';
@@ -36,13 +36,13 @@ export function TextInput({ field, label }: InputProps<TextField>): JSX.Element 
   const onInput = ({ currentTarget }: { currentTarget: HTMLInputElement | HTMLTextAreaElement }): void =>
     field.type(currentTarget.value, currentTarget.validity.badInput);
   if (kind === 'area') return <textarea {...props} ref={area} rows={1} onInput={onInput} />;
-  // What is no date yet makes no input event.
+  // An incomplete date causes no input event.
   const onKeyUp = kind === 'date' ? onInput : undefined;
   const keyboard = format === 'email' ? 'email' : format === 'uri' ? 'url' : undefined;
   return <input {...props} ref={input} type={kind} inputMode={keyboard} onInput={onInput} onKeyUp={onKeyUp} />;
 }
 
-/** A text: an input for numbers would round them, and say nothing of what is no number. */
+/** A text input, because a number input would round numbers and hide text that is not a number. */
 export function NumberInput({ field, label }: InputProps<NumberField>): JSX.Element {
   const ref = useTypedText<HTMLInputElement>(field.text);
   return (

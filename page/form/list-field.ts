@@ -4,7 +4,7 @@ import type { JsonNode } from './json-text.ts';
 import type { Field } from './make-field.ts';
 import type { ListShape } from './shape.ts';
 
-/** How many items have fields. */
+/** How many items can have fields. */
 const MAX_ITEMS = 1_000;
 
 /** A list: fields for the first items if the schema names them, and rows that the user adds. */

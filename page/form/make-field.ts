@@ -9,8 +9,8 @@ import { UnionField } from './union-field.ts';
 export type Field = TextField | NumberField | ChoiceField | ObjectField | ListField | UnionField | JsonField;
 
 /**
- * A field with its default value. An optional field whose default is null has none: so servers write that they do not
- * need it. A default that does not fit its own schema is left out too.
+ * A field with its default value. A default of null is ignored in an optional field, because servers use it for fields
+ * that they do not need. A default that does not match its own schema is ignored too.
  */
 export function makeField(schema: unknown, slot: Slot, parent: Field | undefined, context: FormContext): Field {
   const shape = shapeOf(schema, context.reader);

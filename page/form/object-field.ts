@@ -22,7 +22,7 @@ const PORTION = 200;
 /** An object: fields for the properties that the schema names, and others that the user adds. */
 export class ObjectField extends AnyField<ObjectShape> {
   readonly kind = 'object';
-  /** Whether it is sent. Its fields exist from the first time that it is. */
+  /** Whether the object is sent. Its fields are created when it is sent for the first time. */
   readonly present = signal(false);
   readonly properties = signal<readonly Property[]>([]);
   readonly own = signal<readonly OwnProperty[]>([]);

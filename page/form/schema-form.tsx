@@ -13,7 +13,7 @@ interface SchemaFormProps {
   readonly label: string;
 }
 
-/** The fields of a form. The `<form>` around them has the button, and sends what `form.submit()` returns. */
+/** The fields of a form. The surrounding `<form>` has the button, and sends what `form.submit()` returns. */
 export function SchemaForm({ form, label }: SchemaFormProps): JSX.Element {
   const { root } = form;
   const isRaw = root.raw.value !== undefined;
@@ -53,7 +53,9 @@ interface FormMistakesProps {
   readonly onSend: (json: string) => void;
 }
 
-/** After an attempt to send: what is wrong, each with a button that leads there, and a button that sends anyway. */
+/**
+ * After an attempt to send: the mistakes, each with a button that goes to its field, and a button that sends anyway.
+ */
 export function FormMistakes({ form, label, onSend }: FormMistakesProps): JSX.Element {
   const messages = form.attempted.value ? [...form.messages.value] : [];
   const json = form.json.value;
@@ -92,7 +94,7 @@ export function FormMistakes({ form, label, onSend }: FormMistakesProps): JSX.El
 const MAX_SHOWN = 20;
 const MAX_TEXT = 500;
 
-/** Goes to a field, or to the one around it that is shown. */
+/** Moves the focus to a field, or to the innermost visible field around it. */
 function focus(field: Field): void {
   for (let one: Field | undefined = field; one; one = one.parent) {
     const element = document.getElementById(idOf(one));

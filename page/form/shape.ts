@@ -15,7 +15,7 @@ export interface Branch {
   readonly schema: unknown;
 }
 
-/** What a schema says about a field, apart from its kind. */
+/** The facts about a field that do not depend on its kind. */
 export interface Notes {
   readonly title: string | undefined;
   readonly description: string | undefined;
@@ -45,7 +45,9 @@ export interface ObjectShape extends Notes {
   readonly required: ReadonlySet<string>;
   /** The schema of other properties. False if there must be none. */
   readonly others: unknown;
-  /** Whether the schema says that there may be others. JSON Schema allows them too if it says nothing. */
+  /**
+   * Whether the schema explicitly allows other properties. JSON Schema also allows them if it does not mention them.
+   */
   readonly open: boolean;
 }
 export interface ListShape extends Notes {
@@ -62,16 +64,16 @@ export interface UnionShape extends Notes {
 /** A field for any JSON. */
 export interface JsonShape extends Notes {
   readonly kind: 'json';
-  /** Why there are no fields. Undefined if the schema allows anything. */
+  /** Why the value is edited as JSON. Undefined if the schema allows anything. */
   readonly why: string | undefined;
 }
 /** What kind of field a schema describes. The schemas inside it are not read yet. */
 export type Shape = TextShape | NumberShape | ChoiceShape | ObjectShape | ListShape | UnionShape | JsonShape;
 
-/** Longer lists of values or branches are of no use in a form. */
+/** Longer lists of values or branches would be useless in a form. */
 const MAX_OPTIONS = 1_000;
 const MAX_BRANCHES = 100;
-/** A shorter text needs no room for many lines. */
+/** A text with a lower maximum length gets an input of one line. */
 const SHORT = 100;
 
 const STRUCTURE = ['type', '$ref', 'enum', 'const', 'items', 'prefixItems', 'anyOf', 'oneOf', 'allOf', 'properties'];
@@ -151,7 +153,7 @@ function objectShape(schema: JsonObject): Omit<ObjectShape, keyof Notes> {
   const named = new Map<string, unknown>(Object.entries(isObject(properties) ? properties : {}));
   const patterns: unknown[] = Object.values(isObject(patternProperties) ? patternProperties : {});
   const others: unknown = additionalProperties ?? unevaluatedProperties;
-  // Which of several schemas a name belongs to, only the check of the value says.
+  // If a name matches several schemas, only validation shows which ones apply.
   const single = patterns.length === 1 && (others === false || others === undefined) ? patterns[0] : true;
   const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
   for (const name of names) if (!named.has(name)) named.set(name, others === false ? true : (others ?? true));
@@ -164,7 +166,9 @@ function objectShape(schema: JsonObject): Omit<ObjectShape, keyof Notes> {
   };
 }
 
-/** A choice of schemas. Undefined if the alternatives are only constraints, for example which properties are required. */
+/**
+ * A choice of schemas. Undefined if the alternatives are only constraints, for example which properties are required.
+ */
 function unionShape(schema: JsonObject, notes: Notes, reader: SchemaReader, depth: number): Shape | undefined {
   const keyword = ['oneOf', 'anyOf'].find((each) => Array.isArray(schema[each]));
   if (keyword === undefined) return undefined;
@@ -173,7 +177,7 @@ function unionShape(schema: JsonObject, notes: Notes, reader: SchemaReader, dept
   if (schemas.length > MAX_BRANCHES) throw new TooLarge(`its schema has ${schemas.length} alternatives`);
   const hasStructure = schemas.some((one) => isObject(one) && STRUCTURE.some((each) => each in one));
   if (!hasStructure) return flatShape(base, reader, depth + 1);
-  // What a branch says of itself, not what the whole says of all.
+  // Only what the branch itself says, without what the schema says for all branches.
   const { title: _, description: __, default: ___, nullable, ...common } = base;
   const flats = schemas.map((one) => ({ one, flat: reader.flat(one) }));
   const others = flats.filter(({ flat }) => !isNull(flat));

@@ -14,7 +14,7 @@ export class UnionField extends AnyField<UnionShape> {
 
   constructor(shape: UnionShape, slot: Slot, parent: Field | undefined, context: FormContext) {
     super(shape, slot, parent, context);
-    // An empty input sends nothing, so it can be there from the start even if the field is optional.
+    // An empty input sends nothing, so even an optional field can show it from the start.
     if (context.expands && (slot !== 'optional' || this.#beginsWithInput())) this.choose(0);
   }
 
@@ -55,7 +55,7 @@ export class UnionField extends AnyField<UnionShape> {
         } catch (error) {
           if (!(error instanceof Misfit)) throw error;
           this.#branches.delete(branch);
-          // With only one possible branch, its own reason says more.
+          // If only one branch is possible, its own reason is more helpful.
           if (!strict && branch === 0 && this.shape.branches.length === 1) reason = error;
         } finally {
           fitting.strict = outer;
