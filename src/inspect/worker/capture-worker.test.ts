@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -103,6 +104,23 @@ test('a worker that fails is reported once, and the process goes on', async () =
   await new Promise((resolve) => void setImmediate(resolve));
   await capture.close();
   expect(errors).toEqual([expect.stringMatching(/^the recording .* is incomplete: .*outside buffer bounds/)]);
+});
+
+test('what cannot be written at the end is reported too', async () => {
+  const file = path.join(folder, 'full');
+  const script = `
+    import { startCaptureWorker } from ${JSON.stringify(built)};
+    const { wiretap, close } = await startCaptureWorker({
+      file: process.argv[2], target: 'x', onerror: ({ message }) => console.log(message) });
+    wiretap.open({ protocol: 'stdio', role: 'client' }).bytes('s>c', Buffer.alloc(10_000, 'x'));
+    await close();
+    console.log('closed');`;
+  const program = path.join(folder, 'program.mjs');
+  writeFileSync(program, script);
+  // A shell counts the limit in half or whole kibibytes.
+  const command = ['-c', 'ulimit -f 1; exec "$@"', 'sh', process.execPath, program, file];
+  const { stdout } = spawnSync('sh', command, { encoding: 'utf8' });
+  expect(stdout).toBe(`the recording ${file} is incomplete: the file has reached the size limit\nclosed\n`);
 });
 
 test('a file that cannot be written is reported at once', async () => {

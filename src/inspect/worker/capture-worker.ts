@@ -62,6 +62,7 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
   const [report] = (await once(worker, 'message')) as [Report];
   if ('problem' in report) throw new Error(report.problem);
   let alive = true;
+  let closing = false;
   const fail = (error: Error): void => {
     if (alive) onerror(error);
     alive = false;
@@ -71,11 +72,13 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
   const exited = new Promise((resolve) => void worker.once('exit', resolve));
   worker.on('message', ({ problem }: Extract<Report, { problem: string }>) => fail(new Error(problem)));
   worker.on('error', (cause) => fail(new Error(`${what} is incomplete: ${cause.message}`, { cause })));
-  worker.on('exit', () => fail(new Error(`${what} is incomplete: its thread ended`)));
+  worker.on('exit', () => {
+    if (!closing) fail(new Error(`${what} is incomplete: its thread ended`));
+  });
   let sent = 0;
   const batches = new EventBatches({
     post: (batch) => {
-      if (!alive) return;
+      if (!alive || closing) return;
       sent += batch.length;
       worker.postMessage(batch, [batch.buffer as ArrayBuffer]);
     },
@@ -87,7 +90,7 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
     wiretap: wireEvents(now, batches),
     async close() {
       if (alive) batches.end(now());
-      alive = false;
+      closing = true;
       worker.postMessage('close', []);
       await exited;
     },
