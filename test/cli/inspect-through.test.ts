@@ -95,8 +95,8 @@ describe.skipIf(process.platform === 'win32')('everwire inspect --through', () =
   });
 
   test('tells the host that the command has closed its stdin', async () => {
-    const closing = `require('fs').closeSync(0); console.log('closed'); setTimeout(() => process.exit(4), 60_000);
-      process.on('SIGTERM', () => process.exit(5))`;
+    const closing = `require('fs').closeSync(0); setTimeout(() => process.exit(4), 60_000);
+      process.on('SIGTERM', () => process.exit(5)); console.log('closed')`;
     const results = await both(closing, async ({ child }) => {
       await once(child.stdout, 'data');
       const broken = new Promise((resolve) => child.stdin.once('close', resolve));
