@@ -3,7 +3,7 @@ import { printStatus } from './print-status.ts';
 /** Exit codes of the commands that talk to a server, for scripts. */
 export const ExitCode = {
   Ok: 0,
-  /** The server or its tool returned an error, or the result could not be written. */
+  /** The server or its tool returned an error, or the result or a recording could not be written. */
   Refused: 1,
   /** The command line is wrong. The usual code of shells. */
   Usage: 2,

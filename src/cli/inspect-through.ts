@@ -42,8 +42,11 @@ export async function inspectThrough({ words, command }: SplitWords, flags: Insp
   await passThrough(child);
   untap();
   const { code, signal } = await child.exited;
-  if (signal !== null) end = () => endBy(signal);
-  process.exitCode = code ?? 128 + constants.signals[signal!];
+  end = async () => {
+    // A host must not notice that a recording is incomplete.
+    process.exitCode = code ?? 128 + constants.signals[signal!];
+    if (signal !== null) await endBy(signal);
+  };
   await stop();
 }
 

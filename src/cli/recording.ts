@@ -2,7 +2,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Capture } from '../inspect/capture.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
-import { Failure } from './failure.ts';
+import { ExitCode, Failure } from './failure.ts';
 import { printStatus } from './print-status.ts';
 import { atEnd } from './shutdown.ts';
 
@@ -61,7 +61,11 @@ export async function record(capture: Capture, file: string, target: string): Pr
   await untilEnd(recordToFile(capture, file, { target, onerror }));
 }
 
+/** Whether something that passed is missing in what was asked for. */
+let incomplete = false;
+
 function onerror({ message }: Error): void {
+  incomplete = true;
   printStatus(message);
 }
 
@@ -69,7 +73,10 @@ function onerror({ message }: Error): void {
 async function untilEnd<T extends { close(): Promise<void> }>(starting: Promise<T>, portOption?: string): Promise<T> {
   try {
     const recording = await starting;
-    atEnd(() => recording.close());
+    atEnd(async () => {
+      await recording.close();
+      if (incomplete) process.exitCode ||= ExitCode.Refused;
+    });
     return recording;
   } catch (error) {
     const { message } = error as Error;

@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { readRecording } from '../../src/inspect/read-recording.ts';
 import type { WireRecord } from '../../src/inspect/record.ts';
@@ -109,6 +111,34 @@ describe('--record', () => {
     const conn = records.findLast((record) => record.layer === 'open' && record.role === 'server') as { conn: number };
     expect(bytesOf(records, 'c>s', conn.conn).toString()).toBe(sent);
     expect(bytesOf(records, 's>c', conn.conn).toString()).toBe(Buffer.concat(received).toString());
+  });
+
+  test('that is cut short is an error, except for a host', async () => {
+    const file = newFile();
+    const message = `everwire: the recording ${file} is incomplete: the file has reached the size limit`;
+    const limited = async (...args: string[]): Promise<unknown[]> => {
+      // A shell counts the limit in half or whole kibibytes. `call` needs more.
+      const command = [node, ...programs.everwire, ...args];
+      const child = spawn('sh', ['-c', 'ulimit -f 1; exec "$@"', 'sh', ...command], {
+        stdio: ['pipe', 'pipe', 'pipe'],
+      });
+      const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
+      child.stdin.end(`${INITIALIZE}\n${`${PING}\n`.repeat(20)}`);
+      const [code] = (await once(child, 'exit')) as [number];
+      return [code, (await stdout).trim(), (await stderr).trim()];
+    };
+    const server = startEverwire(['demo', '--port', '0']);
+    const [, url] = await server.line(/listening on (\S+)/);
+    expect(await limited('call', url!, 'add', 'a=1', 'b=2', '--record', file)).toEqual([1, '3', message]);
+    expect(await limited('call', url!, 'add', 'a=1', 'b=x', '--record', file)).toEqual([
+      2,
+      '',
+      expect.stringContaining('must be'),
+    ]);
+    const [code, , stderr] = await limited('demo', '--stdio', '--record', file);
+    expect([code, stderr]).toEqual([1, message]);
+    const through = await limited('inspect', '--through', '--record', file, '--', 'cat');
+    expect(through).toEqual([0, expect.stringContaining(PING), expect.stringContaining(message)]);
   });
 
   test('to a file that cannot be written is wrong usage, and nothing is started', async () => {
