@@ -25,6 +25,8 @@ export interface RecordLogOptions extends CaptureOptions {
   readonly parts: boolean;
   /** Whether records are dropped once they are read. Then there can be only one reader. */
   readonly once: boolean;
+  /** Further events. Their records are found only when a reader has read all others. Default none. */
+  readonly backlog?: { take(): readonly WireEvent[] | undefined; readonly isEmpty: boolean } | undefined;
 }
 
 /** Keeps the newest records of what happens on the wire, for readers. */
@@ -34,25 +36,33 @@ export class RecordLog {
   readonly #layering: Layering;
   readonly #readers = new Waiters();
   readonly #once: boolean;
+  readonly #backlog: RecordLogOptions['backlog'];
   #closed = false;
 
   constructor(started: Date, options: RecordLogOptions) {
-    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000, parts, once } = options;
+    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000, parts, once, backlog } = options;
     this.started = started;
     this.#once = once;
+    this.#backlog = backlog;
     const ring = new RecordRing(maxRecords, maxBytes);
     this.#ring = ring;
     this.#layering = new Layering((record) => ring.push(record), parts);
   }
 
+  /** The number of the newest record. Infinity if there are events whose records were not found yet. */
   get newest(): number {
-    return this.#ring.newest;
+    return this.#backlog?.isEmpty === false ? Infinity : this.#ring.newest;
   }
 
   /** Adds the records that follow from an event. Keeps its bytes without copying them. */
   add(event: WireEvent): void {
     if (this.#closed) return;
     this.#layering.add(event);
+    this.#readers.wake();
+  }
+
+  /** To be called after events were added to the backlog. */
+  wake(): void {
     this.#readers.wake();
   }
 
@@ -66,7 +76,8 @@ export class RecordLog {
         after = last.n;
         yield records;
         if (this.#once) this.#ring.forget(after);
-      } else if (this.#closed) return;
+      } else if (this.#layerBacklog()) continue;
+      else if (this.#closed) return;
       else await this.#readers.wait({ signal });
     }
   }
@@ -74,5 +85,11 @@ export class RecordLog {
   close(): void {
     this.#closed = true;
     this.#readers.wake();
+  }
+
+  #layerBacklog(): boolean {
+    const events = this.#backlog?.take();
+    for (const event of events ?? []) this.#layering.add(event);
+    return events !== undefined;
   }
 }

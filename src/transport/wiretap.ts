@@ -74,11 +74,16 @@ export function tapSocket(wiretap: Wiretap, connection: WireConnection, socket: 
 
 type OnBytes = (chunk: Buffer) => void;
 
+/** Observes the calls in which a stream gets its data. A second `data` listener would cost more. */
 function tapReads(input: Readable, onbytes: OnBytes): () => void {
-  const listener = (chunk: Uint8Array | string): void => onbytes(bytesOf(chunk, input.readableEncoding ?? 'utf8'));
-  // This listener is called first, because others may answer at once.
-  input.prependListener('data', listener);
-  return () => void input.off('data', listener);
+  const push = input.push.bind(input);
+  input.push = (chunk: Uint8Array | string | null, encoding) => {
+    if (chunk !== null) onbytes(bytesOf(chunk, encoding ?? 'utf8'));
+    return push(chunk, encoding);
+  };
+  return () => {
+    input.push = push;
+  };
 }
 
 interface Written {

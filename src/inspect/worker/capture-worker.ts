@@ -6,6 +6,7 @@ import { RecordLog } from '../record-log.ts';
 import { recordToFile } from '../record-to-file.ts';
 import type { PageServer } from '../page-server/page-server.ts';
 import { wireEvents } from '../wire-events.ts';
+import { Backlog } from './backlog.ts';
 import { EventBatches } from './event-batches.ts';
 import { readEvents } from './event-format.ts';
 
@@ -99,26 +100,30 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
 
 async function serve(port: MessagePort, { target, file, page, started, taken }: Setup): Promise<void> {
   const report = (message: Report): void => port.postMessage(message);
-  // A page may read again from the beginning, so its records are not dropped once they are read.
-  const log = new RecordLog(started, { parts: page !== undefined, once: page === undefined });
+  // The recording and the page have a log each, because nobody may ever look at the page.
+  const log = new RecordLog(started, { parts: false, once: true });
+  const backlog = new Backlog();
+  const shownLog = new RecordLog(started, { parts: true, once: false, backlog });
   try {
     const onerror = ({ message }: Error): void => report({ problem: message });
     const recording = file === undefined ? undefined : await recordToFile(log, file, { target, onerror });
-    const shown = page && (await show(log, target, page));
+    const shown = page && (await show(shownLog, target, page));
     const close = async (): Promise<void> => {
       log.close();
       await recording?.close();
       await shown?.close();
       port.close();
     };
-    port.on('message', (message: Uint8Array | 'close') => {
-      if (message === 'close') void close();
-      else {
-        const batch = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
-        for (const event of readEvents(batch)) log.add(event);
-        Atomics.add(taken, 0, message.length);
+    const take = (message: Uint8Array): void => {
+      const batch = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
+      if (recording) for (const event of readEvents(batch)) log.add(event);
+      if (shown) {
+        backlog.add(batch);
+        shownLog.wake();
       }
-    });
+      Atomics.add(taken, 0, message.length);
+    };
+    port.on('message', (message: Uint8Array | 'close') => void (message === 'close' ? close() : take(message)));
     report({ ready: true, url: shown?.url });
   } catch (error) {
     report({ problem: (error as Error).message });

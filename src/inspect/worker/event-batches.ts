@@ -1,6 +1,8 @@
 import type { WireConnection, WireStream } from '../../transport/wiretap.ts';
+import type { WireEvent } from '../record.ts';
 import type { WireEventSink } from '../wire-events.ts';
 import { EVENT_HEAD, EventKind, writeEventHead } from './event-format.ts';
+import { LeftOutEvents } from './left-out-events.ts';
 
 /** The size of a batch. The largest event has 64 KiB. */
 const BATCH = 256 * 1024;
@@ -19,72 +21,57 @@ export interface BatchReceiver {
 
 const NOTHING = Buffer.alloc(0);
 
-/**
- * Copies events into batches. If too much waits at the receiver, events are left out, and a gap stands for them. If the
- * opening of a connection was left out, it is sent before the connection's first event after the gap.
- */
+/** Copies events into batches. If too much waits at the receiver, events are left out. */
 export class EventBatches implements WireEventSink {
   readonly #receiver: BatchReceiver;
   #batch = Buffer.allocUnsafeSlow(BATCH);
   #used = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** How many events were left out since the last one that was written. */
-  #missing = 0;
-  /** Connections whose opening was left out, and those whose closing was left out. Both are sent later. */
-  readonly #unopened = new Map<number, WireConnection>();
-  readonly #unclosed: number[] = [];
+  readonly #leftOut = new LeftOutEvents();
 
   constructor(receiver: BatchReceiver) {
     this.#receiver = receiver;
   }
 
-  open(t: number, conn: number, connection: WireConnection): void {
-    if (this.#hasRoom(t)) this.#writeOpen(t, conn, connection);
-    else this.#unopened.set(conn, connection);
+  open(t: number, conn: number, { protocol, role, peer }: WireConnection): void {
+    this.#add({ t, layer: 'open', conn, protocol, role, peer });
   }
 
   bytes(t: number, conn: number, dir: WireStream, start: number, bytes: Buffer): void {
-    if (!this.#hasRoom(t)) return;
-    const unopened = this.#unopened.size > 0 && this.#unopened.get(conn);
-    if (unopened) {
-      this.#unopened.delete(conn);
-      this.#writeOpen(t, conn, unopened);
-    }
-    this.#write(EventKind[dir], conn, t, start, bytes);
+    if (this.#hasRoom && this.#leftOut.isEmpty) this.#write(EventKind[dir], conn, t, start, bytes);
+    else this.#add({ t, conn, dir, layer: 'bytes', range: [start, start + bytes.length], bytes });
   }
 
   close(t: number, conn: number): void {
-    const hasRoom = this.#hasRoom(t);
-    if (this.#unopened.delete(conn)) return;
-    if (hasRoom) this.#write(EventKind.close, conn, t, 0, NOTHING);
-    else this.#unclosed.push(conn);
+    this.#add({ t, layer: 'close', conn });
   }
 
   /** Sends everything. @param t the time. */
   end(t: number): void {
-    if (this.#missing > 0) this.#writeGap(t);
+    for (const event of this.#leftOut.take(t)) this.#writeEvent(event);
     this.#send();
   }
 
-  /** Whether an event may be written. If not, it counts as missing. */
-  #hasRoom(t: number): boolean {
+  get #hasRoom(): boolean {
     const { waiting, maxWaiting } = this.#receiver;
-    if (waiting() > maxWaiting) {
-      this.#missing += 1;
-      return false;
+    return waiting() <= maxWaiting;
+  }
+
+  #add(event: WireEvent): void {
+    if (this.#hasRoom) for (const each of this.#leftOut.before(event)) this.#writeEvent(each);
+    else this.#leftOut.add(event);
+  }
+
+  #writeEvent(event: WireEvent): void {
+    const { t, layer } = event;
+    if (layer === 'gap') return this.#write(EventKind.gap, 0, t, event.count, NOTHING);
+    const { conn } = event;
+    if (layer === 'close') this.#write(EventKind.close, conn, t, 0, NOTHING);
+    else if (layer === 'bytes') this.#write(EventKind[event.dir], conn, t, event.range[0], event.bytes);
+    else {
+      const { protocol, role, peer } = event;
+      this.#write(EventKind.open, conn, t, 0, Buffer.from(JSON.stringify({ protocol, role, peer })));
     }
-    if (this.#missing > 0) this.#writeGap(t);
-    return true;
-  }
-
-  #writeGap(t: number): void {
-    this.#write(EventKind.gap, 0, t, this.#missing, NOTHING);
-    this.#missing = 0;
-    for (const conn of this.#unclosed.splice(0)) this.#write(EventKind.close, conn, t, 0, NOTHING);
-  }
-
-  #writeOpen(t: number, conn: number, { protocol, role, peer }: WireConnection): void {
-    this.#write(EventKind.open, conn, t, 0, Buffer.from(JSON.stringify({ protocol, role, peer })));
   }
 
   #write(kind: number, conn: number, t: number, place: number, data: Buffer): void {

@@ -71,6 +71,8 @@ const answering = new WeakMap<Socket, number>();
 const ending = new WeakSet<Socket>();
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 
+function ignore(): void {}
+
 /**
  * Serves HTTP on its own address and port. The headers of a request may take 15 seconds, the whole request 60 seconds,
  * and an idle connection is kept for 65 seconds. Requests of one connection run one after the other. A connection may
@@ -100,6 +102,8 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => {
       const peer = `${socket.remoteAddress}:${socket.remotePort}`;
       tapSocket(wiretap, { protocol: 'http', role: 'server', peer }, socket);
+      // `node:http` reads a socket past its stream until somebody listens.
+      socket.prependListener('data', ignore).off('data', ignore);
     });
   }
   server.on('request', (request, response) => {
