@@ -353,6 +353,37 @@ describe('secrets', () => {
     expect(found('http', bytes).masked['c>s']).toBe(hidden);
   });
 
+  test.each([
+    'X-Serverless-Authorization',
+    'Ocp-Apim-Subscription-Key',
+    'X-Functions-Key',
+    'X-Auth',
+    'X-Amz-Signature',
+    'pwd',
+  ])('have names such as %s', (name) => {
+    const [line, hidden] = ['abc', '***'].map(
+      (value) => `GET /?${name}=${value}&b=c HTTP/1.1\r\n${name}: ${value}\r\n\r\n`,
+    );
+    expect(found('http', [['c>s', line!]]).masked['c>s']).toBe(hidden);
+  });
+
+  test.each([
+    'Mcp-Session-Id',
+    'WWW-Authenticate',
+    'Keep-Alive',
+    'Author',
+    'Access-Control-Allow-Credentials',
+    'monkey',
+  ])('have no names such as %s', (name) => {
+    const text = `GET /?${name}=abc HTTP/1.1\r\n${name}: abc\r\n\r\n`;
+    expect(found('http', [['c>s', text]]).masked['c>s']).toBe(text);
+  });
+
+  test('may be values of parameters whose names are too long to be kept', () => {
+    const line = `nonsense\n?${'x'.repeat(70_000)}=`;
+    expect(found('http', [['c>s', `${line}abc&b=c`]]).masked['c>s']).toBe(`${line}***&b=c`);
+  });
+
   test('are found in a time that grows only with the length of a target', async () => {
     const secrets: number[] = [];
     for (let n = 0; n < 20; n += 1) {

@@ -1,6 +1,8 @@
 /** The names of header fields and query parameters that carry credentials. Their values are masked in files. */
 const SECRET_NAME =
-  /^(proxy-)?authorization$|cookie|token|secret|password|assertion|api[-_]?key|^(code|sig|signature)$/i;
+  /authorization|cookie|token|secret|passw|passphrase|pwd|jwt|assertion|signature|api-?key|(^|[-_.])(auth|key)$|^(code|sig)$/i;
+/** A longer name of a parameter is not kept, and its value counts as secret. */
+const MAX_NAME = 64 * 1024;
 /** Matches a character that separates the parameters of a request target, or the text between two of them. */
 const PARTS = /[?&=\s]|[^?&=\s]+/g;
 
@@ -37,8 +39,10 @@ export class SecretParameters {
         else places.push([index, index + part.length]);
       } else if (this.#value === 'plain') continue;
       else if (this.#name === undefined) this.#name = part === '?' ? '' : undefined;
-      else if (part === '=') this.#value = isSecretName(this.#name) ? 'secret' : 'plain';
-      else this.#name += part;
+      else if (part === '=') {
+        const isSecret = this.#name.length > MAX_NAME || isSecretName(this.#name);
+        this.#value = isSecret ? 'secret' : 'plain';
+      } else if (this.#name.length <= MAX_NAME) this.#name += part;
     }
     return places;
   }
