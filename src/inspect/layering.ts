@@ -1,3 +1,4 @@
+import { Oldest } from '../base/oldest.ts';
 import type { WireProtocol, WireStream } from '../transport/wiretap.ts';
 import { readersFor, type StreamReader } from './layers.ts';
 import type { Part, WireEvent, WireRecord } from './record.ts';
@@ -11,13 +12,19 @@ type Bytes = Extract<WireEvent, { layer: 'bytes' }>;
 export class Layering {
   readonly #onrecord: (record: WireRecord) => void;
   readonly #parts: boolean;
+  readonly #maxConnections: number;
   readonly #connections = new Map<number, LayeredConnection>();
+  readonly #oldest = new Oldest(this.#connections);
   #n = 0;
 
-  /** @param parts whether the upper layers become records. Secrets are found in any case. */
-  constructor(onrecord: (record: WireRecord) => void, parts: boolean) {
+  /**
+   * @param parts whether the upper layers become records. Secrets are found in any case.
+   * @param maxConnections the most connections that are open at a time. Above this, the oldest has no more parts.
+   */
+  constructor(onrecord: (record: WireRecord) => void, parts: boolean, maxConnections = Infinity) {
     this.#onrecord = onrecord;
     this.#parts = parts;
+    this.#maxConnections = maxConnections;
   }
 
   add(event: WireEvent): void {
@@ -25,6 +32,7 @@ export class Layering {
       case 'open': {
         const { t, layer, conn, protocol, role, peer } = event;
         this.#connections.set(conn, new LayeredConnection(protocol, this.#parts));
+        if (this.#connections.size > this.#maxConnections) this.#connections.delete(this.#oldest.take()!);
         return this.#onrecord({ n: this.#next(), t, layer, conn, protocol, role, peer });
       }
       case 'bytes':

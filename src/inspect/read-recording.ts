@@ -3,6 +3,12 @@ import { Layering } from './layering.ts';
 import type { WireRecord } from './record.ts';
 import { MAX_LINE, parseHeader, parseRecord, type RecordingHeader } from './recording-format.ts';
 
+/**
+ * The most connections of a file that are open at a time. A file may have opened millions, and its gaps may have the
+ * records of their ends.
+ */
+const MAX_CONNECTIONS = 10_000;
+
 /** A recording that is being read. It can be read once. */
 export interface Recording extends AsyncIterable<WireRecord> {
   readonly header: RecordingHeader;
@@ -51,7 +57,7 @@ export async function readRecording(source: string | AsyncIterable<Uint8Array>):
   async function* records(): AsyncGenerator<WireRecord, void> {
     let last = 0;
     let found: WireRecord[] = [];
-    const layering = new Layering((record) => found.push(record), true);
+    const layering = new Layering((record) => found.push(record), true, MAX_CONNECTIONS);
     for await (const line of lines) {
       let parsed: ReturnType<typeof parseRecord>;
       try {

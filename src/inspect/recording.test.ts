@@ -241,6 +241,20 @@ describe('a recording', () => {
     ).toEqual([{ n: 2, t: 1, layer: 'gap', from: 1 }]);
   });
 
+  test('with very many open connections has parts of the newest', async () => {
+    const lines = Array.from({ length: 10_001 }, (_, conn) => {
+      const opening = { n: 2 * conn + 1, t: 0, layer: 'open', conn, protocol: 'stdio', role: 'client' };
+      const bytes = { n: 2 * conn + 2, t: 0, conn, dir: 'c>s', layer: 'bytes', range: [0, 1], data: 'a' };
+      return `${JSON.stringify(opening)}\n${JSON.stringify(bytes)}`;
+    });
+    const ends = ['0', '1'].map((data, conn) => {
+      const bytes = { t: 0, conn, dir: 'c>s', layer: 'bytes', range: [1, 2], data: '\n' };
+      return JSON.stringify({ n: 30_000 + Number(data), ...bytes });
+    });
+    const records = await reading(HEADER, ...lines, ...ends);
+    expect(records.filter(({ layer }) => layer === 'line')).toMatchObject([{ conn: 1, range: [0, 2] }]);
+  });
+
   test('that is not there or empty is refused', async () => {
     await expect(readRecording(join(folder, 'none'))).rejects.toThrow('ENOENT');
     const file = newFile();
