@@ -1,6 +1,8 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { Visible } from '../ui/visible.tsx';
 import { countText, sizeText, timeText } from './format.ts';
+import { maskedHead } from './masked-head.ts';
 import { exchangesOf, type Exchange } from './related.ts';
 import type { RecordStore } from './record-store.ts';
 import { sizeOf, type WireRecord } from './wire-record.ts';
@@ -47,8 +49,11 @@ function ExchangeView({ exchange, store }: { exchange: Exchange; store: RecordSt
 }
 
 function Head({ head, store, title }: { head: WireRecord; store: RecordStore; title: string }): JSX.Element {
-  const text = store.text(head);
-  if (text === undefined) return <p class="soft">The head is no longer in memory.</p>;
+  const [isShown, setShown] = useState(false);
+  const whole = store.text(head);
+  if (whole === undefined) return <p class="soft">The head is no longer in memory.</p>;
+  const masked = maskedHead(whole);
+  const text = isShown ? whole : masked;
   // Each line with its end, because an end that is not CRLF is worth seeing.
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   return (
@@ -60,6 +65,11 @@ function Head({ head, store, title }: { head: WireRecord; store: RecordStore; ti
             {' '}
             <Visible text={head.note} />
           </span>
+        )}
+        {masked !== whole && (
+          <button type="button" class="quiet" onClick={() => setShown(!isShown)}>
+            {isShown ? 'Hide secrets' : 'Show secrets'}
+          </button>
         )}
       </p>
       <pre class="wire-http-head" tabIndex={0} aria-label={`${title} head`}>

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 import type { RecordStore } from './record-store.ts';
 import { sizeText } from './format.ts';
+import { maskedHead } from './masked-head.ts';
 import { sizeOf, type WireRecord } from './wire-record.ts';
 
 /** The text of a record's row. */
@@ -31,7 +32,8 @@ function summarize(record: WireRecord, store: RecordStore): Summary {
   if (layer === 'gap') return { kind, what: `${n - from + 1} records are missing` };
   if (layer === 'open') return { kind, what: [protocol, ROLES[role ?? ''], peer].filter(Boolean).join(' ') };
   if (layer === 'close') return { kind, what: 'closed' };
-  const what = firstLine(store.head(record, HEAD));
+  const text = store.head(record, HEAD);
+  const what = firstLine(layer === 'head' || layer === 'bytes' ? maskedHead(text) : text);
   const start = layer === 'body' || layer === 'chunk' ? sizeText(sizeOf(range)) : what;
   return { kind, what: note === undefined ? start : `${note}: ${start}` };
 }

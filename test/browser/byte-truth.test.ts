@@ -102,6 +102,24 @@ describeInBrowser('the Wire screen shows the bytes', (browser) => {
     expect(misdeeds).toEqual([]);
   });
 
+  test('but hides the credentials in rows and heads until a person asks for them', async () => {
+    const capture = new Capture();
+    const tap = capture.open({ protocol: 'http', role: 'client' });
+    tap.bytes('c>s', Buffer.from('GET /mcp?key=hidden1 HTTP/1.1\r\nAuthorization: Bearer hidden2\r\nHost: a\r\n\r\n'));
+    const { page, misdeeds } = await openPage(browser(), { capture });
+    const wire = new WirePage(page);
+    await wire.filter.fill('layer:head or layer:bytes');
+    const panel = await wire.open(wire.rows('GET').last(), 'HTTP');
+    await panel.getByRole('button', { name: 'Show secrets' }).waitFor();
+    expect(await page.locator('body').textContent()).not.toContain('hidden');
+    await panel.getByRole('button', { name: 'Show secrets' }).click();
+    expect(await panel.textContent()).toContain('hidden1');
+    expect(await panel.textContent()).toContain('Bearer hidden2');
+    await panel.getByRole('button', { name: 'Hide secrets' }).click();
+    expect(await panel.textContent()).not.toContain('hidden');
+    expect(misdeeds).toEqual([]);
+  });
+
   test('of a child with stray output, stderr, and a last line without an end', async () => {
     const output = Buffer.from(
       '{"jsonrpc":"2.0","id":1,"result":{}}\nnot a message \u0007\n{"jsonrpc":"2.0","method":"x/y"}\r\nend',
