@@ -71,6 +71,33 @@ describe('a refresh token', () => {
     expect(JSON.stringify(world.asked)).not.toContain('refresh-0');
   });
 
+  test('that was sent is replaced, even if no request waits for it any more', async () => {
+    const world = new OAuthWorld();
+    const leaving = new AbortController();
+    world.ontoken = () => void leaving.abort(new Error('left'));
+    const store = await holding({});
+    const authorizer = world.authorizer({ store });
+    await expect(send(authorizer, fresh(), { signal: leaving.signal })).rejects.toThrow('left');
+    await expect.poll(async () => (await store.get(KEY))!.tokens!.refreshToken).toBe('refresh-1');
+    expect(await send(authorizer, fresh())).toEqual({ let: true, sent: ['Bearer access-1'] });
+    expect(grants(world)).toEqual(['refresh_token']);
+  });
+
+  test('is not sent if no request waits for it any more', async () => {
+    const world = new OAuthWorld();
+    const leaving = new AbortController();
+    const store = await holding({});
+    const get = store.get.bind(store);
+    store.get = async (key) => {
+      if (world.read.length > 0) leaving.abort(new Error('left'));
+      await new Promise(setImmediate);
+      return get(key);
+    };
+    await expect(send(world.authorizer({ store }), fresh(), { signal: leaving.signal })).rejects.toThrow('left');
+    await store.locked(KEY, () => Promise.resolve());
+    expect(grants(world)).toEqual([]);
+  });
+
   test('with sufficient scopes is used', async () => {
     const world = new OAuthWorld();
     const store = await holding({ scopes: ['a', 'b'] });

@@ -61,9 +61,12 @@ export async function refresh(attempt: Attempt, stored: StoredCredentials | unde
   const client = knownClient(options, server) ?? stored!.client;
   if (client?.clientId !== tokens.clientId) return undefined;
   const dpop = tokens.dpopKey ? await DpopKey.open(tokens.dpopKey) : undefined;
+  attempt.signal.throwIfAborted();
   try {
     const parameters = { refresh_token: tokens.refreshToken, resource };
-    const issued = await requestToken(contextOf(attempt, client, dpop), 'refresh_token', parameters);
+    // The server replaces a refresh token when it is used. So its answer is needed, even if no caller waits for it.
+    const context = { ...contextOf(attempt, client, dpop), signal: undefined };
+    const issued = await requestToken(context, 'refresh_token', parameters);
     // A refresh grants no further scopes (RFC 6749, section 6).
     const next = { ...issued, refreshToken: issued.refreshToken ?? tokens.refreshToken, scopes: undefined };
     return await keep(attempt, stored, client.clientId, tokens.scopes, next, dpop);
@@ -136,7 +139,7 @@ async function askUser(
         await store.set(key, { ...stored, client: registered });
         client = registered;
       }
-      const issued = await authorizationCode({ ...contextOf(attempt, client, dpop), login, resource, scopes });
+      const issued = await authorizationCode({ ...contextOf(attempt, client, dpop), signal, login, resource, scopes });
       return await keep(attempt, await store.get(key), client.clientId, scopes, issued, dpop);
     } catch (error) {
       if (known || !(error instanceof OAuthError)) throw error;

@@ -4,6 +4,7 @@ import type { LoginAttempt } from './redirect.ts';
 import { waitFor } from '../../base/wait.ts';
 
 export interface AuthorizationCodeOptions extends TokenRequestContext {
+  readonly signal: AbortSignal;
   readonly login: LoginAttempt;
   readonly resource: string;
   /** If empty, the authorization server chooses. */

@@ -18,7 +18,8 @@ export interface TokenRequestContext {
   readonly client: Identity;
   readonly http: GuardedHttp;
   readonly dpop: DpopKey | undefined;
-  readonly signal: AbortSignal;
+  /** Undefined: only the time limit of `GuardedHttp` ends the request. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /** The grant type of a token exchange. It need not issue an access token (RFC 8693, section 2.2.1). */
@@ -68,7 +69,7 @@ export async function tokenResponse(
       withoutIdToken(working(await http.fetch(url, init), server)),
     // `GuardedHttp` decides which addresses are allowed.
     [oauth.allowInsecureRequests]: true,
-    signal,
+    ...(signal && { signal }),
     ...(dpop && { DPoP: dpop.handle }),
   };
   const types = grant === TOKEN_EXCHANGE ? { recognizedTokenTypes: { n_a: () => {} } } : {};
