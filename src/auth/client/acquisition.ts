@@ -192,6 +192,20 @@ async function keep(
     ...(metadataUrl !== undefined && { metadataUrl }),
     ...(dpop && { dpopKey: dpop.jwk }),
   };
+  await dropOthers(options.store, key);
   await options.store.set(key, { ...(before?.client && { client: before.client }), tokens });
   return { tokens, dpop };
+}
+
+/**
+ * Drops tokens of other authorization servers (2026-07-28, basic/authorization: Token Handling). Until there are new
+ * tokens, the old ones are kept: the server may have sent wrong metadata for a moment.
+ */
+async function dropOthers(store: TokenStore, { server, issuer }: CredentialKey): Promise<void> {
+  for (const other of await store.issuers(server)) {
+    if (other === issuer) continue;
+    const key = { server, issuer: other };
+    const { tokens, client } = (await store.get(key)) ?? {};
+    if (tokens) await (client ? store.set(key, { client }) : store.delete(key));
+  }
 }

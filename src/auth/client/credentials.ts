@@ -142,7 +142,7 @@ export class Credentials {
   async #locked(authority: Authority, demand: Demand, signal: AbortSignal, grants: boolean): Promise<void> {
     const { store } = this.#options;
     const key: CredentialKey = { server: this.#server, issuer: authority.server.issuer };
-    await this.#leaveOthers(key);
+    await this.#checkClient(key);
     await store.locked(
       key,
       async () => {
@@ -183,23 +183,19 @@ export class Credentials {
     return other && !isDue(tokens) && covers(tokens.scopes, scopes);
   }
 
-  /**
-   * Drops tokens of a different authorization server (2026-07-28, basic/authorization: Token Handling), and clients
-   * registered there (client-registration: Authorization Server Binding).
-   */
-  async #leaveOthers({ server, issuer }: CredentialKey): Promise<void> {
+  /** 2026-07-28, client-registration: Authorization Server Binding. */
+  async #checkClient({ server, issuer }: CredentialKey): Promise<void> {
     const { store, client } = this.#options;
+    if (!client || client.issuer !== undefined) return;
     for (const other of await store.issuers(server)) {
       if (other === issuer) continue;
-      const key = { server, issuer: other };
-      const { tokens, client: registered } = (await store.get(key)) ?? {};
-      if (client && client.issuer === undefined && tokens?.clientId === client.clientId) {
+      const { tokens } = (await store.get({ server, issuer: other })) ?? {};
+      if (tokens?.clientId === client.clientId) {
         throw new OAuthError(
           'registration',
           `The client was used with ${other}, but the server requires tokens from ${issuer}`,
         );
       }
-      if (tokens) await (registered ? store.set(key, { client: registered }) : store.delete(key));
     }
   }
 }

@@ -487,6 +487,22 @@ describe('credentials are bound to their issuer', () => {
     expect(JSON.stringify(world.asked)).not.toContain('refresh-1');
   });
 
+  test('tokens are kept until another issuer has issued new ones', async () => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    const authorizer = world.authorizer({ store });
+    await send(authorizer);
+    const place = 'https://mcp.example/.well-known/oauth-protected-resource/mcp';
+    const metadata = world.documents.get(place)!;
+    // For a moment, every path is unknown, as while a server is replaced.
+    world.documents.delete(place);
+    world.onregister = () => ({ status: 404, body: {} });
+    await expect(send(authorizer, accepts('access-2'))).rejects.toMatchObject({ code: 'registration' });
+    world.documents.set(place, metadata);
+    expect((await send(authorizer, accepts('access-2'))).sent).toEqual(['Bearer access-1', 'Bearer access-2']);
+    expect(world.tokenRequests.at(-1)).toMatchObject({ grant_type: 'refresh_token', refresh_token: 'refresh-1' });
+  });
+
   test.each([
     ['named', { ...CLIENT, issuer: ISSUER }],
     ['not named', CLIENT],
