@@ -74,7 +74,10 @@ describe('a refresh token', () => {
   test('that was sent is replaced, even if no request waits for it any more', async () => {
     const world = new OAuthWorld();
     const leaving = new AbortController();
-    world.ontoken = () => void leaving.abort(new Error('left'));
+    world.ontoken = () => {
+      leaving.abort(new Error('left'));
+      return undefined;
+    };
     const store = await holding({});
     const authorizer = world.authorizer({ store });
     await expect(send(authorizer, fresh(), { signal: leaving.signal })).rejects.toThrow('left');
