@@ -81,6 +81,27 @@ test.each(['server', 'client'] as const)('a %s runs timers within a chunk of inv
   for (const [at, before] of atTurns.entries()) expect(before - (atTurns[at - 1] ?? 0)).toBeLessThan(10);
 });
 
+test.each(['server', 'client'] as const)('a %s runs timers within a chunk of small messages', async (role) => {
+  const input = new PassThrough();
+  const transport = streamTransport(input, new PassThrough().resume(), { role });
+  onTestFinished(() => transport.close());
+  let delivered = 0;
+  const atTurns: number[] = [];
+  const count = (): void => {
+    atTurns.push(delivered);
+    if (delivered < 10_000) setImmediate(count);
+  };
+  transport.onmessage = () => {
+    if (delivered === 0) setImmediate(count);
+    delivered += 1;
+  };
+  await transport.start();
+  input.write(notice.repeat(10_000));
+  await vi.waitUntil(() => delivered === 10_000, 20_000);
+  expect(atTurns.length).toBeGreaterThan(5);
+  for (const [at, before] of atTurns.entries()) expect(before - (atTurns[at - 1] ?? 0)).toBeLessThan(1500);
+});
+
 test('a client stops reading a server that floods pings and does not read the responses', async () => {
   const pings = 100_000;
   const perChunk = 500;
