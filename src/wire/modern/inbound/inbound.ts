@@ -347,7 +347,8 @@ export class ModernInbound {
     options: Parameters<Exchange['ask']>[2],
   ): Promise<JsonObject> => {
     try {
-      this.#checkQuestion(exchange, method, params);
+      mustAllowQuestions(exchange.method);
+      checkQuestion(method, params, exchange.caller);
       return this.#roundsOf(exchange).ask(method, params, options);
     } catch (error) {
       return Promise.reject(error);
@@ -382,27 +383,14 @@ export class ModernInbound {
     }
   };
 
-  /** @throws RpcError if the caller must not be asked this question. */
-  #checkQuestion({ method: requestMethod, caller }: ModernExchange, method: string, params: JsonObject): void {
-    if (!CAN_REQUIRE_INPUT.has(requestMethod)) {
-      throw new RpcError(
-        ErrorCode.InternalError,
-        `${method} was not sent: ${requestMethod} must be answered without questions`,
-      );
-    }
-    checkQuestion(method, params, caller);
-  }
-
   /**
    * Checks the questions in a result of the service, and seals its state. @throws RpcError if a question is not
    * allowed.
    */
   #checkQuestions(exchange: ModernExchange, result: JsonObject): JsonObject {
+    mustAllowQuestions(exchange.method);
     for (const { method, params } of questionsOf(exchange.method, result))
-      this.#checkQuestion(exchange, method, params);
-    if (!CAN_REQUIRE_INPUT.has(exchange.method)) {
-      throw new RpcError(ErrorCode.InternalError, `${exchange.method} must be answered without questions`);
-    }
+      checkQuestion(method, params, exchange.caller);
     const { noted } = exchange;
     const { requestState } = result;
     if (!this.#options.sealState || (requestState === undefined && !noted?.size)) return result;
@@ -413,6 +401,12 @@ export class ModernInbound {
     };
     return { ...result, requestState: this.#seal.seal(state, binding) };
   }
+}
+
+/** @throws RpcError if a request with this method must be answered without questions (2026-07-28, patterns/mrtr). */
+function mustAllowQuestions(method: string): void {
+  if (CAN_REQUIRE_INPUT.has(method)) return;
+  throw new RpcError(ErrorCode.InternalError, `${method} must be answered without questions`);
 }
 
 /** The result of a subscription, with the subscription id that its notifications had too. */
