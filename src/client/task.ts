@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { onAborted } from '../base/abort.ts';
+import { Waiters } from '../base/waiters.ts';
 import { startTimer, type Timer } from '../base/timer.ts';
 import { Method } from '../protocol/methods.ts';
 import { isTerminal, type DetailedTask } from '../protocol/tasks.ts';
@@ -174,7 +175,7 @@ class Waiting {
   readonly #given: readonly AbortSignal[];
   readonly #cancel = (): void => this.fail(this.#given.find(({ aborted }) => aborted)?.reason);
   readonly #timer: Timer;
-  #wake: (() => void) | undefined;
+  readonly #waiters = new Waiters();
 
   constructor(given: readonly (AbortSignal | undefined)[], maxTimeout: number) {
     this.#given = given.filter((signal) => signal !== undefined);
@@ -191,25 +192,17 @@ class Waiting {
 
   fail(reason: Error): void {
     this.#controller.abort(reason);
-    this.wake();
   }
 
   /** Ends the pause early, because a notification about the task has come. */
   wake(): void {
-    this.#wake?.();
+    this.#waiters.wake();
   }
 
   /** @throws the reason why the wait has ended. */
   async pause(duration: number): Promise<void> {
     this.signal.throwIfAborted();
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, Math.min(duration, MAX_INTERVAL * (1 + JITTER)));
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = undefined;
+    await this.#waiters.wait({ signal: this.signal, timeout: Math.min(duration, MAX_INTERVAL * (1 + JITTER)) });
     this.signal.throwIfAborted();
   }
 
