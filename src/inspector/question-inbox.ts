@@ -1,3 +1,4 @@
+import { Deferred } from '../base/deferred.ts';
 import { filledIn } from '../client/form-answer.ts';
 import { CommandRefused } from '../inspect/page-server/command-arguments.ts';
 import type { AnswerCommand, Question } from '../inspect/page-server/page-api.ts';
@@ -17,8 +18,7 @@ const REJECTED = -1;
 interface Waiting {
   readonly question: Question;
   readonly size: number;
-  resolve(result: JsonObject): void;
-  reject(error: Error): void;
+  readonly answer: Deferred<JsonObject>;
 }
 
 /** The questions of a server that wait for the user. */
@@ -43,19 +43,15 @@ export class QuestionInbox {
       throw new RpcError(ErrorCode.InternalError, 'Too many questions wait for an answer');
     this.#last += 1;
     const question: Question = { id: this.#last, method, params, received: new Date().toISOString() };
-    return new Promise((resolve, reject) => {
-      const withdraw = (): void => this.#remove(question.id)?.reject(signal.reason as Error);
-      const settled = (): void => signal.removeEventListener('abort', withdraw);
-      this.#waiting.set(question.id, {
-        question,
-        size,
-        resolve: (result) => (settled(), resolve(result)),
-        reject: (error) => (settled(), reject(error)),
-      });
-      this.#size += size;
-      signal.addEventListener('abort', withdraw);
-      this.#changed();
-    });
+    const answer = new Deferred<JsonObject>();
+    const withdraw = (): void => this.#remove(question.id)?.answer.reject(signal.reason as Error);
+    const settled = (): void => signal.removeEventListener('abort', withdraw);
+    signal.addEventListener('abort', withdraw);
+    answer.promise.then(settled, settled);
+    this.#waiting.set(question.id, { question, size, answer });
+    this.#size += size;
+    this.#changed();
+    return answer.promise;
   }
 
   /** @throws CommandRefused if the answer does not fit the question. The question then still waits. */
@@ -63,10 +59,10 @@ export class QuestionInbox {
     if ((result === undefined) === (error === undefined))
       throw new CommandRefused(400, 'An answer must be either a result or an error.');
     if (result) await check(this.#get(id).question, result);
-    const waiting = this.#get(id);
+    const { answer } = this.#get(id);
     this.#remove(id);
-    if (result) waiting.resolve(result);
-    else waiting.reject(new RpcError(REJECTED, error!.message));
+    if (result) answer.resolve(result);
+    else answer.reject(new RpcError(REJECTED, error!.message));
   }
 
   #get(id: number): Waiting {

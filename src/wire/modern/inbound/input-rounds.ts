@@ -1,3 +1,4 @@
+import { Deferred } from '../../../base/deferred.ts';
 import { Refusal } from '../../../core/refusal.ts';
 import { randomUUID } from 'node:crypto';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
@@ -23,8 +24,7 @@ interface Question {
   readonly digest: string;
   /** See `AskOptions`. */
   readonly outlivesRequest: boolean;
-  resolve(answer: JsonObject): void;
-  reject(error: Error): void;
+  readonly answer: Deferred<JsonObject>;
 }
 
 /** Sends the open questions to the caller as the response to its request. */
@@ -112,31 +112,16 @@ export class InputRounds implements SuspendedRequest {
       this.#answered.set(key, known);
       return Promise.resolve(known[1]);
     }
-    const answer = new Promise<JsonObject>((resolve, reject) => {
-      const withdraw = (): void => {
-        if (this.#open.delete(key)) reject(signal!.reason);
-      };
-      const settled = (): void => signal?.removeEventListener('abort', withdraw);
-      signal?.addEventListener('abort', withdraw, { once: true });
-      this.#open.set(key, {
-        method,
-        params,
-        digest: asked,
-        outlivesRequest,
-        resolve: (response) => {
-          settled();
-          resolve(response);
-        },
-        reject: (error) => {
-          settled();
-          reject(error);
-        },
-      });
-      this.#schedule();
-    });
-    // The handler may not await the answer. The rejection must not end the process then.
-    answer.catch(() => {});
-    return answer;
+    const answer = new Deferred<JsonObject>();
+    const withdraw = (): void => {
+      if (this.#open.delete(key)) answer.reject(signal!.reason);
+    };
+    const settled = (): void => signal?.removeEventListener('abort', withdraw);
+    signal?.addEventListener('abort', withdraw);
+    answer.promise.then(settled, settled);
+    this.#open.set(key, { method, params, digest: asked, outlivesRequest, answer });
+    this.#schedule();
+    return answer.promise;
   }
 
   /**
@@ -159,7 +144,7 @@ export class InputRounds implements SuspendedRequest {
     for (const [key, question] of answers) {
       this.#open.delete(key);
       this.#answered.set(key, [question.digest, responses[key]]);
-      question.resolve(responses[key]);
+      question.answer.resolve(responses[key]);
     }
     if (this.#outcome) {
       this.#returnQuestions();
@@ -246,14 +231,14 @@ export class InputRounds implements SuspendedRequest {
     for (const [key, question] of [...this.#open]) {
       if (!which(question)) continue;
       this.#open.delete(key);
-      question.reject(new NotAsked(question.method, this.exchange.method));
+      question.answer.reject(new NotAsked(question.method, this.exchange.method));
     }
   }
 
   #dismiss(reason: Error): void {
     const open = [...this.#open.values()];
     this.#open.clear();
-    for (const question of open) question.reject(reason);
+    for (const { answer } of open) answer.reject(reason);
   }
 }
 
