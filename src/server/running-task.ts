@@ -1,3 +1,4 @@
+import { Deferred } from '../base/deferred.ts';
 import type { AskOptions, Caller } from '../core/exchange.ts';
 import { checkAnswer, checkQuestion } from '../core/questions.ts';
 import { paced } from '../base/paced.ts';
@@ -11,8 +12,7 @@ import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-st
 interface Question {
   readonly method: string;
   readonly params: JsonObject;
-  resolve(answer: JsonObject): void;
-  reject(error: Error): void;
+  readonly answer: Deferred<JsonObject>;
 }
 
 /** How a task ends. */
@@ -133,12 +133,11 @@ export class RunningTask {
     if (this.over) throw new RpcError(ErrorCode.InvalidRequest, `${method} was not sent: the task has ended`);
     checkQuestion(method, params, this.#options.caller);
     const key = this.#newKey(method, given);
-    const answer = new Promise<JsonObject>((resolve, reject) => {
-      this.#questions.set(key, { method, params, resolve, reject });
-    });
+    const answer = new Deferred<JsonObject>();
+    this.#questions.set(key, { method, params, answer });
     this.#change();
     try {
-      return await waitFor(answer, { signal });
+      return await waitFor(answer.promise, { signal });
     } finally {
       if (this.#questions.delete(key)) this.#change();
     }
@@ -155,7 +154,7 @@ export class RunningTask {
     if (answered.length === 0) return;
     for (const [key, question] of answered) {
       this.#questions.delete(key);
-      question.resolve(responses[key]);
+      question.answer.resolve(responses[key]);
     }
     this.#change();
     await this.#stored();
@@ -231,7 +230,7 @@ export class RunningTask {
   #dismiss(reason: Error): void {
     const open = [...this.#questions.values()];
     this.#questions.clear();
-    for (const question of open) question.reject(reason);
+    for (const { answer } of open) answer.reject(reason);
   }
 
   #change(): void {
