@@ -16,18 +16,38 @@ export interface QuestionProps {
   readonly onanswer: (answer: Answer) => void;
 }
 
+/** The most questions that are shown at first. A form of a server may have hundreds of fields. */
+const MAX_SHOWN = 5;
+
 /** The questions that wait for the user, the oldest first. */
 export function Questions({ explorer }: { explorer: Explorer }): JSX.Element {
   const questions = openQuestions(explorer);
+  const shown = useSignal(MAX_SHOWN);
   if (questions.length === 0) return <p class="empty">No open questions.</p>;
+  const more = questions.length - shown.value;
   return (
-    <ul class="questions" aria-label="Questions">
-      {questions.map((question) => (
-        <li key={question.key}>
-          <QuestionCard explorer={explorer} question={question} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul class="questions" aria-label="Questions">
+        {questions.slice(0, shown.value).map((question) => (
+          <li key={question.key}>
+            <QuestionCard explorer={explorer} question={question} />
+          </li>
+        ))}
+      </ul>
+      {more > 0 && (
+        <p class="toolbar">
+          <button
+            type="button"
+            onClick={() => {
+              shown.value += MAX_SHOWN;
+            }}
+          >
+            Show {Math.min(more, MAX_SHOWN)} more
+          </button>
+          <span class="soft">{more === 1 ? 'One newer question waits.' : `${more} newer questions wait.`}</span>
+        </p>
+      )}
+    </>
   );
 }
 

@@ -60,6 +60,28 @@ describeInBrowser('Asked', (browser) => {
     expect(misdeeds).toEqual([]);
   });
 
+  test('many questions are shown a few at a time', async () => {
+    const { page, call, misdeeds } = await explore(browser(), async ({ method, ask }) => {
+      if (method === 'tools/list') return { tools: [tool('many')] };
+      const properties = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`p${at}`, { type: 'string' }]));
+      const asked = Array.from({ length: 7 }, (_, at) =>
+        ask('elicitation/create', { message: `Number ${at}`, requestedSchema: { type: 'object', properties } }),
+      );
+      await Promise.all(asked);
+      return {};
+    });
+    await call.click();
+    await page.getByRole('tab', { name: 'Asked 7 open' }).click();
+    const articles = page.getByRole('article');
+    await expect.poll(() => articles.count()).toBe(5);
+    await articles.first().getByRole('button', { name: 'Decline' }).click();
+    await expect.poll(() => articles.first().textContent()).toContain('Number 1');
+    expect(await articles.count()).toBe(5);
+    await page.getByRole('button', { name: 'Show 1 more' }).click();
+    await expect.poll(() => articles.count()).toBe(6);
+    expect(misdeeds).toEqual([]);
+  });
+
   test('questions of more calls than a browser has connections can be answered', async () => {
     const names = Array.from({ length: 8 }, (_, at) => `ask${at}`);
     const { page, call, choose, misdeeds } = await explore(browser(), async ({ method, params, ask }) => {
@@ -73,7 +95,7 @@ describeInBrowser('Asked', (browser) => {
     }
     await page.getByRole('tab', { name: 'Asked 8 open' }).click();
     for (let left = names.length; left > 0; left -= 1) {
-      await expect.poll(() => page.getByRole('article').count()).toBe(left);
+      await page.getByRole('tab', { name: `Asked ${left} open` }).waitFor();
       await page.getByRole('button', { name: 'Decline', exact: true }).first().click();
     }
     await expect.poll(() => page.getByRole('article').count()).toBe(0);
