@@ -90,6 +90,20 @@ describe('the metrics', () => {
     });
   });
 
+  test('do not keep a tool name of more than 128 characters', async () => {
+    const metrics = await createMetrics({ process: false });
+    const names = ['n'.repeat(128), 'x'.repeat(129)];
+    const tools = names.map((name) => ({ name }));
+    const { service } = scripted({ 'tools/list': () => ({ tools }), 'tools/call': () => ({ content: [] }) });
+    const counted = metrics.middleware('shop')(service);
+    await counted(new TestExchange('tools/list'));
+    for (const name of names) await counted(new TestExchange('tools/call', { name }));
+    expect(await samples(metrics)).toMatchObject({
+      [`everwire_tool_calls_total{server="shop",tool="${names[0]}",outcome="ok"}`]: 1,
+      'everwire_tool_calls_total{server="shop",tool="other",outcome="ok"}': 1,
+    });
+  });
+
   test('show requests in progress and cancelled requests', async () => {
     const metrics = await createMetrics({ process: false });
     const answer = deferred<object>();

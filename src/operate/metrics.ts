@@ -12,7 +12,10 @@ import { respondText } from './page.ts';
 export interface MetricsOptions {
   /** Whether to include metrics of this process: CPU, memory, event loop, garbage collection. Default true. */
   readonly process?: boolean | undefined;
-  /** Maximum number of tools of one server that are counted by name; the others count as `other`. Default 200. */
+  /**
+   * Maximum number of tools of one server that are counted by name; the others, and those with a name of more than 128
+   * characters, count as `other`. Default 200.
+   */
   readonly maxTools?: number | undefined;
 }
 
@@ -53,6 +56,9 @@ export interface Metrics {
  * ones for fast calls.
  */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];
+
+/** Tools with longer names, in characters, are not counted by name (2025-11-25, server/tools: Tool Names). */
+const MAX_TOOL_NAME = 128;
 
 /**
  * Creates the metrics of a process with `prom-client`, which is loaded now. Labels have only known values: methods of
@@ -97,7 +103,8 @@ export async function createMetrics(options: MetricsOptions = {}): Promise<Metri
     if (!Array.isArray(listed)) return;
     for (const tool of listed) {
       if (known.size >= maxTools) return;
-      if (isObject(tool) && typeof tool['name'] === 'string') known.add(tool['name']);
+      const name: unknown = isObject(tool) ? tool['name'] : undefined;
+      if (typeof name === 'string' && name.length <= MAX_TOOL_NAME) known.add(name);
     }
   };
 
