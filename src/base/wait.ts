@@ -4,7 +4,7 @@ import { startTimer, type Timer } from './timer.ts';
 export interface WaitLimits {
   /** The wait rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Milliseconds. Default: for ever. */
+  /** Milliseconds. Default: forever. */
   readonly timeout?: number | undefined;
   /** Creates the error that the wait rejects with after `timeout`. */
   readonly timeoutError?: (() => Error) | undefined;

@@ -33,7 +33,7 @@ const MAX_TOKEN = 64;
 /** The members that are read, and the length of the shortest with its quotes. */
 const KEYS: ReadonlySet<unknown> = new Set(['id', 'method', 'result', 'error']);
 const SHORTEST_KEY = 4;
-/** A key or a string that reads as it is written. */
+/** A key or a string of ASCII characters without escapes. */
 const PLAIN = /^"[^"\\\x80-\xff]*"$/;
 
 /**

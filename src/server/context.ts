@@ -45,7 +45,7 @@ const FEATURES: Readonly<Record<CallerFeature, readonly [method: string, params:
 const DROPPED = Promise.resolve();
 
 /**
- * Lets a handler send notifications to its caller, ask it questions, and see who it is. The same methods work in every
+ * Lets a handler send notifications to its caller, ask it questions, and see its identity. The same methods work in every
  * revision.
  *
  * A question rejects with an `RpcError`: with code −32601 (−32021 from 2026-07-28) if the caller lacks the capability,

@@ -80,7 +80,7 @@ export class ProbedConnection implements Transport {
       checked = checkMessage(message);
     } catch (error) {
       this.onerror?.(error as Error);
-      // Only a valid response, or this one in its place, settles the request.
+      // The request must settle: if its response is malformed, deliver an error response instead.
       const { failure } = error as InvalidMessage;
       if (failure) this.#receive(failure, { cause: error as InvalidMessage });
       return;

@@ -62,7 +62,7 @@ export interface TokenStore {
   issuers(server: string): Promise<readonly string[]>;
   /**
    * Runs `section` while no other caller or process that shares the store runs one for the same key. Sections of
-   * different keys do not block each other. If a process dies, its section must not block others for ever.
+   * different keys do not block each other. If a process dies, its section must not block others forever.
    *
    * @param signal stops the wait; a section that has begun is not stopped.
    * @throws the section's error; the signal's reason.

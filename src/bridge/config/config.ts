@@ -155,7 +155,7 @@ function inputsIn(listed: unknown): Map<string, Input> {
 }
 
 function checkName(name: string, place: Place): void {
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  // oxlint-disable-next-line no-control-regex -- searches for control characters
   if (name === '' || name.length > MAX_SERVER_NAME || /[\u0000-\u001f\u007f]/.test(name))
     place.wrong(`cannot name a server: use 1 to ${MAX_SERVER_NAME} characters, without control characters`);
   // Each server is served at a path with its name, and these names would change the path.

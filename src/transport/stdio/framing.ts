@@ -95,7 +95,7 @@ export class Framing {
   /** Returns whether the bytes contained lines that are not messages. Such a line costs more time than a message. */
   push(bytes: Uint8Array): boolean {
     const before = this.#invalidLines;
-    // Stryker disable next-line ConditionalExpression: saves reading bytes of which nothing comes
+    // Stryker disable next-line ConditionalExpression: only saves reading bytes that have no effect
     if (this.#sink !== SILENT) this.#lines.push(bytes);
     return this.#invalidLines !== before;
   }

@@ -248,7 +248,7 @@ export class StreamTransport extends BaseTransport implements Transport {
 
   #write(line: string, answer: boolean): Promise<void> {
     const sent = this.#outgoing.send(line);
-    // If an answer were dropped because the peer does not read, the peer would wait for it for ever. So the connection
+    // If an answer were dropped because the peer does not read, the peer would wait for it forever. So the connection
     // fails instead.
     if (answer && sent !== SENT_AT_ONCE && this.#outgoing.waiting > 0) {
       this.#unread += 1;

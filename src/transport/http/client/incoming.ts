@@ -45,7 +45,7 @@ export class Incoming {
 
   /**
    * Delivers the messages in a text, and reports invalid ones. An invalid request gets an error −32600 with its id
-   * (JSON-RPC 2.0, section 5), because its sender would otherwise wait for ever.
+   * (JSON-RPC 2.0, section 5), because its sender would otherwise wait forever.
    *
    * @param requestId the request whose response contained the text. The messages belong to that request, and an error
    * without an id answers it.

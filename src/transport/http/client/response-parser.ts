@@ -124,7 +124,7 @@ export class ResponseParser {
     if (found >= 0) return bytes.toString('latin1', at, found);
     this.#rest = bytes.subarray(at);
     for (let feed = this.#rest.indexOf('\n'); feed >= 0; feed = this.#rest.indexOf('\n', feed + 1)) {
-      // The parser would wait for `\r\n` for ever.
+      // The parser would wait for `\r\n` forever.
       if (this.#rest[feed - 1] !== CARRIAGE_RETURN) throw new MalformedResponse('a line ends with a line feed only');
     }
     return undefined;

@@ -102,7 +102,7 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => {
       const peer = `${socket.remoteAddress}:${socket.remotePort}`;
       tapSocket(wiretap, { protocol: 'http', role: 'server', peer }, socket);
-      // `node:http` reads a socket past its stream until somebody listens.
+      // `node:http` reads a socket natively until its stream has a listener.
       socket.prependListener('data', ignore).off('data', ignore);
     });
   }
