@@ -10,6 +10,12 @@ test('at most 20 choices and 200 characters of a type are described', () => {
   expect(new ToolSchema({ const: 'x'.repeat(1000) }).describe()).toBe(`"${'x'.repeat(199)}…`);
 });
 
+test('a type that is not text is described, whatever it is', () => {
+  expect(new ToolSchema({ type: [{ toString: 1, valueOf: 1 }, 'null', null] }).describe()).toBe(
+    '{"toString":1,"valueOf":1} | null | ',
+  );
+});
+
 describe('many arguments that refer to one large definition are described in little time:', () => {
   const properties = (schema: object) =>
     Object.fromEntries(Array.from({ length: 20_000 }, (_, id) => [`a${id}`, schema]));

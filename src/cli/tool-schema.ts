@@ -1,5 +1,6 @@
 /** Describes the arguments in a tool's input schema. */
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { wordsOf } from './screen.ts';
 
 /** How many arguments of a tool are listed. */
 export const MAX_ARGUMENTS = 100;
@@ -73,7 +74,7 @@ export class ToolSchema {
     const types = new Set<string>();
     for (const { json } of this.#combined()) {
       const { type } = json;
-      if (Array.isArray(type)) for (const one of type.slice(0, MAX_TYPES)) types.add(String(one));
+      if (Array.isArray(type)) for (const one of type.slice(0, MAX_TYPES)) types.add(wordsOf(one));
       else if (typeof type === 'string') types.add(type);
       else if (isObject(json['properties'])) types.add('object');
     }
