@@ -85,6 +85,13 @@ test('a slow but steady reader is not disconnected, however large the event', as
   expect(read).toBeGreaterThan(1_000_000);
 });
 
+test('a chunk of a large response does not keep the rest in memory', async () => {
+  const { service } = scripted({ big: () => ({ filler: 'x'.repeat(500_000) }) });
+  for await (const chunk of (await new ModernHttp(service).call('big')).body!) {
+    expect(chunk.buffer.byteLength).toBeLessThanOrEqual(64 * 1024);
+  }
+});
+
 test.each([
   ['JSON', 600_000],
   ['a stream', 0],

@@ -173,9 +173,11 @@ class FetchStream implements HttpStream, Holder {
 
   enqueue(bytes: Uint8Array): boolean {
     if (this.#closed) return true;
-    // In pieces, so that a slow reader of much data shows that it reads.
+    // In pieces, so that a slow reader of much data shows that it reads. They are copies, because a piece that the runtime
+    // still writes would keep all of the data in memory, even if the stream was cut off.
     for (let start = 0; start < bytes.length; start += PIECE) {
-      this.#controller.enqueue(bytes.subarray(start, start + PIECE));
+      const piece = bytes.subarray(start, start + PIECE);
+      this.#controller.enqueue(bytes.length > PIECE ? new Uint8Array(piece) : piece);
     }
     if ((this.#controller.desiredSize ?? 1) > 0) return true;
     this.#count();
