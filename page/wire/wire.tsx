@@ -55,7 +55,7 @@ export function WireScreen({ wire, state, visible }: WireScreenProps): JSX.Eleme
   );
 }
 
-/** Shows new records once for each frame that is drawn, and only while somebody sees them. */
+/** Shows new records once in each animation frame, and only while the screen is visible. */
 function useUpdates(view: WireView, version: { readonly value: number }, visible: boolean): void {
   const current = version.value;
   useEffect(() => {

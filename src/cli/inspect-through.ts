@@ -43,7 +43,7 @@ export async function inspectThrough({ words, command }: SplitWords, flags: Insp
   untap();
   const { code, signal } = await child.exited;
   end = async () => {
-    // A host must not notice that a recording is incomplete.
+    // An incomplete recording must not change the exit code that the host sees.
     process.exitCode = code ?? 128 + constants.signals[signal!];
     if (signal !== null) await endBy(signal);
   };

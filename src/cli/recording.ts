@@ -61,7 +61,7 @@ export async function record(capture: Capture, file: string, target: string): Pr
   await untilEnd(recordToFile(capture, file, { target, onerror }));
 }
 
-/** Whether something that passed is missing in what was asked for. */
+/** Whether the requested recording is incomplete. */
 let incomplete = false;
 
 function onerror({ message }: Error): void {

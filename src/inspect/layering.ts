@@ -19,7 +19,7 @@ export class Layering {
 
   /**
    * @param parts whether the upper layers become records. Secrets are found in any case.
-   * @param maxConnections the most connections that are open at a time. Above this, the oldest has no more parts.
+   * @param maxConnections the most open connections in which parts are found. Above this, the oldest gets no more parts.
    */
   constructor(onrecord: (record: WireRecord) => void, parts: boolean, maxConnections = Infinity) {
     this.#onrecord = onrecord;

@@ -4,8 +4,8 @@ import type { WireRecord } from './record.ts';
 import { MAX_LINE, parseHeader, parseRecord, type RecordingHeader } from './recording-format.ts';
 
 /**
- * The most connections of a file that are open at a time. A file may have opened millions, and its gaps may have the
- * records of their ends.
+ * The most connections of a file that are followed at a time. A file may open millions, and the records that close them
+ * may be lost in gaps.
  */
 const MAX_CONNECTIONS = 10_000;
 

@@ -49,7 +49,7 @@ export class RecordLog {
     this.#layering = new Layering((record) => ring.push(record), parts);
   }
 
-  /** The number of the newest record. Infinity if there are events whose records were not found yet. */
+  /** The number of the newest record. Infinity while there are events from which no records have been made yet. */
   get newest(): number {
     return this.#backlog?.isEmpty === false ? Infinity : this.#ring.newest;
   }

@@ -47,7 +47,7 @@ const MAX_KEYS = 8;
 
 /** Decides which requests the page server answers. */
 export class PageAccess {
-  /** The token in the fragment of the printed address. Browsers send fragments to nobody. */
+  /** The token in the fragment of the printed address. Browsers do not send fragments. */
   readonly token: string;
   readonly #host: string;
   readonly #origin: string;

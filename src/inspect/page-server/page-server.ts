@@ -30,7 +30,7 @@ export interface PageServerOptions {
 
 /** A server for the page of the inspector. */
 export interface PageServer {
-  /** The address to open, with a token in its fragment that can be used once. Show it to nobody else. */
+  /** The URL to open. Its fragment is a token that can be used once. Show it only to the user. */
   readonly url: string;
   /**
    * Returns a new address. The token of the previous one is no longer accepted, but tabs that have used theirs keep

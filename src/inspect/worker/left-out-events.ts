@@ -6,11 +6,11 @@ import type { WireEvent } from '../record.ts';
  */
 export class LeftOutEvents {
   #count = 0;
-  /** The openings that were left out, by connection, and the connections whose closings were. */
+  /** The `open` events that were left out, by connection, and the connections whose `close` events were left out. */
   readonly #opens = new Map<number, Extract<WireEvent, { layer: 'open' }>>();
   readonly #closes: number[] = [];
 
-  /** Whether the next event needs none before it. */
+  /** Whether the next event can be sent without a gap or an `open` event before it. */
   get isEmpty(): boolean {
     return this.#count === 0 && this.#opens.size === 0;
   }
@@ -22,7 +22,7 @@ export class LeftOutEvents {
     else if (event.layer === 'close' && !this.#opens.delete(event.conn)) this.#closes.push(event.conn);
   }
 
-  /** What stands for the events that were left out. @param t the time. */
+  /** The events to send in place of those that were left out: a gap, and `close` events. @param t the time. */
   take(t: number): WireEvent[] {
     if (this.#count === 0) return [];
     const gap: WireEvent = { t, layer: 'gap', count: this.#count };
@@ -30,7 +30,7 @@ export class LeftOutEvents {
     return [gap, ...this.#closes.splice(0).map((conn): WireEvent => ({ t, layer: 'close', conn }))];
   }
 
-  /** An event that is not left out, after what must come before it. */
+  /** The events to send for an event that is not left out: first those that must come before it. */
   before(event: WireEvent): WireEvent[] {
     const events = this.take(event.t);
     const open = event.layer === 'gap' ? undefined : this.#opens.get(event.conn);
