@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 import { Disclosure } from '../explore/disclosure.tsx';
 import { JsonView } from '../explore/json-view.tsx';
 import { MessageView } from '../explore/outcome-view.tsx';
+import { Portions } from '../ui/portions.tsx';
 import { Visible } from '../ui/visible.tsx';
 import type { QuestionProps } from './questions.tsx';
 
@@ -51,7 +52,9 @@ export function Sampling({ explorer, question, onanswer }: QuestionProps): JSX.E
           </p>
         </section>
       )}
-      {Array.isArray(messages) && messages.map((message: unknown, at) => <MessageView key={at} message={message} />)}
+      {Array.isArray(messages) && (
+        <Portions items={messages as unknown[]}>{(message, at) => <MessageView key={at} message={message} />}</Portions>
+      )}
       <Wishes params={params} />
       <AnswerFields draft={draft} />
       {raw !== undefined && !result && <p class="bad">The answer must be a JSON object.</p>}

@@ -57,16 +57,21 @@ function bodyOf(block: JsonObject, onread: ContentProps['onread']): ComponentChi
   }
 }
 
+/** The most annotations that are shown. MCP has three. The whole result has all. */
+const MAX_ANNOTATIONS = 20;
+
 /** The audience and the priority. */
 function Annotations({ annotations }: { annotations: unknown }): JSX.Element | null {
   if (!isObject(annotations)) return null;
   return (
     <>
-      {Object.entries(annotations).map(([name, value]) => (
-        <span class="badge" key={name}>
-          <Visible text={`${name}: ${[value].flat().map(plainText).join(', ')}`} />
-        </span>
-      ))}
+      {Object.entries(annotations)
+        .slice(0, MAX_ANNOTATIONS)
+        .map(([name, value]) => (
+          <span class="badge" key={name}>
+            <Visible text={`${name}: ${[value].flat().map(plainText).join(', ')}`} />
+          </span>
+        ))}
     </>
   );
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
+import { Portions } from '../ui/portions.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { durationText, save, sizeText } from './bytes.ts';
 import { Content, ResourceContents } from './content.tsx';
@@ -123,20 +124,29 @@ function ResultView({
         </>
       )}
       {isObject(outputSchema) && isError !== true && <OutputCheck schema={outputSchema} value={structuredContent} />}
-      {Array.isArray(content) &&
-        content.map((block: unknown, at) => <Content key={at} block={block} onread={onread} />)}
+      {Array.isArray(content) && (
+        <Portions items={content as unknown[]}>
+          {(block, at) => <Content key={at} block={block} onread={onread} />}
+        </Portions>
+      )}
       {Array.isArray(content) && content.length === 0 && structuredContent === undefined && (
         <p class="soft">The result has no content.</p>
       )}
       {Array.isArray(contents) && contents.length === 0 && <p class="soft">The resource has no contents.</p>}
-      {Array.isArray(contents) &&
-        contents.map((each: unknown, at) => (
-          <figure class="content" key={at}>
-            {isObject(each) ? <ResourceContents contents={each} /> : <JsonView value={each} label="Contents" />}
-          </figure>
-        ))}
-      {Array.isArray(messages) &&
-        messages.map((message: unknown, at) => <MessageView key={at} message={message} onread={onread} />)}
+      {Array.isArray(contents) && (
+        <Portions items={contents as unknown[]}>
+          {(each, at) => (
+            <figure class="content" key={at}>
+              {isObject(each) ? <ResourceContents contents={each} /> : <JsonView value={each} label="Contents" />}
+            </figure>
+          )}
+        </Portions>
+      )}
+      {Array.isArray(messages) && (
+        <Portions items={messages as unknown[]}>
+          {(message, at) => <MessageView key={at} message={message} onread={onread} />}
+        </Portions>
+      )}
       {!isKnown && structuredContent === undefined && <JsonView value={result} text={source} label="Result" />}
       {isKnown && (
         <Disclosure title="Whole result">{() => <JsonView value={result} text={source} label="Result" />}</Disclosure>
@@ -160,9 +170,9 @@ export function MessageView({
       <h4>
         <Visible text={textOf(message['role']) ?? 'No role'} />
       </h4>
-      {(Array.isArray(content) ? content : [content]).map((block: unknown, at) => (
-        <Content key={at} block={block} onread={onread} />
-      ))}
+      <Portions items={Array.isArray(content) ? (content as unknown[]) : [content]}>
+        {(block, at) => <Content key={at} block={block} onread={onread} />}
+      </Portions>
     </section>
   );
 }

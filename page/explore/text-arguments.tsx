@@ -1,6 +1,7 @@
 import { signal, type Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { isObject } from '../../src/jsonrpc/message.ts';
+import { Portions } from '../ui/portions.tsx';
 import { ArgumentField } from './argument-field.tsx';
 import { complete, type Reference } from './completion.ts';
 import type { Explorer, Session } from './explorer.ts';
@@ -53,8 +54,8 @@ interface TextArgumentFieldsProps {
 export function TextArgumentFields({ explorer, session, reference, model }: TextArgumentFieldsProps): JSX.Element {
   const hasCompletion = isObject(explorer.state.value.connection.discovered?.['capabilities']?.['completions']);
   return (
-    <>
-      {model.list.map((argument, at) => {
+    <Portions items={model.list}>
+      {(argument, at) => {
         const { name } = argument;
         const suggest = (value: string): Promise<readonly string[]> => {
           const { [name]: _own, ...others } = model.typed();
@@ -69,7 +70,7 @@ export function TextArgumentFields({ explorer, session, reference, model }: Text
             complete={hasCompletion ? suggest : undefined}
           />
         );
-      })}
-    </>
+      }}
+    </Portions>
   );
 }

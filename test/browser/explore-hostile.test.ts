@@ -195,6 +195,34 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     expect(misdeeds).toEqual([]);
   });
 
+  test('lists of thousands are shown in portions', async () => {
+    const many = Array.from({ length: 20_000 }, (_, at) => ({ type: 'text', text: `n${at}` }));
+    const list = many.map(({ text }) => ({ name: text }));
+    const annotated = { type: 'text', text: 'x', annotations: Object.fromEntries(list.map(({ name }) => [name, 1])) };
+    const { page, choose, tab, call, result, misdeeds } = await explore(browser(), ({ method, params }) => {
+      if (method === 'tools/list') return { tools: [tool('many'), tool('annotated')] };
+      if (method === 'prompts/list') return { prompts: [{ name: 'p', arguments: list }] };
+      if (method === 'prompts/get') return { messages: many.map((content) => ({ role: 'user', content })) };
+      return { content: params['name'] === 'many' ? many : [annotated] };
+    });
+    const few = async (): Promise<void> => {
+      await result.getByRole('status').getByText(/after/).waitFor();
+      expect(await page.locator('body *').count()).toBeLessThan(5000);
+    };
+    await choose('annotated');
+    await call.click();
+    await few();
+    await choose('many');
+    await call.click();
+    await few();
+    await result.getByRole('button', { name: 'Show 100 more' }).click();
+    await result.getByText('n199', { exact: true }).waitFor();
+    await tab('Prompts');
+    await page.getByRole('button', { name: 'Get', exact: true }).click();
+    await few();
+    expect(misdeeds).toEqual([]);
+  });
+
   test('on the screen Connect, wherever it is', async () => {
     const all = TRICKS.join(' ');
     const feed = stateWith(
