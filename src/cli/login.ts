@@ -5,8 +5,10 @@ import { oauth } from '../auth/client/oauth.ts';
 import { OAuthError } from '../auth/client/oauth-error.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import type { RedirectHandler } from '../auth/client/redirect.ts';
+import type { CredentialKey } from '../auth/client/token-store.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { dataFolder } from './data-folder.ts';
+import { atLast } from './shutdown.ts';
 
 /** How long a login may take, in milliseconds. Other timeouts do not include this time. */
 const LOGIN_TIMEOUT = 300_000;
@@ -50,11 +52,28 @@ export function loginByLink(url: URL, allowed: boolean, onlogin: (address: URL |
   return loginBy({ start }, url);
 }
 
+/** Logins and refreshes. When the commands have ended, no login goes on. */
+const running = new Set<Promise<unknown>>();
+atLast(async () => void (await Promise.allSettled(running)));
+
+/** Refreshes end before the process does: a refresh token that was sent works no more, so its replacement is needed. */
+class CompletingStore extends FileTokenStore {
+  override async locked<T>(...args: [key: CredentialKey, section: () => Promise<T>, signal?: AbortSignal]): Promise<T> {
+    const ended = super.locked(...args);
+    running.add(ended);
+    try {
+      return await ended;
+    } finally {
+      running.delete(ended);
+    }
+  }
+}
+
 function loginBy(redirect: RedirectHandler, url: URL): Authorizer {
   return oauth({
     server: url,
     redirect,
-    store: new FileTokenStore(path.join(dataFolder(), 'tokens')),
+    store: new CompletingStore(path.join(dataFolder(), 'tokens')),
     clientMetadata: { client_name: 'Everwire' },
   });
 }

@@ -44,6 +44,11 @@ export function atEnd(release: Release): void {
   releases.unshift(release);
 }
 
+/** Adds a release function that runs after those of `atEnd`. */
+export function atLast(release: Release): void {
+  releases.push(release);
+}
+
 /** Releases everything and ends the process, with `process.exitCode`. */
 export function stop(): Promise<void> {
   stopping ??= releaseAll().finally(() => process.exit());
