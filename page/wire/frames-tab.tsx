@@ -8,6 +8,8 @@ import type { WireRecord } from './wire-record.ts';
 
 /** The most frames before the selected one, and after it. */
 const AROUND = 100;
+/** The most lines of a frame that is not the selected one. */
+const FEW = 20;
 /** The most bytes of a frame that are shown. */
 const MAX_SHOWN = 4096;
 
@@ -55,7 +57,7 @@ export function FramesTab({ record, store, onselect }: FramesTabProps): JSX.Elem
               )}
             </div>
             {frame.layer === 'frame' ? (
-              <Fields text={store.head(frame, MAX_SHOWN)} />
+              <Fields text={store.head(frame, MAX_SHOWN)} max={frame === frames[current] ? MAX_SHOWN : FEW} />
             ) : (
               <pre>
                 <Visible text={store.head(frame, MAX_SHOWN).replace(/\r?\n$/, '')} />
@@ -83,11 +85,11 @@ function holds(frame: WireRecord, { conn, dir, range }: WireRecord): boolean {
 }
 
 /** The fields of an SSE event as they were written, and comments. */
-function Fields({ text }: { text: string }): JSX.Element {
+function Fields({ text, max }: { text: string; max: number }): JSX.Element {
   const lines = text.split(/\r\n|\r|\n/).filter((line) => line !== '');
   return (
     <dl class="wire-sse">
-      {lines.map((line, at) => {
+      {lines.slice(0, max).map((line, at) => {
         const colon = line.indexOf(':');
         const name = colon === -1 ? line : line.slice(0, colon);
         return (
@@ -99,6 +101,12 @@ function Fields({ text }: { text: string }): JSX.Element {
           </div>
         );
       })}
+      {lines.length > max && (
+        <div>
+          <dt />
+          <dd class="soft">{countText(lines.length - max)} more lines</dd>
+        </div>
+      )}
     </dl>
   );
 }

@@ -69,4 +69,19 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
       expect(seen).not.toContain(each);
     expect(misdeeds).toEqual([]);
   });
+
+  test('frames of very many lines become few elements', async () => {
+    const capture = new Capture();
+    const http = capture.open({ protocol: 'http', role: 'client' });
+    http.bytes('c>s', Buffer.from('GET /mcp HTTP/1.1\r\n\r\n'));
+    http.bytes('s>c', Buffer.from('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n'));
+    for (let at = 0; at < 200; at += 1) http.bytes('s>c', Buffer.from(`${':\n'.repeat(2000)}\n`));
+    const { page, misdeeds } = await openPage(browser(), { capture });
+    const wire = new WirePage(page);
+    await wire.filter.fill('layer:frame');
+    const panel = await wire.open(wire.rows().first(), 'Frames');
+    await panel.getByText('1,980 more lines').first().waitFor();
+    expect(await page.locator('body *').count()).toBeLessThan(30_000);
+    expect(misdeeds).toEqual([]);
+  });
 });
