@@ -82,3 +82,19 @@ test.each([-1, 1])('the maximum passes after its time if the clock is changed by
   vi.advanceTimersByTime(1);
   expect(onexpired).toHaveBeenCalledExactlyOnceWith(5000);
 });
+
+test('a pause within a pause sets no timer', () => {
+  const onexpired = vi.fn<(limit: number) => void>();
+  const deadline = new Deadline({ timeout: 1000, maxTimeout: 5000 }, onexpired);
+  deadline.hold();
+  const set = vi.spyOn(globalThis, 'setTimeout');
+  for (let n = 0; n < 1000; n += 1) deadline.hold();
+  vi.advanceTimersByTime(2000);
+  for (let n = 0; n < 1000; n += 1) deadline.release();
+  expect(set).not.toHaveBeenCalled();
+  deadline.release();
+  vi.advanceTimersByTime(999);
+  expect(onexpired).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(onexpired).toHaveBeenCalledExactlyOnceWith(1000);
+});

@@ -46,12 +46,13 @@ export class Deadline {
   /** From now on only the maximum counts, until `release` has been called as often as `hold`. */
   hold(): void {
     this.#held += 1;
-    this.extend();
+    // A server may ask thousands of questions while thousands of calls are in flight.
+    if (this.#held === 1) this.extend();
   }
 
   release(): void {
     this.#held -= 1;
-    this.extend();
+    if (this.#held === 0) this.extend();
   }
 
   clear(): void {
