@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import { Component, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { rowsIn, useRowWindow } from '../ui/row-window.ts';
 import { visible, Visible } from '../ui/visible.tsx';
@@ -36,7 +36,7 @@ export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
   const window = useRowWindow(box, ROW);
   const { rows } = view;
   // Read, so that the grid is drawn again when the rows change.
-  void view.version.value;
+  const version = view.version.value;
   const selected = view.selected.value;
   const follow = view.follow.value;
   const [start, end] = rowsIn(window, ROW, rows.length);
@@ -54,12 +54,12 @@ export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
   for (let at = start; at < end; at += 1) {
     const record = rows[at]!;
     shown.push(
-      // The elements of rows that left are used again.
       <Row
-        key={at % (end - start)}
+        key={at}
         record={record}
         index={at}
         store={store}
+        version={version}
         isSelected={record === selected}
         isMarked={view.marks.value.has(record.n)}
       />,
@@ -93,7 +93,11 @@ export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
           ))}
         </div>
       </div>
-      <div role="rowgroup" class="wire-rows" style={{ height: `${rows.length * ROW}px` }}>
+      <div
+        role="rowgroup"
+        class="wire-rows"
+        style={{ height: `${rows.length * ROW}px`, paddingTop: `${start * ROW}px` }}
+      >
         {shown}
       </div>
     </div>
@@ -145,11 +149,24 @@ interface RowProps {
   readonly record: WireRecord;
   readonly index: number;
   readonly store: RecordStore;
+  /** Changes when anything else that the row shows may have. */
+  readonly version: number;
   readonly isSelected: boolean;
   readonly isMarked: boolean;
 }
 
-function Row({ record, index, store, isSelected, isMarked }: RowProps): JSX.Element {
+/** A row that is drawn again only if it has changed, because most rows stay while the window moves. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    return (Object.keys(next) as (keyof RowProps)[]).some((name) => next[name] !== this.props[name]);
+  }
+
+  override render(): JSX.Element {
+    return <RowView {...this.props} />;
+  }
+}
+
+function RowView({ record, index, store, isSelected, isMarked }: RowProps): JSX.Element {
   const { n, t, dir, conn, layer, range } = record;
   const { kind, what, name } = summaryOf(record, store);
   const [arrow, direction] = DIRECTIONS[dir ?? ''] ?? ['', ''];
@@ -162,7 +179,6 @@ function Row({ record, index, store, isSelected, isMarked }: RowProps): JSX.Elem
       class={`wire-row k-${kind} d-${dir === 'c>s' ? 'up' : dir === 's>c' ? 'down' : 'none'}`}
       aria-rowindex={index + 2}
       aria-selected={isSelected}
-      style={{ top: `${index * ROW}px` }}
     >
       <span role="gridcell" class="w-n">
         {isMarked && <span class="wire-mark" role="img" aria-label="Marked" />}
