@@ -5,20 +5,25 @@ import { scriptedServer, type Script, type ScriptedServer } from './scripted-ser
 import { Capture } from '../../../src/inspect/capture.ts';
 import { StateFeed } from '../../../src/inspect/page-server/state-feed.ts';
 import type { ConnectionState, InspectorState } from '../../../src/inspect/page-server/page-api.ts';
+import type { Target } from '../../../src/client/target.ts';
+import type { InspectedServer } from '../../../src/inspector/connection.ts';
 import { Inspector } from '../../../src/inspector/inspector.ts';
 import type { JsonObject } from '../../../src/jsonrpc/message.ts';
 
-/** The screens Explore and Asked, as a person sees them. */
-export interface ExplorePage {
+/** The screens of a connected inspector, as a person sees them. */
+export interface InspectedPage {
   readonly page: Page;
   readonly misdeeds: readonly string[];
-  readonly server: ScriptedServer;
   readonly call: Locator;
   readonly result: Locator;
   /** Shows one of the lists, or another tab. */
   tab(name: string): Promise<void>;
   /** Chooses an entry of the list. */
   choose(name: string): Promise<void>;
+}
+
+export interface ExplorePage extends InspectedPage {
+  readonly server: ScriptedServer;
 }
 
 /** A page that is connected to a scripted server. */
@@ -28,12 +33,22 @@ export async function explore(
   { described, ...context }: BrowserContextOptions & { described?: JsonObject } = {},
 ): Promise<ExplorePage> {
   const server = await scriptedServer(script, described);
+  return { ...(await exploreServer(browser, server.url, context)), server };
+}
+
+/** A page that is connected to a server. */
+export async function exploreServer(
+  browser: Browser,
+  target: Target,
+  context: BrowserContextOptions = {},
+): Promise<InspectedPage> {
   const capture = new Capture();
-  const choice = { id: 'a', name: 'scripted', source: 'command line', detail: server.url.href };
-  const inspector = new Inspector({
-    capture,
-    choices: [{ ...choice, server: { kind: 'url', url: server.url, headers: {} } }],
-  });
+  const server: InspectedServer =
+    typeof target === 'object' && 'command' in target
+      ? { kind: 'command', target: { ...target, stopTimeout: 100 } }
+      : { kind: 'url', url: new URL(String(target)), headers: {} };
+  const choice = { id: 'a', name: 'inspected', source: 'command line', detail: '' };
+  const inspector = new Inspector({ capture, choices: [{ ...choice, server }] });
   onTestFinished(() => inspector.close());
   inspector.connect({ choice: 'a' });
   const { page, misdeeds } = await openPage(browser, {
@@ -46,7 +61,7 @@ export async function explore(
   const tab = (name: string): Promise<void> => page.getByRole('tab', { name: new RegExp(`^${name}`) }).click();
   await page.getByRole('tab', { name: /^Tools/ }).waitFor();
   return {
-    ...{ page, misdeeds, server, call, tab },
+    ...{ page, misdeeds, call, tab },
     result: page.getByRole('region', { name: 'Result' }),
     choose: (name) => page.getByRole('listitem').getByRole('button', { name, exact: true }).click(),
   };
