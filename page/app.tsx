@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo } from 'preact/hooks';
 import { openQuestions } from './asked/open-question.ts';
 import { AskedScreen } from './asked/asked.tsx';
 import { Explorer } from './explore/explorer.ts';
@@ -41,7 +41,7 @@ interface AppProps extends FollowedState {
 /** The whole page: the head with what is inspected, the tabs, and the screens. */
 export function App({ server, state, link }: AppProps): JSX.Element {
   useCommands(COMMANDS);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.addEventListener('keydown', handleKey);
     return () => document.removeEventListener('keydown', handleKey);
   }, []);
@@ -51,7 +51,7 @@ export function App({ server, state, link }: AppProps): JSX.Element {
   const open = openQuestions(explorer).length;
   const { status } = link.value;
   // A page that only observes has nothing to send.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (status === 'open' && role !== 'client') show('Wire');
   }, [role, status]);
   const count = open > 0 && (

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Explorer } from '../explore/explorer.ts';
 import { ObserverNote } from '../explore/observer-note.tsx';
 import { tabPanel, TabList } from '../ui/tabs.tsx';
@@ -20,7 +20,7 @@ const pane = signal<Pane>('Questions');
 export function AskedScreen({ explorer, visible }: { explorer: Explorer; visible: boolean }): JSX.Element {
   const open = openQuestions(explorer).length;
   const before = useRef(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // If the user comes here after a new question, show the questions.
     if (open > before.current && !visible) pane.value = 'Questions';
     before.current = open;

@@ -60,6 +60,8 @@ export function handleKey(event: KeyboardEvent): void {
     first = { key: wanted, at: event.timeStamp };
 }
 
+/** A field that was hidden keeps the focus until the page is painted again. */
 function isField(element: Element): boolean {
-  return element.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]') !== null;
+  const field = element.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]');
+  return field?.checkVisibility() === true;
 }

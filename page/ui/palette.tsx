@@ -17,6 +17,7 @@ export function Palette(): JSX.Element {
   const run = (command: Command | undefined): void => {
     if (!command) return;
     ref.current!.close();
+    paletteOpen.value = false;
     command.run();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -31,8 +32,9 @@ export function Palette(): JSX.Element {
       ref={ref}
       class="palette"
       aria-label="Commands"
+      // It comes later, when there may be another palette.
       onClose={() => {
-        paletteOpen.value = false;
+        if (ref.current) paletteOpen.value = false;
       }}
     >
       <input

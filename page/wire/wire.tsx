@@ -1,6 +1,6 @@
 import { type Signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks';
 import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
 import { theme } from '../ui/color-theme.ts';
 import { useCommands, type Command } from '../ui/commands.ts';
@@ -58,6 +58,10 @@ export function WireScreen({ wire, state, visible }: WireScreenProps): JSX.Eleme
 /** Shows new records once in each animation frame, and only while the screen is visible. */
 function useUpdates(view: WireView, version: { readonly value: number }, visible: boolean): void {
   const current = version.value;
+  // Before the next key, which may go to a record.
+  useLayoutEffect(() => {
+    if (visible) view.update();
+  }, [view, visible]);
   useEffect(() => {
     if (!visible) return undefined;
     const frame = requestAnimationFrame(() => view.update());

@@ -208,40 +208,4 @@ describeInBrowser('Explore', (browser) => {
     await result.getByText('completed', { exact: true }).waitFor();
     expect(server.received[0]).toMatchObject({ params: { name: 'research', task: {} } });
   });
-
-  test('a tool is found, filled in, called and answered with the keyboard alone', async () => {
-    const inputSchema = { type: 'object', properties: { name: { type: 'string' } } };
-    const requestedSchema = { type: 'object', properties: { sure: { type: 'string' } } };
-    const list = [tool('first'), tool('greet', { inputSchema }), tool('group')];
-    const script = tools(list, async ({ params, ask }) => {
-      const { result } = await ask('elicitation/create', { message: 'Sure?', requestedSchema });
-      return { content: [text(`Hello ${params['arguments'].name}, ${result.content.sure}`)] };
-    });
-    const { page, result } = await explore(browser(), script);
-    const { keyboard } = page;
-    await page.getByRole('button', { name: 'group' }).waitFor();
-    await keyboard.press('/');
-    await keyboard.type('gr');
-    await keyboard.press('ArrowDown');
-    await keyboard.press('Enter');
-    const field = page.getByRole('textbox', { name: 'name', exact: true });
-    await field.waitFor();
-    while (!(await field.evaluate((element) => element === document.activeElement))) await keyboard.press('Tab');
-    await keyboard.type('Ada');
-    await keyboard.press('Control+Enter');
-    await page.getByRole('tab', { name: 'Asked 1 open' }).waitFor();
-    await keyboard.press('Control+k');
-    await keyboard.type('asked');
-    await keyboard.press('Enter');
-    const answer = page.getByRole('textbox', { name: 'sure', exact: true });
-    await answer.waitFor();
-    while (!(await answer.evaluate((element) => element === document.activeElement))) await keyboard.press('Tab');
-    await keyboard.type('yes');
-    await keyboard.press('Control+Enter');
-    await expect.poll(() => page.getByRole('article').count()).toBe(0);
-    await keyboard.press('Control+k');
-    await keyboard.type('show tools');
-    await keyboard.press('Enter');
-    await result.getByText('Hello Ada, yes').waitFor();
-  });
 });

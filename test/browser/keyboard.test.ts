@@ -1,11 +1,30 @@
-import type { Page } from 'playwright-core';
+import { readFile } from 'node:fs/promises';
+import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { describeInBrowser, openPage } from './support/browser.ts';
+import { inspectorFor, tool } from './support/explore.ts';
+import { scriptedServer } from './support/scripted-server.ts';
 import { someTraffic } from './support/traffic.ts';
 import { WirePage } from './support/wire.ts';
 
 async function press(page: Page, ...keys: string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
+}
+
+/** Presses Tab until an element has the focus. */
+async function tabTo(element: Locator): Promise<void> {
+  await element.waitFor();
+  for (let presses = 0; !(await element.evaluate((each) => each === document.activeElement)); presses += 1) {
+    expect(presses).toBeLessThan(60);
+    await element.page().keyboard.press('Tab');
+  }
+}
+
+/** Finds a command in the palette, and runs it. */
+async function run(page: Page, command: string): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type(command);
+  await page.keyboard.press('Enter');
 }
 
 describeInBrowser('with the keyboard alone', (browser) => {
@@ -67,5 +86,66 @@ describeInBrowser('with the keyboard alone', (browser) => {
     await page.keyboard.type('asked');
     await press(page, 'Enter');
     await expect.poll(() => page.getByRole('tab', { selected: true }).first().textContent()).toBe('Asked');
+  });
+
+  test('a person connects, finds a tool, calls it, answers its question, and reads and saves what passed', async () => {
+    const text = { type: 'object', properties: { text: { type: 'string' } } };
+    const server = await scriptedServer(async ({ method, params, ask }) => {
+      if (method === 'tools/list')
+        return { tools: ['first', 'greet', 'group'].map((name) => tool(name, { inputSchema: text })) };
+      const { result } = await ask('elicitation/create', { message: 'Sure?', requestedSchema: text });
+      const said = `${params['arguments'].text}, ${result.content.text}`;
+      return { content: [{ type: 'text', text: said }] };
+    });
+    const { capture, inspector } = inspectorFor(server.url);
+    const { page, misdeeds } = await openPage(browser(), { capture, feed: inspector.feed, commands: inspector });
+    const wire = new WirePage(page);
+    const field = page.getByRole('textbox', { name: 'text', exact: true });
+
+    await tabTo(page.getByRole('button', { name: 'inspected' }));
+    await press(page, 'Enter');
+    await page.getByRole('button', { name: 'group' }).waitFor();
+    await press(page, '/');
+    await page.keyboard.type('gr');
+    await press(page, 'ArrowDown', 'Enter');
+    await page.getByRole('heading', { name: 'greet' }).waitFor();
+    await tabTo(field);
+    await page.keyboard.type('Hello');
+    await press(page, 'Control+Enter');
+    await page.getByRole('tab', { name: 'Asked 1 open' }).waitFor();
+    await run(page, 'asked');
+    await tabTo(field);
+    await page.keyboard.type('yes');
+    await press(page, 'Control+Enter');
+    await expect.poll(() => page.getByRole('article').count()).toBe(0);
+    await run(page, 'show tools');
+    await page.getByRole('region', { name: 'Result' }).getByText('Hello, yes').waitFor();
+
+    await run(page, 'show wire');
+    await press(page, 'j', '/');
+    await expect.poll(() => wire.grid.locator('[aria-selected=true]').textContent()).toContain('server/discover');
+    await page.keyboard.type('tool:greet');
+    await expect.poll(() => wire.rows().count()).toBe(2);
+    await press(page, 'Enter', 'Home', 'Enter');
+    const views = {
+      Message: 'Hello',
+      HTTP: 'POST /mcp',
+      Frames: 'elicitation/create',
+      Bytes: 'SHA-256',
+      Timing: 'elicitation/create',
+    };
+    for (const [view, shown] of Object.entries(views)) {
+      await expect.poll(() => page.getByRole('tabpanel', { name: view }).textContent()).toContain(shown);
+      await press(page, 'ArrowRight');
+    }
+    // After the last view comes the first.
+    await tabTo(page.getByRole('button', { name: 'Save message' }));
+    const saving = page.waitForEvent('download');
+    await press(page, 'Enter');
+    const saved = await readFile(await (await saving).path(), 'utf8');
+    expect(JSON.parse(saved)).toMatchObject({ params: { name: 'greet', arguments: { text: 'Hello' } } });
+    await run(page, 'clear the filter');
+    await expect.poll(() => wire.rows().count()).toBeGreaterThan(5);
+    expect(misdeeds).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { describeInBrowser } from './support/browser.ts';
 import { exploreServer, type InspectedPage } from './support/explore.ts';
 import { WirePage } from './support/wire.ts';
+import type { CommandTarget } from '../../src/client/target.ts';
 import { McpServer } from '../../src/server/index.ts';
 import { startUpstream } from '../interop/bridge-matrix/upstreams.ts';
 import { VISIT_URL } from '../interop/bridge-matrix/shown.ts';
@@ -24,7 +25,7 @@ describeInBrowser(`a server of ${REVISION}`, (browser) => {
   test.each(['http', 'stdio'] as const)('of the official SDK works on all screens, over %s', async (transport) => {
     const { target, stop } = await startUpstream({ revision: REVISION, transport, heading: '' });
     onTestFinished(async () => void (await stop()));
-    const shown = await exploreServer(browser(), target);
+    const shown = await exploreServer(browser(), target as string | CommandTarget);
     const { page, tab, call, result, choose, misdeeds } = shown;
     const answers = page.getByRole('article');
 

@@ -5,7 +5,7 @@ import { scriptedServer, type Script, type ScriptedServer } from './scripted-ser
 import { Capture } from '../../../src/inspect/capture.ts';
 import { StateFeed } from '../../../src/inspect/page-server/state-feed.ts';
 import type { ConnectionState, InspectorState } from '../../../src/inspect/page-server/page-api.ts';
-import type { Target } from '../../../src/client/target.ts';
+import type { CommandTarget } from '../../../src/client/target.ts';
 import type { InspectedServer } from '../../../src/inspector/connection.ts';
 import { Inspector } from '../../../src/inspector/inspector.ts';
 import type { JsonObject } from '../../../src/jsonrpc/message.ts';
@@ -39,17 +39,10 @@ export async function explore(
 /** A page that is connected to a server. */
 export async function exploreServer(
   browser: Browser,
-  target: Target,
+  target: string | URL | CommandTarget,
   context: BrowserContextOptions = {},
 ): Promise<InspectedPage> {
-  const capture = new Capture();
-  const server: InspectedServer =
-    typeof target === 'object' && 'command' in target
-      ? { kind: 'command', target: { ...target, stopTimeout: 100 } }
-      : { kind: 'url', url: new URL(String(target)), headers: {} };
-  const choice = { id: 'a', name: 'inspected', source: 'command line', detail: '' };
-  const inspector = new Inspector({ capture, choices: [{ ...choice, server }] });
-  onTestFinished(() => inspector.close());
+  const { capture, inspector } = inspectorFor(target);
   inspector.connect({ choice: 'a' });
   const { page, misdeeds } = await openPage(browser, {
     capture,
@@ -65,6 +58,19 @@ export async function exploreServer(
     result: page.getByRole('region', { name: 'Result' }),
     choose: (name) => page.getByRole('listitem').getByRole('button', { name, exact: true }).click(),
   };
+}
+
+/** An inspector with one server to choose. */
+export function inspectorFor(target: string | URL | CommandTarget): { capture: Capture; inspector: Inspector } {
+  const capture = new Capture();
+  const server: InspectedServer =
+    typeof target === 'string' || target instanceof URL
+      ? { kind: 'url', url: new URL(target), headers: {} }
+      : { kind: 'command', target: { ...target, stopTimeout: 100 } };
+  const choice = { id: 'a', name: 'inspected', source: 'command line', detail: '' };
+  const inspector = new Inspector({ capture, choices: [{ ...choice, server }] });
+  onTestFinished(() => inspector.close());
+  return { capture, inspector };
 }
 
 /** A state of the inspector, for what is hard to bring about. */
