@@ -17,6 +17,9 @@ import { Noise } from './noise.ts';
 import type { Envelope } from '../../jsonrpc/skim.ts';
 import { stringify } from '../../jsonrpc/stringify.ts';
 
+/** The error that replaces a result. */
+const NO_ROOM = 'The response was dropped: too many unread bytes wait for the peer';
+
 export interface FramingSink {
   /**
    * @param bytes its approximate size.
@@ -113,12 +116,19 @@ export class Framing {
   /**
    * The line for an outgoing message, without its newline. Undefined if it waits for the rest of its batch.
    *
+   * @param room the most characters of a result. A longer one is replaced by an error.
    * @throws TypeError (or RangeError) if the message cannot be written as JSON.
    */
-  encode(message: Message): string | undefined {
+  encode(given: Message, room = Infinity): string | undefined {
+    let message = given;
     // JSON has no raw newline inside strings, so no line contains one (2025-11-25, basic/transports: stdio).
-    const json: string | undefined = stringify(message);
+    let json: string | undefined = stringify(message);
     if (json === undefined) throw new TypeError('The message cannot be written as JSON');
+    if (json.length > room && 'result' in message) {
+      message = errorResponse(message.id, { code: ErrorCode.InternalError, message: NO_ROOM });
+      json = stringify(message);
+      this.#report(new Error(NO_ROOM));
+    }
     this.inFlight.settle(message);
     const ready = this.#answers.take(message);
     // Stryker disable next-line ConditionalExpression: saves writing the message a second time

@@ -9,6 +9,8 @@ import { SENT_AT_ONCE } from '../transport.ts';
 const JOINED = 64 * 1024;
 /** What a line that waits takes besides its text: 390 bytes with the promises of its sender, as measured. */
 const LINE_BYTES = 390;
+/** The part of the limit that results do not use: one in 32. */
+const RESERVE = 32;
 
 /**
  * Writes lines to a byte stream, no faster than the reader reads. A line is written at once. Lines that follow in the same
@@ -49,6 +51,11 @@ export class Outgoing implements Holder {
   /** About how many bytes wait to be written. */
   get waiting(): number {
     return this.#text.length + this.#output.writableLength;
+  }
+
+  /** How long a result may be. A little is left for the errors that replace longer ones. */
+  get room(): number {
+    return this.#limit - this.#limit / RESERVE - this.waiting;
   }
 
   /**

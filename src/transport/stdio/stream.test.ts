@@ -142,11 +142,28 @@ describe('writing', () => {
     await transport.send(notification('n', { text: 'x'.repeat(400) }));
   });
 
+  test('a result that does not fit is replaced by an error, and the connection continues', async () => {
+    const { transport, output, errors } = open({ maxPendingBytes: 40_000 });
+    output.slow = true;
+    await transport.start();
+    for (let id = 1; id <= 6; id++) void transport.send(resultResponse(id, { text: 'x'.repeat(9000) }));
+    output.read();
+    await settled();
+    await transport.send(resultResponse(7, {}));
+    const dropped = { error: { code: -32603, message: expect.stringContaining('dropped') } };
+    expect(output.messages).toEqual([
+      ...[1, 2, 3, 4].map((id) => expect.objectContaining({ id, result: expect.anything() })),
+      ...[5, 6].map((id) => expect.objectContaining({ id, ...dropped })),
+      expect.objectContaining({ id: 7, result: {} }),
+    ]);
+    expect(errors).toHaveLength(2);
+  });
+
   test('the connection closes if a response is lost, because its caller would wait for ever', async () => {
     const { transport, output, closed } = open({ maxPendingBytes: 1000, drainTimeout: 10 });
     output.slow = true;
     await transport.start();
-    for (let n = 0; n < 9; n++) void transport.send(notification('n', { text: 'x'.repeat(50) }));
+    for (let n = 0; n < 9; n++) void transport.send(notification('n', { text: 'x'.repeat(56) }));
     await expect(transport.send(resultResponse(1, { text: 'x'.repeat(900) }))).rejects.toThrow('does not read');
     await closed;
     expect(transport.closeReason?.message).toContain('does not read');

@@ -20,7 +20,8 @@ export interface StreamTransportOptions {
   /** The maximum size of one incoming message, in bytes. Default 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * The most bytes that may wait for a peer that does not read. Above it, `send` rejects. Default 64 MiB. All
+   * The most bytes that may wait for a peer that does not read. Above it, `send` rejects. A result that would be above it
+   * is replaced by an error, so that only its own call fails. Default 64 MiB. All
    * connections of the process share 256 MiB: beyond that, the one that has waited longest fails.
    */
   readonly maxPendingBytes?: number | undefined;
@@ -169,7 +170,7 @@ export class StreamTransport extends BaseTransport implements Transport {
     if (this.#phase !== 'open' && this.#phase !== 'ended') return Promise.reject(notSent(this.#notOpen()));
     let line: string | undefined;
     try {
-      line = this.#framing.encode(message);
+      line = this.#framing.encode(message, this.#outgoing.room);
     } catch (error) {
       return Promise.reject(error);
     }
