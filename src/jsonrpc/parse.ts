@@ -24,6 +24,8 @@ const MAX_DEPTH = 1000;
  * object.
  */
 const MAX_KEYS_AND_VALUES = 200_000;
+/** How many members of a message with more are searched for its id. */
+const MAX_SEARCHED = 100;
 /**
  * How many members `params`, `result` and the `_meta` in them may have. They are copied several times while a message
  * is processed, which takes long for a large object.
@@ -91,7 +93,7 @@ export function parseJson(text: Uint8Array | string): unknown {
 /** The refusal of a message that is not parsed. */
 function tooMany(text: string): InvalidMessage {
   const why = `a message must not have more than ${MAX_KEYS_AND_VALUES} keys and values`;
-  const skim = new MessageSkim();
+  const skim = new MessageSkim(MAX_SEARCHED);
   skim.push(Buffer.from(text));
   const { id, hasMethod } = skim.envelope;
   return hasMethod || id === undefined ? invalidRequest(why, id) : new InvalidResponse(why, id);

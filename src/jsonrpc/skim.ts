@@ -53,12 +53,19 @@ export class MessageSkim {
   #hasMethod = false;
   #method: string | undefined;
   #outcome: 'result' | 'error' | undefined;
+  readonly #maxMembers: number;
+  #members = 0;
   #ofObjects: boolean | undefined;
   /** Whether something follows the message. */
   #followed = false;
 
+  /** @param maxMembers how many members are read, if the whole text comes at once. A JSON-RPC message has four. */
+  constructor(maxMembers = Infinity) {
+    this.#maxMembers = maxMembers;
+  }
+
   push(bytes: Uint8Array): void {
-    for (let at = 0; at < bytes.length; at += 1) {
+    for (let at = 0; at < bytes.length && this.#members <= this.#maxMembers; at += 1) {
       const byte = bytes[at]!;
       if (this.#depth > 1) at = this.#skipNested(bytes, at);
       else if (this.#inString) {
@@ -133,6 +140,7 @@ export class MessageSkim {
   /** Called at the end of a member of the message. */
   #member(): void {
     if (this.#depth !== 1 || this.#root !== OPEN_OBJECT) return;
+    this.#members += 1;
     if (this.#key === undefined) return void (this.#tokenLength = 0);
     const value = this.#take();
     if (this.#key === 'id') {
