@@ -117,5 +117,12 @@ export function withBridgeOptions(command: Command): Command {
         .default(INSPECTOR_PORT)
         .argParser(port),
     );
-  return withRecordOption(limited);
+  return withRecordOption(limited).addHelpText('after', EXAMPLES);
 }
+
+const EXAMPLES = `
+Examples:
+  everwire bridge -- npx -y @modelcontextprotocol/server-everything
+  everwire bridge https://example.com/mcp --stdio
+  everwire bridge https://example.com/mcp --header 'X-Key: \${env:KEY}'
+  everwire bridge --config mcp.json --bearer env:TOKEN --host 0.0.0.0`;

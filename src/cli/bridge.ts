@@ -13,6 +13,11 @@ import { observe } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
 import { commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
 
+/** Whether options follow the URL of the server. */
+export function hasMoreOptions([first = '', ...others]: readonly string[]): boolean {
+  return isUrl(first) && others.some((word) => word.startsWith('-'));
+}
+
 /** `everwire bridge`: serves a local or remote server over HTTP or stdio. */
 export async function bridge(words: string[], flags: BridgeFlags): Promise<void> {
   const settings = readSettings(flags);
@@ -62,7 +67,7 @@ function observed(target: string, { record, inspect, inspectPort: port, logForma
 function targetIn([first, ...others]: string[], headers: BridgeSettings['headers']): Target {
   if (first === undefined) throw Failure.usage('a server is missing: a URL, -- and a command, or --config');
   if (!isUrl(first)) return commandTarget([first, ...others], headers);
-  if (others.length > 0) throw Failure.usage(`options must come before the URL; this came after it: ${others[0]}`);
+  if (others.length > 0) throw Failure.usage(`the bridge takes one URL: remove ${JSON.stringify(others[0])}`);
   return urlTarget(first, headers);
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Argument, Command, CommanderError, Help } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
@@ -15,8 +15,11 @@ import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 const HELP_WIDTH = 80;
 const HELP_TERM = 18;
 
-/** @param target the command that starts the server of a client command. */
-function program(target: string[] | undefined): Command {
+/**
+ * @param target the command that starts the server of a client command.
+ * @param bridgesUrl whether the bridge's server is a URL. Then options may follow it; those after a command are its own.
+ */
+function program(target: string[] | undefined, bridgesUrl = false): Command {
   const root = new Command('everwire')
     .description('The whole MCP wire: every revision, every transport.')
     .version(VERSION)
@@ -36,14 +39,9 @@ function program(target: string[] | undefined): Command {
       getOutHelpWidth: () => Math.min(HELP_WIDTH, process.stdout.columns ?? HELP_WIDTH),
     });
 
-  const demoCommand = root
-    .command('demo', { isDefault: true })
-    .usage('[options]')
-    .description('serve the example server (the default command)')
-    .addArgument(new Argument('[command]').argParser(unknownCommand).default(undefined))
-    .configureHelp({ visibleArguments: () => [] });
+  const demoCommand = root.command('demo').usage('[options]').description('serve the example server');
   withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions');
-  withRecordOption(demoCommand).action(async (_command: unknown, flags: ServeFlags) =>
+  withRecordOption(demoCommand).action(async (flags: ServeFlags) =>
     run('demo', (await import('../../examples/demo.ts')).server, flags),
   );
 
@@ -54,8 +52,12 @@ function program(target: string[] | undefined): Command {
       .description('serve a local or remote MCP server over HTTP or stdio')
       .argument('[server...]')
       .configureHelp({ visibleArguments: () => [] })
-      .passThroughOptions(),
-  ).action(async (words: string[], flags: BridgeFlags) => (await import('./bridge.ts')).bridge(words, flags));
+      .passThroughOptions(!bridgesUrl),
+  ).action(async (given: string[], flags: BridgeFlags) => {
+    const { bridge, hasMoreOptions } = await import('./bridge.ts');
+    if (!bridgesUrl && hasMoreOptions(given)) await program(target, true).parseAsync(words, { from: 'user' });
+    else await bridge(given, flags);
+  });
 
   withInspectOptions(root.command('inspect')).action(async (words: string[], flags: InspectFlags) =>
     (await import('./inspect.ts')).inspect({ words, command: target }, flags),
@@ -63,13 +65,6 @@ function program(target: string[] | undefined): Command {
 
   addClientCommands(root, target);
   return root;
-}
-
-/** The default command takes no argument, so a word there is an unknown command. */
-function unknownCommand(word: string): never {
-  const message = `there is no command ${JSON.stringify(word)}; see everwire --help`;
-  printStatus(message);
-  throw new CommanderError(ExitCode.Usage, 'everwire.unknownCommand', message);
 }
 
 process.stderr.on('error', () => {});
@@ -88,13 +83,14 @@ stopWithNpm();
 
 const { words, command } = splitCommandLine(process.argv.slice(2));
 
-program(command)
-  .parseAsync(words, { from: 'user' })
-  .catch((error: unknown) => {
-    if (error instanceof CommanderError) {
-      process.exitCode = error.exitCode === 0 ? 0 : ExitCode.Usage;
-      return;
-    }
-    reportFailure(error);
-    void stop();
-  });
+const parsed = program(command);
+// Without a command, the help is the result and no error.
+const done = words.length === 0 ? parsed.outputHelp() : parsed.parseAsync(words, { from: 'user' });
+Promise.resolve(done).catch((error: unknown) => {
+  if (error instanceof CommanderError) {
+    process.exitCode = error.exitCode === 0 ? 0 : ExitCode.Usage;
+    return;
+  }
+  reportFailure(error);
+  void stop();
+});

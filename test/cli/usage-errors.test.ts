@@ -29,10 +29,10 @@ test.each([
   ['an unknown option', ['--frobnicate'], /--frobnicate/],
   ['an unknown option of a command', ['bridge', '--frobnicate', '--', node], /--frobnicate/],
   ['an unknown command', ['frobnicate'], /frobnicate/],
-  ['an invalid port', ['--port', 'many'], /--port.*many/],
-  ['a port out of range', ['--port', '65536'], /--port.*65536/],
-  ['a path without a slash', ['--path', 'mcp'], /--path.*mcp/],
-  ['an invalid limit', ['--max-sessions', '0'], /--max-sessions/],
+  ['an invalid port', ['demo', '--port', 'many'], /--port.*many/],
+  ['a port out of range', ['demo', '--port', '65536'], /--port.*65536/],
+  ['a path without a slash', ['demo', '--path', 'mcp'], /--path.*mcp/],
+  ['an invalid limit', ['demo', '--max-sessions', '0'], /--max-sessions/],
   ['an invalid time', ['bridge', '--handshake-timeout', 'soon', '--', node], /--handshake-timeout.*soon/],
   ['a bridge without a server', ['bridge'], /command/],
 ])('%s is a usage error', async (_, args, expected) => {
@@ -47,6 +47,34 @@ test('an option that is similar to a known one is corrected in the error', async
   const { code, stderr } = await everwire('demo', '--portt', '1');
   expect(code).toBe(2);
   expect(stderr).toEqual(["everwire: unknown option '--portt'", '  (Did you mean --port?)']);
+});
+
+test('a command that is similar to a known one is corrected in the error', async () => {
+  const { code, stderr } = await everwire('calll', 'x');
+  expect(code).toBe(2);
+  expect(stderr).toEqual(["everwire: unknown command 'calll'", '  (Did you mean call?)']);
+});
+
+test('without a command, everwire prints its help', async () => {
+  const { code, stderr, stdout } = await everwire();
+  expect({ code, stderr }).toEqual({ code: 0, stderr: [] });
+  expect(stdout[0]).toMatch(/^Usage: everwire/);
+});
+
+test('the help of the bridge has examples', async () => {
+  const { stdout } = await everwire('bridge', '--help');
+  expect(stdout.join('\n')).toMatch(/Examples:\n {2}everwire bridge -- npx/);
+});
+
+test.each([
+  ['are checked', ['--frobnicate'], /^everwire: unknown option '--frobnicate'/],
+  ['conflict with those before it', ['--stdio'], /'--stdio' cannot be used with option '--bearer/],
+  ['leave one URL', ['--stdio', 'more'], /one URL: remove "more"/],
+])('options of a bridge after the URL %s', async (what, after, expected) => {
+  const before = what.startsWith('conflict') ? ['--bearer', 'a-token-of-a-test'] : [];
+  const { code, stderr } = await everwire('bridge', ...before, 'http://127.0.0.1:9/mcp', ...after);
+  expect(code).toBe(2);
+  expect(stderr[0]).toMatch(expected);
 });
 
 test('a host that is not on this machine is an error', async () => {
