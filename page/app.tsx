@@ -6,7 +6,7 @@ import { AskedScreen } from './asked/asked.tsx';
 import { Explorer } from './explore/explorer.ts';
 import { ExploreScreen } from './explore/explore.tsx';
 import { PageControls, Target } from './head.tsx';
-import type { FollowedState, Link } from './server/follow-state.ts';
+import type { Link } from './server/follow.ts';
 import type { Server } from './server/server.ts';
 import { switchTheme } from './ui/color-theme.ts';
 import { handleKey, useCommands, type Command } from './ui/commands.ts';
@@ -14,7 +14,7 @@ import { Help, helpOpen } from './ui/help.tsx';
 import { Palette, paletteOpen } from './ui/palette.tsx';
 import { tabPanel, TabList } from './ui/tabs.tsx';
 import { Toasts } from './ui/toast.tsx';
-import { Wire } from './wire/wire.ts';
+import type { Wire } from './wire/wire.ts';
 import { WireScreen } from './wire/wire.tsx';
 
 type Screen = 'Explore' | 'Wire' | 'Asked';
@@ -34,18 +34,19 @@ const COMMANDS: readonly Command[] = [
   { title: 'Change the color theme', run: switchTheme },
 ];
 
-interface AppProps extends FollowedState {
+interface AppProps {
   readonly server: Server;
+  readonly wire: Wire;
 }
 
 /** The whole page: the head with what is inspected, the tabs, and the screens. */
-export function App({ server, state, link }: AppProps): JSX.Element {
+export function App({ server, wire }: AppProps): JSX.Element {
+  const { state, link } = wire.source;
   useCommands(COMMANDS);
   useLayoutEffect(() => {
     document.addEventListener('keydown', handleKey);
     return () => document.removeEventListener('keydown', handleKey);
   }, []);
-  const wire = useMemo(() => new Wire(server), []);
   const explorer = useMemo(() => new Explorer(server, state, wire, show), []);
   const { role } = state.value;
   const open = openQuestions(explorer).length;

@@ -1,4 +1,4 @@
-import type { CommandError, InspectorState, PageCommands } from '../../src/inspect/page-server/page-api.ts';
+import type { CommandError, PageCommands } from '../../src/inspect/page-server/page-api.ts';
 
 type Argument<Name extends keyof PageCommands> = Parameters<PageCommands[Name]>[0];
 type Result<Name extends keyof PageCommands> = Awaited<ReturnType<PageCommands[Name]>>;
@@ -52,27 +52,22 @@ export class Server {
     });
   }
 
-  /** The state, and again after each change, until the server ends. */
-  async *states(): AsyncGenerator<InspectorState, void, undefined> {
+  /**
+   * The lines of a stream until the server ends: those of a recording, for each record after a number, and a line with
+   * the state, again after each change.
+   */
+  async *stream(after: number): AsyncGenerator<readonly string[], void, undefined> {
     try {
-      for await (const lines of linesOf(await this.#fetch('/api/state'))) {
-        // Only the newest matters.
-        const line = lines.at(-1);
-        if (line === undefined) continue;
-        const state = JSON.parse(line) as InspectorState;
-        for (const key of state.finished ?? []) this.#waiting.get(key)?.resolve();
-        yield state;
-      }
+      yield* linesOf(await this.#fetch(`/api/stream?after=${after}`));
     } finally {
       // The server has cancelled them.
-      for (const waiting of this.#waiting.values())
-        waiting.reject(new Error('The inspector does not respond. Check that Everwire is still running.'));
+      for (const waiting of this.#waiting.values()) waiting.reject(new Error('The inspector cannot be reached.'));
     }
   }
 
-  /** The lines of a recording, as they come: the header, and a line for each record after a number. */
-  async *records(after: number): AsyncGenerator<readonly string[], void, undefined> {
-    yield* linesOf(await this.#fetch(`/api/records?after=${after}`));
+  /** To be called with the keys of requests that have ended. */
+  finish(keys: readonly string[]): void {
+    for (const key of keys) this.#waiting.get(key)?.resolve();
   }
 
   async #fetch(path: string, init: RequestInit = {}): Promise<Response> {

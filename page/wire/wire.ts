@@ -1,5 +1,5 @@
+import { follow, type Followed } from '../server/follow.ts';
 import type { Server } from '../server/server.ts';
-import { followRecords, type FollowedRecords } from './follow-records.ts';
 import { RecordStore } from './record-store.ts';
 import { WireView } from './wire-view.ts';
 
@@ -7,9 +7,9 @@ import { WireView } from './wire-view.ts';
 export class Wire {
   readonly store = new RecordStore();
   readonly view = new WireView(this.store);
-  readonly source: FollowedRecords;
+  readonly source: Followed;
 
   constructor(server: Server) {
-    this.source = followRecords(server, this.store);
+    this.source = follow(server, this.store);
   }
 }

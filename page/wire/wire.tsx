@@ -29,7 +29,6 @@ export function WireScreen({ wire, state, visible }: WireScreenProps): JSX.Eleme
     visible,
   );
   const selected = view.selected.value;
-  const problem = source.problem.value;
   return (
     <div class="wire">
       <h2 class="visually-hidden">Wire</h2>
@@ -38,11 +37,6 @@ export function WireScreen({ wire, state, visible }: WireScreenProps): JSX.Eleme
         <Controls store={store} view={view} isLive={state.value.role !== 'recording'} />
         <LayerButtons view={view} />
       </div>
-      {problem !== undefined && (
-        <p class="notice bad" role="alert">
-          {problem}
-        </p>
-      )}
       <Strip store={store} view={view} theme={theme.value} />
       <div class="wire-split" data-detail={selected !== undefined}>
         <div class="wire-list">

@@ -43,6 +43,18 @@ describeInBrowser('the page', (browser) => {
     await other.close();
   });
 
+  test('needs one of the six connections that a browser has to a server, so five tabs can be open', async () => {
+    const { page } = await openPage(browser(), { capture: someTraffic() });
+    await new WirePage(page).rows('search').first().waitFor();
+    const key = await page.evaluate(() => sessionStorage.getItem('everwire-key')!);
+    for (let tabs = 2; tabs <= 5; tabs += 1) {
+      const tab = await page.context().newPage();
+      await tab.addInitScript((copied) => sessionStorage.setItem('everwire-key', copied), key);
+      await tab.goto(page.url());
+      await new WirePage(tab).rows('search').first().waitFor();
+    }
+  });
+
   test('follows the colors of the system, and can be switched', async () => {
     const { page } = await openPage(browser(), { colorScheme: 'dark' });
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -52,7 +52,7 @@ export class PageClient {
   /** Sends a request with these parameters, and waits for its outcome. */
   async request(method: string, params: object = {}, key = method): Promise<Result<'request'>> {
     // A page always has this stream. Without one, requests are cancelled.
-    this.#present ??= (await this.stream('/api/state')).resume();
+    this.#present ??= (await this.stream('/api/stream')).resume();
     const finished = this.until((state) => state.finished?.includes(key));
     await this.command('request', { key, method, params: JSON.stringify(params) });
     await finished;
@@ -61,13 +61,14 @@ export class PageClient {
   }
 
   async *states(): AsyncGenerator<InspectorState, void> {
-    const response = (await this.stream('/api/state')).setEncoding('utf8');
+    const response = (await this.stream('/api/stream')).setEncoding('utf8');
     let rest = '';
     try {
       for await (const text of response) {
         const lines = (rest + text).split('\n');
         rest = lines.pop()!;
-        for (const line of lines) yield JSON.parse(line) as InspectorState;
+        for (const line of lines)
+          if (line.startsWith('{"state":')) yield (JSON.parse(line) as { state: InspectorState }).state;
       }
     } catch (error) {
       // The inspector has ended.
@@ -91,7 +92,7 @@ export class PageClient {
   }
 
   async records(after = 0): Promise<RecordStream> {
-    return readRecordStream(await this.stream(`/api/records?after=${after}`));
+    return readRecordStream(await this.stream(`/api/stream?after=${after}`));
   }
 
   async stream(path: string): Promise<IncomingMessage> {

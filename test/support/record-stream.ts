@@ -13,6 +13,7 @@ export async function readRecordStream(response: Readable): Promise<RecordStream
   const header = JSON.parse(first!) as RecordingHeader;
   async function* read(): AsyncGenerator<WireRecord, void> {
     for await (const line of lines) {
+      if (line === '{"end":true}') return;
       const { data, base64, ...record } = JSON.parse(line) as WireRecord & { data?: string; base64?: string };
       const bytes = data === undefined ? Buffer.from(base64 ?? '', 'base64') : Buffer.from(data);
       yield record.layer === 'bytes' ? { ...record, bytes } : record;
@@ -28,6 +29,6 @@ async function* linesOf(response: Readable): AsyncGenerator<string, void> {
   for await (const text of response.setEncoding('utf8')) {
     const lines = (rest + text).split('\n');
     rest = lines.pop()!;
-    yield* lines;
+    yield* lines.filter((line) => !line.startsWith('{"state":'));
   }
 }

@@ -4,13 +4,14 @@ import type { Revision } from '../../protocol/revisions.ts';
 /**
  * The API between the page and its server. The page imports this file too, so it has types only.
  *
- * - `GET /api/records?after=N`: a stream of records in the mcpcap format.
- * - `GET /api/state`: a stream of lines. Each is the whole `InspectorState` after a change.
+ * - `GET /api/stream?after=N`: a stream of lines. Lines with `state` have the whole `InspectorState`, at first and after
+ *   each change. The others are records in the mcpcap format, with `{"end":true}` after the last one. One stream carries
+ *   all, because a browser has only six connections to a server, for all tabs.
  * - `POST /api/<command>`: one of the `PageCommands`, with its argument as a JSON body. Answered with its result as
  *   JSON, or with status 400 or 409 and a `CommandError`.
  * - A `request` is answered as soon as it is sent. Once its key is in `finished`, `POST /api/outcome` with `{"key": …}`
  *   returns its `RequestOutcome`, once. This way calls that wait for the user do not use up the six connections that a
- *   browser has to a server. When the last stream of states ends, no page is open, and requests in flight are
+ *   browser has to a server. When the last stream ends, no page is open, and requests in flight are
  *   cancelled.
  *
  * Everything but the page itself needs the key (see `servePage`).

@@ -72,7 +72,7 @@ async function world(capture: RecordSource = new Capture(), options: Partial<Pag
   const key = async (): Promise<string> =>
     (JSON.parse((await send('POST', '/api/key', { ...own, 'everwire-token': token })).text) as { key: string }).key;
   const stream: World['stream'] = async (target, headers) => {
-    const response = await open('GET', target.startsWith('/') ? target : `/api/records${target}`, headers);
+    const response = await open('GET', target.startsWith('/') ? target : `/api/stream${target}`, headers);
     onTestFinished(() => void response.destroy());
     response.on('error', () => {});
     return response;
@@ -110,7 +110,7 @@ test('files have their types, and every response has the headers that protect th
     await send('GET', '/nothing'),
     await send('DELETE', '/'),
     await send('GET', '/', { host: 'evil.example' }),
-    await send('GET', '/api/records', own),
+    await send('GET', '/api/stream', own),
     await send('POST', '/api/key', { ...own, 'everwire-token': token }),
   ];
   expect(answers.map(({ status, headers }) => [status, headers['content-type']])).toEqual([
@@ -179,7 +179,7 @@ test('control requests of another page are refused, also with the token or the k
   const secret = { 'everwire-key': await key() };
   // A browser sends no Origin with a GET of the page itself.
   for (const headers of foreign.filter((each) => each['origin'] !== undefined || each['sec-fetch-site'] === undefined))
-    expect((await send('GET', '/api/records', { ...headers, ...secret })).status, JSON.stringify(headers)).toBe(403);
+    expect((await send('GET', '/api/stream', { ...headers, ...secret })).status, JSON.stringify(headers)).toBe(403);
 });
 
 test('a token can be used once, and only as a header', async () => {
@@ -220,8 +220,8 @@ test('records need the key', async () => {
     { 'everwire-key': '' },
     { cookie: `everwire-key=${secret}` },
   ];
-  for (const headers of wrong) expect((await send('GET', '/api/records', { ...own, ...headers })).status).toBe(403);
-  expect((await send('GET', `/api/records?key=${secret}`, own)).status).toBe(403);
+  for (const headers of wrong) expect((await send('GET', '/api/stream', { ...own, ...headers })).status).toBe(403);
+  expect((await send('GET', `/api/stream?key=${secret}`, own)).status).toBe(403);
 });
 
 test('other methods do nothing', async () => {
@@ -240,7 +240,7 @@ test('other methods do nothing', async () => {
   const secret = { ...own, 'everwire-key': await key() };
   capture.close();
   for (const method of ['POST', 'HEAD', 'OPTIONS'])
-    expect((await send(method, '/api/records', secret)).status).toBe(405);
+    expect((await send(method, '/api/stream', secret)).status).toBe(405);
   expect(await send('HEAD', '/')).toMatchObject({ status: 200, text: '', headers: { 'content-length': '15' } });
   expect(await send('POST', '/', own)).toMatchObject({ status: 405, headers: { allow: 'GET, HEAD' } });
 });
@@ -260,7 +260,7 @@ test('only the files of the folder can be read', async () => {
     '/__proto__',
     '/api',
     '/api/',
-    '/api/records/',
+    '/api/stream/',
     `${origin}/`,
     '*',
     '/\\..\\x',
@@ -340,7 +340,7 @@ test('a place that is no number is refused', async () => {
     '?before=1',
     '?',
   ])
-    expect((await send('GET', `/api/records${query}`, headers)).status, query).toBe(400);
+    expect((await send('GET', `/api/stream${query}`, headers)).status, query).toBe(400);
 });
 
 test('a slow page gets a gap instead of what was forgotten, and costs no memory', async () => {
@@ -417,14 +417,14 @@ describe('the state', () => {
   test('is streamed whole after changes, and a slow page gets only the newest', async () => {
     const own = fixedState('observer', 'x');
     const { key, own: headers, stream } = await world(new Capture(), { feed: own });
-    const response = await stream('/api/state', { ...headers, 'everwire-key': await key() });
+    const response = await stream('', { ...headers, 'everwire-key': await key() });
     expect(response.headers['content-type']).toBe('application/x-ndjson');
     response.setEncoding('utf8');
     const texts = response[Symbol.asyncIterator]() as AsyncIterator<string>;
     const next = async (): Promise<InspectorState> => {
       let text = '';
-      while (!text.endsWith('\n')) text += (await texts.next()).value as string;
-      return JSON.parse(text.trimEnd().split('\n').at(-1)!) as InspectorState;
+      while (!/^\{"state":.*\n/m.test(text)) text += (await texts.next()).value as string;
+      return (JSON.parse(text.trimEnd().split('\n').at(-1)!) as { state: InspectorState }).state;
     };
     expect(await next()).toEqual(own.state);
     for (let at = 1; at <= 10_000; at += 1) own.update({ target: `${at} ${'x'.repeat(10_000)}` });
@@ -559,10 +559,10 @@ describe('a request of the page', () => {
     const { commands, cancelled } = requests();
     const { send, own, key, stream } = await world(new Capture(), { commands });
     const headers = { ...own, 'everwire-key': await key() };
-    const pages = [await stream('/api/state', headers), await stream('/api/state', headers)];
+    const pages = [await stream('', headers), await stream('', headers)];
     await send('POST', '/api/request', { ...headers, ...json }, '{"key":"a","method":"m","params":"{}"}');
     pages[0]!.destroy();
-    expect((await stream('/api/state', headers).then((third) => third.destroy())).destroyed).toBe(true);
+    expect((await stream('', headers).then((third) => third.destroy())).destroyed).toBe(true);
     expect(cancelled).toEqual([]);
     pages[1]!.destroy();
     await expect.poll(() => cancelled).toEqual(['a']);

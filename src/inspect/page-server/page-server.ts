@@ -10,9 +10,10 @@ import { PageAccess, PROTECTION } from './access.ts';
 import { isPosted } from './command-arguments.ts';
 import { runCommand, type PageActions } from './commands.ts';
 import { Outcomes } from './outcomes.ts';
+import { streamLines } from './line-stream.ts';
 import type { PageCommands } from './page-api.ts';
-import { streamRecords, type RecordSource } from './record-stream.ts';
-import { streamStates, type StateFeed } from './state-feed.ts';
+import { recordLines, type RecordSource } from './record-stream.ts';
+import { stateLines, type StateFeed } from './state-feed.ts';
 import { readStaticFiles, type StaticFile } from './static-files.ts';
 
 /** What the server of the page serves. */
@@ -43,10 +44,10 @@ export interface PageServer {
 
 /** Only this machine can connect. No option changes that. */
 const HOST = '127.0.0.1';
-/** The most streams at a time. A tab opens two. */
-const MAX_STREAMS = 16;
+/** The most pages at a time. Each has one stream. */
+const MAX_PAGES = 16;
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' } as const;
-const STREAMS: ReadonlySet<string> = new Set(['/api/records', '/api/state']);
+const STREAM = '/api/stream';
 const FOREIGN = 'Only the page of the inspector may do this.';
 const USED =
   'The token is wrong or was already used. Press Enter in the terminal of Everwire for a new URL, or restart it.';
@@ -56,7 +57,7 @@ const USED =
  *
  * - `GET` serves the files of the folder.
  * - `POST /api/key` exchanges the token of the address (`Everwire-Token`) for a key. It answers `{"key": …}`.
- * - With the key (`Everwire-Key`): `GET /api/records?after=N`, `GET /api/state`, `POST /api/<command>` (see
+ * - With the key (`Everwire-Key`): `GET /api/stream?after=N`, `POST /api/<command>` (see
  *   `page-api.ts`).
  *
  * @throws Error if the port or the folder cannot be used.
@@ -85,8 +86,7 @@ class PageRequests {
   readonly #files: ReadonlyMap<string, StaticFile>;
   readonly #access: PageAccess;
   readonly #actions: PageActions | undefined;
-  #streams = 0;
-  /** How many streams of states are open. */
+  /** How many streams are open. */
   #pages = 0;
 
   constructor(options: PageServerOptions, files: ReadonlyMap<string, StaticFile>, access: PageAccess) {
@@ -103,13 +103,13 @@ class PageRequests {
     const target = query === -1 ? url : url.slice(0, query);
     if (!this.#access.isOwnHost(request))
       refuse(response, 403, 'Open this page by its URL, which begins with http://127.0.0.1.');
-    else if (STREAMS.has(target) || target === '/api/key' || isPosted(commandIn(target)))
+    else if (target === STREAM || target === '/api/key' || isPosted(commandIn(target)))
       this.#control(request, response, target, url.slice(target.length));
     else this.#file(request, response, this.#files.get(target));
   }
 
   #control(request: IncomingMessage, response: ServerResponse, target: string, query: string): void {
-    const allow = STREAMS.has(target) ? 'GET' : 'POST';
+    const allow = target === STREAM ? 'GET' : 'POST';
     const command = commandIn(target);
     if (!this.#access.isOwnPage(request)) refuse(response, 403, FOREIGN);
     else if (request.method !== allow) refuse(response, 405, `Use ${allow}.`, { allow });
@@ -117,8 +117,7 @@ class PageRequests {
     else if (!this.#access.hasKey(request)) refuse(response, 403, FOREIGN);
     else if (isPosted(command)) {
       runCommand(command, this.#actions, request, response).catch(() => response.destroy());
-    } else if (target === '/api/state') this.#states(response);
-    else this.#records(response, query);
+    } else this.#stream(response, query);
   }
 
   #exchangeToken(request: IncomingMessage, response: ServerResponse): void {
@@ -128,29 +127,22 @@ class PageRequests {
     response.end(JSON.stringify({ key }));
   }
 
-  #records(response: ServerResponse, query: string): void {
+  #stream(response: ServerResponse, query: string): void {
     const after = query === '' ? 0 : Number(/^\?after=(\d{1,15})$/.exec(query)?.[1]);
     if (Number.isNaN(after)) return refuse(response, 400, '"after" must be the number of a record.');
-    const { capture, feed } = this.#options;
-    const { target } = feed.state;
-    this.#stream(response, () => streamRecords(response, capture, { after, target }));
-  }
-
-  #states(response: ServerResponse): void {
+    if (this.#pages >= MAX_PAGES) return refuse(response, 503, 'Too many pages are open: close one.');
     this.#pages += 1;
     response.once('close', () => {
       this.#pages -= 1;
       if (this.#pages === 0) this.#actions?.outcomes.abandon();
     });
-    this.#stream(response, () => streamStates(response, this.#options.feed));
-  }
-
-  #stream(response: ServerResponse, write: () => Promise<void>): void {
-    if (this.#streams >= MAX_STREAMS) return refuse(response, 503, 'Too many pages are open: close one.');
-    this.#streams += 1;
-    response.once('close', () => (this.#streams -= 1));
     response.writeHead(200, { ...PROTECTION, 'content-type': 'application/x-ndjson' });
-    write().catch(() => response.destroy());
+    const { capture, feed } = this.#options;
+    const { target } = feed.state;
+    streamLines(response, [
+      (signal) => recordLines(capture, { after, target, signal }),
+      (signal) => stateLines(feed, signal),
+    ]).catch(() => response.destroy());
   }
 
   #file({ method }: IncomingMessage, response: ServerResponse, file: StaticFile | undefined): void {

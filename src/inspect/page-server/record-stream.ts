@@ -1,8 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import { VERSION } from '../../version.ts';
 import type { Capture } from '../capture.ts';
 import { headerLine, recordLine, type RecordingHeader } from '../recording-format.ts';
-import { streamLines } from './line-stream.ts';
+import type { Lines } from './line-stream.ts';
 
 /** The records that are served to the page. */
 export interface RecordSource extends Pick<Capture, 'started' | 'newest' | 'records'> {
@@ -10,23 +9,24 @@ export interface RecordSource extends Pick<Capture, 'started' | 'newest' | 'reco
   readonly header?: RecordingHeader | undefined;
 }
 
+/** A line of the stream after the last record. */
+const END = '{"end":true}\n';
+
 /**
- * Writes records to a response, in the mcpcap format, until the capture or the response ends. Nothing waits in memory
- * for a slow reader: it gets the records that the capture still has, and a gap for the others.
+ * The records in the mcpcap format, until the capture ends. Nothing waits in memory for a slow reader: it gets the
+ * records that the capture still has, and a gap for the others.
  */
-export function streamRecords(
-  response: ServerResponse,
+export async function* recordLines(
   source: RecordSource,
-  { after, target }: { after: number; target?: string | undefined },
-): Promise<void> {
-  return streamLines(response, async function* (signal) {
-    const { started, header } = source;
-    const by = `everwire ${VERSION}`;
-    const first = header ? `${JSON.stringify(header)}\n` : headerLine({ started, target, by, mask: false });
-    yield { text: first, isNewest: false };
-    for await (const records of source.records({ after, signal })) {
-      const text = records.map((record) => recordLine(record, false)).join('');
-      yield { text, isNewest: records.at(-1)!.n === source.newest };
-    }
-  });
+  { after, target, signal }: { after: number; target?: string | undefined; signal: AbortSignal },
+): AsyncGenerator<Lines, void> {
+  const { started, header } = source;
+  const by = `everwire ${VERSION}`;
+  const first = header ? `${JSON.stringify(header)}\n` : headerLine({ started, target, by, mask: false });
+  yield { text: first, isNewest: false };
+  for await (const records of source.records({ after, signal })) {
+    const text = records.map((record) => recordLine(record, false)).join('');
+    yield { text, isNewest: records.at(-1)!.n === source.newest };
+  }
+  yield { text: END, isNewest: false };
 }

@@ -1,6 +1,5 @@
-import type { ServerResponse } from 'node:http';
 import { Waiters } from '../../base/waiters.ts';
-import { streamLines } from './line-stream.ts';
+import type { Lines } from './line-stream.ts';
 import type { InspectorState } from './page-api.ts';
 
 /** The state of an inspector, and its changes. */
@@ -45,9 +44,7 @@ export function fixedState(role: 'observer' | 'recording', target: string): Stat
   });
 }
 
-/** Writes a line for each state to a response, until it ends. */
-export function streamStates(response: ServerResponse, feed: StateFeed): Promise<void> {
-  return streamLines(response, async function* (signal) {
-    for await (const state of feed.states(signal)) yield { text: `${JSON.stringify(state)}\n`, isNewest: true };
-  });
+/** A line for the state now, and for each change. */
+export async function* stateLines(feed: StateFeed, signal: AbortSignal): AsyncGenerator<Lines, void> {
+  for await (const state of feed.states(signal)) yield { text: `${JSON.stringify({ state })}\n`, isNewest: true };
 }

@@ -1,0 +1,81 @@
+import { signal, type ReadonlySignal, type Signal } from '@preact/signals';
+import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
+import type { RecordStore } from '../wire/record-store.ts';
+import { readLine } from '../wire/wire-record.ts';
+import { RefusedError, type Server } from './server.ts';
+
+/** How the page stands to its server. */
+export type Link =
+  /** There was no state yet. */
+  | { readonly status: 'opening' }
+  | { readonly status: 'open' }
+  /** It does not answer. The page tries again. */
+  | { readonly status: 'lost' }
+  /** It does not want this page any more. */
+  | { readonly status: 'refused'; readonly reason: string };
+
+/** The state and the records of the inspector, as long as they can be followed. */
+export interface Followed {
+  readonly state: Signal<InspectorState>;
+  readonly link: ReadonlySignal<Link>;
+  /** When the capture began. Undefined as long as nothing came. */
+  readonly started: ReadonlySignal<Date | undefined>;
+  /** Changes when records were added. */
+  readonly version: ReadonlySignal<number>;
+}
+
+const RETRY_MS = 2000;
+
+const BEFORE: InspectorState = {
+  role: 'observer',
+  choices: [],
+  connection: { status: 'idle', attempts: [], stderr: [] },
+  running: [],
+  questions: [],
+  roots: [],
+  subscriptions: [],
+};
+
+/** Follows the server. When it cannot be reached, tries again, and goes on after the newest record. */
+export function follow(server: Server, store: RecordStore): Followed {
+  const state = signal(BEFORE);
+  const link = signal<Link>({ status: 'opening' });
+  const started = signal<Date | undefined>(undefined);
+  const version = signal(0);
+  const add = (lines: readonly string[]): void => {
+    const records: string[] = [];
+    let newest: string | undefined;
+    for (const line of lines) {
+      if (line.startsWith('{"n":')) records.push(line);
+      else if (line.startsWith('{"state":')) newest = line;
+      else if (line.startsWith('{"mcpcap":'))
+        started.value = new Date((JSON.parse(line) as { started: string }).started);
+    }
+    if (records.length > 0) {
+      store.add(records.map(readLine));
+      version.value += 1;
+    }
+    if (newest === undefined) return;
+    state.value = (JSON.parse(newest) as { state: InspectorState }).state;
+    server.finish(state.value.finished ?? []);
+    if (link.value.status !== 'open') link.value = { status: 'open' };
+  };
+  const run = async (): Promise<void> => {
+    for (;;) {
+      try {
+        for await (const lines of server.stream(store.newest)) add(lines);
+      } catch (error) {
+        if (error instanceof RefusedError || error instanceof SyntaxError) {
+          link.value = { status: 'refused', reason: error.message };
+          return;
+        }
+      }
+      link.value = { status: 'lost' };
+      await new Promise((resolve) => {
+        setTimeout(resolve, RETRY_MS);
+      });
+    }
+  };
+  void run();
+  return { state, link, started, version };
+}
