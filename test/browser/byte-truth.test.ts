@@ -5,10 +5,9 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeInBrowser, openPage } from './support/browser.ts';
-import { WirePage } from './support/wire.ts';
+import { compareBytes, WirePage } from './support/wire.ts';
 import { Capture } from '../../src/inspect/capture.ts';
 import { tapSocket, tapStreams } from '../../src/transport/wiretap.ts';
-import { sha256 } from '../support/captured.ts';
 
 const BODY = Buffer.from('{"jsonrpc":"2.0","id":"grüße €","method":"tools/list","params":{"n":1.0000000000000000001}}');
 const REQUEST = Buffer.concat([
@@ -30,20 +29,6 @@ const ANSWER = Buffer.concat([
 
 function chunk(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)};odd=1\r\n`), bytes, Buffer.from('\r\n')]);
-}
-
-/** Shows the bytes of every row of a direction, and compares them with what was sent. */
-async function compareBytes(wire: WirePage, direction: string, sent: Buffer): Promise<void> {
-  await wire.filter.fill(`layer:bytes dir:${direction}`);
-  let end = 0;
-  for (const row of await wire.rows().all()) {
-    await wire.open(row, 'Bytes');
-    await expect.poll(async () => (await wire.bytes()).range[0]).toBe(end);
-    const { hash, range } = await wire.bytes();
-    expect(hash).toBe(sha256(sent.subarray(range[0], range[1])));
-    end = range[1]!;
-  }
-  expect(end).toBe(sent.length);
 }
 
 describeInBrowser('the Wire screen shows the bytes', (browser) => {

@@ -1,4 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { sha256 } from '../../support/captured.ts';
 
 /** The Wire screen as a person sees it. */
 export class WirePage {
@@ -32,4 +34,23 @@ export class WirePage {
     const range = await panel.locator('dd').first().textContent();
     return { hash: (await hash.textContent())!, range: range!.replaceAll(',', '').split('–').map(Number) };
   }
+}
+
+/** Shows the bytes of every row of a direction, and compares them with what was sent. */
+export async function compareBytes(wire: WirePage, direction: string, sent: Buffer): Promise<void> {
+  await wire.filter.fill(`layer:bytes dir:${direction}`);
+  const lastEnd = async (): Promise<number> => {
+    await wire.open(wire.rows().last(), 'Bytes');
+    return (await wire.bytes()).range[1]!;
+  };
+  await expect.poll(lastEnd).toBe(sent.length);
+  let end = 0;
+  for (const row of await wire.rows().all()) {
+    await wire.open(row, 'Bytes');
+    await expect.poll(async () => (await wire.bytes()).range[0]).toBe(end);
+    const { hash, range } = await wire.bytes();
+    expect(hash).toBe(sha256(sent.subarray(range[0], range[1])));
+    end = range[1]!;
+  }
+  expect(end).toBe(sent.length);
 }
