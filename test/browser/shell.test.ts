@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeInBrowser, openPage } from './support/browser.ts';
+import { explore, tool } from './support/explore.ts';
 import { someTraffic } from './support/traffic.ts';
 import { WirePage } from './support/wire.ts';
 import { fixedState, StateFeed } from '../../src/inspect/page-server/state-feed.ts';
@@ -18,6 +19,17 @@ describeInBrowser('the page', (browser) => {
     await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/^Everwire has ended/);
     const message = await wire.open(wire.rows('search').first(), 'Message');
     expect(await message.textContent()).toContain('name: "search"');
+  });
+
+  test('has the names that people and tests look for', async () => {
+    const list = [tool('one')];
+    const { page, call } = await explore(browser(), ({ method }) => (method === 'tools/list' ? { tools: list } : {}));
+    const tabs = page.getByRole('tablist', { name: 'Screens' }).getByRole('tab');
+    expect(await tabs.allTextContents()).toEqual(['Explore', 'Wire', 'Asked']);
+    await call.waitFor();
+    await tabs.filter({ hasText: 'Wire' }).click();
+    await page.getByRole('grid', { name: 'Wire records', exact: true }).waitFor();
+    await page.getByRole('searchbox', { name: 'Filter', exact: true }).waitFor();
   });
 
   test('counts the questions that are open', async () => {
