@@ -3,7 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { HexView } from '../ui/hex-view.tsx';
 import { countText, sizeText } from './format.ts';
 import type { RecordStore } from './record-store.ts';
-import { blobOf, save } from './save.ts';
+import { save } from './save.ts';
+import { Sha256 } from './sha256.ts';
 import { sizeOf, type Content, type WireRecord } from './wire-record.ts';
 
 /** Exactly the bytes of a record, with their hash. */
@@ -20,6 +21,10 @@ export function BytesTab({ record, store }: { record: WireRecord; store: RecordS
   return <BytesView key={n} name={`${layer}-${n}.bin`} range={range} pieces={pieces} />;
 }
 
+/** How long bytes are read before the page draws again. Milliseconds. */
+const SLICE_MS = 20;
+const encoder = new TextEncoder();
+
 interface BytesViewProps {
   readonly name: string;
   readonly range: readonly number[];
@@ -32,13 +37,22 @@ function BytesView({ name, range, pieces }: BytesViewProps): JSX.Element {
   useEffect(() => {
     let isCurrent = true;
     const read = async (): Promise<void> => {
-      const buffer = await (await blobOf(pieces)).arrayBuffer();
-      if (!isCurrent) return;
-      setBytes(new Uint8Array(buffer));
-      // The browser copies the bytes for the hash. That and drawing would be one long task.
-      await new Promise((resolve) => setTimeout(resolve));
-      const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', buffer));
-      if (isCurrent) setHash(Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join(''));
+      const all = new Uint8Array(sizeOf(range));
+      const sha256 = new Sha256();
+      let at = 0;
+      let until = performance.now() + SLICE_MS;
+      for (const piece of pieces) {
+        const target = all.subarray(at, (at += piece.length));
+        if (typeof piece === 'string') encoder.encodeInto(piece, target);
+        else target.set(piece);
+        sha256.push(target);
+        if (performance.now() < until) continue;
+        await new Promise((resolve) => setTimeout(resolve));
+        if (!isCurrent) return;
+        until = performance.now() + SLICE_MS;
+      }
+      setBytes(all);
+      setHash(sha256.digest());
     };
     void read();
     return () => {

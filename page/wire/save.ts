@@ -4,7 +4,7 @@ import type { Content } from './wire-record.ts';
 const STEP = 4 * 1024 * 1024;
 
 /** All pieces as one. */
-export async function blobOf(pieces: readonly Content[]): Promise<Blob> {
+async function blobOf(pieces: readonly Content[]): Promise<Blob> {
   const parts: Blob[] = [];
   for (let at = 0; at < pieces.length;) {
     const start = at;
