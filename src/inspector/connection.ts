@@ -12,7 +12,7 @@ import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import type { EraCache } from '../wire/era-cache.ts';
 import { AttemptLog } from './attempts.ts';
-import { explain } from './problem.ts';
+import { explain, noiseProblem } from './problem.ts';
 
 /** A server that the inspector can connect to. */
 export type InspectedServer =
@@ -105,7 +105,13 @@ export class InspectedConnection {
       const transport = this.#server.kind === 'command' ? 'stdio' : this.#log.isSse ? 'sse' : 'streamable-http';
       if (this.#closing.signal.aborted) return;
       this.#discovered = this.#client.discovered;
-      this.#update({ ...described(this.#client), transport, status: 'connected', login: undefined });
+      this.#update({
+        ...described(this.#client),
+        transport,
+        status: 'connected',
+        problem: undefined,
+        login: undefined,
+      });
       if (this.#client.closed) this.#lost(this.#reason);
     } catch (error) {
       await stopFollowing(false);
@@ -186,6 +192,8 @@ export class InspectedConnection {
           read = record.n;
         }
         if (changed) this.#update({ attempts: log.attempts });
+        // Do not let the user wait for the time limit to see it.
+        if (log.noise !== undefined && !this.#state.problem) this.#update({ problem: noiseProblem(log.noise) });
         if (read >= last) return;
       }
     };

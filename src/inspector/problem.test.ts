@@ -7,6 +7,7 @@ import { canCertify, certificate } from '../../test/support/certificate.ts';
 import { Capture } from '../inspect/capture.ts';
 import type { ConnectCommand, ConnectionState } from '../inspect/page-server/page-api.ts';
 import { Inspector, type InspectorOptions } from './inspector.ts';
+import { explain } from './problem.ts';
 
 /** Serves until the test ends. Resolves with the port. */
 async function serve(server: Server): Promise<number> {
@@ -96,6 +97,13 @@ describe('connecting fails with its step and its cause', () => {
     ]);
   });
 
+  test('login, with the 401 if the login failed too', async () => {
+    const failed = Object.assign(new Error('no registration'), { name: 'OAuthError' });
+    const problem = await explain(failed, { url: new URL('http://127.0.0.1/mcp') });
+    expect(problem).toMatchObject({ step: 'login', message: 'no registration' });
+    expect(problem.advice).toContain('The server answered 401, and the login failed.');
+  });
+
   test('http, after all ways to connect were tried in order', async () => {
     const state = await outcome({ url: await status(404) });
     expect(state.problem).toMatchObject({ step: 'http', advice: expect.stringContaining('path of the URL') as string });
@@ -157,6 +165,29 @@ describe('connecting fails with its step and its cause', () => {
       ['server/discover, 2026-07-28', 'failed'],
       ['initialize, 2025-11-25', 'failed'],
     ]);
+  });
+
+  test('output, already while the command is given time to answer', async () => {
+    const script = 'console.log("Starting");setInterval(() => {}, 1000)';
+    const target = { command: process.execPath, args: ['-e', script], stopTimeout: 100 };
+    const choice = { id: 'x', name: 'x', source: 'test', detail: '', server: { kind: 'command', target } } as const;
+    const inspector = new Inspector({ capture: new Capture(), choices: [choice] });
+    onTestFinished(() => inspector.close());
+    inspector.connect({ choice: 'x' });
+    for await (const { connection } of inspector.feed.states(new AbortController().signal)) {
+      expect(connection.status).toBe('connecting');
+      if (connection.problem?.message.endsWith('not a message: Starting')) break;
+    }
+  });
+
+  test('no longer, when a command connects that first wrote something else', async () => {
+    const answer = '{jsonrpc:"2.0",id:JSON.parse(line).id,error:{code:-32601,message:"no"}}';
+    const hello =
+      '{jsonrpc:"2.0",id:JSON.parse(line).id,result:{protocolVersion:"2025-11-25",capabilities:{},serverInfo:{name:"x",version:"1"}}}';
+    const state = await command(`console.log("Starting");require("readline").createInterface(process.stdin).on("line",
+      (line) => JSON.parse(line).id !== undefined &&
+        console.log(JSON.stringify(line.includes('"initialize"') ? ${hello} : ${answer})))`);
+    expect(state).toMatchObject({ status: 'connected', problem: undefined });
   });
 
   test('output, with the line that is not a message, escaped', async () => {

@@ -43,6 +43,15 @@ const UNREACHABLE: ReadonlySet<unknown> = new Set([
   ...['EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'ECONNRESET', 'EADDRNOTAVAIL', 'EACCES', 'EPIPE'],
 ]);
 
+/** What is wrong with a command that writes this line to stdout. */
+export function noiseProblem(noise: string): Problem {
+  return {
+    step: 'output',
+    message: `The command wrote a line to stdout that is not a message: ${noise}`,
+    advice: 'Only messages may go to stdout. A server writes its logs to stderr.',
+  };
+}
+
 /** Why there is no connection, and what the user can do about it. */
 export async function explain(error: unknown, evidence: Evidence): Promise<Problem> {
   const chain: Fault[] = [...errorChain(error)];
@@ -79,7 +88,7 @@ async function tlsProblem(chain: readonly Fault[], url: URL): Promise<Problem | 
   }
   const certificate = (await certificateOf(url)) ?? '';
   const advice = UNKNOWN_ISSUER.has(code)
-    ? 'If you trust it, start Everwire with NODE_EXTRA_CA_CERTS=<file> and a file with the certificate of its issuer (PEM).'
+    ? 'If you trust it, start Everwire with NODE_EXTRA_CA_CERTS=<file>, a PEM file with the certificate that signed it (itself, if it is self-signed).'
     : CERTIFICATE_ADVICE[code];
   const message = printableLine(`The certificate of ${url.host} is refused: ${fault.message} (${code}).`);
   return { step: 'tls', message: `${message} ${certificate}`.trim(), advice };
@@ -114,9 +123,12 @@ function networkProblem(chain: readonly Fault[], url: URL): Problem | undefined 
 
 function httpProblem(chain: readonly Fault[], message: string, { metadata }: Evidence): Problem | undefined {
   const status = httpStatus(chain[0]);
-  if (chain.some(({ name }) => name === 'OAuthError') || status === 401) {
+  const isLoginFailed = chain.some(({ name }) => name === 'OAuthError');
+  if (isLoginFailed || status === 401) {
+    const what = isLoginFailed ? 'The server answered 401, and the login failed. ' : '';
     const where = metadata === undefined ? '' : ` The server says how to log in at ${metadata}`;
-    return { step: 'login', message, advice: `Log in, or send credentials in a header.${where}` };
+    const advice = `${what}If you have a token or a key, send it in a header, such as Authorization.${where}`;
+    return { step: 'login', message, advice };
   }
   if (status === 403)
     return {
@@ -139,12 +151,7 @@ function revisionProblem(chain: readonly Fault[], message: string): Problem | un
 }
 
 function silenceProblem(chain: readonly Fault[], message: string, { noise, url }: Evidence): Problem | undefined {
-  if (noise !== undefined)
-    return {
-      step: 'output',
-      message: `The command wrote a line to stdout that is not a message: ${noise}`,
-      advice: 'Only messages may go to stdout. A server writes its logs to stderr.',
-    };
+  if (noise !== undefined) return noiseProblem(noise);
   if (!chain.some((each) => each instanceof TimeoutError)) return undefined;
   const who = url ? 'server' : 'command';
   return { step: 'silence', message, advice: `The ${who} took the request and said nothing. Is it an MCP server?` };
