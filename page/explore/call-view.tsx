@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { RunningRequest } from '../../src/inspect/page-server/page-api.ts';
+import { openQuestions } from '../asked/open-question.ts';
 import { Visible } from '../ui/visible.tsx';
 import { answerRecord, type AnswerRecord } from './answer-record.ts';
 import { durationText } from './bytes.ts';
@@ -103,7 +104,13 @@ function Call({ explorer, session, sent, answer, name, outputSchema }: CallProps
   };
   return (
     <>
-      {!outcome && <Running sent={sent} running={explorer.state.value.running.find(({ key }) => key === sent.key)} />}
+      {!outcome && (
+        <Running
+          explorer={explorer}
+          sent={sent}
+          running={explorer.state.value.running.find(({ key }) => key === sent.key)}
+        />
+      )}
       {task && <TaskPanel task={task} name={name} outputSchema={outputSchema} onread={onread} />}
       {outcome && !task && (
         <OutcomeView
@@ -135,7 +142,15 @@ function useAnswer({ wire }: Explorer, sent: Sent | undefined): AnswerRecord | u
 }
 
 /** A running request: its time, its progress, and a button that cancels it. */
-function Running({ sent, running }: { sent: Sent; running: RunningRequest | undefined }): JSX.Element {
+function Running({
+  explorer,
+  sent,
+  running,
+}: {
+  explorer: Explorer;
+  sent: Sent;
+  running: RunningRequest | undefined;
+}): JSX.Element {
   const now = useSignal(performance.now());
   useEffect(() => {
     const timer = setInterval(() => {
@@ -166,6 +181,12 @@ function Running({ sent, running }: { sent: Sent; running: RunningRequest | unde
         <span>
           <Visible text={message as string} />
         </span>
+      )}
+      {/* An older server does not say to which request its question belongs. */}
+      {openQuestions(explorer).length > 0 && (
+        <button type="button" onClick={() => explorer.show('Asked')}>
+          Answer the server’s question
+        </button>
       )}
     </div>
   );

@@ -42,7 +42,7 @@ export class Explorer {
   readonly state: ReadonlySignal<InspectorState>;
   readonly wire: Wire;
   /** Shows a screen of the page. */
-  readonly show: (screen: 'Explore' | 'Wire') => void;
+  readonly show: (screen: 'Explore' | 'Wire' | 'Asked') => void;
   readonly notices: Notices;
   /** Shows a record in `Wire`. */
   readonly showRecord: (n: number) => void;

@@ -34,6 +34,18 @@ const requestedSchema = {
 };
 
 describeInBrowser('Asked', (browser) => {
+  test('a call that waits for an answer leads to the question', async () => {
+    const ask = ({ ask: send }: ScriptedRequest): Promise<JsonObject> =>
+      send('elicitation/create', { message: 'Who are you?', requestedSchema });
+    const shown = await explore(browser(), asking(ask));
+    await shown.call.click();
+    await shown.result.getByRole('button', { name: 'Answer the server’s question' }).click();
+    await shown.page.getByRole('button', { name: 'Decline', exact: true }).click();
+    expect(await got(shown)).toEqual({ action: 'decline' });
+    expect(await shown.result.getByRole('button', { name: 'Answer' }).count()).toBe(0);
+    expect(shown.misdeeds).toEqual([]);
+  });
+
   test('a form waits in the inbox while other calls run, and its answer is checked and sent', async () => {
     const ask = ({ ask: send }: ScriptedRequest): Promise<JsonObject> =>
       send('elicitation/create', { message: 'Who are you?', requestedSchema });
