@@ -54,8 +54,8 @@ export function PageControls(): JSX.Element {
   const colors = { system: 'Auto', light: 'Light', dark: 'Dark' }[theme.value];
   return (
     <div class="toolbar">
-      <button type="button" class="quiet" onClick={switchTheme} aria-label={`Colors: ${colors}`}>
-        {colors}
+      <button type="button" class="quiet" onClick={switchTheme}>
+        Colors: {colors}
       </button>
       <button
         type="button"
