@@ -3,6 +3,7 @@ import { TimeoutError } from '../client/errors.ts';
 import type { Problem } from '../inspect/page-server/page-api.ts';
 import { errorChain, httpStatus } from '../jsonrpc/error-chain.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
+import { UNKNOWN_ISSUER } from '../transport/http/client/reason.ts';
 import { certificateOf } from './certificate.ts';
 
 /** What the wire shows about a failed connection. */
@@ -26,13 +27,6 @@ interface Fault extends Error {
   readonly stderr?: string;
 }
 
-const UNKNOWN_ISSUER: ReadonlySet<unknown> = new Set([
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
 /** What the user can do about a certificate error. */
 const CERTIFICATE_ADVICE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'The server needs a new certificate.',

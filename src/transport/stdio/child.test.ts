@@ -320,7 +320,7 @@ describe('the output of a child', () => {
     expect(await peer.ask('echo', { n: 1 })).toEqual({ n: 1 });
     expect(peer.log).toHaveLength(3);
     expect(peer.log[0]).toContain('Server listening');
-    expect(peer.log[2]).toBe('error: Parse error: not valid UTF-8');
+    expect(peer.log[2]).toBe('error: node wrote to its stdout: Parse error: not valid UTF-8');
   });
 
   test('in a line that is too long and may be a response closes the connection, with a reason', async () => {

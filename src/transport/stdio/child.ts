@@ -318,7 +318,10 @@ export class ChildTransport extends BaseTransport implements Transport {
       },
     });
     stream.onmessage = (message, extra) => this.onmessage?.(message, extra);
-    stream.onerror = (error) => this.report(error);
+    stream.onerror = (error) => {
+      const noise = error instanceof InvalidMessage && error !== stream.closeReason;
+      this.report(noise ? new Error(`${this.#name} wrote to its stdout: ${error.message}`, { cause: error }) : error);
+    };
     stream.onclose = () => void this.#shutDown();
     this.#stream = stream;
   }

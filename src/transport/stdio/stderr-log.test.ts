@@ -12,6 +12,10 @@ test.each([
   ['\n \n', undefined],
   ['one\n  two \n\n', 'two'],
   ['Error: no key\n    at main (a.js:1:1)\n    at b.js:2:2\n\nNode.js v20.20.0\n', 'Error: no key'],
+  [
+    "throw err;\n  ^\n\nError: Cannot find module '/x.js'\n    at a:1:1 {\n  code: 'MODULE_NOT_FOUND',\n  requireStack: []\n}\n\nNode.js v22.1.0\n",
+    "Error: Cannot find module '/x.js'",
+  ],
   ['throw new Error()\n      ^\n', 'throw new Error()'],
   ['Node.js v20.20.0\n', 'Node.js v20.20.0'],
 ])('the last useful line of %j is %j', (text, last) => {

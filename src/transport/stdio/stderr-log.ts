@@ -9,6 +9,10 @@ const LAST_UNITS = 1000;
 /** Lines of Node and Python errors that do not give the reason. */
 const NOISE = /^\s*(?:at .*|Node\.js v\d.*|File ".*", line \d.*|\^+)$/;
 
+/** The end of what Node prints for an error that nothing caught, and the line of it that names the error. */
+const UNCAUGHT = /^Node\.js v\d/;
+const NAMED_ERROR = /^(?:Uncaught )?[\w.$]*Error\b.*: ./;
+
 /** A child's stderr. Each line is passed on, and the tail is kept for error messages. */
 export class StderrLog {
   readonly #onLine: ((line: string) => void) | undefined;
@@ -25,10 +29,13 @@ export class StderrLog {
     return this.#tail;
   }
 
-  /** The last meaningful line. Stack frames do not count. */
+  /** The last meaningful line. Stack frames do not count, nor properties that Node prints below an error's message. */
   get lastLine(): string | undefined {
     const lines = this.#nonEmptyLines();
-    const last = lines.findLast((line) => !NOISE.test(line)) ?? lines.at(-1);
+    const uncaught = lines.some((line) => UNCAUGHT.test(line))
+      ? lines.findLast((line) => NAMED_ERROR.test(line))
+      : undefined;
+    const last = uncaught ?? lines.findLast((line) => !NOISE.test(line)) ?? lines.at(-1);
     return last && beginning(last, LAST_UNITS);
   }
 

@@ -4,6 +4,7 @@ import type { ExchangeListener, Connection, ConnectionPool } from './connection.
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest } from './http.ts';
 import { refusal } from './proxy.ts';
+import { reasonOf } from './reason.ts';
 import type { Headers } from './response-parser.ts';
 
 /** At most this many bytes of an unwanted body are read, so that the connection can be reused. */
@@ -274,7 +275,7 @@ class Exchange implements HttpReply, ExchangeListener {
 
   #errorFor(cause: NodeJS.ErrnoException): Error {
     const { proxy } = this.#target.pool.options;
-    const why = cause.message || cause.code || 'unknown';
+    const why = reasonOf(cause);
     const where = shown(this.#request.url);
     const through = proxy ? ` through the proxy ${proxy.name}` : '';
     return !this.#sent || cause instanceof NotSent

@@ -1,5 +1,6 @@
 import type { Lifetime } from '../../../base/lifetime.ts';
 import { AnswerLost, shown } from './errors.ts';
+import { reasonOf, UNKNOWN_ISSUER } from './reason.ts';
 import { NotSent, type HttpReply, type HttpSend } from './http.ts';
 
 /** The error codes which show that `fetch` has sent nothing. */
@@ -11,10 +12,8 @@ const BEFORE_SENDING: ReadonlySet<unknown> = new Set([
   'ENOTFOUND',
   'UND_ERR_CONNECT_TIMEOUT',
   'CERT_HAS_EXPIRED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
   'ERR_TLS_CERT_ALTNAME_INVALID',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ...UNKNOWN_ISSUER,
 ]);
 
 /**
@@ -37,8 +36,8 @@ export function fetchHttp(fetch?: typeof globalThis.fetch): HttpSend {
     } catch (error) {
       if (cancellation?.ended) throw cancellation.ended;
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : (error as Error);
-      const { code, message } = cause as NodeJS.ErrnoException;
-      const why = message || code || 'unknown';
+      const { code } = cause as NodeJS.ErrnoException;
+      const why = reasonOf(cause);
       if (BEFORE_SENDING.has(code)) throw new NotSent(`${shown(url)} cannot be reached: ${why}`, { cause: error });
       throw new AnswerLost(`The connection to ${shown(url)} was lost before an answer came: ${why}`, { cause: error });
     }

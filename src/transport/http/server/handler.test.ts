@@ -50,7 +50,10 @@ test.each(['the metadata document', 'a page', 'the endpoint'])(
     );
     const http = new TestHttp(service, { auth: allow({ metadata }), pages });
     const response = await http.post(initialize(), { host: 'evil.example' });
-    expect([response.status, await message(response)]).toEqual([403, 'Host not allowed: evil.example']);
+    expect([response.status, await message(response)]).toEqual([
+      403,
+      'Host not allowed: evil.example (the option allowedHosts, or --allow-host, allows it)',
+    ]);
     for (const callback of [answer, metadata, pages]) expect(callback).not.toHaveBeenCalled();
   },
 );
@@ -60,7 +63,10 @@ test('a request with a foreign Origin gets no page, whether the page requires au
     const answer = vi.fn<(call: HttpCall) => void>((call) => call.respond(200, {}));
     const http = new TestHttp(service, { auth: allow(), pages: () => ({ requiresAuth, answer }) });
     const response = await http.send('GET', '/page', { origin: 'https://evil.example' });
-    expect([response.status, await message(response)]).toEqual([403, 'Origin not allowed: https://evil.example']);
+    expect([response.status, await message(response)]).toEqual([
+      403,
+      'Origin not allowed: https://evil.example (the option allowedOrigins, or --allow-origin, allows it)',
+    ]);
     expect(answer).not.toHaveBeenCalled();
   }
 });

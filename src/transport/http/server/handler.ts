@@ -289,7 +289,14 @@ class Handler implements HttpHandler {
       return refuse(call, 400, 'A request must have exactly one Host header', NO_HEADERS, 'host', host);
     }
     if (host === undefined || !this.#hostAllowed(host)) {
-      return refuse(call, 403, `Host not allowed: ${host}`, NO_HEADERS, 'host', host);
+      return refuse(
+        call,
+        403,
+        `Host not allowed: ${host} (the option allowedHosts, or --allow-host, allows it)`,
+        NO_HEADERS,
+        'host',
+        host,
+      );
     }
     const authenticator = this.#authenticator;
     // Before the check of the origin, because pages of any origin may read where to get a token.
@@ -297,7 +304,14 @@ class Handler implements HttpHandler {
     if (document) return respondDocument(call, document);
     const origin = call.header('origin');
     if (origin !== undefined && !this.#originAllowed(origin)) {
-      return refuse(call, 403, `Origin not allowed: ${origin}`, NO_HEADERS, 'origin', origin);
+      return refuse(
+        call,
+        403,
+        `Origin not allowed: ${origin} (the option allowedOrigins, or --allow-origin, allows it)`,
+        NO_HEADERS,
+        'origin',
+        origin,
+      );
     }
     if (call instanceof CorsCall && call.preflight) return call.answerPreflight(authenticator?.credentialHeaders);
     const page = this.#pages(call.path);

@@ -66,7 +66,9 @@ describe('a Host', () => {
     ['192.0.2.1.evil.example', { allowIpHosts: true }],
     ['a192.0.2.1.example', { allowIpHosts: true }],
   ])('%s is refused by the rules %j', async (host, rules) => {
-    expect(await refusal(rules, { host })).toBe(`Host not allowed: ${host}`);
+    expect(await refusal(rules, { host })).toBe(
+      `Host not allowed: ${host} (the option allowedHosts, or --allow-host, allows it)`,
+    );
   });
 
   test('gives the same result each time', () => {
@@ -106,7 +108,9 @@ describe('an Origin', () => {
     ['https://evil.example/app', { allowedOrigins: ['https://evil.example/app/x'] }],
     ['https://app.example.evil', { allowedOrigins: ['https://app.example'] }],
   ])('%s is refused by the rules %j', async (origin, rules) => {
-    expect(await refusal(rules, { origin })).toBe(`Origin not allowed: ${origin}`);
+    expect(await refusal(rules, { origin })).toBe(
+      `Origin not allowed: ${origin} (the option allowedOrigins, or --allow-origin, allows it)`,
+    );
   });
 });
 
