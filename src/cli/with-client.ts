@@ -31,6 +31,9 @@ import { offerUrl } from './offer-url.ts';
 /** If a stdio server does not respond for this many milliseconds, it is treated as a legacy server. */
 const PROBE_TIMEOUT = 5000;
 
+/** After this many milliseconds without a response, the user is told what a command is waiting for. */
+const SILENCE = 3000;
+
 /** What a command does once it is connected. Resolves with the exit code, if it is not 0. */
 export type Work = (connected: Connected) => Promise<ExitCode | void>;
 
@@ -123,7 +126,14 @@ async function open(
     const { command, args, cwd } = target;
     const name = nameOfTarget(target);
     const onstderr = (line: string): void => relay(relayed(line, name));
-    return connect({ command, args, env: childEnv(target), cwd, onstderr, watchdog: true }, options);
+    const silent = setTimeout(
+      () =>
+        printStatus(`${name} has not answered yet: waiting up to ${timeout / 1000} s for its first message on stdout`),
+      SILENCE,
+    );
+    return connect({ command, args, env: childEnv(target), cwd, onstderr, watchdog: true }, options).finally(() =>
+      clearTimeout(silent),
+    );
   }
   const { url, transport, headers } = target;
   if (hasCredentials(target)) return connect({ url, transport }, { ...options, headers });

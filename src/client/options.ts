@@ -154,6 +154,6 @@ export interface ClientOptions extends Handlers, HttpClientOptions {
    * another one. Not called if the client closes it.
    */
   onlost?: ((reason: Error | undefined) => void) | undefined;
-  /** Gets every error that cannot be returned to a caller. Default: writes it to stderr. */
+  /** Gets every error that cannot be returned to a caller. Default: writes its message to stderr. */
   onerror?: ((error: Error) => void) | undefined;
 }

@@ -8,7 +8,7 @@ import {
   type Service,
 } from '../core/exchange.ts';
 import { completeRounds, needsInput } from '../core/rounds.ts';
-import { stderrReport } from '../core/stderr-report.ts';
+import { stderrReport, withoutOwnStack } from '../core/stderr-report.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
@@ -122,7 +122,7 @@ export class Requester implements CallHost {
   }
 
   readonly onerror = (error: Error): void => {
-    const { onerror = (this.#report ??= stderrReport()) } = this.options;
+    const { onerror = (this.#report ??= stderrReport(undefined, withoutOwnStack)) } = this.options;
     onerror(error);
   };
 

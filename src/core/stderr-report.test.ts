@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { stderrReport } from './stderr-report.ts';
+import { stderrReport, withoutOwnStack } from './stderr-report.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -39,4 +39,16 @@ test('an error with millions of characters is cut', () => {
   const write = vi.fn<(text: string) => void>();
   stderrReport(write)(new Error('x'.repeat(1_000_000)));
   expect(write.mock.lastCall![0]).toHaveLength(32_768);
+});
+
+test('an error of a connection is written without a stack, unless a handler of the application caused it', () => {
+  const write = vi.fn<(text: string) => void>();
+  const report = stderrReport(write, withoutOwnStack);
+  report(new Error('node exited with code 3', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }));
+  const bug = new TypeError('x is not a function');
+  report(new Error('The client could not answer roots/list', { cause: bug }));
+  expect(write.mock.calls).toEqual([
+    ['Error: node exited with code 3'],
+    [`Error: The client could not answer roots/list\nCaused by: ${bug.stack}`],
+  ]);
 });

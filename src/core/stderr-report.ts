@@ -13,8 +13,12 @@ const PERIOD = 10_000;
  * Control characters are escaped, because messages may come from a peer.
  *
  * @param write replaces stderr in tests.
+ * @param described the text of an error. Default: its stack, and those of its causes.
  */
-export function stderrReport(write: (text: string) => void = (text) => console.error(text)): (error: Error) => void {
+export function stderrReport(
+  write: (text: string) => void = (text) => console.error(text),
+  described = withStacks,
+): (error: Error) => void {
   let written = 0;
   let more = 0;
   let running = false;
@@ -39,10 +43,20 @@ export function stderrReport(write: (text: string) => void = (text) => console.e
 }
 
 /** An error with its stack and its causes. In some runtimes a stack does not begin with the message. */
-function described(error: Error): string {
+function withStacks(error: Error): string {
   const texts = Array.from(errorChain(error), (each) => {
     const { stack = '' } = each;
     return stack.includes(each.message) ? stack || String(each) : `${String(each)}\n${stack}`;
   });
   return texts.length > 0 ? texts.join('\nCaused by: ') : String(error);
+}
+
+/**
+ * An error of a connection in one line. Its stack would show only this package. A cause without a code comes from a
+ * handler of the application, so its stack is needed.
+ */
+export function withoutOwnStack(error: Error): string {
+  const [, ...causes] = errorChain(error);
+  const foreign = causes.find((cause) => !('code' in cause));
+  return foreign === undefined ? String(error) : `${String(error)}\nCaused by: ${withStacks(foreign)}`;
 }

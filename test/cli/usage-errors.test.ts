@@ -140,3 +140,15 @@ test('a bridge to a command that prints invalid lines and continues is an error'
     /^everwire: .*initialize was not answered within \d+ ms\. Before that: .*within 500 ms/,
   );
 });
+
+test('a client command says what it waits for if a command is silent', async () => {
+  running = startNode([...programs.everwire, 'ping', '--', 'sleep', '60']);
+  await running.line(/^everwire: sleep has not answered yet: waiting up to 60 s for its first message on stdout$/);
+});
+
+test('the error of a bridge names the module that Node did not find', async () => {
+  const { stderr } = await everwire('bridge', '--port', '0', '--', node, 'no-such-script.js');
+  expect(stderr.at(-1)).toMatch(
+    /^everwire: node did not .*exited with code 1: Error: Cannot find module '.*no-such-script\.js'$/,
+  );
+});
