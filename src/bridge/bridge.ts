@@ -12,7 +12,7 @@ import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { MAX_TIMER } from '../base/timer.ts';
 import { Method } from '../protocol/methods.ts';
 import { bindTasks } from './bound-tasks.ts';
-import { Connection } from './connection.ts';
+import { Connection, type ServerDescription } from './connection.ts';
 import { identityOf, keyOf, OWN_IDENTITY } from './identity.ts';
 import { reportOutage } from './outage.ts';
 import type { ClientOf } from './question-attribution.ts';
@@ -88,6 +88,8 @@ export interface Bridge {
    * @throws RpcError if the server does not respond.
    */
   check(): Promise<void>;
+  /** Checks the server, and asks what it is. @throws RpcError if the server does not respond. */
+  describe(): Promise<ServerDescription>;
   /** Closes all connections to the server. Requests in flight fail. Resolves when all are closed. */
   close(): Promise<void>;
 }
@@ -116,7 +118,7 @@ class ServerBridge implements Bridge {
   readonly #connections = new Map<ClientKey, Connection>();
   /** The connection that `check` has opened, until the first client has one. */
   #checked: Connection | undefined;
-  #checking: Promise<void> | undefined;
+  #checking: Promise<ServerDescription | void> | undefined;
   /** The number of shared connections. Undefined if each client has its own. */
   readonly #shared: number | undefined;
   /** The shared connection that each session uses. */
@@ -159,12 +161,24 @@ class ServerBridge implements Bridge {
 
   readonly service: Service;
 
-  check(): Promise<void> {
-    if (this.#closed) return Promise.reject(closedError());
+  async check(): Promise<void> {
+    if (this.#closed) throw closedError();
     if (this.#shared !== undefined) return this.#connection(0).connect();
-    return (this.#checking ??= this.#check().finally(() => {
+    await (this.#checking ??= this.#checkWith((connection) => connection.connect()).finally(() => {
       this.#checking = undefined;
     }));
+  }
+
+  async describe(): Promise<ServerDescription> {
+    if (this.#closed) throw closedError();
+    if (this.#shared !== undefined) return this.#connection(0).describe();
+    await this.#checking;
+    const described = this.#checkWith((connection) => connection.describe());
+    this.#checking = described.finally(() => {
+      this.#checking = undefined;
+    });
+    await this.#checking;
+    return described;
   }
 
   async close(): Promise<void> {
@@ -180,19 +194,20 @@ class ServerBridge implements Bridge {
     return [...this.#connections.values(), ...(this.#checked ? [this.#checked] : [])];
   }
 
-  async #check(): Promise<void> {
-    if (this.#checked?.connected) return;
+  async #checkWith<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = (this.#checked ??= this.#open());
+    let result: T;
     try {
-      await connection.connect();
+      result = await work(connection);
     } catch (error) {
       this.#release(connection);
       throw error;
     }
     // Without sessions there is no state to keep, and another process can be started at any time.
-    if (this.#remote && connection.era === 'legacy') return;
+    if (this.#remote && connection.era === 'legacy') return result;
     this.#release(connection);
     await Promise.all(this.#closing);
+    return result;
   }
 
   readonly #answer: Service = async (exchange) => {

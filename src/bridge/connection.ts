@@ -6,16 +6,30 @@ import { keepListening } from '../client/keep-listening.ts';
 import { Link } from '../client/link.ts';
 import type { Opener } from '../client/requester.ts';
 import { derive } from '../core/derive.ts';
-import type { Exchange, Service } from '../core/exchange.ts';
+import type { Caller, Exchange, Service } from '../core/exchange.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import type { JsonObject } from '../jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
-import { Method, NotificationMethod } from '../protocol/methods.ts';
-import { REVISIONS } from '../protocol/revisions.ts';
+import { Meta, Method, NotificationMethod } from '../protocol/methods.ts';
+import { REVISIONS, type Revision } from '../protocol/revisions.ts';
+import { backgroundListExchange } from '../wire/background-list.ts';
 import { NOT_EXECUTED } from '../transport/http/not-executed.ts';
 import { checkHeaders } from './header-check.ts';
-import type { BridgeIdentity } from './identity.ts';
+import { OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
 import { QuestionAttribution, type ClientOf } from './question-attribution.ts';
+
+/** What a server says about itself. Do not trust it. */
+export interface ServerDescription {
+  /** Undefined if the server does not state it. */
+  readonly name: string | undefined;
+  readonly version: string | undefined;
+  readonly revision: Revision;
+  /** How many tools are on the first page of its list, with a `+` if there are more. Undefined if it lists none. */
+  readonly tools: string | undefined;
+}
+
+/** Milliseconds. */
+const LIST_TIMEOUT = 10_000;
 
 export interface ConnectionOptions {
   readonly opener: Opener;
@@ -95,6 +109,27 @@ export class Connection {
   /** @throws RpcError if the server cannot be reached. */
   async connect(): Promise<void> {
     await this.#use('requests', () => this.#link.connect());
+  }
+
+  /** Connects, and asks for the tools. @throws RpcError if the server cannot be reached. */
+  async describe(): Promise<ServerDescription> {
+    await this.connect();
+    const { revision, discovered } = this.#link.upstream!;
+    const { _meta: meta } = discovered;
+    const info: unknown = meta?.[Meta.ServerInfo];
+    const text = (key: string): string | undefined =>
+      isObject(info) && typeof info[key] === 'string' ? info[key] : undefined;
+    const caller: Caller = {
+      ...{ revision, clientInfo: OWN_IDENTITY.clientInfo, capabilities: OWN_IDENTITY.capabilities },
+      ...{ principal: undefined, auth: undefined, logLevel: undefined, session: undefined },
+    };
+    const listed = isObject(discovered.capabilities) && discovered.capabilities['tools'] !== undefined;
+    const page: JsonObject = listed
+      ? await this.service(backgroundListExchange({}, caller, AbortSignal.timeout(LIST_TIMEOUT))).catch(() => ({}))
+      : { tools: [] };
+    const { tools, nextCursor } = page;
+    const count = Array.isArray(tools) ? `${tools.length}${nextCursor === undefined ? '' : '+'}` : undefined;
+    return { name: text('name'), version: text('version'), revision, tools: count };
   }
 
   /** Closes the current connection. The next request makes another one, and subscriptions continue on it. */

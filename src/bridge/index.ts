@@ -4,6 +4,7 @@
  * @module
  */
 export { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
+export type { ServerDescription } from './connection.ts';
 export { ConfigError, parseConfig, readConfig } from './config/config.ts';
 export type { CommandServer, ConfigVariables, FleetConfig, ServerConfig, UrlServer } from './config/config.ts';
 export { createFleet, type Fleet, type FleetOptions } from './fleet/fleet.ts';

@@ -1,4 +1,5 @@
 import { sendBudget } from '../base/send-budget.ts';
+import type { ServerDescription } from '../bridge/connection.ts';
 import { compose, type Service } from '../core/exchange.ts';
 import { cleanErrors } from '../operate/clean-errors.ts';
 import { createLog, type CleanLog, type Log } from '../operate/logs.ts';
@@ -116,7 +117,20 @@ export async function serveBridge(
   const { format, level } = settings.log;
   if (format === 'json') {
     log.write('info', 'listening', { url: listener.url, sseUrl: listener.sseUrl, server: served.name });
-  } else if (level === 'debug' || level === 'info') announce(served.name, listener, served.members !== undefined);
+  } else if (level === 'debug' || level === 'info') {
+    announce(served.name, listener, served.members !== undefined, neededHeaders(settings.access));
+  }
+}
+
+/** Says what a server is, and what it offers. */
+export function logServer(log: Log, server: string, { name, version, revision, tools }: ServerDescription): void {
+  log.write('info', 'serving', { server, name, version, revision, tools });
+}
+
+/** The header that clients must send, without the secret. With an issuer, clients find out themselves how to log in. */
+function neededHeaders({ tokens, keys }: Access): Record<string, string> | undefined {
+  if (tokens.length > 0) return { Authorization: 'Bearer <token>' };
+  return keys.length > 0 ? { 'X-API-Key': '<key>' } : undefined;
 }
 
 /** @throws Failure with code 2 if the files cannot be used. */

@@ -1,10 +1,11 @@
 import { basename } from 'node:path';
 import type { Service } from '../core/exchange.ts';
+import type { ServerDescription } from '../bridge/connection.ts';
 import type { CleanLog } from '../operate/logs.ts';
 import { Method } from '../protocol/methods.ts';
 import { createObserver } from './bridge-observer.ts';
 import type { BridgeFlags } from './bridge-options.ts';
-import { bridgeLog, serveBridge } from './bridge-serve.ts';
+import { bridgeLog, logServer, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo } from './bridge-target.ts';
 import { Failure } from './failure.ts';
@@ -39,14 +40,20 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   if (settings.stdio) {
     return serveBridge({ name, service: stoppingWith(service, problem, log) }, observer, settings, log);
   }
+  let description: ServerDescription;
   try {
     // Report a broken server before the first client connects.
-    await bridged.check();
+    description = await bridged.describe();
   } catch (error) {
     throw new Error(problem(error as Error), { cause: error });
   }
-  return serveBridge({ name, service }, observer, settings, log);
+  const shown = description.name?.replaceAll(/[^\w.-]+/g, '-').slice(0, MAX_NAME) || name;
+  await serveBridge({ name: shown, service }, observer, settings, log);
+  logServer(log, name, description);
 }
+
+/** The longest name in a client configuration, in characters. */
+const MAX_NAME = 64;
 
 /** Records the bridge, and serves a page that shows both of its sides, if the user wants that. */
 function observed(target: string, { record, inspect, inspectPort: port, logFormat }: BridgeFlags, log: CleanLog) {

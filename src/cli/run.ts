@@ -50,11 +50,17 @@ export async function serveStdio(served: Pick<Servable, 'connect'>, options?: St
  * Tells the user the server's URL, and how to configure a client for it.
  *
  * @param members whether each server behind it has its own path.
+ * @param headers that clients must send.
  */
-export function announce(name: string, { url, sseUrl }: HttpListener, members = false): void {
+export function announce(
+  name: string,
+  { url, sseUrl }: HttpListener,
+  members = false,
+  headers?: Readonly<Record<string, string>>,
+): void {
   printStatus(`listening on ${url}`);
   if (sseUrl) printStatus(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
   if (members) printStatus(`each server separately on ${url.replace(/(?<=\/\/[^/]+)(?=\/)/, '/servers/<name>')}`);
   printStatus('client configuration:');
-  process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url } } }, null, 2)}\n`);
+  process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url, headers } } }, null, 2)}\n`);
 }

@@ -95,6 +95,21 @@ test('a change of the file is applied, and unchanged servers continue', async ()
   expect(await added.callTool('add', { a: 1, b: 2 })).toMatchObject(sum);
 });
 
+test('the log names each server, its version, its revision and its tools, or why it is not available', async () => {
+  configure({ demo, 'not there': { command: 'no-such-command-anywhere' } });
+  const server = await start();
+  await server.line(/^everwire: serving server=demo name=Demo version=1\.0\.0 revision=2026-07-28 tools=\d+$/);
+  await server.line(/^everwire: not there is not available: .*command not found/);
+  configure({ demo: { ...demo, tools: { hide: ['add'] } }, 'not there': { command: 'no-such-command-anywhere' } });
+  await server.line(/was reloaded.* changed=demo$/);
+});
+
+test('a file without servers causes a warning', async () => {
+  configure({});
+  const server = await start();
+  await server.line(/^everwire: .*mcp\.json has no servers, or all are disabled: nothing is served$/);
+});
+
 test('several servers are also served together over stdio', async () => {
   configure({ features, demo });
   const command = { command: node, args: [...programs.everwire, 'bridge', '--stdio', '--config', file] };
@@ -105,7 +120,8 @@ test('several servers are also served together over stdio', async () => {
 
 test('the bridge and the client commands use the transport that the file names', async () => {
   const { asked, sseUrl } = await recordedHttp();
-  configure({ old: { url: sseUrl, type: 'sse' }, wrong: { url: sseUrl, type: 'streamable-http' } });
+  const old = { url: sseUrl, type: 'sse' };
+  configure({ old });
   const command = startNode([...programs.everwire, 'call', '--config', file, 'old', 'there']);
   running.push(command);
   expect(await command.exited).toEqual({ code: 0, signal: null });
@@ -114,6 +130,8 @@ test('the bridge and the client commands use the transport that the file names',
   expect((await caller.callTool('there')).content).toEqual([{ type: 'text', text: 'it is there' }]);
   expect(asked).toContain('GET /sse');
   expect(asked).not.toContain('POST /sse');
+  configure({ old, wrong: { url: sseUrl, type: 'streamable-http' } });
+  await server.line(/was reloaded/);
   await expect(client(new URL('/servers/wrong/mcp', server.url), 'modern')).rejects.toThrow(
     /Streamable HTTP with a handshake: .*not allowed$/i,
   );

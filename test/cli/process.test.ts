@@ -152,6 +152,17 @@ test.each([
   expect(nameOf(commandTarget(command, {}))).toBe(name);
 });
 
+test('the printed client configuration has the name that the server gives itself, and the header for --bearer', async () => {
+  const child = start(
+    ...bridge([...programs.everwire, 'demo', '--stdio'], '--port', '0', '--bearer', 'a-token-of-a-test'),
+  );
+  await child.line(/serving server=/);
+  const printed = child.stderr.join('\n');
+  expect(JSON.parse(printed.slice(printed.indexOf('{'), printed.lastIndexOf('}') + 1))).toMatchObject({
+    mcpServers: { Demo: { type: 'http', headers: { Authorization: 'Bearer <token>' } } },
+  });
+});
+
 describe('over stdio', () => {
   test('only messages are on stdout, and requests in flight are answered at the end of stdin', async () => {
     const calls = Array.from({ length: 50 }, (_, id) => {

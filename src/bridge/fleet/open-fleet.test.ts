@@ -82,7 +82,7 @@ describe('the servers in a file', () => {
       config({ a: { command: 'x', tools: { rename: { x: 'first' } } }, c: { command: 'zz' }, d: { command: 'w' } }),
     );
     expect(fixture.log).toEqual(['open a', 'open b', 'open c', 'open c', 'open d', 'close b', 'close c']);
-    expect(fixture.changes).toEqual([{ added: ['d'], removed: ['b'], changed: ['c'] }]);
+    expect(fixture.changes).toEqual([{ added: ['d'], removed: ['b'], changed: ['a', 'c'] }]);
     expect(await tools(fixture)).toEqual(['first', 'c__zz', 'd__w']);
     expect([...fixture.fleet.services.keys()]).toEqual(['a', 'c', 'd']);
     expect(listener.notified.map(({ method }) => method)).toContain('notifications/tools/list_changed');

@@ -20,7 +20,7 @@ export interface ServerConnection {
   close(): void | Promise<void>;
 }
 
-/** The names of servers that were added, removed, or replaced. */
+/** The names of servers that were added or removed, or whose entry has changed. */
 export interface FleetChange {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -78,6 +78,8 @@ export async function openFleet(config: FleetConfig, options: OpenFleetOptions):
 interface Opened {
   /** The configuration that it was opened with. */
   readonly key: string;
+  /** Which of its tools are shown. */
+  readonly tools: string | undefined;
   readonly connection: ServerConnection;
   readonly failed: boolean;
 }
@@ -160,21 +162,22 @@ class ConfiguredFleet implements OpenFleet {
     for (const name of change.added) this.services.set(name, this.#fleet.member(name)!);
     if (this.#begun && Object.values(change).some((some) => some.length > 0)) this.#options.onchange?.(change);
     this.#begun = true;
-    const over = [...before].filter(([name, each]) => now.get(name) !== each);
+    const over = [...before].filter(([name, each]) => now.get(name)?.connection !== each.connection);
     await Promise.all(over.map(([name, each]) => this.#end(name, each)));
   }
 
   async #keepOrOpen(server: ServerConfig, known: Opened | undefined): Promise<Opened> {
     // A change of the selected tools, or of the variables that other servers name, does not restart the server.
     const key = JSON.stringify({ ...server, tools: undefined, withheld: undefined });
-    if (known?.key === key && !known.failed) return known;
+    const tools = JSON.stringify(server.tools);
+    if (known?.key === key && !known.failed) return known.tools === tools ? known : { ...known, tools };
     try {
-      return { key, connection: await this.#options.connect(server.name, server), failed: false };
+      return { key, tools, connection: await this.#options.connect(server.name, server), failed: false };
     } catch (thrown) {
       const { message } = RpcError.from(thrown);
       this.#options.onwarning?.(`the server ${JSON.stringify(server.name)} cannot be opened: ${message}`);
       const error = new RpcError(ErrorCode.InternalError, message, { cause: thrown });
-      return { key, connection: { service: () => Promise.reject(error), close: () => {} }, failed: true };
+      return { key, tools, connection: { service: () => Promise.reject(error), close: () => {} }, failed: true };
     }
   }
 
