@@ -19,6 +19,8 @@ const MAX_HELD = 30_000;
 const ABANDONED = 2000;
 /** The most questions that wait at a time. Each is compared with every call that was in flight when it came. */
 const MAX_QUESTIONS = 100;
+/** With how many calls all waiting questions together are compared. Beyond that, only one question waits. */
+const MAX_COMPARED = 100_000;
 /** The most names of tools, prompts and other requests that are remembered. */
 const MAX_NAMES = 1000;
 /**
@@ -64,6 +66,14 @@ class CallSlot implements TurnTaker {
     this.asks = () => (CAN_REQUIRE_INPUT.has(method) ? known.get(this.name) : false);
     this.exchange = derive(origin, { ask: (...question) => ask(this, ...question) });
   }
+}
+
+/** What the calls in flight say about a message of the server. */
+interface Finding {
+  /** The calls that may have sent it. */
+  readonly candidates: readonly CallSlot[];
+  /** The exchange that it belongs to, if it is known. */
+  readonly exchange: Exchange | undefined;
 }
 
 /** A question that calls of several clients could have asked. */
@@ -118,7 +128,8 @@ class HeldQuestion {
  *   that were in flight when it came, and still are, belong to one client.
  * - A call that has run for 2 seconds no longer delays others, except tools that are known to ask.
  * - A cancelled call may still have asked, for 2 seconds or until the server answers it.
- * - A question that cannot be attributed within 30 seconds is refused. So is one that comes while 100 others wait.
+ * - A question that cannot be attributed within 30 seconds is refused. So is one that comes while 100 others wait, or
+ *   fewer if thousands of calls are in flight.
  *
  * Three cases cannot be decided: a call asks a second question while its first is open; a call asks again more than
  * `BURST` after its question; the server asks for a call that it has answered. Such a question is attributed to the
@@ -139,6 +150,13 @@ export class QuestionAttribution implements Attribution {
   readonly #asks = new Map<string, boolean>();
   readonly #oldestName = new Oldest(this.#asks);
   readonly #clientOf: ClientOf;
+  /** The calls in flight by the exchanges that the server gets. */
+  readonly #byExchange = new WeakMap<Exchange, CallSlot>();
+  /**
+   * The findings about questions and log messages. A server may send a thousand at once, so they are kept until a call
+   * changes, but not longer than the current callback.
+   */
+  #findings: { question?: Finding; message?: Finding } | undefined;
 
   constructor(clientOf: ClientOf) {
     this.#clientOf = clientOf;
@@ -155,6 +173,8 @@ export class QuestionAttribution implements Attribution {
     await this.#turns.take(call, exchange.signal);
     call.state = 'running';
     this.#calls.add(call);
+    this.#byExchange.set(call.exchange!, call);
+    this.#findings = undefined;
     try {
       const result = await service(call.exchange!);
       if (!this.#asks.has(call.name) && !call.suspect) this.#remember(call.name, false);
@@ -166,29 +186,45 @@ export class QuestionAttribution implements Attribution {
   }
 
   question(signal: AbortSignal): Exchange | Promise<Exchange> {
-    const candidates = this.#candidates();
-    return this.#asker(candidates) ?? this.#hold(candidates, signal);
+    const { candidates, exchange } = this.#find('question', () => {
+      const calls = this.#candidates();
+      return { candidates: calls, exchange: this.#asker(calls) };
+    });
+    return exchange ?? this.#hold(candidates, signal);
   }
 
   cancelled(exchange: Exchange): (() => void) | undefined {
-    for (const call of this.#calls) if (call.exchange === exchange) return () => this.#end(call);
-    return undefined;
+    const call = this.#byExchange.get(exchange);
+    return call && this.#calls.has(call) ? () => this.#end(call) : undefined;
   }
 
   message(): Exchange | undefined {
-    const calls = [...this.#calls];
-    return calls.every(({ client }) => client === calls[0]!.client) ? newest(calls) : undefined;
+    return this.#find('message', () => {
+      const calls = [...this.#calls];
+      return { candidates: calls, exchange: isOneClient(calls) ? newest(calls) : undefined };
+    }).exchange;
+  }
+
+  #find(kind: 'question' | 'message', find: () => Finding): Finding {
+    const known = this.#findings?.[kind];
+    if (known) return known;
+    const finding = find();
+    if (!this.#findings) queueMicrotask(() => (this.#findings = undefined));
+    this.#findings = { ...this.#findings, [kind]: finding };
+    return finding;
   }
 
   /** Asks the client. Meanwhile, calls of other clients may run. */
   readonly #ask: Ask = async (call, ...question) => {
     if (!call.origin) throw new NotAsked(question[0], call.name);
     call.open += 1;
+    this.#findings = undefined;
     this.#suspendSoon(call);
     try {
       return await call.origin.ask(...question);
     } finally {
       call.open -= 1;
+      this.#findings = undefined;
       // With the answer, the server continues the call and may ask again.
       if (call.state === 'suspended') await this.#resume(call);
       if (call.open > 0) this.#suspendSoon(call);
@@ -198,9 +234,12 @@ export class QuestionAttribution implements Attribution {
   async #resume(call: CallSlot): Promise<void> {
     if (!call.origin) return;
     call.state = 'waiting';
+    this.#findings = undefined;
     await this.#turns.take(call, call.origin.signal, true);
     // The call may have ended meanwhile.
-    if (call.state === 'waiting') call.state = 'running';
+    if (call.state !== 'waiting') return;
+    call.state = 'running';
+    this.#findings = undefined;
   }
 
   #suspendSoon(call: CallSlot): void {
@@ -229,6 +268,7 @@ export class QuestionAttribution implements Attribution {
   #leave(call: CallSlot, state: CallSlot['state']): void {
     const before = call.state;
     call.state = state;
+    this.#findings = undefined;
     if (state === 'ended' && call.held > 0) {
       this.#suspects -= 1;
       call.held = 0;
@@ -249,7 +289,7 @@ export class QuestionAttribution implements Attribution {
 
   /** The call through which the client is asked, if only one client is left. */
   #asker(left: readonly CallSlot[]): Exchange | undefined {
-    if (left.some(({ client }) => client !== left[0]!.client)) return undefined;
+    if (!isOneClient(left)) return undefined;
     // Any of this client's calls may have asked, so none of their tools counts as a tool that does not ask.
     for (const call of left) {
       call.suspect = true;
@@ -261,7 +301,7 @@ export class QuestionAttribution implements Attribution {
   }
 
   #hold(candidates: readonly CallSlot[], signal: AbortSignal): Promise<Exchange> {
-    if (this.#held.size >= MAX_QUESTIONS) return Promise.reject(refusal(candidates.length));
+    if (!this.#hasRoom(candidates.length)) return Promise.reject(refusal(candidates.length));
     return new Promise<Exchange>((resolve, reject) => {
       const question = new HeldQuestion(candidates, (outcome) => {
         clearTimeout(timer);
@@ -283,6 +323,14 @@ export class QuestionAttribution implements Attribution {
     });
   }
 
+  /** Whether another question may wait that this many calls may have asked. */
+  #hasRoom(candidates: number): boolean {
+    if (this.#held.size === 0) return true;
+    let compared = candidates;
+    for (const held of this.#held) compared += held.candidates.size;
+    return this.#held.size < MAX_QUESTIONS && compared <= MAX_COMPARED;
+  }
+
   #settleHeld(question: HeldQuestion): void {
     const asker = question.decided ? this.#asker([...question.candidates]) : undefined;
     if (asker) question.settle(asker);
@@ -295,6 +343,7 @@ export class QuestionAttribution implements Attribution {
   }
 
   #remember(name: string, asks: boolean): void {
+    if (this.#asks.get(name) !== asks) this.#findings = undefined;
     this.#asks.delete(name);
     this.#asks.set(name, asks);
     if (this.#asks.size > MAX_NAMES) this.#asks.delete(this.#oldestName.take()!);
@@ -308,6 +357,10 @@ function refusal(candidates: number): RpcError {
       : 'no running call can have asked a question';
   const what = 'Call again, or give each client its own connection (--per-session, with a credential for each client)';
   return new RpcError(ErrorCode.InternalError, `Several clients share this connection, and ${asker}. ${what}`);
+}
+
+function isOneClient(calls: readonly CallSlot[]): boolean {
+  return calls.every(({ client }) => client === calls[0]!.client);
 }
 
 /** The newest call that can be asked. A call that already waits for an answer comes last. */

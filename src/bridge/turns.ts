@@ -1,3 +1,4 @@
+import { Newest } from '../base/newest.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 
 /** A call that has run for this many milliseconds delays only tools that are known to ask. */
@@ -12,11 +13,12 @@ export interface TurnTaker {
 
 /**
  * Gives turns to calls that may ask: one client at a time, in the order of arrival. The cost per call does not grow
- * with the number of waiting calls.
+ * with the number of calls that wait or have a turn.
  */
 export class Turns {
   /** Calls that have a turn, with the time when they began, in milliseconds since the epoch. Oldest first. */
   readonly #holders = new Map<TurnTaker, number>();
+  readonly #clients = new Map<TurnTaker['client'], Newest<TurnTaker>>();
   /** Waiting calls, with the function that lets each run. Calls that return with an answer go first. */
   readonly #returning = new Map<TurnTaker, () => void>();
   readonly #fresh = new Map<TurnTaker, () => void>();
@@ -63,21 +65,33 @@ export class Turns {
 
   /** A running call takes a turn at once, if it needs one. */
   hold(call: TurnTaker): void {
-    if (call.asks() !== false && !this.#holders.has(call)) this.#holders.set(call, performance.now());
+    if (call.asks() === false || this.#holders.has(call)) return;
+    this.#holders.set(call, performance.now());
+    let calls = this.#clients.get(call.client);
+    if (!calls) this.#clients.set(call.client, (calls = new Newest()));
+    calls.add(call);
   }
 
   /** Releases the turn of a call. If the call still waits for a turn, it continues. */
   leave(call: TurnTaker): void {
     const enter = this.#dequeue(call);
     enter?.();
-    if (this.#holders.delete(call) || enter) this.#admit();
+    if (this.#release(call) || enter) this.#admit();
+  }
+
+  #release(call: TurnTaker): boolean {
+    if (!this.#holders.delete(call)) return false;
+    const calls = this.#clients.get(call.client)!;
+    calls.delete(call);
+    if (calls.size === 0) this.#clients.delete(call.client);
+    return true;
   }
 
   #mayTake(call: TurnTaker): boolean {
     const asks = call.asks();
     if (asks === false) return true;
-    for (const [{ client }, since] of this.#holders)
-      if (client !== call.client && (asks || !isLong(since))) return false;
+    for (const [client, { last }] of this.#clients)
+      if (client !== call.client && (asks || !isLong(this.#holders.get(last!)!))) return false;
     return true;
   }
 
@@ -93,8 +107,8 @@ export class Turns {
   #admit(): void {
     clearTimeout(this.#review);
     const all = this.#admitOf(this.#returning) && this.#admitOf(this.#fresh);
-    const [oldest] = this.#holders.values();
-    if (!all && oldest !== undefined && isLong(oldest)) {
+    const [oldest] = all ? [] : this.#holders.values();
+    if (oldest !== undefined && isLong(oldest)) {
       for (const call of this.#unsure)
         if (call.asks() === true) this.#unsure.delete(call);
         else if (!this.#enter(call)) break;
