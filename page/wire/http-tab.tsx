@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { CopyButton } from '../ui/copy-button.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { countText, sizeText, timeText } from './format.ts';
 import { maskedHead } from './masked-head.ts';
@@ -58,7 +59,7 @@ function Head({ head, store, title }: { head: WireRecord; store: RecordStore; ti
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   return (
     <>
-      <p class="soft">
+      <p class="soft toolbar">
         {timeText(head.t)}
         {head.note !== undefined && (
           <span class="bad">
@@ -71,6 +72,7 @@ function Head({ head, store, title }: { head: WireRecord; store: RecordStore; ti
             {isShown ? 'Hide secrets' : 'Show secrets'}
           </button>
         )}
+        <CopyButton text={text} label={`Copy ${title.toLowerCase()} head`} />
       </p>
       <pre class="wire-http-head" tabIndex={0} aria-label={`${title} head`}>
         {lines.map((line, at) => (

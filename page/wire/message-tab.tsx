@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { CopyButton } from '../ui/copy-button.tsx';
 import { JsonTree } from '../ui/json-tree.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { sizeText } from './format.ts';
@@ -43,6 +44,7 @@ export function MessageTab({ record, store }: { record: WireRecord; store: Recor
           ))}
         </div>
         <span class="soft">{sizeText(size)}</span>
+        {!isLarge && <CopyButton text={text} label="Copy message" />}
         <button type="button" onClick={() => void save(`message-${message.n}.json`, pieces)}>
           Save message
         </button>

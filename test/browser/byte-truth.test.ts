@@ -97,7 +97,16 @@ describeInBrowser('the Wire screen shows the bytes', (browser) => {
     const panel = await wire.open(wire.rows('GET').last(), 'HTTP');
     await panel.getByRole('button', { name: 'Show secrets' }).waitFor();
     expect(await page.locator('body').textContent()).not.toContain('hidden');
+    // What is copied is what is shown.
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = async (): Promise<string> => {
+      await panel.getByRole('button', { name: 'Copy request head' }).click();
+      await panel.getByRole('button', { name: 'Copied' }).waitFor();
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    expect(await copied()).toBe('GET /mcp?key=•••••••• HTTP/1.1\r\nAuthorization: ••••••••\r\nHost: a\r\n\r\n');
     await panel.getByRole('button', { name: 'Show secrets' }).click();
+    expect(await copied()).toContain('Authorization: Bearer hidden2\r\n');
     expect(await panel.textContent()).toContain('hidden1');
     expect(await panel.textContent()).toContain('Bearer hidden2');
     await panel.getByRole('button', { name: 'Hide secrets' }).click();
