@@ -81,6 +81,8 @@ export class Requester implements CallHost {
   logLevel: LogLevel | undefined;
   /** The running calls. */
   readonly #calls = new IdTable<number, Call>();
+  /** How many questions are open that any call may have asked. Meanwhile all calls are held. */
+  #pausing = 0;
   #lastCall = 0;
   /** Called with the first connection that opens a session, if there is no listener for session messages yet. */
   onsession: (() => Promise<unknown>) | undefined;
@@ -209,8 +211,11 @@ export class Requester implements CallHost {
     if (aborted) throw new NoConnection('The client was closed', { cause: reason });
     const id = ++this.#lastCall;
     this.#calls.set(id, call);
+    const pausing = this.#pausing > 0;
     try {
-      return await call.run(service);
+      const result = call.run(service);
+      if (pausing) call.hold();
+      return await result;
     } finally {
       this.#calls.delete(id);
     }
@@ -234,15 +239,29 @@ export class Requester implements CallHost {
 
   async answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {
     const outlives = options?.outlivesRequest === true;
-    // The server did not name the call that asked, so no call may time out while the user answers.
-    const held = outlives ? this.#calls.values() : [call];
     const signal = outlives ? this.closing.signal : call.signal;
-    for (const each of held) each.hold();
+    if (outlives) this.#pause();
+    else call.hold();
     try {
       return await this.questions.answer(call.method, method, params, this.revision, signal, options);
     } finally {
-      for (const each of held) each.release();
+      if (outlives) this.#unpause();
+      else call.release();
     }
+  }
+
+  /**
+   * The server did not name the call that asked, so no call may time out while the user answers. Only the first of
+   * several open questions looks at all calls: a server may ask thousands while thousands of calls are in flight.
+   */
+  #pause(): void {
+    this.#pausing += 1;
+    if (this.#pausing === 1) for (const call of this.#calls.values()) call.hold();
+  }
+
+  #unpause(): void {
+    this.#pausing -= 1;
+    if (this.#pausing === 0) for (const call of this.#calls.values()) call.release();
   }
 
   /** Ends all calls with the reason. Resolves when the connection is closed. */

@@ -25,8 +25,11 @@ export interface CallInFlight {
 export class CallsInFlight {
   /** Oldest first. */
   readonly #calls = new IdTable<RequestId, CallInFlight>();
+  readonly #ids = new WeakMap<Exchange, RequestId>();
   readonly #byToken = new Map<RequestId, RequestId>();
   readonly #askable = new Newest<RequestId>();
+  /** The askable calls without an open question. */
+  readonly #unasked = new Newest<RequestId>();
   readonly #tools = new Newest<RequestId>();
   /** Calls that want log messages and come from callers without a session. */
   readonly #wanting = new Newest<RequestId>();
@@ -41,8 +44,12 @@ export class CallsInFlight {
     const { exchange, upstreamToken } = call;
     const { session, logLevel } = exchange.caller;
     this.#calls.set(id, call);
+    this.#ids.set(exchange, id);
     if (upstreamToken !== undefined) this.#byToken.set(upstreamToken, id);
-    if (canAsk(exchange)) this.#askable.add(id);
+    if (canAsk(exchange)) {
+      this.#askable.add(id);
+      this.#unasked.add(id);
+    }
     if (exchange.method === Method.CallTool) this.#tools.add(id);
     if (session) this.#ofSessions += 1;
     else if (logLevel !== undefined) this.#wanting.add(id);
@@ -52,6 +59,7 @@ export class CallsInFlight {
     if (!this.#calls.delete(id)) return;
     if (call.upstreamToken !== undefined) this.#byToken.delete(call.upstreamToken);
     this.#askable.delete(id);
+    this.#unasked.delete(id);
     this.#tools.delete(id);
     this.#wanting.delete(id);
     if (call.exchange.caller.session) this.#ofSessions -= 1;
@@ -63,7 +71,20 @@ export class CallsInFlight {
   }
 
   of(exchange: Exchange): CallInFlight | undefined {
-    return this.#calls.find((call) => call.exchange === exchange);
+    return this.get(this.#ids.get(exchange));
+  }
+
+  /** A question is open that the caller is asked through this call. */
+  asked(call: CallInFlight): void {
+    call.questions += 1;
+    if (call.questions === 1) this.#unasked.delete(this.#ids.get(call.exchange)!);
+  }
+
+  /** Such a question is no longer open. */
+  answered(call: CallInFlight): void {
+    call.questions -= 1;
+    const id = this.#ids.get(call.exchange)!;
+    if (call.questions === 0 && this.#calls.has(id) && canAsk(call.exchange)) this.#unasked.add(id);
   }
 
   /** The id of the call with this progress token towards the server. */
@@ -82,7 +103,7 @@ export class CallsInFlight {
   get newestAskable(): CallInFlight | undefined {
     const newest = this.get(this.#tools.last ?? this.#askable.last);
     if (!newest || newest.questions === 0 || newest.exchange.caller.session) return newest;
-    return this.#calls.values().findLast(({ exchange, questions }) => questions === 0 && canAsk(exchange)) ?? newest;
+    return this.get(this.#unasked.last) ?? newest;
   }
 
   /**

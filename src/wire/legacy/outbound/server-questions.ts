@@ -102,11 +102,11 @@ export class ServerQuestions {
     outlivesRequest: boolean,
   ): Promise<JsonObject> {
     const call = this.#calls.of(exchange);
-    if (call) call.questions += 1;
+    if (call) this.#calls.asked(call);
     try {
       return await exchange.ask(method, params, { signal, outlivesRequest });
     } finally {
-      if (call) call.questions -= 1;
+      if (call) this.#calls.answered(call);
     }
   }
 }
