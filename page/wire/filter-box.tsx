@@ -21,9 +21,10 @@ export function FilterBox({ store, view, ondone }: FilterBoxProps): JSX.Element 
   const [caret, setCaret] = useState<number | undefined>(undefined);
   const [active, setActive] = useState(-1);
   const filter = view.filter.value;
-  const mistake = view.mistake.value;
   const completion = caret === undefined ? undefined : complete(filter, caret, store.names);
   const suggestions = completion?.suggestions ?? [];
+  // Who is offered what to write next has not made a mistake yet.
+  const mistake = suggestions.length > 0 ? undefined : view.mistake.value;
   const close = (): void => {
     setCaret(undefined);
     setActive(-1);

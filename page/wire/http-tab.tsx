@@ -59,8 +59,8 @@ function Head({ head, store, title }: { head: WireRecord; store: RecordStore; ti
   const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
   return (
     <>
-      <p class="soft toolbar">
-        {timeText(head.t)}
+      <p class="toolbar">
+        <span class="soft">{timeText(head.t)}</span>
         {head.note !== undefined && (
           <span class="bad">
             {' '}

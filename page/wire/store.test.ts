@@ -118,6 +118,10 @@ test('a filter with a mistake leaves the last one in use', async () => {
   world.view.setFilter('kind:');
   expect(world.shown).toEqual(['request 1']);
   expect(world.view.mistake.value).toMatchObject({ message: 'Write a value after "kind:", as in kind:error' });
+  // It also decides about the layers.
+  world.view.setFilter('layer:open');
+  world.view.setFilter('kind:');
+  expect(world.shown).toEqual(['open']);
 });
 
 test('a view that is paused shows nothing new until it goes on', async () => {

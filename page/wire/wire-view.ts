@@ -29,6 +29,8 @@ export class WireView {
   #rows: WireRecord[] = [];
   #dropped = 0;
   #predicate: Predicate = () => true;
+  /** The last filter without mistakes. */
+  #inUse = '';
   /** Undefined for all. */
   #layers: ReadonlySet<string> | undefined = layersOf(this.groups.value);
   #readsSpans = false;
@@ -123,10 +125,12 @@ export class WireView {
 
   #restart(): void {
     const { predicate } = this.#parsed.value;
-    if (predicate) this.#predicate = predicate;
-    const filter = this.filter.value;
-    this.#readsSpans = /state|dur/i.test(filter);
-    this.#layers = namesLayers(filter) ? undefined : layersOf(this.groups.value);
+    if (predicate) {
+      this.#predicate = predicate;
+      this.#inUse = this.filter.value;
+    }
+    this.#readsSpans = /state|dur/i.test(this.#inUse);
+    this.#layers = namesLayers(this.#inUse) ? undefined : layersOf(this.groups.value);
     this.#seen = 0;
     this.#ranAt = performance.now();
     clearTimeout(this.#timer);

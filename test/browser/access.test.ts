@@ -26,6 +26,7 @@ describeInBrowser('axe finds nothing, dark or light, and nothing is cut off', (b
       await check(view);
     }
     await wire.filter.fill('dur>');
+    await wire.filter.press('Escape');
     await page.locator('#filter-mistake').waitFor();
     await check('a mistake in the filter');
     await wire.filter.press('ArrowDown');
