@@ -46,5 +46,10 @@ export function kindOf(target: Target): 'url' | 'command' | 'server' | 'transpor
     if ('command' in target && typeof target.command === 'string') return 'command';
     if ('url' in target && (typeof target.url === 'string' || target.url instanceof URL)) return 'url';
   }
+  const [command, ...args]: unknown[] = Array.isArray(target) ? target : [];
+  if (command !== undefined)
+    throw new TypeError(
+      `connect takes a command as { command: ${JSON.stringify(command)}, args: ${JSON.stringify(args)} }`,
+    );
   throw new TypeError('connect needs a URL, a command, a server, a transport, or a function that creates a transport');
 }

@@ -52,6 +52,7 @@ describe('a URL with a transport', () => {
       /2026-07-28 does not exist over HTTP\+SSE/,
     ],
     [{ url: 'http://a.example', transport: 'sse' }, { eras: 'modern' }, /has no modern revision/],
+    [['node', 'a.js'] as never, {}, /takes a command as \{ command: "node", args: \["a\.js"\] \}/],
     [{ url: 'ftp://a.example' }, {}, /must begin with http: or https:/],
   ])('%j with %j is refused', async (target, options, message) => {
     const refused = connect(target, options);
