@@ -58,7 +58,7 @@ function library(name: string): McpServer {
     { name: 'book', complete: { title: () => [`${name}'s`] } },
     ({ title }) => `${title} of ${name}`,
   );
-  server.prompt('review', { arguments: { title: z.string() } }, ({ title }) => `Review ${title} of ${name}`);
+  server.prompt('review', { arguments: { title: {} } }, ({ title }) => `Review ${title} of ${name}`);
   return server;
 }
 

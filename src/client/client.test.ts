@@ -85,7 +85,7 @@ function library(): McpServer {
     { name: 'book', complete: { title: (value) => ['momo', 'matilda'].filter((title) => title.startsWith(value)) } },
     ({ title }) => `About ${title}`,
   );
-  server.prompt('review', { arguments: { title: z.string() } }, ({ title }) => `Review ${title}`);
+  server.prompt('review', { arguments: { title: {} } }, ({ title }) => `Review ${title}`);
   return server;
 }
 

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { SETTINGS } from './checks.ts';
 import { McpServer, type McpServerOptions } from './mcp-server.ts';
+import type { PromptConfig } from './prompts.ts';
+import type { ResourceConfig, TemplateConfig } from './resources.ts';
+import type { ToolConfig } from './tools.ts';
 
 const make = (options: object = {}) => new McpServer({ name: 'test', version: '1', ...options });
 /** For calls without type checks. */
@@ -43,6 +48,45 @@ test.each(['x', '/notes', 'notes.txt', '://x'])('a resource cannot be registered
     new TypeError(`"${uri}" is not a URI; add a scheme, for example file:///notes.txt or notes://all`),
   );
 });
+
+test.each([
+  [undefined, 'McpServer needs its options, not undefined'],
+  [{ name: 'x' }, 'McpServer needs a version, not undefined'],
+  [{ version: '1' }, 'McpServer needs a name, not undefined'],
+  [{ name: 'x', version: 1 }, 'McpServer needs a version, not number'],
+])('new McpServer(%j) is refused, and the error shows the right form', (options, message) => {
+  expect(() => new McpServer(options as McpServerOptions)).toThrow(
+    new TypeError(`${message}: new McpServer({ name: '…', version: '…' })`),
+  );
+});
+
+test.each([
+  ['tool', 'inputSchema', 'input'],
+  ['tool', 'outputSchema', 'output'],
+  ['tool', 'descripton', 'description'],
+  ['prompt', 'argsSchema', 'arguments'],
+  ['resource', 'mimetype', 'mimeType'],
+  ['resourceTemplate', 'lists', 'list'],
+])('the unknown setting of a %s %s is refused, and %s is suggested', (method, given, meant) => {
+  const uri = 'a://{x}';
+  const settings = method === 'tool' || method === 'prompt' ? { [given]: {} } : { name: 'x', [given]: {} };
+  expect(() => loose()[method]!(uri, settings, handler)).toThrow(
+    new TypeError(`${method} "${uri}" has no setting ${given}; did you mean ${meant}?`),
+  );
+});
+
+test('an unknown setting that resembles no other is refused with a list of the settings', () => {
+  expect(() => loose()['prompt']!('x', { quux: 1 }, handler)).toThrow(/has no setting quux; the settings are title, /);
+});
+
+test.each([[{ x: z.string() }], [z.object({ x: z.string() })]])(
+  'a prompt with schemas as arguments is refused',
+  (given) => {
+    expect(() => loose()['prompt']!('x', { arguments: given }, handler)).toThrow(
+      /\{ description, required \}, not by a schema/,
+    );
+  },
+);
 
 test.each([
   ['instruction', 'instructions'],
@@ -99,4 +143,19 @@ test.each(['newest', '2026-07-28', null, 1])('eras cannot be %j', (eras) => {
 test('a state key that is too short is refused at once, and is not in the error', () => {
   expect(() => make({ stateKey: 'too short' })).toThrow(new RangeError('stateKey must have at least 16 bytes'));
   expect(() => make({ stateKey: new Uint8Array(15) })).toThrow(RangeError);
+});
+
+test('every setting of the types is accepted', () => {
+  const entry = { title: 1, description: 1, icons: 1, _meta: 1, enabled: 1, scopes: 1 } as const;
+  const cached = { ...entry, name: 1, mimeType: 1, annotations: 1, ttlMs: 1, cacheScope: 1 } as const;
+  const tool = { ...entry, input: 1, output: 1, annotations: 1, safeToRerun: 1, task: 1 } as const;
+  const settings = {
+    tool: tool satisfies Record<keyof ToolConfig, 1>,
+    prompt: { ...entry, arguments: 1 } satisfies Record<keyof PromptConfig, 1>,
+    resource: { ...cached, size: 1 } satisfies Record<keyof ResourceConfig, 1>,
+    resourceTemplate: { ...cached, complete: 1, list: 1 } satisfies Record<keyof TemplateConfig, 1>,
+  };
+  for (const [method, each] of Object.entries(settings)) {
+    expect(SETTINGS[method]!.toSorted()).toEqual(Object.keys(each).toSorted());
+  }
 });

@@ -16,14 +16,23 @@ function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCKS.has(value['type']);
 }
 
+/** @throws TypeError if bytes are not base64. */
+function checked(block: ContentBlock): ContentBlock {
+  if ('data' in block && typeof block.data !== 'string')
+    throw new TypeError(`the data of ${block.type} content must be base64; use ${block.type}(bytes, mimeType)`);
+  return block;
+}
+
 /** Converts the return value of a tool without `output` to a result. */
 export function toolResult(reply: unknown): JsonObject {
   if (reply === undefined || reply === null) return { content: [] };
   if (typeof reply === 'string') return { content: [text(reply)] };
   if (typeof reply === 'number' || typeof reply === 'boolean') return { content: [text(String(reply))] };
   if (typeof reply !== 'object') throw new TypeError(`a tool cannot return a ${typeof reply}`);
-  if (Array.isArray(reply) && reply.every(isBlock)) return { content: reply };
-  if (isBlock(reply)) return { content: [reply] };
+  if (ArrayBuffer.isView(reply) || reply instanceof ArrayBuffer)
+    throw new TypeError('a tool cannot return bytes; use image(), audio() or resource()');
+  if (Array.isArray(reply) && reply.every(isBlock)) return { content: reply.map(checked) };
+  if (isBlock(reply)) return { content: [checked(reply)] };
   if (isObject(reply) && Array.isArray(reply['content'])) return reply;
   return { content: [text(JSON.stringify(reply))] };
 }

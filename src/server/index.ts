@@ -15,6 +15,7 @@ export type {
   PromptReply,
   PromptValues,
 } from './prompts.ts';
+export { audio, image, resource, type MediaSource } from './media.ts';
 export { rateLimit, type RateLimitOptions } from './rate-limit.ts';
 export type { EntryConfig, Registered } from './registry.ts';
 export type { ResourceConfig, ResourceHandler, ResourceReply, TemplateConfig, TemplateHandler } from './resources.ts';

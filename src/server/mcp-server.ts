@@ -29,7 +29,7 @@ import {
   type TemplateConfig,
   type TemplateHandler,
 } from './resources.ts';
-import type { AnySchema } from './schema.ts';
+import type { AnySchema, NoShape } from './schema.ts';
 import { Serving, type HttpServerOptions } from './serving.ts';
 import { LazyTasks } from './lazy-tasks.ts';
 import type { TasksOptions } from './task-rules.ts';
@@ -165,7 +165,7 @@ export class McpServer {
    */
   tool<const I extends AnySchema | undefined = undefined, const O extends AnySchema | undefined = undefined>(
     name: string,
-    config: ToolConfig<I, O>,
+    config: ToolConfig<I, O> & { input?: NoShape<I>; output?: NoShape<O> },
     handler: ToolHandler<I, O>,
   ): Registered<ToolConfig> {
     checkEntry('tool', name, config, handler);

@@ -1,7 +1,7 @@
 import type { Exchange } from '../core/exchange.ts';
 import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import type { JsonObject } from '../jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { GetPromptResult, PromptMessage } from '../protocol/types.ts';
 import type { Completer, Completers } from './completion.ts';
 import { promptResult } from './content.ts';
@@ -17,6 +17,8 @@ export interface PromptArgumentConfig {
   required?: boolean | undefined;
   /** Suggests values. Default: no suggestions. */
   complete?: Completer | undefined;
+  /** Refuses schemas: the values of arguments are always strings. */
+  '~standard'?: never;
 }
 
 /** The arguments of a prompt, by name. */
@@ -50,6 +52,8 @@ interface PromptEntry {
   readonly handler: (args: any, ctx: Context) => unknown;
 }
 
+const NO_SCHEMA = 'must be described as { description, required }, not by a schema: its value is always a string';
+
 /** The prompts of a server: `prompts/list` and `prompts/get`. */
 export class Prompts {
   readonly registry: Registry<PromptConfig, PromptEntry>;
@@ -61,7 +65,11 @@ export class Prompts {
   add(name: string, config: PromptConfig, handler: PromptEntry['handler']): Registered<PromptConfig> {
     return this.registry.add(name, config, ({ arguments: declared = {}, ...shown }) => {
       const completers = new Map<string, Completer>();
-      const listed = Object.entries(declared).map(([argument, { complete, ...about }]) => {
+      if ('~standard' in declared) throw new TypeError(`Prompt ${name}: arguments ${NO_SCHEMA}`);
+      const listed = Object.entries(declared).map(([argument, settings]) => {
+        if (!isObject(settings) || '~standard' in settings)
+          throw new TypeError(`Prompt ${name}: the argument ${argument} ${NO_SCHEMA}`);
+        const { complete, ...about } = settings;
         if (complete !== undefined) completers.set(argument, complete);
         return compact({ name: argument, ...about });
       });

@@ -15,6 +15,16 @@ export interface StandardSchema<Input = unknown, Output = Input> {
  */
 export type AnySchema = StandardSchema<any, any> | JsonObject;
 
+/** Refuses an object of schemas (`{ a: z.string() }`) at compile time, with a message. It is no schema itself. */
+export type NoShape<S> =
+  S extends StandardSchema<any, any>
+    ? unknown
+    : string extends keyof S
+      ? unknown
+      : { [K in keyof S]: S[K] extends { '~standard': object } ? true : never }[keyof S] extends never
+        ? unknown
+        : 'Combine the schemas into one, for example with z.object({ … })';
+
 type ValidationResult = StandardSchemaV1.Result<unknown>;
 
 /** A schema as the registry keeps it. Built once, when a tool is registered. */
@@ -87,22 +97,41 @@ function schemaOf(given: AnySchema, side: 'input' | 'output', name: string): Sch
   }
   if (typeof standard.jsonSchema?.[side] !== 'function') {
     throw new TypeError(
-      `${name} (${standard.vendor}) cannot be converted to JSON Schema (it has no ~standard.jsonSchema); ${remedy(standard.vendor)}`,
+      `${name} (${standard.vendor}) cannot be converted to JSON Schema (it has no ~standard.jsonSchema); ${remedy(standard.vendor, given)}`,
     );
   }
   let json: JsonObject;
   try {
     json = { ...standard.jsonSchema[side]({ target: 'draft-2020-12' }) };
   } catch (cause) {
-    throw new TypeError(`${name} cannot be written as JSON Schema: ${(cause as Error).message}`, { cause });
+    const field = failingField(given as StandardSchema, side);
+    const where = field === '' ? '' : ` at ${field}`;
+    throw new TypeError(`${name} cannot be written as JSON Schema${where}: ${(cause as Error).message}`, { cause });
   }
   // 2020-12 is the default dialect (2025-11-25, basic: Schema Dialect), and some older readers do not accept its name.
   delete json['$schema'];
   return { json, validate: (value) => standard.validate(value) };
 }
 
-function remedy(vendor: string): string {
-  return vendor === 'valibot'
-    ? 'wrap it in toStandardJsonSchema of @valibot/to-json-schema'
-    : 'use a newer version of its library, or give a JSON Schema';
+/** The path of the first field that cannot be converted, in libraries that show the fields of an object as `shape`. */
+function failingField(schema: StandardSchema, side: 'input' | 'output'): string {
+  const { shape } = schema as { shape?: unknown };
+  if (!isObject(shape)) return '';
+  for (const [key, part] of Object.entries<StandardSchema>(shape)) {
+    try {
+      part['~standard'].jsonSchema[side]({ target: 'draft-2020-12' });
+    } catch {
+      const inner = failingField(part, side);
+      return inner === '' ? key : `${key}.${inner}`;
+    }
+  }
+  return '';
+}
+
+function remedy(vendor: string, given: object): string {
+  if (vendor === 'valibot') return 'wrap it in toStandardJsonSchema of @valibot/to-json-schema';
+  // Schemas of zod/mini have no methods, and so no conversion.
+  if (vendor === 'zod' && '_zod' in given && !('describe' in given))
+    return 'zod/mini has no conversion: build it with "zod", or give z.toJSONSchema(schema)';
+  return 'use a newer version of its library, or give a JSON Schema';
 }

@@ -3,6 +3,7 @@ import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import * as mini from 'zod/mini';
 import { TestExchange } from '../../test/support/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from './mcp-server.ts';
@@ -285,7 +286,7 @@ test('a plain Valibot schema is refused, and the error says how to convert it', 
   );
 });
 
-test.each([
+test.each<[string, JsonObject]>([
   ['Zod', { a: z.string() }],
   ['ArkType', { b: type('string') }],
   ['Valibot', { c: v.string() }],
@@ -300,7 +301,12 @@ test.each([
 test('a schema without JSON Schema is refused with the reason', () => {
   const server = new McpServer({ name: 'test', version: '1' });
   expect(() => server.tool('t', { input: z.object({ when: z.date() }) }, () => 1)).toThrow(
-    /^Tool t: the input schema cannot be written as JSON Schema: /,
+    /^Tool t: the input schema cannot be written as JSON Schema at when: Date /,
+  );
+  const nested = z.object({ range: z.object({ from: z.date() }) });
+  expect(() => server.tool('t', { input: nested }, () => 1)).toThrow(/ at range\.from: Date /);
+  expect(() => server.tool('t', { input: mini.object({ a: mini.string() }) as never }, () => 1)).toThrow(
+    /zod\/mini has no conversion: build it with "zod", or give z\.toJSONSchema\(schema\)$/,
   );
 });
 

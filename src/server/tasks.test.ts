@@ -69,9 +69,9 @@ function setUp(options: Partial<McpServerOptions> = {}) {
 
 /** A tool that runs until the test ends it, and what it saw. */
 function held() {
-  const release = deferred<unknown>();
+  const release = deferred<any>();
   const signals: AbortSignal[] = [];
-  const handler = (_: unknown, { signal }: { signal: AbortSignal }): Promise<unknown> => {
+  const handler = (_: unknown, { signal }: { signal: AbortSignal }): Promise<any> => {
     signals.push(signal);
     return release.promise;
   };
@@ -556,7 +556,7 @@ describe('too many tasks', () => {
 
   test('are also limited in the bytes of their arguments while they run', async () => {
     const { server, send, cancel } = setUp();
-    const { promise } = deferred<unknown>();
+    const { promise } = deferred<string>();
     server.tool('keep', { input: { type: 'object' }, task: true }, async (_, ctx) =>
       (await ctx.startTask()) ? promise : 'no task',
     );

@@ -8,7 +8,7 @@ import { McpServer } from './mcp-server.ts';
 import type { StandardSchema } from './schema.ts';
 import { errorsForCallers } from './handler-errors.ts';
 import { LazyTasks } from './lazy-tasks.ts';
-import { Tools, type ToolConfig } from './tools.ts';
+import { Tools, type ToolConfig, type ToolReply } from './tools.ts';
 import { UserError } from './user-error.ts';
 
 function setUp() {
@@ -28,7 +28,7 @@ const numbers = {
 const result = { type: 'object', properties: { result: { type: 'integer' } }, required: ['result'] } as const;
 
 describe('a tool without an output schema can return', () => {
-  const block = { type: 'image', data: 'AA==', mimeType: 'image/png' };
+  const block = { type: 'image', data: 'AA==', mimeType: 'image/png' } as const;
   const whole = { content: [], isError: true, _meta: { a: 1 } };
   test.each([
     ['a string', 'hi', { content: [{ type: 'text', text: 'hi' }] }],
@@ -50,8 +50,8 @@ describe('a tool without an output schema can return', () => {
     ],
   ])('%s', async (_, reply, expected) => {
     const { server, call } = setUp();
-    server.tool('sync', {}, () => reply);
-    server.tool('async', {}, async () => reply);
+    server.tool('sync', {}, () => reply as ToolReply<undefined>);
+    server.tool('async', {}, async () => reply as ToolReply<undefined>);
     expect(await call('sync')).toEqual(expected);
     expect(await call('async')).toEqual(expected);
   });

@@ -3,7 +3,7 @@ import { checkParamHeaders } from '../core/param-headers.ts';
 import { needsInput } from '../core/rounds.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import type { CallToolResult, ToolAnnotations } from '../protocol/types.ts';
+import type { CallToolResult, ContentBlock, ToolAnnotations } from '../protocol/types.ts';
 import { text, toolError, toolResult } from './content.ts';
 import { Context } from './context.ts';
 import type { Arguments, Structured } from './infer.ts';
@@ -57,9 +57,22 @@ export interface ToolConfig<
  *
  * In both cases, `inputRequired(…)` asks the caller a question first.
  */
-export type ToolReply<O extends AnySchema | undefined> = O extends AnySchema
-  ? Structured<O> | BareResult<Structured<O>> | CallToolResult | InputRequiredResult
-  : unknown;
+export type ToolReply<O extends AnySchema | undefined> =
+  | (O extends AnySchema ? Structured<O> | BareResult<Structured<O>> : Plain)
+  // Outside of the conditional type, so that a literal `type: 'text'` keeps its type while `O` is inferred.
+  | ((ContentBlock | readonly ContentBlock[]) & (O extends AnySchema ? never : unknown))
+  | CallToolResult
+  | InputRequiredResult;
+
+/** Values that are sent as text or as JSON. */
+type Plain = string | number | boolean | null | undefined | void | PlainObject | readonly PlainItem[];
+type PlainItem = string | number | boolean | null | undefined | ContentBlock | PlainObject | readonly PlainItem[];
+/** Any object but a collection such as bytes, which JSON does not have, and a result or a block with a mistake. */
+type PlainObject = NoCollection & { then?: never; content?: string | number | boolean | null | NoCollection } & (
+    | { type?: never }
+    | { text?: never; data?: never; resource?: never; uri?: never }
+  );
+type NoCollection = object & { [Symbol.iterator]?: never };
 
 type BareResult<T> = T extends { result: infer R extends string | number | boolean } ? R : never;
 

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Context } from '../../src/server/context.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
+import type { ToolReply } from '../../src/server/tools.ts';
 import { opened, type Peer } from '../support/wire.ts';
 
 const everything = { elicitation: { form: {}, url: {} }, sampling: { tools: {} }, roots: {} };
@@ -12,7 +13,7 @@ let reported: Error | undefined;
 async function calling(handler: (ctx: Context) => unknown, capabilities: object = everything): Promise<Peer> {
   const onerror = (error: Error): void => void (reported = error);
   const server = new McpServer({ name: 'test', version: '1', onerror });
-  server.tool('ask', {}, (_, ctx) => handler(ctx));
+  server.tool('ask', {}, (_, ctx) => handler(ctx) as ToolReply<undefined>);
   const { client } = await opened(server.service, { capabilities });
   await client.send({ id: 'call', method: 'tools/call', params: { name: 'ask' } });
   return client;

@@ -1,0 +1,48 @@
+import { image, McpServer } from 'everwire/server';
+import { z } from 'zod';
+
+/** What the compiler accepts from users of other libraries, and the usual mistakes that it refuses. */
+export const server = new McpServer({ name: 'types', version: '1.0.0' });
+
+const png = new Uint8Array([137, 80]);
+const output = z.object({ n: z.number() });
+interface Animal {
+  type: string;
+  name: string;
+}
+declare const animals: Animal[];
+declare const json: Record<string, unknown>;
+
+// The official SDK's results.
+server.tool('literal', { output }, () => ({ content: [{ type: 'text', text: '1' }], structuredContent: { n: 1 } }));
+server.tool('async', { input: z.object({ q: z.string() }), output }, async ({ q }) => {
+  if (q === '') return { content: [{ type: 'text', text: 'q is empty' }], isError: true };
+  return { content: [{ type: 'text', text: q }], structuredContent: { n: q.length } };
+});
+server.tool('content', {}, () => ({ content: [{ type: 'text', text: '1' }] }));
+
+// Values, which are sent as text or JSON.
+server.tool('blocks', {}, async () => [{ type: 'text', text: 'A logo:' }, await image(png, 'image/png')]);
+server.tool('interfaces', {}, async () => animals);
+server.tool('objects', {}, () => [json, { a: [1, null] }, new Date()]);
+server.tool('nothing', {}, async () => {});
+server.tool('schema', { input: json }, (args) => JSON.stringify(args));
+
+// @ts-expect-error a misspelt type
+server.tool('txt', {}, () => [{ type: 'txt', text: '1' }]);
+// @ts-expect-error a misspelt type in a result
+server.tool('txt-result', {}, () => ({ content: [{ type: 'txt', text: '1' }] }));
+// @ts-expect-error bytes as data
+server.tool('buffer-data', {}, () => ({ type: 'image', data: Buffer.from(png), mimeType: 'image/png' }));
+// @ts-expect-error bytes as data, in an array
+server.tool('buffers-data', {}, () => [{ type: 'image', data: png, mimeType: 'image/png' }]);
+// @ts-expect-error bytes as the result
+server.tool('bytes', {}, async () => png);
+// @ts-expect-error without await
+server.tool('promise', {}, () => [image(png, 'image/png')]);
+// @ts-expect-error a shape as the input
+server.tool('input-shape', { input: { a: z.string() } }, () => 'x');
+// @ts-expect-error a shape as the output
+server.tool('output-shape', { output: { a: z.string() } }, () => ({ a: 'x' }));
+// @ts-expect-error a schema as an argument of a prompt
+server.prompt('argument', { arguments: { a: z.string() } }, () => 'x');
