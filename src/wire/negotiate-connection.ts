@@ -1,3 +1,4 @@
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import type { Revision } from '../protocol/revisions.ts';
@@ -23,6 +24,7 @@ export async function negotiateConnection(transport: Transport, negotiation: Neg
     return await new Attempt(transport, negotiation, deadline).run();
   } catch (error) {
     if (!(error instanceof EndedOnProbe) || signal?.aborted || performance.now() > deadline) throw error;
+    if (isNotLoaded(error)) throw error;
     if (!again) throw error.withHint();
     const handshakeFirst: Negotiation = { ...negotiation, first: 'legacy', cached: undefined };
     return await new Attempt(await again(), handshakeFirst, deadline).run();
@@ -135,6 +137,12 @@ class Attempt {
       return false;
     }
   }
+}
+
+/** Whether the program of the server could not be loaded. */
+function isNotLoaded(error: Error): boolean {
+  for (const each of errorChain(error)) if ('notLoaded' in each && each.notLoaded === true) return true;
+  return false;
 }
 
 /** The server exited when the first request was not a handshake. Some legacy servers do this. */

@@ -151,4 +151,6 @@ test('the error of a bridge names the module that Node did not find', async () =
   expect(stderr.at(-1)).toMatch(
     /^everwire: node did not .*exited with code 1: Error: Cannot find module '.*no-such-script\.js'$/,
   );
+  // Printed by Node, so the command ran once.
+  expect(stderr.filter((line) => line.startsWith('Error: Cannot find module'))).toHaveLength(1);
 });

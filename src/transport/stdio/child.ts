@@ -68,6 +68,10 @@ export interface ChildExit {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** What Node and Python print if there is no such script or module. */
+const NOT_LOADED =
+  /^(?:Error(?: \[\w+\])?: Cannot find (?:module|package) |ModuleNotFoundError: |.*: can't open file )/;
+
 /** The child has exited by itself, or closed its stdout. */
 class ChildEnded extends Error {
   override readonly name = 'ChildEnded';
@@ -75,11 +79,14 @@ class ChildEnded extends Error {
   readonly stderr: string;
   /** The message without the child's output. */
   readonly summary: string;
+  /** Whether the program could not be loaded, so that starting it again is of no use. */
+  readonly notLoaded: boolean;
 
   constructor(summary: string, last: string | undefined, stderr: string, options?: ErrorOptions) {
     // Escaped here, so that errors which quote this one contain the same text.
     super(last === undefined ? summary : `${summary}: ${printable(last)}`, options);
     this.summary = summary;
+    this.notLoaded = last !== undefined && NOT_LOADED.test(last);
     this.stderr = printable(stderr);
   }
 }
