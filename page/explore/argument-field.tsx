@@ -69,8 +69,10 @@ export function ArgumentField(props: ArgumentFieldProps): JSX.Element {
   return (
     <div class="argument">
       <label for={id}>
-        <Visible text={label} />
-        {required ? <span class="soft"> required</span> : <span class="soft"> optional</span>}
+        <span class="field-name">
+          <Visible text={label} />
+        </span>
+        {required ? <span class="bad"> required</span> : <span class="soft"> optional</span>}
       </label>
       {description !== '' && (
         <p class="soft" id={`${id}-about`}>
