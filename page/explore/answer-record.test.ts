@@ -13,7 +13,7 @@ function storeOf(...messages: readonly (readonly [method: string, text: string])
   return { records, text: (record) => (record as unknown as { text: string }).text };
 }
 
-const result = (value: object): Outcome => ({ kind: 'result', result: value, duration: 0, size: 0 });
+const result = (value: object): Outcome => ({ kind: 'result', result: value, duration: 0 });
 
 test('the newest answer with the same result is found, and its numbers are as written', () => {
   const text = '{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"n":1.50,"big":12345678901234567890}}}';
@@ -45,7 +45,7 @@ test('a result that is not on the wire has no record', () => {
 
 test('an error is found by its code and message', () => {
   const store = storeOf(['tools/call', '{"id":1,"error":{"code":-32602,"message":"bad"}}']);
-  const error = (code: number): Outcome => ({ kind: 'error', error: { code, message: 'bad' }, duration: 0, size: 0 });
+  const error = (code: number): Outcome => ({ kind: 'error', error: { code, message: 'bad' }, duration: 0 });
   expect(answerRecord(store, 'tools/call', error(-32602))).toEqual({ n: 1, result: undefined });
   expect(answerRecord(store, 'tools/call', error(-1))).toBeUndefined();
 });

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Visible, visible } from '../ui/visible.tsx';
-import { bytesOf, rasterType, save, sizeText } from './bytes.ts';
+import { bytesOf, rasterType, save } from './bytes.ts';
+import { sizeText } from '../wire/format.ts';
 import { Text } from './text.tsx';
 
 interface BinaryProps {

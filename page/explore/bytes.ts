@@ -25,13 +25,6 @@ export function rasterType(bytes: Uint8Array): string | undefined {
   return RASTERS.find(([, pattern]) => pattern.test(start))?.[0];
 }
 
-/** 1536 is "1.5 kB". */
-export function sizeText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}
-
 /** 1530 milliseconds are "1.53 s". */
 export function durationText(duration: number): string {
   if (duration < 1000) return `${Math.round(duration)} ms`;

@@ -9,7 +9,7 @@ function listOf(answer: (cursor: string | undefined) => JsonObject): { list: Ent
   const list = new EntryList(LISTS.Tools, (_method, params) => {
     cursors.push(params['cursor']);
     const result = answer(params['cursor'] as string | undefined);
-    return Promise.resolve<Outcome>({ kind: 'result', result, duration: 0, size: 0 });
+    return Promise.resolve<Outcome>({ kind: 'result', result, duration: 0 });
   });
   return { list, cursors };
 }

@@ -2,7 +2,8 @@ import type { JSX } from 'preact';
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 import { Portions } from '../ui/portions.tsx';
 import { Visible } from '../ui/visible.tsx';
-import { durationText, save, sizeText } from './bytes.ts';
+import { durationText, save } from './bytes.ts';
+import { sizeText } from '../wire/format.ts';
 import { Content, ResourceContents } from './content.tsx';
 import { memberText } from './answer-record.ts';
 import { Disclosure } from './disclosure.tsx';
@@ -68,7 +69,7 @@ export function summaryOf(outcome: Outcome): string {
     default: {
       const isTask = taskOf(outcome.result) !== undefined;
       const what = outcome.result['isError'] === true ? 'The tool failed' : isTask ? 'Became a task' : 'Result';
-      return `${what} after ${durationText(outcome.duration)}, ${sizeText(outcome.size)}`;
+      return `${what} after ${durationText(outcome.duration)}`;
     }
   }
 }

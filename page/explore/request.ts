@@ -10,8 +10,8 @@ const HEAD = 16 * 1024;
 
 /** What became of a request. */
 export type Outcome =
-  | { readonly kind: 'result'; readonly result: JsonObject; readonly duration: number; readonly size: number }
-  | { readonly kind: 'error'; readonly error: RequestError; readonly duration: number; readonly size: number }
+  | { readonly kind: 'result'; readonly result: JsonObject; readonly duration: number }
+  | { readonly kind: 'error'; readonly error: RequestError; readonly duration: number }
   | { readonly kind: 'large'; readonly whole: Blob; readonly head: string; readonly duration: number }
   /** Nothing was sent, or this page's server is gone. */
   | { readonly kind: 'refused'; readonly message: string };
@@ -75,12 +75,11 @@ export function sendRequest(server: Server, method: string, params: JsonObject |
 }
 
 async function outcomeOf(body: Blob, started: number): Promise<Outcome> {
-  const { size } = body;
-  if (size > MAX_PARSED) {
+  if (body.size > MAX_PARSED) {
     const head = await body.slice(0, HEAD).text();
     return { kind: 'large', whole: body, head, duration: performance.now() - started };
   }
   const { result, error, duration } = JSON.parse(await body.text()) as RequestOutcome;
-  if (error) return { kind: 'error', error, duration, size };
-  return { kind: 'result', result: result ?? {}, duration, size };
+  if (error) return { kind: 'error', error, duration };
+  return { kind: 'result', result: result ?? {}, duration };
 }

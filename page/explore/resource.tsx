@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { toast } from '../ui/toast.tsx';
 import { Visible } from '../ui/visible.tsx';
-import { sizeText } from './bytes.ts';
+import { sizeText } from '../wire/format.ts';
 import { Calls } from './call-view.tsx';
 import { EntryHead } from './entry-head.tsx';
 import { textOf } from './entry-list.ts';

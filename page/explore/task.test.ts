@@ -6,7 +6,7 @@ import { FollowedTask, taskOf, type Send } from './task.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const result = (value: JsonObject): Outcome => ({ kind: 'result', result: value, duration: 0, size: 0 });
+const result = (value: JsonObject): Outcome => ({ kind: 'result', result: value, duration: 0 });
 
 /** A server that answers these requests in order. */
 function server(...answers: (readonly [method: string, outcome: Outcome])[]): { send: Send; sent: unknown[] } {

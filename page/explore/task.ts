@@ -161,12 +161,11 @@ function viewOf(id: string, task: JsonObject, answered: ReadonlySet<string>): Ta
 }
 
 function outcomeOf(status: unknown, result: unknown, error: unknown): Outcome | undefined {
-  const size = 0;
-  if (status === 'completed' && isObject(result)) return { kind: 'result', result, duration: 0, size };
+  if (status === 'completed' && isObject(result)) return { kind: 'result', result, duration: 0 };
   if (status !== 'failed' || !isObject(error)) return undefined;
   const { code, message, data } = error;
   const known = { ...(typeof code === 'number' && { code }), message: textOf(message) ?? 'The error has no message.' };
-  return { kind: 'error', error: { ...known, data }, duration: 0, size };
+  return { kind: 'error', error: { ...known, data }, duration: 0 };
 }
 
 function intervalOf({ pollIntervalMs, pollInterval = pollIntervalMs }: JsonObject): number {

@@ -19,6 +19,8 @@ describeInBrowser('Explore', (browser) => {
     await page.getByRole('button', { name: 'Echo it' }).click();
     await call.click();
     await result.getByText('You said hello').waitFor();
+    // Its size is that of its record in Wire, and no other.
+    expect(await result.getByRole('status').textContent()).toMatch(/^Result after [\d.]+ m?s$/);
     expect(server.received).toMatchObject([
       { method: 'tools/call', params: { name: 'echo', arguments: { message: 'hello' } } },
     ]);
