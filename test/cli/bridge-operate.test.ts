@@ -210,5 +210,6 @@ test('the help has the options in groups', () => {
     'Limits:',
     'Monitoring and logs:',
     'Options:',
+    'Examples:',
   ]);
 });
