@@ -33,6 +33,11 @@ export class ServerSetting<Value extends string | boolean> {
     return this.#value;
   }
 
+  /** Whether a request to change it is in flight. */
+  get changing(): boolean {
+    return this.#change !== undefined;
+  }
+
   /**
    * Resolves when the server has the wanted value, or when the signal fires. If no caller waits any more, the request
    * to the server is cancelled.

@@ -40,6 +40,8 @@ export class UpstreamListeners {
   readonly #subscriptions: UpstreamSubscriptions;
   readonly #level: ServerSetting<LogLevel>;
   readonly #onerror: (error: Error) => void;
+  /** How many listeners each session has. */
+  readonly #perSession = new Map<Session, number>();
   /** How many URIs all listeners listen to. */
   #uris = 0;
   /** The work of this turn of the event loop, see `PER_TURN`. */
@@ -85,13 +87,14 @@ export class UpstreamListeners {
       this.#remove(listener);
       over.resolve();
     };
-    this.#listeners.add(listener);
+    const needsLevel = capabilities['logging'] !== undefined && this.#mayChangeLevel(listener);
+    this.#add(listener);
     this.#uris += filter.resourceSubscriptions?.length ?? 0;
     signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
     const joined: string[] = [];
     try {
-      if (capabilities['logging']) await this.#level.adjust(signal);
+      if (needsLevel) await this.#level.adjust(signal);
       for (const uri of uris) {
         if (signal.aborted) break;
         joined.push(uri);
@@ -161,6 +164,22 @@ export class UpstreamListeners {
     }
   }
 
+  /**
+   * Whether the level may change with this new listener. A session has a listener for its level, and may have a
+   * thousand more, each for one resource. These do not compute the level of all listeners anew.
+   */
+  #mayChangeLevel({ exchange, filter }: Listener): boolean {
+    const { session } = exchange.caller;
+    if (session === undefined || !this.#perSession.has(session) || this.#level.changing) return true;
+    return !filter.resourceSubscriptions?.length || LIST_CHANGES.some(([list]) => filter[list]);
+  }
+
+  #add(listener: Listener): void {
+    this.#listeners.add(listener);
+    const { session } = listener.exchange.caller;
+    if (session) this.#perSession.set(session, (this.#perSession.get(session) ?? 0) + 1);
+  }
+
   /** Removes a listener. Notifications that a slow reader has not received move to the session's newer listener. */
   #remove(listener: Listener): void {
     if (!this.#listeners.delete(listener)) return;
@@ -169,6 +188,9 @@ export class UpstreamListeners {
     const { session } = exchange.caller;
     const waiting = notices.take();
     if (!session) return;
+    const left = this.#perSession.get(session)! - 1;
+    if (left > 0) this.#perSession.set(session, left);
+    else this.#perSession.delete(session);
     for (const { method, params } of waiting) this.#deliver(method, params, this.#ofSession(session));
   }
 
