@@ -126,7 +126,7 @@ test('the cost of a session that subscribes to many resources does not grow with
     const exchange = new TestExchange('subscriptions/listen', { notifications }, { caller: { session } });
     void listeners.listen(exchange, { ...capabilities, logging: {} });
   };
-  const sessions = Array.from({ length: 15 }, (_, n) => ({ id: String(n), signal: new AbortController().signal }));
+  const sessions = Array.from({ length: 25 }, (_, n) => ({ id: String(n), signal: new AbortController().signal }));
   for (const session of sessions) listen({ toolsListChanged: true }, session);
   await settled();
   const before = process.cpuUsage();
@@ -134,6 +134,6 @@ test('the cost of a session that subscribes to many resources does not grow with
     for (let n = 0; n < 1000; n += 1) listen({ resourceSubscriptions: [`x://${session.id}/${n}`] }, session);
   }
   await settled();
-  // The processor time of this process only. It took 2.8 seconds when each subscription looked at all of them.
-  expect(process.cpuUsage(before).user).toBeLessThan(1_800_000);
+  // The processor time of this process only. It took 23 seconds when each subscription looked at all of them.
+  expect(process.cpuUsage(before).user).toBeLessThan(6_000_000);
 });
