@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage, type Server } from 'node:http';
 import { connect } from 'node:net';
@@ -78,6 +79,21 @@ describe('pipelined requests', () => {
     await ended;
     expect(statuses()).toEqual([...Array.from({ length: 100 }, () => '200'), '503']);
     expect(started).toEqual(Array.from({ length: 100 }, (_, n) => n));
+  });
+
+  test('are not read beyond the one that is refused, however many the client sends', async () => {
+    const { socket, go } = await serving();
+    let requests = 0;
+    const count = (): void => void (requests += 1);
+    subscribe('http.server.request.start', count);
+    onTestFinished(() => void unsubscribe('http.server.request.start', count));
+    const ended = once(socket, 'close');
+    go();
+    socket.on('error', () => {}).write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(100_000));
+    await ended;
+    // What Node had read before it stopped. It read all 100,000 before, each of which took 1.7 kB until the end.
+    expect(requests).toBeGreaterThan(100);
+    expect(requests).toBeLessThan(10_000);
   });
 
   test('make room when their responses are read', async () => {

@@ -116,6 +116,9 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     if (unanswered < MAX_UNANSWERED) return answer(request, response);
     ending.add(socket);
     socket.pause();
+    // `node:http` reads on after each response. A hundred responses would let a client send thousands of requests, each of
+    // which stays in memory until the connection closes.
+    socket.on('resume', () => socket.pause());
     // If a socket is not read, it does not show that its client is gone.
     socket.setTimeout(KEEP_ALIVE_TIMEOUT_MS);
     handler.refused({ reason: 'pipelining', status: 503 });
