@@ -21,7 +21,7 @@ describe.each(SERVERS)('%s', (_, file) => {
     expect(textOf(await waits)).toBe('waited');
     expect(await count()).toEqual([pid, '3']);
     expect(errors.map(({ message }) => message)).toEqual([
-      'Invalid response: a message may have at most 16777216 bytes',
+      'node wrote to its stdout: Invalid response: a message may have at most 16777216 bytes',
     ]);
   });
 });
