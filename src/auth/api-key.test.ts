@@ -135,22 +135,23 @@ test.each([
   expect(await status(http, { 'x-api-key': BOB })).toBe(401);
 });
 
-test.each<[string, ApiKeyAuthOptions['verify']]>([
+test.each<[string, string, ApiKeyAuthOptions['verify']]>([
   [
     'throws',
+    'no [redacted]',
     (key) => {
       throw new Error(`no ${key}`);
     },
   ],
-  ['rejects', (key) => Promise.reject(Object.assign(new Error(`no ${key}`), { key }))],
-  ['returns no principal', () => ({}) as AuthInfo],
-  ['returns no principal later', () => Promise.resolve({} as AuthInfo)],
-])('if the verify function %s, no response and no error contains the key', async (_how, verify) => {
+  ['rejects', 'no [redacted]', (key) => Promise.reject(Object.assign(new Error(`no ${key}`), { key }))],
+  ['returns no principal', 'verify returned no principal', () => ({}) as AuthInfo],
+  ['returns no principal later', 'verify returned no principal', () => Promise.resolve({} as AuthInfo)],
+])('if the verify function %s, no response and no error contains the key', async (_how, why, verify) => {
   const http = over({ verify });
   const response = await http.post(initialize(), { 'x-api-key': ADA });
   expect(response.status).toBe(503);
   expect(await response.text()).not.toContain(ADA);
-  expect(http.errors).toHaveLength(1);
+  expect(http.errors.map(({ message }) => message)).toEqual([`The credential cannot be checked: ${why}`]);
   expect(inspect(http.errors, { depth: Infinity, showHidden: true })).not.toContain(ADA);
 });
 

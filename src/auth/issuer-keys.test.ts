@@ -9,6 +9,8 @@ let issuer: TestIssuer;
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  // So that ages differ from times.
+  vi.advanceTimersByTime(24 * 3600_000);
   issuer = await TestIssuer.start();
 });
 afterEach(async () => {

