@@ -24,12 +24,14 @@ export interface ServerDescription {
   readonly name: string | undefined;
   readonly version: string | undefined;
   readonly revision: Revision;
-  /** How many tools are on the first page of its list, with a `+` if there are more. Undefined if it lists none. */
-  readonly tools: string | undefined;
+  /** The names of its tools. Undefined if it does not list them, or has more than 100 pages of them. */
+  readonly tools: readonly string[] | undefined;
 }
 
 /** Milliseconds. */
 const LIST_TIMEOUT = 10_000;
+/** The most pages of tools that a description reads. */
+const MAX_PAGES = 100;
 
 export interface ConnectionOptions {
   readonly opener: Opener;
@@ -124,12 +126,22 @@ export class Connection {
       ...{ principal: undefined, auth: undefined, logLevel: undefined, session: undefined },
     };
     const listed = isObject(discovered.capabilities) && discovered.capabilities['tools'] !== undefined;
-    const page: JsonObject = listed
-      ? await this.service(backgroundListExchange({}, caller, AbortSignal.timeout(LIST_TIMEOUT))).catch(() => ({}))
-      : { tools: [] };
-    const { tools, nextCursor } = page;
-    const count = Array.isArray(tools) ? `${tools.length}${nextCursor === undefined ? '' : '+'}` : undefined;
-    return { name: text('name'), version: text('version'), revision, tools: count };
+    const tools = listed ? await this.#toolNames(caller).catch(() => undefined) : [];
+    return { name: text('name'), version: text('version'), revision, tools };
+  }
+
+  async #toolNames(caller: Caller): Promise<string[] | undefined> {
+    const names: string[] = [];
+    const signal = AbortSignal.timeout(LIST_TIMEOUT);
+    let params: JsonObject = {};
+    for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+      const { tools, nextCursor } = await this.service(backgroundListExchange(params, caller, signal));
+      if (!Array.isArray(tools)) return undefined;
+      for (const tool of tools) if (isObject(tool) && typeof tool['name'] === 'string') names.push(tool['name']);
+      if (typeof nextCursor !== 'string') return names;
+      params = { cursor: nextCursor };
+    }
+    return undefined;
   }
 
   /** Closes the current connection. The next request makes another one, and subscriptions continue on it. */

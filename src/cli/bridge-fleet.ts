@@ -1,5 +1,6 @@
 import { readConfig, type ServerConfig } from '../bridge/config/config.ts';
 import type { Bridge } from '../bridge/bridge.ts';
+import type { ToolSelection } from '../bridge/fleet/selection.ts';
 import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
 import type { CleanLog } from '../operate/logs.ts';
 import { createObserver } from './bridge-observer.ts';
@@ -8,6 +9,12 @@ import type { BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo } from './bridge-target.ts';
 import { usable } from './mcp-json.ts';
 import { atEnd } from './shutdown.ts';
+import { ToolPatterns } from './tool-patterns.ts';
+
+interface Shown {
+  readonly bridge: Bridge;
+  readonly tools: ToolSelection;
+}
 
 /**
  * `everwire bridge --config`: serves all servers of a file as one, and each separately. It follows changes of the file.
@@ -16,20 +23,30 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   const onwarning = (message: string): void => log.write('warn', message);
   const config = usable('--config:', () => readConfig(file));
   const observer = await createObserver(settings, log);
-  const bridges = new Map<string, Bridge>();
+  const bridges = new Map<string, Shown>();
   let serving = false;
-  const show = (name: string, bridge: Bridge): Promise<void> =>
+  const patterns = new ToolPatterns(
+    config.servers.map(({ name }) => name),
+    settings,
+    log,
+  );
+  const show = (name: string, { bridge, tools }: Shown): Promise<void> =>
     bridge.describe().then(
-      (description) => logServer(log, name, description),
+      (description) => {
+        logServer(log, name, description, settings.tools, tools);
+        patterns.check(name, tools, description.tools);
+      },
       (error: unknown) => {
-        if (bridges.get(name) === bridge) onwarning(`${name} is not available: ${(error as Error).message}`);
+        if (bridges.get(name)?.bridge === bridge) onwarning(`${name} is not available: ${(error as Error).message}`);
       },
     );
   const connect = async (name: string, server: ServerConfig): Promise<ServerConnection> => {
     const bridge = await bridgeTo(server, name, true, settings, log);
-    bridges.set(name, bridge);
-    if (serving) void show(name, bridge);
-    return { service: observer.server(name, bridge), close: () => bridge.close() };
+    const { tools } = server;
+    bridges.set(name, { bridge, tools });
+    if (serving) void show(name, { bridge, tools });
+    const service = observer.server(name, bridge, patterns.select(name, tools));
+    return { service, close: () => bridge.close() };
   };
   /** Closes the sessions and streams of servers that were removed. */
   let clearMounts = (): void => {};
@@ -63,5 +80,5 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   // Over stdio, the client connects at once, and its own connections show the same.
   if (settings.stdio) return;
   serving = true;
-  for (const [name, bridge] of bridges) void show(name, bridge);
+  for (const [name, shown] of bridges) void show(name, shown);
 }

@@ -35,9 +35,10 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
      * Observes one server.
      *
      * @param name the server's name in metrics and logs. It replaces an observed server with the same name.
+     * @param inner changes what is observed.
      * @returns the observed service. Call it instead of the bridge's own.
      */
-    server: (name: string, bridge: Bridge): Service => {
+    server: (name: string, bridge: Bridge, inner: Middleware): Service => {
       const reach = reachability({ probe: () => bridge.check() });
       servers.set(name, { bridge, reach });
       const around: Middleware[] = [];
@@ -45,7 +46,7 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
       if (settings.log.requests) around.push(logCalls(log, name));
       around.push(reach.middleware);
       if (tracing) around.push(tracing.client());
-      return compose(bridge.service, ...around);
+      return compose(bridge.service, ...around, inner);
     },
     /** Stops observing a server. */
     forget: (name: string): void => void servers.delete(name),

@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogThreshold } from '../operate/logs.ts';
 import { INSPECTOR_PORT } from './inspect-options.ts';
 import {
@@ -25,6 +25,9 @@ export interface BridgeFlags extends ServeFlags, TargetFlags {
   readonly audience?: string;
   readonly resource?: string;
   readonly allowUnauthenticated?: boolean;
+  /** Patterns of tool names. */
+  readonly allowTool: readonly string[];
+  readonly denyTool: readonly string[];
   readonly shared?: boolean;
   readonly pool?: number;
   readonly handshakeTimeout: number;
@@ -65,6 +68,10 @@ export function withBridgeOptions(command: Command): Command {
     command.optionsGroup('The server:'),
     'serve all servers of this mcp.json as one, and each at /servers/<name>/mcp',
   )
+    .addOption(
+      repeatable('--allow-tool <pattern>', 'show only the tools whose names fit; * stands for any characters', pattern),
+    )
+    .addOption(repeatable('--deny-tool <pattern>', 'hide the tools whose names fit, also if they are allowed', pattern))
     .option('--per-session', 'one connection or process for each client (the default)')
     .addOption(new Option('--shared', 'one connection or process for all clients').conflicts(['perSession', 'pool']))
     .addOption(
@@ -120,9 +127,15 @@ export function withBridgeOptions(command: Command): Command {
   return withRecordOption(limited).addHelpText('after', EXAMPLES);
 }
 
+function pattern(text: string): string {
+  if (text === '') throw new InvalidArgumentError('It must not be empty.');
+  return text;
+}
+
 const EXAMPLES = `
 Examples:
   everwire bridge -- npx -y @modelcontextprotocol/server-everything
   everwire bridge https://example.com/mcp --stdio
   everwire bridge https://example.com/mcp --header 'X-Key: \${env:KEY}'
+  everwire bridge --deny-tool 'delete_*' -- node server.js
   everwire bridge --config mcp.json --bearer env:TOKEN --host 0.0.0.0`;

@@ -1,5 +1,6 @@
 import { sendBudget } from '../base/send-budget.ts';
 import type { ServerDescription } from '../bridge/connection.ts';
+import { isSelected, type ToolSelection } from '../bridge/fleet/selection.ts';
 import { compose, type Service } from '../core/exchange.ts';
 import { cleanErrors } from '../operate/clean-errors.ts';
 import { createLog, type CleanLog, type Log } from '../operate/logs.ts';
@@ -122,9 +123,15 @@ export async function serveBridge(
   }
 }
 
-/** Says what a server is, and what it offers. */
-export function logServer(log: Log, server: string, { name, version, revision, tools }: ServerDescription): void {
-  log.write('info', 'serving', { server, name, version, revision, tools });
+/** Says what a server is, and how many of its tools are shown. */
+export function logServer(
+  log: Log,
+  server: string,
+  { name, version, revision, tools }: ServerDescription,
+  ...selections: readonly ToolSelection[]
+): void {
+  const shown = tools?.filter((tool) => selections.every((selection) => isSelected(selection, tool)));
+  log.write('info', 'serving', { server, name, version, revision, tools: shown?.length });
 }
 
 /** The header that clients must send, without the secret. With an issuer, clients find out themselves how to log in. */

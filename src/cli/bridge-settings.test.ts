@@ -42,6 +42,7 @@ describe('settings', () => {
   test('are safe and quiet by default', () => {
     expect(read()).toEqual({
       stdio: false,
+      tools: {},
       listen: {
         host: '127.0.0.1',
         port: 8000,

@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs';
 import type { BearerAuthOptions } from '../auth/bearer.ts';
+import type { UrlServer } from '../bridge/config/config.ts';
 import { urlProblem } from '../bridge/config/server.ts';
+import type { ToolSelection } from '../bridge/fleet/selection.ts';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
 import { isLoopback } from '../transport/http/server/access/guards.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
 import { readHeaders } from './headers.ts';
-import { listenOptions } from './options.ts';
+import { listenOptions, transportIn } from './options.ts';
 import { MIN_SECRET } from './secrets.ts';
 
 /** The checked options of a bridge. */
@@ -24,6 +26,10 @@ export interface BridgeSettings extends Pick<
   readonly anonymous: 'one-client' | 'same-user' | 'different-users';
   /** For a server with a URL. They may be secrets. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The only transport for a server with a URL. */
+  readonly transport?: UrlServer['transport'];
+  /** The tools of each server that clients may use, by its own names. */
+  readonly tools: Pick<ToolSelection, 'hide' | 'only'>;
   /** Seals the `requestState` that clients send back. Undefined: each process makes its own key. */
   readonly stateKey: string | undefined;
   readonly metrics: 'none' | 'open' | 'gated';
@@ -84,9 +90,13 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   if (flags.config !== undefined && flags.header.length > 0) {
     throw Failure.usage('--header cannot be used with --config: write the headers into the file');
   }
+  if (flags.config !== undefined && flags.transport !== undefined) {
+    throw Failure.usage('--transport cannot be used with --config: write it into the file as "type"');
+  }
   const headers = readHeaders(flags.header, environment.env);
   const stateKey = readStateKey(flags.stateKey, environment);
   const { config, drainTimeout, handshakeTimeout, health, login, maxMemory, serverIdleTimeout } = flags;
+  const { allowTool, denyTool } = flags;
   const { logLevel: level, logFormat: format, logRequests: requests = format === 'json' } = flags;
   return {
     ...{ config, drainTimeout, handshakeTimeout, health, login, maxMemory, serverIdleTimeout },
@@ -97,6 +107,8 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     connections: flags.shared ? 'shared' : (flags.pool ?? 'per-session'),
     anonymous: anonymousCallers(flags),
     headers,
+    ...transportIn(flags),
+    tools: { ...(denyTool.length > 0 && { hide: denyTool }), ...(allowTool.length > 0 && { only: allowTool }) },
     stateKey,
     metrics: flags.metricsAuth ? 'gated' : flags.metrics ? 'open' : 'none',
     log: { level, format, requests },

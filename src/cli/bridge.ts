@@ -13,6 +13,7 @@ import { printStatus } from './print-status.ts';
 import { observe } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
 import { commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
+import { ToolPatterns } from './tool-patterns.ts';
 
 /** Whether options follow the URL of the server. */
 export function hasMoreOptions([first = '', ...others]: readonly string[]): boolean {
@@ -29,13 +30,14 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     settings.wiretap = await observed(basename(config), flags, log);
     return (await import('./bridge-fleet.ts')).bridgeFleet(config, settings, log);
   }
-  const target = targetIn(words, settings.headers);
+  const target = targetIn(words, settings);
   const name = nameOf(target);
   settings.wiretap = await observed(name, flags, log);
   const bridged = await bridgeTo(target, name, false, settings, log);
   atEnd(() => bridged.close());
   const observer = await createObserver(settings, log);
-  const service = observer.server(name, bridged);
+  const patterns = new ToolPatterns([name], settings, log);
+  const service = observer.server(name, bridged, patterns.select(name, {}));
   const problem = (error: Error): string => `${knownAs(target)} did not start as an MCP server: ${error.message}`;
   if (settings.stdio) {
     return serveBridge({ name, service: stoppingWith(service, problem, log) }, observer, settings, log);
@@ -49,7 +51,8 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   }
   const shown = description.name?.replaceAll(/[^\w.-]+/g, '-').slice(0, MAX_NAME) || name;
   await serveBridge({ name: shown, service }, observer, settings, log);
-  logServer(log, name, description);
+  logServer(log, name, description, settings.tools);
+  patterns.check(name, {}, description.tools);
 }
 
 /** The longest name in a client configuration, in characters. */
@@ -71,11 +74,11 @@ function observed(target: string, { record, inspect, inspectPort: port, logForma
  *
  * @throws Failure with code 2 if they name none.
  */
-function targetIn([first, ...others]: string[], headers: BridgeSettings['headers']): Target {
+function targetIn([first, ...others]: string[], given: BridgeSettings): Target {
   if (first === undefined) throw Failure.usage('a server is missing: a URL, -- and a command, or --config');
-  if (!isUrl(first)) return commandTarget([first, ...others], headers);
+  if (!isUrl(first)) return commandTarget([first, ...others], given);
   if (others.length > 0) throw Failure.usage(`the bridge takes one URL: remove ${JSON.stringify(others[0])}`);
-  return urlTarget(first, headers);
+  return urlTarget(first, given);
 }
 
 /** The server's name for the user: its command, or its URL without parameters. */

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { UrlServer } from '../bridge/config/config.ts';
 
 /** The options of every command that serves. Times are in milliseconds. */
 export interface ServeFlags {
@@ -18,10 +19,19 @@ export interface TargetFlags {
   readonly config?: string;
   /** `Name: value` each. */
   readonly header: readonly string[];
+  readonly transport?: keyof typeof TRANSPORTS;
   /** Whether a browser may be opened if the server requires a login. */
   readonly login: boolean;
   /** The file to record to. */
   readonly record?: string;
+}
+
+/** The names of transports in a configuration file, and in the library. */
+const TRANSPORTS = { 'streamable-http': 'http', sse: 'sse' } as const;
+
+/** The transport that `--transport` names. */
+export function transportIn({ transport }: Pick<TargetFlags, 'transport'>): Pick<UrlServer, 'transport'> {
+  return transport === undefined ? {} : { transport: TRANSPORTS[transport] };
 }
 
 /** Adds the options for where a command serves. */
@@ -67,6 +77,12 @@ export function withTargetOptions(command: Command, config: string): Command {
     .option('--config <file>', config)
     .addOption(
       repeatable('--header <header>', "send this 'Name: value' header to a server at a URL; ${env:NAME} is replaced"),
+    )
+    .addOption(
+      new Option(
+        '--transport <transport>',
+        'use only this transport for a server at a URL (default: detected)',
+      ).choices(Object.keys(TRANSPORTS)),
     )
     .option('--no-login', 'do not open a browser if a server at a URL requires a login');
 }

@@ -2,8 +2,8 @@ import type { UrlServer } from '../bridge/config/config.ts';
 import { Failure } from './failure.ts';
 import { readHeaders } from './headers.ts';
 import { configured, surroundings, type Surroundings } from './mcp-json.ts';
-import type { TargetFlags } from './options.ts';
-import { commandTarget, isUrl, refuseHeaders, urlTarget, type Target } from './target.ts';
+import { transportIn, type TargetFlags } from './options.ts';
+import { commandTarget, isUrl, refuseForCommand, urlTarget, type Target } from './target.ts';
 
 /** A command line, split at the `--` before the command that starts the server. */
 export interface SplitWords {
@@ -27,19 +27,20 @@ export function splitCommand(words: readonly string[]): SplitWords {
  */
 export function takeTarget(
   { words, command }: SplitWords,
-  flags: Pick<TargetFlags, 'config' | 'header'>,
+  flags: Pick<TargetFlags, 'config' | 'header' | 'transport'>,
   where: Surroundings = surroundings(),
 ): { target: Target; rest: string[] } {
   const headers = readHeaders(flags.header, where.env);
-  if (command !== undefined) return { target: commandTarget(command, headers), rest: words };
+  const given = { headers, ...transportIn(flags) };
+  if (command !== undefined) return { target: commandTarget(command, given), rest: words };
   const [first, ...rest] = words;
   if (first === undefined) {
     throw Failure.usage('a target is missing: a URL, a name in mcp.json, or -- and a command');
   }
-  if (isUrl(first)) return { target: urlTarget(first, headers), rest };
+  if (isUrl(first)) return { target: urlTarget(first, given), rest };
   const target = configured(first, flags.config, where);
-  if (target.kind === 'url') return { target: { ...target, headers: merge(target.headers, headers) }, rest };
-  refuseHeaders(headers);
+  if (target.kind === 'url') return { target: { ...target, ...given, headers: merge(target.headers, headers) }, rest };
+  refuseForCommand(given);
   return { target, rest };
 }
 

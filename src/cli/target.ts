@@ -6,29 +6,35 @@ import { Failure } from './failure.ts';
 /** The server that a command line or a configuration file names. */
 export type Target = CommandServer | UrlServer;
 
+/** What the command line says about a server at a URL. */
+export type GivenForUrl = Pick<UrlServer, 'headers' | 'transport'>;
+
 /** Whether a word of the command line is a URL. It need not be a valid server URL. */
 export function isUrl(word: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(word);
 }
 
 /** @throws Failure with code 2 if it cannot be the URL of a server. */
-export function urlTarget(url: string, headers: UrlServer['headers']): UrlServer {
+export function urlTarget(url: string, { headers, transport }: GivenForUrl): UrlServer {
   const problem = urlProblem(url);
   if (problem !== undefined) throw Failure.usage(`the URL of the server ${problem}`);
-  return { kind: 'url', url, headers };
+  return { kind: 'url', url, headers, ...(transport && { transport }) };
 }
 
-/** @throws Failure with code 2 if the command is missing, or if there are headers: a command cannot get headers. */
-export function commandTarget([command, ...args]: readonly string[], headers: UrlServer['headers']): CommandServer {
+/** @throws Failure with code 2 if the command is missing, or if an option is for a URL. */
+export function commandTarget(
+  [command, ...args]: readonly string[],
+  given: GivenForUrl = { headers: {} },
+): CommandServer {
   if (!command) throw Failure.usage('after -- there must be a command that starts the server');
-  refuseHeaders(headers);
+  refuseForCommand(given);
   return { kind: 'command', command, args, env: {} };
 }
 
 /** @throws Failure with code 2 */
-export function refuseHeaders(headers: UrlServer['headers']): void {
-  if (Object.keys(headers).length === 0) return;
-  throw Failure.usage('--header is for servers with a URL, and this one is a command');
+export function refuseForCommand({ headers, transport }: GivenForUrl): void {
+  const option = Object.keys(headers).length > 0 ? '--header' : transport && '--transport';
+  if (option) throw Failure.usage(`${option} is for servers with a URL, and this one is a command`);
 }
 
 /** Whether the user gave credentials for a server. It then needs no login. */

@@ -149,7 +149,7 @@ test.each([
   [['npx', '-y', '@scope/server-thing@1.2', 'stdio'], 'server-thing'],
   [['node', 'build/weather.js'], 'weather'],
 ])('the printed client configuration names the server of %j', (command, name) => {
-  expect(nameOf(commandTarget(command, {}))).toBe(name);
+  expect(nameOf(commandTarget(command))).toBe(name);
 });
 
 test('the printed client configuration has the name that the server gives itself, and the header for --bearer', async () => {

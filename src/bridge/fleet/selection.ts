@@ -31,25 +31,22 @@ export function selectTools(
   onhidden: (hidden: string, renamed: string) => void = () => {},
 ): Middleware {
   if (Object.keys(selection).length === 0) return (service) => service;
-  const { hide = [], only = ['*'], rename = {}, describe = {} } = selection;
+  const { rename = {}, describe = {} } = selection;
   const newNames = new Map(Object.entries(rename));
   const ownNames = new Map(Object.entries(rename).map(([own, name]) => [name, own]));
   const descriptions = new Map(Object.entries(describe));
   /** The hidden tools that were reported. */
   const reported = new Set<string>();
 
-  const isSelected = (own: string): boolean =>
-    !hide.some((pattern) => fits(own, pattern)) && only.some((pattern) => fits(own, pattern));
-
   /** The name of a tool for clients. Undefined if the tool is hidden. */
   const shownAs = (own: string): string | undefined => {
-    if (!isSelected(own)) return undefined;
+    if (!isSelected(selection, own)) return undefined;
     return newNames.get(own) ?? (ownNames.has(own) ? undefined : own);
   };
 
   const report = (hidden: string): void => {
     const renamed = ownNames.get(hidden);
-    if (renamed === undefined || reported.has(hidden) || !isSelected(hidden)) return;
+    if (renamed === undefined || reported.has(hidden) || !isSelected(selection, hidden)) return;
     reported.add(hidden);
     onhidden(hidden, renamed);
   };
@@ -76,6 +73,21 @@ export function selectTools(
     if (shownAs(own) !== name) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name}`);
     return service(own === name ? exchange : derive(exchange, { params: { ...params, name: own } }));
   };
+}
+
+/** Whether a selection shows the tool with this own name, unless another tool is renamed to it. */
+export function isSelected({ hide = [], only = ['*'] }: ToolSelection, own: string): boolean {
+  return !hide.some((pattern) => fits(own, pattern)) && only.some((pattern) => fits(own, pattern));
+}
+
+/** The names and patterns of a selection that none of these tools fits. */
+export function withoutTool(
+  { hide = [], only = [], rename = {}, describe = {} }: ToolSelection,
+  tools: readonly string[],
+) {
+  const exact = [...Object.keys(rename), ...Object.keys(describe)].filter((name) => !tools.includes(name));
+  const patterns = [...hide, ...only].filter((pattern) => !tools.some((name) => fits(name, pattern)));
+  return [...new Set([...patterns, ...exact])];
 }
 
 /** Whether a name matches a pattern. Each `*` matches as little as possible, so there is no backtracking. */
