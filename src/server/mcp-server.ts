@@ -254,7 +254,8 @@ export class McpServer {
 
   /**
    * Answers one request of `node:http`, on any path. Mount it in Express, Fastify or a plain server. If a framework has
-   * parsed the body, it is read from `request.body`. For public host names, see `fetch`.
+   * parsed the body, it is read from `request.body`. A connection may have 100 unanswered requests. The next one is
+   * answered with 503 and closes the connection. For public host names, see `fetch`.
    */
   readonly node = (request: NodeRequest, response: ServerResponse): void => this.#serving.node(request, response);
 

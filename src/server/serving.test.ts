@@ -1,7 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { createInterface } from 'node:readline';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import express from 'express';
 import fastify from 'fastify';
@@ -224,6 +225,49 @@ describe('without sessions, a server can be mounted', () => {
     onTestFinished(() => app.close());
     const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/mcp`;
     expect(await textIn(await postTo(url, callOf('who')))).toBe('test undefined');
+  });
+
+  test('in a server of node:http, and a connection is not read beyond 100 unanswered requests, the first of all included', async () => {
+    const { server } = modernServer();
+    let requests = 0;
+    const url = await around((request, response) => {
+      requests += 1;
+      server.node(request, response);
+    });
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+    onTestFinished(() => void socket.destroy());
+    const ended = once(socket, 'close');
+    let last = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (last = chunk));
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(100_000));
+    await ended;
+    expect(last).toContain('HTTP/1.1 503');
+    // What Node had read before it stopped. It read all 100,000 before, and kept them until they were answered.
+    expect(requests).toBeGreaterThan(100);
+    expect(requests).toBeLessThan(10_000);
+  });
+
+  test('in Express, which has read the body, and a connection is read on after pipelined requests', async () => {
+    const { server } = modernServer();
+    const url = new URL(await around(express().use(express.json()).all('/mcp', server.node)));
+    const socket = connect(Number(url.port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    let received = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (received += chunk));
+    const body = JSON.stringify(callOf('who'));
+    const headers = {
+      host: 'localhost',
+      ...POST_HEADERS,
+      ...modernHeaders(callOf('who')),
+      'content-length': body.length,
+    };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const post = `POST /mcp HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
+    for (const sent of [3, 1]) {
+      received = '';
+      socket.write(post.repeat(sent));
+      await expect.poll(() => received.match(/HTTP\/1\.1 200/g)).toHaveLength(sent);
+    }
   });
 
   test('in Hono', async () => {

@@ -6,6 +6,7 @@ import type { FetchContext } from '../transport/http/server/fetch.ts';
 import type { HttpHandler, HttpHandlerOptions } from '../transport/http/server/handler.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
 import type { NodeRequest } from '../transport/http/server/node.ts';
+import { admitPipelined } from '../transport/http/server/pipelining.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
@@ -99,6 +100,8 @@ export class Serving {
   }
 
   node(request: NodeRequest, response: ServerResponse): void {
+    // Before the code is loaded, which takes time.
+    if (!admitPipelined(request, response, this.#options.http.onrefusal)) return;
     this.#mount().then(
       ({ node }) => node(request, response),
       (error: unknown) => {
@@ -121,7 +124,7 @@ export class Serving {
   }
 
   async #makeMounted(): Promise<Mounted> {
-    const [{ createHttpHandler }, { fetchListener }, { nodeListener }] = await Promise.all([
+    const [{ createHttpHandler }, { fetchListener }, { answerNode }] = await Promise.all([
       import('../transport/http/server/handler.ts'),
       import('../transport/http/server/fetch.ts'),
       import('../transport/http/server/node.ts'),
@@ -136,7 +139,7 @@ export class Serving {
       await handler.close();
     });
     if (this.#closed) await close(0);
-    return { fetch: fetchListener(handler), node: nodeListener(handler) };
+    return { fetch: fetchListener(handler), node: answerNode(handler) };
   }
 
   /** @throws Error if the server was closed. */

@@ -1,14 +1,12 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { Server as HttpsServer } from 'node:https';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
-import { errorResponse } from '../../../jsonrpc/message.ts';
 import { tapSocket, type Wiretap } from '../../wiretap.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './access/guards.ts';
 import { nodeListener } from './node.ts';
-import { NOT_EXECUTED } from '../not-executed.ts';
-import { JSON_HEADERS, REFUSED } from './access/refusals.ts';
+import { hasUnanswered } from './pipelining.ts';
 
 /** Where to listen, and the options of the handler. */
 export interface ListenOptions extends HttpHandlerOptions {
@@ -63,12 +61,6 @@ const REQUEST_TIMEOUT_MS = 60_000;
 const HANDSHAKE_TIMEOUT_MS = 15_000;
 /** How long an idle connection is kept for the next request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
-/** The most unanswered requests of one connection, including the one in progress. */
-const MAX_UNANSWERED = 100;
-/** How many requests of a connection have no complete answer yet. */
-const answering = new WeakMap<Socket, number>();
-/** Connections that close after their pending responses. */
-const ending = new WeakSet<Socket>();
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 
 function ignore(): void {}
@@ -92,7 +84,6 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     allowIpHosts: options.allowIpHosts ?? wildcard,
   });
   const server = await createServerFor(options.tls);
-  const answer = nodeListener(handler);
   // All headers are checked, however many. `node:http` limits their total size.
   server.maxHeadersCount = 0;
   server.on('clientError', answerClientError);
@@ -106,24 +97,7 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
       socket.prependListener('data', ignore).off('data', ignore);
     });
   }
-  server.on('request', (request, response) => {
-    const { socket } = request;
-    // A request after the last response of a connection could not be answered, so it must not run.
-    if (ending.has(socket)) return;
-    const unanswered = answering.get(socket) ?? 0;
-    answering.set(socket, unanswered + 1);
-    response.once('close', () => answering.set(socket, (answering.get(socket) ?? 1) - 1));
-    if (unanswered < MAX_UNANSWERED) return answer(request, response);
-    ending.add(socket);
-    socket.pause();
-    // `node:http` reads on after each response. A hundred responses would let a client send thousands of requests, each of
-    // which stays in memory until the connection closes.
-    socket.on('resume', () => socket.pause());
-    // If a socket is not read, it does not show that its client is gone.
-    socket.setTimeout(KEEP_ALIVE_TIMEOUT_MS);
-    handler.refused({ reason: 'pipelining', status: 503 });
-    refuseLast(response);
-  });
+  server.on('request', nodeListener(handler));
   await bind(server, host, port);
   // Without a listener, an error would end the process, for example when no file descriptors are left.
   server.on('error', (error) => options.onerror?.(error));
@@ -220,13 +194,6 @@ function hostForUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Refuses a request of a connection with too many. The connection closes after its responses. */
-function refuseLast(response: ServerResponse): void {
-  const message = `More than ${MAX_UNANSWERED} requests of this connection wait for their answers to be read`;
-  response.writeHead(503, { ...JSON_HEADERS, 'retry-after': '1', connection: 'close' });
-  response.end(JSON.stringify(errorResponse(undefined, { code: REFUSED, message, data: NOT_EXECUTED })));
-}
-
 /** Answers what the HTTP parser could not read. The statuses are those of `node:http` itself. */
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -267,5 +234,5 @@ async function close(
 
 /** Whether a response is being made or read on a connection. */
 function isBusy(socket: Socket): boolean {
-  return socket.writableLength > 0 || (answering.get(socket) ?? 0) > 0;
+  return socket.writableLength > 0 || hasUnanswered(socket);
 }

@@ -13,7 +13,7 @@ import { BufferBudget } from '../../../base/buffer-budget.ts';
 import type { HttpCall } from './call.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { listen } from './listen.ts';
-import { nodeListener, type NodeRequest } from './node.ts';
+import { answerNode, nodeListener, type NodeRequest } from './node.ts';
 
 interface OnNode {
   port: number;
@@ -321,7 +321,7 @@ test('a request in progress does not keep the bytes of its body', async () => {
   }
   const request = Object.assign(Readable.from(chunks()), { headers: {} });
   const handler = { handle, budget: new BufferBudget(1024) } as unknown as HttpHandler;
-  nodeListener(handler)(request as unknown as NodeRequest, {} as ServerResponse);
+  answerNode(handler)(request as unknown as NodeRequest, {} as ServerResponse);
   const bytes = await read.promise;
   await vi.waitFor(() => {
     collect();

@@ -3,9 +3,10 @@ import type { Socket } from 'node:net';
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { BodyBuffer } from '../body-buffer.ts';
 import type { Holder } from '../../../base/buffer-budget.ts';
-import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
+import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpRefusal, HttpStream } from './call.ts';
 import { CountedCall, type Shared } from './counted-call.ts';
 import type { HttpHandler } from './handler.ts';
+import { admitPipelined } from './pipelining.ts';
 import { UNREAD } from './access/refusals.ts';
 import { ResponseWriter } from './response-writer.ts';
 
@@ -19,16 +20,25 @@ export type NodeRequest = IncomingMessage & {
 
 /**
  * Makes a listener from a handler, for `node:http` or a framework on top of it. Requests of one connection are answered
- * one after the other.
+ * one after the other. A connection may have 100 unanswered requests. The next one is answered with 503 and closes the
+ * connection.
  */
 export function nodeListener(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
+  const answer = answerNode(handler);
+  const refused = (refusal: HttpRefusal): void => handler.refused(refusal);
+  return (request, response) => {
+    if (admitPipelined(request, response, refused)) answer(request, response);
+  };
+}
+
+/** Like `nodeListener`, for requests that are already admitted. */
+export function answerNode(handler: HttpHandler): (request: NodeRequest, response: ServerResponse) => void {
   return (request, response) => {
     const handle = (): void => handler.handle(new NodeCall(request, response, handler));
     if (response.socket !== null) return handle();
     // Only safe methods may run in parallel here (RFC 9112, section 9.3.2). One answer at a time also bounds what a client
     // can request and not read.
     response.once('socket', handle);
-    request.socket.pause();
   };
 }
 
