@@ -166,14 +166,19 @@ export const features: readonly Feature[] = [
   {
     name: 'progress',
     has: ({ progress }) => progress !== undefined,
-    run: async ({ callTool, losesLateProgress }, { progress }) => {
+    run: async ({ callTool, losesLateProgress, questions }, { progress }) => {
       const seen: number[] = [];
+      const before = questions.length;
       const { call, steps } = progress!;
       // Client 2.x also counts the rounds of questions of a call as progress.
       const own = ({ message }: { message?: string }): boolean => message?.startsWith('Fulfilling input') ?? false;
       await callTool(call, { onprogress: (report) => void (own(report) || seen.push(report.progress)) });
       const all = Array.from({ length: steps }, (_, index) => index + 1);
-      expect(seen).toEqual(losesLateProgress ? all.slice(0, Math.max(1, seen.length)) : all);
+      // server-everything asks for roots once, 350 ms after the handshake. While the call waits for the answer in
+      // 2026-07-28, only the newest progress is kept.
+      const asked = questions.length > before;
+      const mayMiss = (step: number): boolean => (step === steps ? losesLateProgress : asked);
+      expect(seen).toEqual(all.filter((step) => seen.includes(step) || !mayMiss(step)));
     },
   },
   {

@@ -157,20 +157,36 @@ describe('on the stream of a subscription', () => {
 });
 
 describe('while a request waits for its caller to return', () => {
-  test('the newest 100 log messages are kept for the next round, and everything else is dropped', async () => {
-    const { exchange } = opened('tools/call', { [LEVEL]: 'debug', progressToken: 'p1' });
+  test('the newest 100 log messages are kept for the next round, and unknown notifications are dropped', async () => {
+    const { exchange } = opened('tools/call', { [LEVEL]: 'debug' });
     exchange.suspend();
     for (let n = 0; n < 105; n += 1) await exchange.notify(...log('info', String(n)));
-    await exchange.notify('notifications/progress', { progress: 1 });
     await exchange.notify('notifications/vendor/odd');
-    const next = round(2, { [LEVEL]: 'debug', progressToken: 'p2' });
+    const next = round(2, { [LEVEL]: 'debug' });
     exchange.resume(next);
     await settled();
     expect(sentOn(next)).toEqual(
       Array.from({ length: 100 }, (_, n) => ['message', { level: 'info', data: String(n + 5) }]),
     );
-    await exchange.notify('notifications/progress', { progress: 2 });
-    expect(sentOn(next).at(-1)).toEqual(['progress', { progressToken: 'p2', progress: 2 }]);
+  });
+
+  test('the newest progress is kept, and is sent with the token of the next round', async () => {
+    const { exchange } = opened('tools/call', { progressToken: 'p1' });
+    exchange.suspend();
+    for (const progress of [1, 2]) await exchange.notify('notifications/progress', { progressToken: 'own', progress });
+    const next = round(2, { progressToken: 'p2' });
+    exchange.resume(next);
+    await exchange.notify('notifications/progress', { progress: 3 });
+    expect(sentOn(next)).toEqual([
+      ['progress', { progressToken: 'p2', progress: 2 }],
+      ['progress', { progressToken: 'p2', progress: 3 }],
+    ]);
+    exchange.suspend();
+    await exchange.notify('notifications/progress', { progress: 4 });
+    const silent = round(3, {});
+    exchange.resume(silent);
+    await settled();
+    expect(sentOn(silent)).toEqual([]);
   });
 
   test('the newest log messages are kept up to 256 KiB, and a larger one is dropped', async () => {

@@ -29,6 +29,8 @@ export type Asker = (
 
 /** The limits of held notifications: those before the acknowledgement, or while no request is open to carry them. */
 const HELD = { count: 100, size: 256 * 1024 };
+/** What is held while an exchange is suspended. Of progress, only the newest. */
+const HELD_METHODS: ReadonlySet<string> = new Set([NotificationMethod.Message, NotificationMethod.Progress]);
 /** Created once, because creating an error for each response is slow. */
 const ANSWERED = new RpcError(ErrorCode.InvalidRequest, 'The request has been answered');
 let count = 0;
@@ -108,9 +110,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
     if (this.method === Method.Listen) return this.#toSubscriber(method, params);
     const shaped = this.#toRequest(method, params);
     if (!shaped) return paced(SENT_AT_ONCE);
-    if (!this.#round) {
-      return method === NotificationMethod.Message ? this.#hold(method, shaped) : paced(SENT_AT_ONCE);
-    }
+    if (!this.#round) return HELD_METHODS.has(method) ? this.#hold(method, shaped) : paced(SENT_AT_ONCE);
     return this.#send(this.#round, method, shaped);
   }
 
@@ -162,7 +162,7 @@ export class ModernExchange extends BaseExchange implements Exchange {
     }
     if (method === NotificationMethod.Progress) {
       // Each request has its own token, which ends with the request (2026-07-28, patterns/progress).
-      const progressToken = this.#round?.progressToken;
+      const { progressToken } = this.#last;
       return progressToken === undefined ? undefined : { ...params, progressToken };
     }
     return CHANGES.has(method) || method === NotificationMethod.Acknowledged ? undefined : params;

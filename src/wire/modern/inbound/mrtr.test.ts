@@ -615,7 +615,7 @@ test('a caller that disconnects while it gets earlier messages cancels its reque
   await cancelled.promise;
 });
 
-test('each round has its own progress token, and log messages wait for the next round', async () => {
+test('each round has its own progress token, and log messages and progress wait for the next round', async () => {
   const client = new ModernClient(
     tool(async (exchange) => {
       await exchange.notify('notifications/progress', { progressToken: 'p1', progress: 1 });
@@ -636,6 +636,7 @@ test('each round has its own progress token, and log messages wait for the next 
   const second = await client.request('tools/call', { ...retry(first, { 'roots-1': { roots: [] } }), ...at('p2') });
   expect(first.notifications.map(({ params }) => params)).toEqual([{ progressToken: 'p1', progress: 1 }]);
   expect(second.notifications.map(({ params }) => params)).toEqual([
+    { progressToken: 'p2', progress: 2 },
     { level: 'info', data: 'while away' },
     { progressToken: 'p2', progress: 3 },
   ]);
