@@ -6,7 +6,14 @@
 export { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
 export type { ServerDescription } from './connection.ts';
 export { ConfigError, parseConfig, readConfig } from './config/config.ts';
-export type { CommandServer, ConfigVariables, FleetConfig, ServerConfig, UrlServer } from './config/config.ts';
+export type {
+  CommandServer,
+  ConfigVariables,
+  FleetConfig,
+  OAuthSettings,
+  ServerConfig,
+  UrlServer,
+} from './config/config.ts';
 export { createFleet, type Fleet, type FleetOptions } from './fleet/fleet.ts';
 export type { FleetServer } from './fleet/members.ts';
 export type { NameRules } from './fleet/names.ts';

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import type { BearerAuthOptions } from '../auth/bearer.ts';
-import type { UrlServer } from '../bridge/config/config.ts';
 import { urlProblem } from '../bridge/config/server.ts';
 import type { ToolSelection } from '../bridge/fleet/selection.ts';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
@@ -8,15 +7,19 @@ import { isLoopback } from '../transport/http/server/access/guards.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
-import { readHeaders } from './headers.ts';
-import { listenOptions, transportIn } from './options.ts';
-import { MIN_SECRET } from './secrets.ts';
+import { readGiven } from './given-for-url.ts';
+import { listenOptions } from './options.ts';
+import { MIN_SECRET, variableIn } from './secrets.ts';
+import type { GivenForUrl } from './target.ts';
 
 /** The checked options of a bridge. */
-export interface BridgeSettings extends Pick<
-  BridgeFlags,
-  'config' | 'drainTimeout' | 'handshakeTimeout' | 'health' | 'login' | 'maxMemory' | 'serverIdleTimeout'
-> {
+export interface BridgeSettings
+  extends
+    GivenForUrl,
+    Pick<
+      BridgeFlags,
+      'config' | 'drainTimeout' | 'handshakeTimeout' | 'health' | 'login' | 'maxMemory' | 'serverIdleTimeout'
+    > {
   readonly stdio: boolean;
   readonly listen: ReturnType<typeof listenOptions>;
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
@@ -24,10 +27,6 @@ export interface BridgeSettings extends Pick<
   readonly connections: 'per-session' | 'shared' | number;
   /** How callers without a credential are identified. */
   readonly anonymous: 'one-client' | 'same-user' | 'different-users';
-  /** For a server with a URL. They may be secrets. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The only transport for a server with a URL. */
-  readonly transport?: UrlServer['transport'];
   /** The tools of each server that clients may use, by its own names. */
   readonly tools: Pick<ToolSelection, 'hide' | 'only'>;
   /** Seals the `requestState` that clients send back. Undefined: each process makes its own key. */
@@ -93,7 +92,10 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   if (flags.config !== undefined && flags.transport !== undefined) {
     throw Failure.usage('--transport cannot be used with --config: write it into the file as "type"');
   }
-  const headers = readHeaders(flags.header, environment.env);
+  const given = readGiven(flags, environment.env);
+  if (flags.config !== undefined && given.oauth) {
+    throw Failure.usage('options for the login cannot be used with --config: write them into the file, as "oauth"');
+  }
   const stateKey = readStateKey(flags.stateKey, environment);
   const { config, drainTimeout, handshakeTimeout, health, login, maxMemory, serverIdleTimeout } = flags;
   const { allowTool, denyTool } = flags;
@@ -106,8 +108,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     access,
     connections: flags.shared ? 'shared' : (flags.pool ?? 'per-session'),
     anonymous: anonymousCallers(flags),
-    headers,
-    ...transportIn(flags),
+    ...given,
     tools: { ...(denyTool.length > 0 && { hide: denyTool }), ...(allowTool.length > 0 && { only: allowTool }) },
     stateKey,
     metrics: flags.metricsAuth ? 'gated' : flags.metrics ? 'open' : 'none',
@@ -159,12 +160,6 @@ function readIssuer({ issuer, audience, jwks, resource }: BridgeFlags): Access['
 function checkUrl(option: string, text: string): void {
   const problem = urlProblem(text);
   if (problem !== undefined) throw Failure.usage(`${option} ${problem}`);
-}
-
-/** The environment variable that an option value names: `env:NAME`, or `${env:NAME}` as in headers. */
-function variableIn(word: string): string | undefined {
-  const [, plain, bracketed] = /^(?:env:(\w+)|\$\{env:(\w+)\})$/.exec(word) ?? [];
-  return plain ?? bracketed;
 }
 
 /**

@@ -99,7 +99,7 @@ async function authorizerFor(
     print: (line: string) => log.write('warn', line),
     address: (line: string, address: URL) => log.address('warn', line, address),
   };
-  const authorizer = loginFor(new URL(server.url), printer, login, attended);
+  const authorizer = loginFor(server, printer, login, attended);
   return {
     get loginActiveUntil() {
       return authorizer.loginActiveUntil;

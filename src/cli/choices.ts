@@ -1,14 +1,29 @@
 import { scrubber } from '../auth/scrub.ts';
+import type { UrlServer } from '../bridge/config/config.ts';
+import type { MakeAuthorizer } from '../inspector/connection.ts';
 import type { Choice } from '../inspector/inspector.ts';
 import { namesSecret, secretsOf } from './secrets.ts';
 import { childEnv, type Target } from './target.ts';
 
-/** A server as a choice of the inspector's page. @param source the configuration that names it. */
-export function choiceOf(name: string, source: string, target: Target): Choice {
+/**
+ * A server as a choice of the inspector's page.
+ *
+ * @param source the configuration that names it.
+ * @param login how its user logs in.
+ */
+export function choiceOf(
+  name: string,
+  source: string,
+  target: Target,
+  login: (oauth: UrlServer['oauth']) => MakeAuthorizer,
+): Choice {
   const shared = { id: `${source}: ${name}`, name, source, detail: detailOf(target) };
   if (target.kind === 'url') {
-    const { headers, transport } = target;
-    return { ...shared, server: { kind: 'url', url: new URL(target.url), headers, transport } };
+    const { headers, transport, oauth } = target;
+    return {
+      ...shared,
+      server: { kind: 'url', url: new URL(target.url), headers, transport, authorizer: login(oauth) },
+    };
   }
   const { command, args, cwd } = target;
   const env = childEnv(target);

@@ -1,5 +1,7 @@
 import { basename } from 'node:path';
 import { scrubber } from '../auth/scrub.ts';
+import type { UrlServer } from '../bridge/config/config.ts';
+import type { MakeAuthorizer } from '../inspector/connection.ts';
 import { Capture } from '../inspect/capture.ts';
 import { recordingSource } from '../inspect/page-server/recording-source.ts';
 import { fixedState } from '../inspect/page-server/state-feed.ts';
@@ -10,6 +12,7 @@ import { showPage, type InspectorPage } from './inspector-page.ts';
 import { INSPECTOR_PORT, type InspectFlags } from './inspect-options.ts';
 import { loginByLink } from './login.ts';
 import { listedServers, surroundings, type ListedServer } from './mcp-json.ts';
+import { readOAuthFlags } from './oauth-options.ts';
 import { printStatus, scrubWith } from './print-status.ts';
 import { record } from './recording.ts';
 import { secretsOf } from './secrets.ts';
@@ -23,15 +26,20 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
   const [first] = words;
   const given = first !== undefined || command !== undefined;
   if (command === undefined && first?.endsWith('.mcpcap')) return inspectRecording(words, flags);
+  if (!given && readOAuthFlags(flags, process.env).oauth) throw Failure.usage('options for the login need a target');
   const servers = given ? [targetIn({ words, command }, flags)] : listedServers(flags.config, surroundings());
   scrubWith(scrubber(servers.flatMap(({ target }) => secretsOf(target))));
-  const choices = servers.map(({ name, source, target }) => choiceOf(name, source, target));
+  const login =
+    (oauth: UrlServer['oauth']): MakeAuthorizer =>
+    async (url, onlogin) =>
+      loginByLink({ url: url.href, oauth }, flags.login, onlogin);
+  const choices = servers.map(({ name, source, target }) => choiceOf(name, source, target, login));
   const capture = new Capture();
   if (flags.record !== undefined) await record(capture, flags.record, given ? choices[0]!.name : 'everwire inspect');
   const inspector = new Inspector({
     capture,
     choices,
-    authorizer: async (url, onlogin) => loginByLink(url, flags.login, onlogin),
+    authorizer: login(undefined),
   });
   atEnd(() => inspector.close());
   await showPage({ capture, feed: inspector.feed, commands: inspector, ...pageOptions(flags) });

@@ -1,11 +1,12 @@
 import path from 'node:path';
 import { FileTokenStore } from '../auth/client/file-token-store.ts';
-import { loopbackRedirect } from '../auth/client/loopback-redirect.ts';
+import { loopbackRedirect, type LoopbackOptions } from '../auth/client/loopback-redirect.ts';
 import { oauth } from '../auth/client/oauth.ts';
 import { OAuthError } from '../auth/client/oauth-error.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import type { RedirectHandler } from '../auth/client/redirect.ts';
 import type { CredentialKey } from '../auth/client/token-store.ts';
+import type { OAuthSettings } from '../bridge/config/oauth.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { dataFolder } from './data-folder.ts';
 import { atLast } from './shutdown.ts';
@@ -18,7 +19,12 @@ export interface LoginPrinter {
   print(line: string): void;
   /** Prints a full URL on its own line. */
   address(line: string, address: URL): void;
+  /** Asks for a line, if there is a user who can type. Undefined if the user ended the input. */
+  readonly ask?: ((prompt: string, signal: AbortSignal) => Promise<string | undefined>) | undefined;
 }
+
+/** The server that requires a login, and how to log in there. */
+export type LoginServer = { readonly url: string; readonly oauth?: OAuthSettings | undefined };
 
 /**
  * Gets access tokens for a server that requires them, and stores them in files that only the user can read (0600).
@@ -28,8 +34,8 @@ export interface LoginPrinter {
  * @param allowed whether a browser may be opened. If not, only stored tokens are used and refreshed.
  * @param attended whether there is a user who could log in.
  */
-export function loginFor(url: URL, printer: LoginPrinter, allowed: boolean, attended: boolean): Authorizer {
-  return loginBy(allowed && attended ? inBrowser(printer, url) : refuseLogin(url, allowed), url);
+export function loginFor(server: LoginServer, printer: LoginPrinter, allowed: boolean, attended: boolean): Authorizer {
+  return loginBy(allowed && attended ? inBrowser(server, printer) : refuseLogin(server, allowed), server);
 }
 
 /**
@@ -37,9 +43,13 @@ export function loginFor(url: URL, printer: LoginPrinter, allowed: boolean, atte
  *
  * @param onlogin gets the address for the user, and undefined when the login is over.
  */
-export function loginByLink(url: URL, allowed: boolean, onlogin: (address: URL | undefined) => void): Authorizer {
-  if (!allowed) return loginBy(refuseLogin(url, allowed), url);
-  const redirect = loopbackRedirect({ title: 'Everwire', timeout: LOGIN_TIMEOUT, open: onlogin });
+export function loginByLink(
+  server: LoginServer,
+  allowed: boolean,
+  onlogin: (address: URL | undefined) => void,
+): Authorizer {
+  if (!allowed) return loginBy(refuseLogin(server, allowed), server);
+  const redirect = redirectFor(server, onlogin);
   const start: RedirectHandler['start'] = async (registered) => {
     const login = await redirect.start(registered);
     const { redirectUri } = login;
@@ -49,7 +59,7 @@ export function loginByLink(url: URL, allowed: boolean, onlogin: (address: URL |
       close: () => login.close(),
     };
   };
-  return loginBy({ start }, url);
+  return loginBy({ start }, server);
 }
 
 /** Logins and refreshes. When the commands have ended, no login goes on. */
@@ -69,33 +79,75 @@ class CompletingStore extends FileTokenStore {
   }
 }
 
-function loginBy(redirect: RedirectHandler, url: URL): Authorizer {
+function loginBy(redirect: RedirectHandler, { url, oauth: settings = {} }: LoginServer): Authorizer {
+  const { clientId, clientSecret, scopes } = settings;
   return oauth({
     server: url,
     redirect,
     store: new CompletingStore(path.join(dataFolder(), 'tokens')),
+    client: clientId === undefined ? undefined : { clientId, clientSecret },
     clientMetadata: { client_name: 'Everwire' },
+    scopes,
   });
 }
 
-function inBrowser(printer: LoginPrinter, { host }: URL): RedirectHandler {
-  return loopbackRedirect({
-    title: 'Everwire',
-    timeout: LOGIN_TIMEOUT,
-    open: async (url) => {
-      printer.address(`${host} asks you to log in`, url);
-      if (await openBrowser(url)) return;
-      // A user on another machine has to forward this port.
-      const back = new URL(url.searchParams.get('redirect_uri')!);
+function redirectFor({ oauth: { callbackPort } = {} }: LoginServer, open: LoopbackOptions['open']): RedirectHandler {
+  // Hosts that have this setting use the same address.
+  const redirectUri = callbackPort === undefined ? undefined : `http://localhost:${callbackPort}/callback`;
+  return loopbackRedirect({ title: 'Everwire', timeout: LOGIN_TIMEOUT, redirectUri, open });
+}
+
+function inBrowser(server: LoginServer, printer: LoginPrinter): RedirectHandler {
+  return redirectFor(server, async (url, signal) => {
+    printer.address(`${new URL(server.url).host} asks you to log in`, url);
+    const opened = await openBrowser(url);
+    const { host } = new URL(url.searchParams.get('redirect_uri')!);
+    if (signal.aborted) return undefined;
+    if (printer.ask) {
       printer.print(
-        `No browser could be opened. Open the URL yourself; after the login it redirects to ${back.host} on this machine.`,
+        (opened ? '' : 'No browser could be opened: open the URL yourself. ') +
+          `In a browser on another machine, the login ends at a page of ${host} that cannot be loaded: ` +
+          'paste the address of that page here.',
       );
-    },
+      return enteredAddress(url, printer.ask, (line) => printer.print(line), signal);
+    }
+    if (!opened) {
+      printer.print(
+        `No browser could be opened. Open the URL yourself; after the login it redirects to ${host} on this machine. ` +
+          'In a browser on another machine, forward this port, or use "everwire login" on a terminal before.',
+      );
+    }
+    return undefined;
   });
 }
 
-function refuseLogin({ host }: URL, allowed: boolean): RedirectHandler {
+/**
+ * Asks for the address that the browser was redirected to, until it belongs to this login.
+ *
+ * @param url the address of the login.
+ * @returns undefined if the user ended the input.
+ */
+async function enteredAddress(
+  url: URL,
+  ask: NonNullable<LoginPrinter['ask']>,
+  print: (line: string) => void,
+  signal: AbortSignal,
+): Promise<URL | undefined> {
+  const redirectUri = new URL(url.searchParams.get('redirect_uri')!).href;
+  for (;;) {
+    const line = (await ask('> ', signal))?.trim();
+    if (line === undefined) return undefined;
+    const address = URL.canParse(line) ? new URL(line) : undefined;
+    const ours = address && address.origin + address.pathname === redirectUri;
+    // Another login may have ended at the same address.
+    if (ours && address.searchParams.get('state') === url.searchParams.get('state')) return address;
+    if (line !== '') print(`This is not the address that this login ends at. It begins with ${redirectUri}?`);
+  }
+}
+
+function refuseLogin({ url }: LoginServer, allowed: boolean): RedirectHandler {
   const how = allowed ? 'run the command on a terminal' : 'run the command without --no-login';
+  const { host } = new URL(url);
   return {
     start: () =>
       Promise.reject(new OAuthError('authorization', `${host} requires a login: ${how}, or add --header with a token`)),

@@ -20,6 +20,11 @@ export interface TargetFlags {
   /** `Name: value` each. */
   readonly header: readonly string[];
   readonly transport?: keyof typeof TRANSPORTS;
+  readonly clientId?: string;
+  /** `@file` or `env:NAME`. */
+  readonly clientSecret?: string;
+  readonly scope: readonly string[];
+  readonly callbackPort?: number;
   /** Whether a browser may be opened if the server requires a login. */
   readonly login: boolean;
   /** The file to record to. */
@@ -84,6 +89,15 @@ export function withTargetOptions(command: Command, config: string): Command {
         'use only this transport for a server at a URL (default: detected)',
       ).choices(Object.keys(TRANSPORTS)),
     )
+    .option('--client-id <id>', 'log in as this client, which is registered at the authorization server')
+    .option('--client-secret <secret>', 'secret of this client: @file or env:NAME')
+    .addOption(repeatable('--scope <scope>', 'request this scope at a login, instead of those that the server offers'))
+    .addOption(
+      new Option(
+        '--callback-port <number>',
+        'port that the browser returns to after a login, at http://localhost:<port>/callback (default: a free one)',
+      ).argParser(callbackPort),
+    )
     .option('--no-login', 'do not open a browser if a server at a URL requires a login');
 }
 
@@ -127,6 +141,12 @@ export function positive(text: string): number {
 export function port(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
+  return value;
+}
+
+function callbackPort(text: string): number {
+  const value = port(text);
+  if (value === 0) throw new InvalidArgumentError('It must be a number from 1 to 65535.');
   return value;
 }
 

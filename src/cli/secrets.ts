@@ -11,6 +11,12 @@ export const MIN_SECRET = 8;
 const ANYWHERE = /auth|bearer|conn(?:ection)?_?str|cookie|cred|jwt|key|mnemonic|pass|private|pwd|secret|session|token/i;
 const AS_A_WORD = /(?:^|[_.-])(?:dsn|hmac|otp|pat|pem|pin|pw|salt|sas|seed|totp|webhook)(?:$|[_.\d-])/i;
 
+/** The environment variable that an option value names: `env:NAME`, or `${env:NAME}` as in headers. */
+export function variableIn(word: string): string | undefined {
+  const [, plain, bracketed] = /^(?:env:(\w+)|\$\{env:(\w+)\})$/.exec(word) ?? [];
+  return plain ?? bracketed;
+}
+
 /** The value of a header or a variable, the part after a scheme such as `Bearer`, and the password of `Basic`. */
 export function secretsIn(value: string): string[] {
   const secrets = [value, value.replace(/^\S+\s+/, ''), ...basicPasswordIn(value)];
@@ -26,15 +32,16 @@ function basicPasswordIn(value: string): string[] {
 }
 
 /**
- * The values of a server's headers, the values of variables and URL parameters whose names mark them as secrets, and
+ * The values of a server's headers, the secret of its client, the values of variables and URL parameters whose names mark them as secrets, and
  * the passwords of URLs in any of these.
  */
 export function secretsOf(
-  server: Pick<UrlServer, 'kind' | 'url' | 'headers'> | Pick<CommandServer, 'kind' | 'env'>,
+  server: Pick<UrlServer, 'kind' | 'url' | 'headers' | 'oauth'> | Pick<CommandServer, 'kind' | 'env'>,
 ): string[] {
   if (server.kind === 'command') return Object.entries(server.env).flatMap(secretsOfNamed);
   const parameters = [...new URL(server.url).searchParams];
-  return [...Object.values(server.headers).flatMap(secretsIn), ...parameters.flatMap(secretsOfNamed)];
+  const client = secretsIn(server.oauth?.clientSecret ?? '');
+  return [...Object.values(server.headers).flatMap(secretsIn), ...parameters.flatMap(secretsOfNamed), ...client];
 }
 
 /** Whether the name of a variable or an option says that its value is a secret. */

@@ -26,8 +26,10 @@ function write(file: string, content: unknown): string {
   return full;
 }
 
-function take(words: string[], flags: { config?: string; header?: string[] } = {}): Target {
-  return takeTarget(splitCommand(words), { header: [], ...flags }, where).target;
+type Flags = Partial<Parameters<typeof takeTarget>[1]>;
+
+function take(words: string[], flags: Flags = {}): Target {
+  return takeTarget(splitCommand(words), { header: [], scope: [], ...flags }, where).target;
 }
 
 const usage = (message: RegExp): unknown =>
@@ -35,7 +37,7 @@ const usage = (message: RegExp): unknown =>
 
 describe('the target in a command line', () => {
   test('may be a URL, followed by arguments', () => {
-    const taken = takeTarget(splitCommand(['https://example.com/mcp', 'add', 'a=1']), { header: [] }, where);
+    const taken = takeTarget(splitCommand(['https://example.com/mcp', 'add', 'a=1']), { header: [], scope: [] }, where);
     expect(taken).toEqual({
       target: { kind: 'url', url: 'https://example.com/mcp', headers: {} },
       rest: ['add', 'a=1'],
@@ -43,7 +45,11 @@ describe('the target in a command line', () => {
   });
 
   test('may be a command after --, with its own options', () => {
-    const taken = takeTarget(splitCommand(['add', 'a=1', '--', 'node', 'x.js', '--', '--json']), { header: [] }, where);
+    const taken = takeTarget(
+      splitCommand(['add', 'a=1', '--', 'node', 'x.js', '--', '--json']),
+      { header: [], scope: [] },
+      where,
+    );
     expect(taken).toEqual({
       target: { kind: 'command', command: 'node', args: ['x.js', '--', '--json'], env: {} },
       rest: ['add', 'a=1'],
@@ -73,6 +79,55 @@ describe('headers', () => {
 
   test('are not allowed for commands', () => {
     expect(() => take(['--', 'node'], { header: ['a: b'] })).toThrow(usage(/^--header is for servers with a URL/));
+  });
+});
+
+describe('options for the login', () => {
+  const url = 'https://example.com/mcp';
+
+  test('name a client, its secret in a file or a variable, scopes and a port', () => {
+    write('secret', 'from a file\n');
+    const clientSecret = `@${path.join(where.cwd, 'secret')}`;
+    expect(take([url], { clientId: 'me', clientSecret, scope: ['a b', 'c', 'offline_access'] })).toMatchObject({
+      oauth: { clientId: 'me', clientSecret: 'from a file', scopes: ['a', 'b', 'c'] },
+    });
+    expect(take([url], { clientId: 'me', clientSecret: 'env:TOKEN', callbackPort: 8080 })).toMatchObject({
+      oauth: { clientId: 'me', clientSecret: 'secret', callbackPort: 8080 },
+    });
+    expect(take([url])).not.toHaveProperty('oauth');
+  });
+
+  test('override those of an mcp.json', () => {
+    const oauth = { clientId: 'theirs', clientSecret: 'of theirs', callbackPort: 8080, scopes: 'a' };
+    write('mcp.json', { mcpServers: { far: { url, oauth } } });
+    expect(take(['far'])).toMatchObject({ oauth: { ...oauth, scopes: ['a'] } });
+    expect(take(['far'], { scope: ['b'] })).toMatchObject({ oauth: { ...oauth, scopes: ['b'] } });
+    expect(take(['far'], { clientSecret: 'env:TOKEN' })).toMatchObject({ oauth: { clientSecret: 'secret' } });
+    // The secret belongs to the other client.
+    expect(take(['far'], { clientId: 'mine' })).toMatchObject({
+      oauth: { clientId: 'mine', callbackPort: 8080, scopes: ['a'] },
+    });
+    expect(take(['far'], { clientId: 'mine' })).not.toHaveProperty('oauth.clientSecret');
+  });
+
+  test.each<[string, Flags, RegExp]>([
+    [
+      'a secret that other users can see',
+      { clientId: 'me', clientSecret: 'hunter2' },
+      /^--client-secret must be @file or env:NAME, because other users of this machine can see command lines$/,
+    ],
+    ['a variable that is not set', { clientId: 'me', clientSecret: 'env:GONE' }, /environment variable GONE, which is/],
+    ['a file that does not exist', { clientId: 'me', clientSecret: '@gone' }, /cannot read gone: ENOENT$/],
+    ['a secret without a client', { clientSecret: 'env:TOKEN' }, /^--client-secret needs .* add --client-id$/],
+    ['an empty client id', { clientId: '' }, /^--client-id must not be empty$/],
+    ['an invalid scope', { scope: ['"'] }, /^--scope has characters that a scope cannot have$/],
+    ['credentials of another kind', { clientId: 'me', header: ['Authorization: Bearer x'] }, /there is no login/],
+  ])('with %s are refused', (_, flags, message) => {
+    expect(() => take([url], flags)).toThrow(usage(message));
+  });
+
+  test('are not allowed for commands', () => {
+    expect(() => take(['--', 'node'], { callbackPort: 1 })).toThrow(usage(/login is for servers with a URL/));
   });
 });
 

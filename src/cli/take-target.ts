@@ -1,8 +1,9 @@
 import type { UrlServer } from '../bridge/config/config.ts';
 import { Failure } from './failure.ts';
-import { readHeaders } from './headers.ts';
+import { readGiven } from './given-for-url.ts';
 import { configured, surroundings, type Surroundings } from './mcp-json.ts';
-import { transportIn, type TargetFlags } from './options.ts';
+import { mergeOAuth } from './oauth-options.ts';
+import type { TargetFlags } from './options.ts';
 import { commandTarget, isUrl, refuseForCommand, urlTarget, type Target } from './target.ts';
 
 /** A command line, split at the `--` before the command that starts the server. */
@@ -27,11 +28,10 @@ export function splitCommand(words: readonly string[]): SplitWords {
  */
 export function takeTarget(
   { words, command }: SplitWords,
-  flags: Pick<TargetFlags, 'config' | 'header' | 'transport'>,
+  flags: Omit<TargetFlags, 'login' | 'record'>,
   where: Surroundings = surroundings(),
 ): { target: Target; rest: string[] } {
-  const headers = readHeaders(flags.header, where.env);
-  const given = { headers, ...transportIn(flags) };
+  const given = readGiven(flags, where.env);
   if (command !== undefined) return { target: commandTarget(command, given), rest: words };
   const [first, ...rest] = words;
   if (first === undefined) {
@@ -39,7 +39,10 @@ export function takeTarget(
   }
   if (isUrl(first)) return { target: urlTarget(first, given), rest };
   const target = configured(first, flags.config, where);
-  if (target.kind === 'url') return { target: { ...target, ...given, headers: merge(target.headers, headers) }, rest };
+  if (target.kind === 'url') {
+    const headers = merge(target.headers, given.headers);
+    return { target: { ...target, ...given, headers, ...mergeOAuth(target.oauth, given.oauth) }, rest };
+  }
   refuseForCommand(given);
   return { target, rest };
 }

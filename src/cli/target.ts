@@ -2,12 +2,13 @@ import { basename, extname } from 'node:path';
 import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
 import { urlProblem } from '../bridge/config/server.ts';
 import { Failure } from './failure.ts';
+import { mergeOAuth } from './oauth-options.ts';
 
 /** The server that a command line or a configuration file names. */
 export type Target = CommandServer | UrlServer;
 
 /** What the command line says about a server at a URL. */
-export type GivenForUrl = Pick<UrlServer, 'headers' | 'transport'>;
+export type GivenForUrl = Pick<UrlServer, 'headers' | 'transport' | 'oauth'>;
 
 /** Whether a word of the command line is a URL. It need not be a valid server URL. */
 export function isUrl(word: string): boolean {
@@ -15,10 +16,10 @@ export function isUrl(word: string): boolean {
 }
 
 /** @throws Failure with code 2 if it cannot be the URL of a server. */
-export function urlTarget(url: string, { headers, transport }: GivenForUrl): UrlServer {
+export function urlTarget(url: string, { headers, transport, oauth }: GivenForUrl): UrlServer {
   const problem = urlProblem(url);
   if (problem !== undefined) throw Failure.usage(`the URL of the server ${problem}`);
-  return { kind: 'url', url, headers, ...(transport && { transport }) };
+  return { kind: 'url', url, headers, ...(transport && { transport }), ...mergeOAuth(undefined, oauth) };
 }
 
 /** @throws Failure with code 2 if the command is missing, or if an option is for a URL. */
@@ -32,13 +33,14 @@ export function commandTarget(
 }
 
 /** @throws Failure with code 2 */
-export function refuseForCommand({ headers, transport }: GivenForUrl): void {
-  const option = Object.keys(headers).length > 0 ? '--header' : transport && '--transport';
+export function refuseForCommand({ headers, transport, oauth }: GivenForUrl): void {
+  const option =
+    Object.keys(headers).length > 0 ? '--header' : transport ? '--transport' : oauth && 'an option for the login';
   if (option) throw Failure.usage(`${option} is for servers with a URL, and this one is a command`);
 }
 
 /** Whether the user gave credentials for a server. It then needs no login. */
-export function hasCredentials({ headers }: UrlServer): boolean {
+export function hasCredentials({ headers }: Pick<UrlServer, 'headers'>): boolean {
   return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
 }
 

@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { LogMessage, Progress } from '../client/handlers.ts';
 import type { Task } from '../protocol/tasks.ts';
+import { printable } from '../base/printable.ts';
 import type { Prompter } from './prompter.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { shown } from './print-status.ts';
@@ -42,9 +43,13 @@ export class Terminal implements Prompter {
     this.#bar.around(() => this.#screen.write(`${safe}\n`));
   }
 
-  /** Prints a full URL on its own line. */
+  /**
+   * Prints a full URL on its own line. Nothing is removed from it: the browser gets the same URL. Use it only for URLs that
+   * this process created.
+   */
   address(line: string, { href }: URL): void {
-    this.print(`${line}:\n${href}`);
+    this.print(`${line}:`);
+    this.#bar.around(() => this.#screen.write(`${printable(href)}\n`));
   }
 
   progress(progress: Progress): void {
@@ -77,7 +82,12 @@ export class Terminal implements Prompter {
     return answer;
   }
 
-  ask(prompt: string, signal: AbortSignal): Promise<string | undefined> {
+  /** @param cancelled printed if the signal fires first. */
+  ask(
+    prompt: string,
+    signal: AbortSignal,
+    cancelled = '\n(the server cancelled the question)',
+  ): Promise<string | undefined> {
     if (signal.aborted) return Promise.reject(signal.reason);
     const typed = this.#typed.shift();
     if (typed !== undefined) return Promise.resolve(typed);
@@ -85,7 +95,7 @@ export class Terminal implements Prompter {
       const cancel = (): void => {
         this.#waiting = undefined;
         this.#reader?.pause();
-        this.print('\n(the server cancelled the question)');
+        this.print(cancelled);
         reject(signal.reason);
       };
       signal.addEventListener('abort', cancel, { once: true });

@@ -9,6 +9,7 @@ import type { ClientOptions } from '../client/options.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { ClientFlags } from './client-options.ts';
+import type { LoginPrinter } from './login.ts';
 import { dataFolder } from './data-folder.ts';
 import { failureOf, Interrupted } from './exit.ts';
 import { ExitCode, reportFailure } from './failure.ts';
@@ -138,8 +139,19 @@ async function open(
   const { url, transport, headers } = target;
   if (hasCredentials(target)) return connect({ url, transport }, { ...options, headers });
   const { loginFor } = await import('./login.ts');
-  const authorizer = loginFor(new URL(url), terminal, flags.login, terminal.watched);
+  const authorizer = loginFor(target, loginPrinterOn(terminal), flags.login, terminal.watched);
   return connect({ url, transport }, { ...options, headers, authorizer });
+}
+
+/** A user at the terminal may also paste the address that the login ends at. */
+export function loginPrinterOn(terminal: Terminal): LoginPrinter {
+  return {
+    print: (line) => terminal.print(line),
+    address: (line, address) => terminal.address(line, address),
+    ask: terminal.interactive
+      ? (prompt, signal) => terminal.exclusively(() => terminal.ask(prompt, signal, ''))
+      : undefined,
+  };
 }
 
 /** The name of the server that asks: the user's own name for it, not the name that the server claims. */

@@ -22,7 +22,15 @@ export type InspectedServer =
       readonly url: URL;
       readonly headers: Readonly<Record<string, string>>;
       readonly transport?: 'http' | 'sse' | undefined;
+      /** Gets tokens for it, instead of the inspector's authorizer. */
+      readonly authorizer?: MakeAuthorizer | undefined;
     };
+
+/**
+ * Gets tokens for a server. `onlogin` is called with the address that the user must open, and with undefined when the
+ * login is over.
+ */
+export type MakeAuthorizer = (url: URL, onlogin: (address: URL | undefined) => void) => Promise<Authorizer>;
 
 /** Records the connections, and lets the inspector read the records. */
 export interface InspectorCapture extends Wiretap, Pick<Capture, 'newest' | 'records'> {}
@@ -33,11 +41,7 @@ export interface ConnectionOptions extends Handlers {
   readonly revision?: Revision | undefined;
   /** Milliseconds that connecting may take, without the time for a login. Default 60 000. */
   readonly connectTimeout?: number | undefined;
-  /**
-   * Gets tokens for a server. `onlogin` is called with the address that the user must open, and with undefined when the
-   * login is over.
-   */
-  readonly authorizer?: ((url: URL, onlogin: (address: URL | undefined) => void) => Promise<Authorizer>) | undefined;
+  readonly authorizer?: MakeAuthorizer | undefined;
   readonly onstate: (state: ConnectionState) => void;
 }
 
@@ -160,10 +164,10 @@ export class InspectedConnection {
       const onstderr = (line: string): void => this.#stderr(line);
       return connect({ ...server.target, maxMessageBytes: MAX_MESSAGE, onstderr }, options);
     }
-    const { url, headers, transport } = server;
+    const { url, headers, transport, authorizer: make = this.#options.authorizer } = server;
     const hasCredentials = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
     const onlogin = (address: URL | undefined): void => this.#update({ login: address && { url: address.href } });
-    const authorizer = hasCredentials ? undefined : await this.#options.authorizer?.(url, onlogin);
+    const authorizer = hasCredentials ? undefined : await make?.(url, onlogin);
     return connect(
       { url, transport },
       { ...options, headers, authorizer, httpLimits: { maxMessageBytes: MAX_MESSAGE } },

@@ -33,11 +33,11 @@ interface OnTerminal {
 }
 
 /** Runs the command line on a terminal, without a browser. */
-function onTerminal(args: readonly string[]): OnTerminal {
+function onTerminal(args: readonly string[], env: NodeJS.ProcessEnv = {}): OnTerminal {
   const words = [process.execPath, ...programs.everwire, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`);
   const child = spawn(SCRIPT, ['-qefc', words.join(' '), '/dev/null'], {
     cwd: root,
-    env: { ...process.env, PATH: directory, SHELL: '/bin/sh', TERM: 'xterm', XDG_DATA_HOME: directory },
+    env: { ...process.env, PATH: directory, SHELL: '/bin/sh', TERM: 'xterm', XDG_DATA_HOME: directory, ...env },
   });
   ends.push(() => child.kill('SIGKILL'));
   let shown = '';
@@ -152,10 +152,33 @@ describe('a server that requires a login', () => {
     expect(server.issued()).toBe(0);
   });
 
+  test.runIf(able)('gets its login from a browser on another machine, whose last address the user pastes', async () => {
+    const terminal = onTerminal(['list', server.url, 'tools'], { XDG_DATA_HOME: path.join(directory, 'pasted') });
+    const [, address] = await terminal.shows(/asks you to log in:\s+(http:\S+)\r\n/);
+    expect(new URL(address!).searchParams.get('redirect_uri')).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+    await terminal.shows(
+      /No browser could be opened: open the URL yourself\..*paste the address of that page here\..*> /s,
+    );
+    const away = await fetch(address!, { redirect: 'manual' });
+    const end = new URL(away.headers.get('location')!);
+    const other = new URL(end);
+    other.searchParams.set('state', 'of-another-login');
+    for (const wrong of ['https://example.com/', other.href]) {
+      terminal.type(`${wrong}\r`);
+      await terminal.shows(/This is not the address that this login ends at\. It begins with http:\S+callback\?.*> /s);
+    }
+    expect(server.issued()).toBe(0);
+    terminal.type(`${end.href}\r`);
+    await terminal.shows(/Add two numbers/);
+    expect(await terminal.exited).toBe(0);
+    expect(server.issued()).toBe(1);
+    server.forget();
+  });
+
   test.runIf(able)('gets one login through the browser', async () => {
     const terminal = onTerminal(['call', server.url, 'add', 'a=1', 'b=2']);
     const [, address] = await terminal.shows(/asks you to log in:\s+(http:\S+)/);
-    await terminal.shows(/Open the URL yourself/);
+    await terminal.shows(/open the URL yourself/);
     const page = await fetch(address!);
     expect(page.status).toBe(200);
     await terminal.shows(/3/);

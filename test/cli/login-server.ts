@@ -10,6 +10,8 @@ export interface LoginServer {
   readonly url: string;
   /** The number of tokens issued. */
   readonly issued: () => number;
+  /** Makes all tokens invalid. */
+  forget(): void;
   close(): void;
 }
 
@@ -64,5 +66,10 @@ export async function startLoginServer(): Promise<LoginServer> {
     }
   }
 
-  return { url: `${origin}/mcp`, issued: () => tokens.size, close: () => void http.close() };
+  return {
+    url: `${origin}/mcp`,
+    issued: () => tokens.size,
+    forget: () => tokens.clear(),
+    close: () => void http.close(),
+  };
 }

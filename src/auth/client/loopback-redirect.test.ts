@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { loopbackRedirect, type LoopbackOptions } from './loopback-redirect.ts';
 import type { LoginAttempt } from './redirect.ts';
@@ -5,15 +7,24 @@ import type { LoginAttempt } from './redirect.ts';
 const ISSUER = 'https://auth.example';
 const STATE = 'the-state';
 
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
 /** Starts a login and sends the browser where `browse` says. Returns the outcome, also after the browser is done. */
 async function login(
-  browse: (redirectUri: string) => Promise<unknown>,
+  browse: (redirectUri: string, signal: AbortSignal) => Promise<unknown>,
   options: Partial<LoopbackOptions> = {},
   signal = new AbortController().signal,
 ): Promise<URLSearchParams> {
   let attempt!: LoginAttempt;
   let browsing: Promise<unknown> | undefined;
-  const redirect = loopbackRedirect({ open: () => (browsing = browse(attempt.redirectUri)), ...options });
+  const redirect = loopbackRedirect({ open: (_, over) => (browsing = browse(attempt.redirectUri, over)), ...options });
   attempt = await redirect.start([]);
   try {
     return await attempt.authorize({ url: new URL(`${ISSUER}/authorize`), state: STATE, issuer: ISSUER, signal });
@@ -107,4 +118,51 @@ describe('a login over loopback', () => {
     expect(third.redirectUri).toBe(first.redirectUri);
     await Promise.all([second.close(), third.close()]);
   });
+
+  test('can also be ended by the address that the user entered', async () => {
+    const entered = new URL(`http://127.0.0.1:1/callback?code=typed&state=${STATE}`);
+    const answer = await login(() => Promise.resolve(entered));
+    expect(answer.get('code')).toBe('typed');
+  });
+
+  test('tells whoever asks for this address that it is over', async () => {
+    let over!: AbortSignal;
+    await login((redirectUri, signal) => {
+      over = signal;
+      expect(over.aborted).toBe(false);
+      return fetch(`${redirectUri}?code=a&state=${STATE}`);
+    });
+    expect(over.aborted).toBe(true);
+  });
+});
+
+describe('a fixed redirect URI', () => {
+  test('is used with its host, port and path, whatever the client has registered before', async () => {
+    const port = await freePort();
+    const redirectUri = `http://localhost:${port}/oauth/back`;
+    const redirect = loopbackRedirect({ redirectUri, open: () => fetch(`${redirectUri}?code=a&state=${STATE}`) });
+    const attempt = await redirect.start(['http://127.0.0.1:1/oauth/back']);
+    expect(attempt.redirectUri).toBe(redirectUri);
+    const { signal } = new AbortController();
+    const answer = await attempt.authorize({ url: new URL(ISSUER), state: STATE, issuer: ISSUER, signal });
+    expect(answer.get('code')).toBe('a');
+    await attempt.close();
+  });
+
+  test('is never replaced by another one', async () => {
+    const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
+    const redirect = loopbackRedirect({ redirectUri, open: () => {} });
+    const first = await redirect.start([]);
+    await expect(redirect.start([])).rejects.toThrow(
+      `The login cannot return to ${redirectUri}: another program uses the port`,
+    );
+    await first.close();
+  });
+
+  test.each(['https://127.0.0.1:80/', 'http://app.example:8080/callback', 'http://[::1]:80/', 'callback'])(
+    'cannot be %s',
+    (redirectUri) => {
+      expect(() => loopbackRedirect({ redirectUri, open: () => {} })).toThrow(TypeError);
+    },
+  );
 });

@@ -7,14 +7,24 @@ import type { AuthorizationRequest, LoginAttempt, RedirectHandler } from './redi
 
 /** How to open the browser, and how long to wait for the user. */
 export interface LoopbackOptions {
-  /** Shows the URL to the user, for example `openBrowser`. If it throws, the login fails with the same error. */
-  readonly open: (url: URL) => unknown;
+  /**
+   * Shows the URL to the user, for example `openBrowser`. If it throws, the login fails with the same error. It may
+   * resolve with a URL: the address that a browser on another machine was redirected to, as the user entered it.
+   *
+   * @param signal fires when the login is over.
+   */
+  readonly open: (url: URL, signal: AbortSignal) => unknown;
   /**
    * Milliseconds to wait for the user. 0 means no limit of its own: only the general login limit applies. Default 300
    * 000.
    */
   readonly timeout?: number | undefined;
-  /** Path of the redirect URI. Default `/callback`. */
+  /**
+   * A redirect URI that the client is registered with, on `127.0.0.1` or `localhost`:
+   * `http://localhost:8080/callback`. Default: `127.0.0.1` and a free port.
+   */
+  readonly redirectUri?: string | undefined;
+  /** Path of the redirect URI, if there is no `redirectUri`. Default `/callback`. */
   readonly path?: string | undefined;
   /** The heading of the page, usually the application's name. Default none. */
   readonly title?: string | undefined;
@@ -29,8 +39,11 @@ const MAX_HEAD = 32 * 1024;
  * wrong `state` gets 400 and the wait continues, because any web page can send one.
  *
  * A login fails with OAuthError: `timeout`, or `issuer_mismatch` if another issuer responds.
+ *
+ * @throws TypeError if this machine cannot receive the redirect URI.
  */
 export function loopbackRedirect(options: LoopbackOptions): RedirectHandler {
+  if (options.redirectUri !== undefined) checkLoopback(options.redirectUri);
   return { start: (registered) => LoopbackLogin.open(options, registered) };
 }
 
@@ -48,33 +61,37 @@ class LoopbackLogin implements LoginAttempt {
   readonly #server: Server;
   #waiting: Waiting | undefined;
 
-  private constructor(options: LoopbackOptions, path: string, server: Server) {
+  private constructor(options: LoopbackOptions, redirectUri: string, server: Server) {
     this.#options = options;
-    this.#path = path;
+    this.#path = new URL(redirectUri).pathname;
     this.#server = server;
-    this.redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+    this.redirectUri = redirectUri;
     server.on('request', (request, response) => this.#answer(request, response));
   }
 
   static async open(options: LoopbackOptions, registered: readonly string[]): Promise<LoopbackLogin> {
-    const { path = '/callback' } = options;
-    const ports = registered
+    const { path = '/callback', redirectUri } = options;
+    if (redirectUri !== undefined) {
+      const port = Number(new URL(redirectUri).port || 80);
+      const server = await listenAt(port).catch((error: NodeJS.ErrnoException) => {
+        const why = error.code === 'EADDRINUSE' ? 'another program uses the port' : error.message;
+        throw new OAuthError('authorization', `The login cannot return to ${redirectUri}: ${why}`, { cause: error });
+      });
+      return new LoopbackLogin(options, redirectUri, server);
+    }
+    const earlier = registered
       .map((uri) => new URL(uri))
       .filter((url) => url.hostname === '127.0.0.1' && url.pathname === path);
-    for (const port of [...ports.map((url) => Number(url.port)), 0]) {
-      const server = createServer({ maxHeaderSize: MAX_HEAD, requestTimeout: 10_000 });
-      try {
-        await new Promise<void>((resolve, reject) => {
-          server.once('error', reject);
-          server.listen(port, '127.0.0.1', resolve);
-        });
-        return new LoopbackLogin(options, path, server);
-      } catch (error) {
-        // Another process uses the port now.
-        if (port === 0) throw error;
-      }
+    for (const { port } of earlier) {
+      // Another process may use the port now.
+      const server = await listenAt(Number(port)).catch(() => undefined);
+      if (server) return LoopbackLogin.#at(options, path, server);
     }
-    throw new Error('unreachable');
+    return LoopbackLogin.#at(options, path, await listenAt(0));
+  }
+
+  static #at(options: LoopbackOptions, path: string, server: Server): LoopbackLogin {
+    return new LoopbackLogin(options, `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, server);
   }
 
   async authorize(request: AuthorizationRequest): Promise<URLSearchParams> {
@@ -82,14 +99,19 @@ class LoopbackLogin implements LoginAttempt {
     const { url, signal } = request;
     signal.throwIfAborted();
     const timeoutError = (): Error => new OAuthError('timeout', `The login was not finished within ${timeout} ms`);
+    const over = new AbortController();
     const answer = new Promise<URLSearchParams>((resolve, reject) => {
       this.#waiting = { request, resolve, reject };
-      Promise.resolve(url).then(open).catch(reject);
+      Promise.resolve(url)
+        .then((address) => open(address, over.signal))
+        .then((entered) => entered instanceof URL && resolve(entered.searchParams))
+        .catch(reject);
     });
     try {
       return await waitFor(answer, { signal, timeout, timeoutError });
     } finally {
       this.#waiting = undefined;
+      over.abort();
     }
   }
 
@@ -140,6 +162,23 @@ class LoopbackLogin implements LoginAttempt {
         `<h1>${title}</h1><p>${escaped(text)}</p></body></html>`,
     );
   }
+}
+
+/** A server on 127.0.0.1. */
+async function listenAt(port: number): Promise<Server> {
+  const server = createServer({ maxHeaderSize: MAX_HEAD, requestTimeout: 10_000 });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return server;
+}
+
+/** @throws TypeError if a server on 127.0.0.1 cannot receive the redirect. */
+function checkLoopback(redirectUri: string): void {
+  const { protocol, hostname } = URL.canParse(redirectUri) ? new URL(redirectUri) : { protocol: '', hostname: '' };
+  if (protocol === 'http:' && (hostname === '127.0.0.1' || hostname === 'localhost')) return;
+  throw new TypeError(`redirectUri must begin with http://127.0.0.1 or http://localhost: ${redirectUri}`);
 }
 
 function escaped(text: string): string {

@@ -370,7 +370,7 @@ describe('the client id', () => {
   test('must come from the application if there is no way to get one', async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { registration_endpoint: undefined });
-    await expect(send(world.authorizer())).rejects.toThrow('set client.clientId');
+    await expect(send(world.authorizer())).rejects.toThrow('set its id (client.clientId, or --client-id)');
   });
 
   test('is registered with the application’s metadata, and as a web application if it is one', async () => {

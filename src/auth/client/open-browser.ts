@@ -8,7 +8,14 @@ export function browserCommand(address: string, platform: NodeJS.Platform): read
 }
 
 /**
- * Opens a URL in the user's browser. Resolves with whether a browser could be started. If not, show the URL to the user.
+ * On a machine without a browser, `xdg-open` fails within this time. With one, it may run as long as the browser does.
+ * Milliseconds.
+ */
+const FAILS_WITHIN = 2000;
+
+/**
+ * Opens a URL in the user's browser. Resolves with whether that worked, after at most two seconds. If not, show the URL to
+ * the user.
  *
  * @throws TypeError for schemes other than `http` and `https`, because they can start other programs.
  */
@@ -18,10 +25,13 @@ export async function openBrowser(url: URL): Promise<boolean> {
   const [command, args] = browserCommand(url.href, process.platform);
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: 'ignore', detached: true, windowsHide: true });
-    child.once('error', () => resolve(false));
-    child.once('spawn', () => {
-      child.unref();
-      resolve(true);
-    });
+    const started = setTimeout(() => resolve(true), FAILS_WITHIN);
+    const end = (opened: boolean): void => {
+      clearTimeout(started);
+      resolve(opened);
+    };
+    child.once('error', () => end(false));
+    child.once('exit', (code) => end(code === 0));
+    child.unref();
   });
 }

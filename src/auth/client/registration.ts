@@ -99,7 +99,7 @@ export async function register(
   if (clientMetadata === false || endpoint === undefined) {
     throw new OAuthError(
       'registration',
-      `${server.issuer} does not know the client: register it there, and set client.clientId`,
+      `${server.issuer} does not register clients by itself: register one there, and set its id (client.clientId, or --client-id)`,
     );
   }
   const metadata: JsonObject = {

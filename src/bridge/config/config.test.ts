@@ -111,6 +111,44 @@ describe('the configuration files of hosts', () => {
     expect(servers[4]).not.toHaveProperty('transport');
   });
 
+  test('with a client for the login are read', () => {
+    const oauth = {
+      clientId: '${env:HERE}',
+      clientSecret: '${TOKEN}',
+      callbackPort: 8080,
+      scopes: 'a  b offline_access',
+    };
+    // Settings of other hosts.
+    const theirs = {
+      ...{ enabled: true, authServerMetadataUrl: 'https://a.example', authorizationUrl: 'https://a.example' },
+      ...{ issuer: 'https://a.example', redirectUri: 'x', audiences: ['x'], tokenUrl: 'x', registrationUrl: 'x' },
+    };
+    const { servers } = parse({
+      mcpServers: {
+        claude: { type: 'http', url: 'https://one.example', oauth },
+        gemini: { httpUrl: 'https://two.example', oauth: { ...theirs, scopes: ['a', 'b'] } },
+      },
+    });
+    expect(servers).toMatchObject([
+      { oauth: { clientId: '/srv', clientSecret: 'hunter2', callbackPort: 8080, scopes: ['a', 'b'] } },
+      { oauth: { scopes: ['a', 'b'] } },
+    ]);
+  });
+
+  test.each([
+    ['x', 'oauth must be an object'],
+    [{ clientID: 'x' }, 'oauth.clientID is not a setting (did you mean "clientId"?)'],
+    [{ scope: 'x' }, 'oauth.scope is not a setting (did you mean "scopes"?)'],
+    [{ clientId: 1 }, 'oauth.clientId must be a non-empty string'],
+    [{ clientSecret: 'x' }, 'oauth has a clientSecret, but no clientId'],
+    [{ callbackPort: '8080' }, 'oauth.callbackPort must be a number from 1 to 65535'],
+    [{ scopes: [1] }, 'oauth.scopes must be a list of strings'],
+    [{ scopes: '' }, 'oauth.scopes must name a scope'],
+    [{ scopes: ['"x"'] }, 'oauth.scopes has characters that a scope cannot have'],
+  ])('with the login %j are refused', (oauth, problem) => {
+    expect(problems({ mcpServers: { a: { url: 'https://a.example', oauth } } })).toEqual([`mcpServers.a.${problem}`]);
+  });
+
   test('with disabled servers are read, whatever else those entries contain', () => {
     const { servers } = parse({
       mcpServers: {

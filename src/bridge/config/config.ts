@@ -7,6 +7,7 @@ import { isDisabled, MAX_CONFIG_FILE, readServer, type ServerConfig } from './se
 import { fillWith, variablesOf, type ConfigVariables, type Fill, type Input } from './variables.ts';
 
 export { ConfigError } from './place.ts';
+export type { OAuthSettings } from './oauth.ts';
 export type { CommandServer, ServerConfig, UrlServer } from './server.ts';
 export type { ConfigVariables } from './variables.ts';
 

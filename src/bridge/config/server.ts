@@ -3,6 +3,7 @@ import { parseEnv } from 'node:util';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
+import { readOAuth, type OAuthSettings } from './oauth.ts';
 import type { Place } from './place.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
 
@@ -33,6 +34,8 @@ export interface UrlServer {
   readonly headers: Readonly<Record<string, string>>;
   /** The only transport to try (see `UrlTarget` of `everwire/client`). Default: both. */
   readonly transport?: 'http' | 'sse';
+  /** How to log in, if the server requires it. */
+  readonly oauth?: OAuthSettings;
 }
 
 /** A server of a configuration file, with its variables filled in. */
@@ -81,10 +84,11 @@ export function readServer(name: string, entry: unknown, file: string, place: Pl
   }
   const url = readUrl(entry[urlKey], place.at(urlKey));
   const headers = readHeaders(entry['headers'], place.at('headers'));
+  const oauth = readOAuth(entry['oauth'], place.at('oauth'));
   // Some hosts write `httpUrl` for Streamable HTTP and `url` for HTTP+SSE.
   const transport = type ?? (urlKey === 'httpUrl' ? 'http' : undefined);
   const only = transport === 'http' || transport === 'sse' ? { transport } : {};
-  return url === undefined ? undefined : { kind: 'url', name, url, headers, tools, ...only };
+  return url === undefined ? undefined : { kind: 'url', name, url, headers, tools, ...only, ...oauth };
 }
 
 function readType(type: unknown, place: Place): (typeof TYPES)[string] | undefined {
