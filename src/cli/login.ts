@@ -1,11 +1,17 @@
 import path from 'node:path';
+import { dropOthers } from '../auth/client/acquisition.ts';
 import { FileTokenStore } from '../auth/client/file-token-store.ts';
 import { loopbackRedirect, type LoopbackOptions } from '../auth/client/loopback-redirect.ts';
 import { oauth } from '../auth/client/oauth.ts';
 import { OAuthError } from '../auth/client/oauth-error.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import type { RedirectHandler } from '../auth/client/redirect.ts';
-import type { CredentialKey } from '../auth/client/token-store.ts';
+import {
+  MemoryTokenStore,
+  type CredentialKey,
+  type StoredTokens,
+  type TokenStore,
+} from '../auth/client/token-store.ts';
 import type { OAuthSettings } from '../bridge/config/oauth.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { dataFolder } from './data-folder.ts';
@@ -62,6 +68,78 @@ export function loginByLink(
   return loginBy({ start }, server);
 }
 
+/** A login that happens in any case. Its tokens replace the stored ones when it has succeeded. */
+export interface FreshLogin {
+  /** Sends no stored token, so that a server that requires a login says so. */
+  readonly authorizer: Authorizer;
+  /**
+   * Logs in if that has not happened yet, because the server does not require it. Then stores the tokens.
+   *
+   * @throws OAuthError `discovery` if the server names no authorization server.
+   */
+  finish(signal: AbortSignal): Promise<StoredLogin>;
+}
+
+/** Who granted what. */
+export interface StoredLogin {
+  readonly issuer: string;
+  readonly tokens: StoredTokens;
+}
+
+/** @param open opens the URL in a browser. Resolves with whether that worked. */
+export async function freshLogin(
+  server: LoginServer,
+  printer: LoginPrinter,
+  open: (url: URL) => Promise<boolean>,
+): Promise<FreshLogin> {
+  const key = serverKey(server);
+  const stored = tokenStore();
+  const fresh = new MemoryTokenStore();
+  for (const issuer of await stored.issuers(key)) {
+    const { client } = (await stored.get({ server: key, issuer })) ?? {};
+    if (client) await fresh.set({ server: key, issuer }, { client });
+  }
+  const redirect = inBrowser(server, printer, open);
+  const obtained = async (): Promise<StoredLogin | undefined> => {
+    for (const issuer of await fresh.issuers(key)) {
+      const { tokens } = (await fresh.get({ server: key, issuer })) ?? {};
+      if (tokens) return { issuer, tokens };
+    }
+    return undefined;
+  };
+  return {
+    authorizer: loginBy(redirect, server, fresh),
+    finish: async (signal) => {
+      if (!(await obtained())) {
+        const request = { method: 'POST', url: new URL(key), headers: {} } as const;
+        const challenge = { status: 401, header: () => undefined };
+        await loginBy(redirect, server, fresh, false).refused(request, challenge, signal);
+      }
+      const login = (await obtained())!;
+      const at = { server: key, issuer: login.issuer };
+      const credentials = (await fresh.get(at))!;
+      const keep = async (): Promise<void> => {
+        await dropOthers(stored, at);
+        await stored.set(at, credentials);
+      };
+      await stored.locked(at, keep, signal);
+      return login;
+    },
+  };
+}
+
+/** The server of the keys in the store. */
+export function serverKey({ url }: LoginServer): string {
+  const key = new URL(url);
+  key.hash = '';
+  return key.href;
+}
+
+/** The store of all commands. */
+export function tokenStore(): TokenStore {
+  return new CompletingStore(path.join(dataFolder(), 'tokens'));
+}
+
 /** Logins and refreshes. When the commands have ended, no login goes on. */
 const running = new Set<Promise<unknown>>();
 atLast(async () => void (await Promise.allSettled(running)));
@@ -79,12 +157,19 @@ class CompletingStore extends FileTokenStore {
   }
 }
 
-function loginBy(redirect: RedirectHandler, { url, oauth: settings = {} }: LoginServer): Authorizer {
+/** @param legacy whether a server without metadata is treated as one of 2025-03-26. */
+function loginBy(
+  redirect: RedirectHandler,
+  { url, oauth: settings = {} }: LoginServer,
+  store = tokenStore(),
+  legacy = true,
+): Authorizer {
   const { clientId, clientSecret, scopes } = settings;
   return oauth({
     server: url,
     redirect,
-    store: new CompletingStore(path.join(dataFolder(), 'tokens')),
+    store,
+    legacy,
     client: clientId === undefined ? undefined : { clientId, clientSecret },
     clientMetadata: { client_name: 'Everwire' },
     scopes,
@@ -97,10 +182,10 @@ function redirectFor({ oauth: { callbackPort } = {} }: LoginServer, open: Loopba
   return loopbackRedirect({ title: 'Everwire', timeout: LOGIN_TIMEOUT, redirectUri, open });
 }
 
-function inBrowser(server: LoginServer, printer: LoginPrinter): RedirectHandler {
+function inBrowser(server: LoginServer, printer: LoginPrinter, open = openBrowser): RedirectHandler {
   return redirectFor(server, async (url, signal) => {
     printer.address(`${new URL(server.url).host} asks you to log in`, url);
-    const opened = await openBrowser(url);
+    const opened = await open(url);
     const { host } = new URL(url.searchParams.get('redirect_uri')!);
     if (signal.aborted) return undefined;
     if (printer.ask) {
@@ -146,7 +231,7 @@ async function enteredAddress(
 }
 
 function refuseLogin({ url }: LoginServer, allowed: boolean): RedirectHandler {
-  const how = allowed ? 'run the command on a terminal' : 'run the command without --no-login';
+  const how = allowed ? 'run "everwire login"' : 'run "everwire login", or the command without --no-login';
   const { host } = new URL(url);
   return {
     start: () =>

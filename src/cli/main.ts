@@ -4,6 +4,7 @@ import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
 import { withInspectOptions, type InspectFlags } from './inspect-options.ts';
+import { addLoginCommands } from './login-commands.ts';
 import { ExitCode, reportFailure } from './failure.ts';
 import { withAddressOptions, withRecordOption, withSessionOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
@@ -64,6 +65,7 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
   );
 
   addClientCommands(root, target);
+  addLoginCommands(root, target);
   return root;
 }
 

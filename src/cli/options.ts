@@ -31,6 +31,12 @@ export interface TargetFlags {
   readonly record?: string;
 }
 
+/** The options of `everwire login`. */
+export interface LoginFlags extends Omit<TargetFlags, 'login' | 'record'> {
+  /** Whether to open a browser. */
+  readonly browser: boolean;
+}
+
 /** The names of transports in a configuration file, and in the library. */
 const TRANSPORTS = { 'streamable-http': 'http', sse: 'sse' } as const;
 
@@ -78,7 +84,15 @@ export function withRecordOption(command: Command): Command {
 
 /** @param config what `--config` is for. */
 export function withTargetOptions(command: Command, config: string): Command {
-  return command
+  return withServerOptions(command, config).option(
+    '--no-login',
+    'do not open a browser if a server at a URL requires a login',
+  );
+}
+
+/** The same, without `--no-login`. */
+export function withServerOptions(command: Command, config: string): Command {
+  command
     .option('--config <file>', config)
     .addOption(
       repeatable('--header <header>', "send this 'Name: value' header to a server at a URL; ${env:NAME} is replaced"),
@@ -88,17 +102,22 @@ export function withTargetOptions(command: Command, config: string): Command {
         '--transport <transport>',
         'use only this transport for a server at a URL (default: detected)',
       ).choices(Object.keys(TRANSPORTS)),
-    )
-    .option('--client-id <id>', 'log in as this client, which is registered at the authorization server')
-    .option('--client-secret <secret>', 'secret of this client: @file or env:NAME')
+    );
+  return withRegisteredClient(command)
     .addOption(repeatable('--scope <scope>', 'request this scope at a login, instead of those that the server offers'))
     .addOption(
       new Option(
         '--callback-port <number>',
         'port that the browser returns to after a login, at http://localhost:<port>/callback (default: a free one)',
       ).argParser(callbackPort),
-    )
-    .option('--no-login', 'do not open a browser if a server at a URL requires a login');
+    );
+}
+
+/** Adds the options for a client that is registered at an authorization server. */
+export function withRegisteredClient(command: Command): Command {
+  return command
+    .option('--client-id <id>', 'the client for logins, if it is registered at the authorization server')
+    .option('--client-secret <secret>', 'secret of this client: @file or env:NAME');
 }
 
 /** The same options, in the form that `listen` of `everwire/http` takes. */

@@ -6,6 +6,8 @@ import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { Handlers } from '../client/handlers.ts';
 import type { ClientOptions } from '../client/options.ts';
+import type { UrlServer } from '../bridge/config/config.ts';
+import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { ClientFlags } from './client-options.ts';
@@ -46,8 +48,16 @@ interface Connected {
   readonly signal: AbortSignal;
 }
 
+/** Makes the authorizer for a server without given credentials. */
+export type MakeAuthorizer = (server: UrlServer, printer: LoginPrinter) => Promise<Authorizer>;
+
 /** Connects to a server, runs a command, and ends the process with the command's exit code. */
-export async function withClient(target: Target, flags: ClientFlags, work: Work): Promise<void> {
+export async function withClient(
+  target: Target,
+  flags: ClientFlags,
+  work: Work,
+  authorizerFor?: MakeAuthorizer,
+): Promise<void> {
   scrubWith(scrubber(secretsOf(target)));
   const controller = new AbortController();
   const { signal } = controller;
@@ -74,9 +84,18 @@ export async function withClient(target: Target, flags: ClientFlags, work: Work)
   let client: Client | undefined;
   try {
     const wiretap = await startRecording(flags.record, nameOfTarget(target));
-    client = await open(target, flags, terminal, relay, signal, wiretap, (error) => {
-      if (working) warn(error.message);
-    });
+    client = await open(
+      target,
+      flags,
+      terminal,
+      relay,
+      signal,
+      wiretap,
+      (error) => {
+        if (working) warn(error.message);
+      },
+      authorizerFor,
+    );
     process.exitCode = (await work({ client, terminal, signal, output: new Output(flags) })) ?? ExitCode.Ok;
   } catch (error) {
     terminal.close();
@@ -99,6 +118,8 @@ async function open(
   signal: AbortSignal,
   wiretap: Wiretap | undefined,
   onerror: (error: Error) => void,
+  authorizerFor: MakeAuthorizer = async (server, printer) =>
+    (await import('./login.ts')).loginFor(server, printer, flags.login, terminal.watched),
 ): Promise<Client> {
   const { timeout } = flags;
   const roots = rootsOf(flags.root);
@@ -138,13 +159,12 @@ async function open(
   }
   const { url, transport, headers } = target;
   if (hasCredentials(target)) return connect({ url, transport }, { ...options, headers });
-  const { loginFor } = await import('./login.ts');
-  const authorizer = loginFor(target, loginPrinterOn(terminal), flags.login, terminal.watched);
+  const authorizer = await authorizerFor(target, loginPrinterOn(terminal));
   return connect({ url, transport }, { ...options, headers, authorizer });
 }
 
 /** A user at the terminal may also paste the address that the login ends at. */
-export function loginPrinterOn(terminal: Terminal): LoginPrinter {
+function loginPrinterOn(terminal: Terminal): LoginPrinter {
   return {
     print: (line) => terminal.print(line),
     address: (line, address) => terminal.address(line, address),

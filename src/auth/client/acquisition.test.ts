@@ -189,6 +189,21 @@ describe('the requested scopes', () => {
     expect(world.registrations).toEqual([]);
   });
 
+  test('are told from the granted scopes, also after a refresh', async () => {
+    const world = new OAuthWorld();
+    const store = new MemoryTokenStore();
+    const granted = async (): Promise<unknown> => (await store.get(KEY))!.tokens!.grantedScopes;
+    world.ontoken = () => world.issue(world.tokens === 0 ? { scope: 'a' } : {});
+    const authorizer = world.authorizer({ store, scopes: ['a', 'b'] });
+    await send(authorizer);
+    expect(await granted()).toEqual(['a']);
+    await send(authorizer, ({ authorization }) =>
+      authorization === 'Bearer access-2' ? undefined : challenge(401, 'Bearer'),
+    );
+    expect(grants(world)).toEqual(['authorization_code', 'refresh_token']);
+    expect(await granted()).toEqual(['a']);
+  });
+
   test('are stored with the granted scopes', async () => {
     const world = new OAuthWorld();
     world.ontoken = () => world.issue({ scope: 'b c' });

@@ -68,8 +68,9 @@ export async function refresh(attempt: Attempt, stored: StoredCredentials | unde
     const context = { ...contextOf(attempt, client, dpop), signal: undefined };
     const issued = await requestToken(context, 'refresh_token', parameters);
     // A refresh grants no further scopes (RFC 6749, section 6).
+    const granted = issued.scopes ?? tokens.grantedScopes;
     const next = { ...issued, refreshToken: issued.refreshToken ?? tokens.refreshToken, scopes: undefined };
-    return await keep(attempt, stored, client.clientId, tokens.scopes, next, dpop);
+    return await keep(attempt, stored, client.clientId, tokens.scopes, next, dpop, granted);
   } catch (error) {
     if (!(error instanceof OAuthError && error.code === 'token')) throw error;
     // Some servers refuse a refresh token with another error, or with an error that OAuth does not define. A new token
@@ -173,8 +174,9 @@ async function keep(
   before: StoredCredentials | undefined,
   clientId: string,
   asked: readonly string[],
-  { accessToken, tokenType, refreshToken, expiresAt, refreshAt, scopes = [] }: Issued,
+  { accessToken, tokenType, refreshToken, expiresAt, refreshAt, scopes }: Issued,
   dpop: DpopKey | undefined,
+  granted = scopes,
 ): Promise<Acquired> {
   // RFC 9449, section 5: the authorization server decides whether to bind the token, and the client may accept an
   // unbound one.
@@ -184,7 +186,8 @@ async function keep(
   const tokens: StoredTokens = {
     accessToken,
     tokenType,
-    scopes: [...new Set([...asked, ...scopes])],
+    scopes: [...new Set([...asked, ...(scopes ?? [])])],
+    ...(granted && { grantedScopes: granted }),
     resource,
     clientId,
     ...(refreshToken !== undefined && { refreshToken }),
@@ -201,7 +204,7 @@ async function keep(
  * Drops tokens of other authorization servers (2026-07-28, basic/authorization: Token Handling). Until there are new
  * tokens, the old ones are kept: the server may have sent wrong metadata for a moment.
  */
-async function dropOthers(store: TokenStore, { server, issuer }: CredentialKey): Promise<void> {
+export async function dropOthers(store: TokenStore, { server, issuer }: CredentialKey): Promise<void> {
   for (const other of await store.issuers(server)) {
     // Stryker disable next-line ConditionalExpression: the own tokens would be dropped, and written again at once
     if (other === issuer) continue;

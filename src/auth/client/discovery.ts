@@ -106,7 +106,7 @@ function ofResource(metadata: JsonObject, endpoint: URL, from: URL): JsonObject 
 }
 
 /** Authorization Server Metadata Discovery, in the order of the specification. */
-async function authorizationServer(
+export async function authorizationServer(
   issuer: string,
   http: GuardedHttp,
   signal: AbortSignal,

@@ -72,9 +72,14 @@ describe('credentials in files', () => {
     [JSON.stringify({ ...KEY, issuer: ['x'], credentials: {} })],
     [JSON.stringify({ ...KEY, credentials: { client: { clientId: 'app' } } })],
     ...['text', {}, { ...TOKENS, accessToken: 'a\nb' }, { ...TOKENS, refreshToken: 7 }].map(withTokens),
-    ...[{ scopes: 'a b' }, { tokenType: 'mac' }, { expiresAt: 'x' }, { metadataUrl: 5 }, { dpopKey: 'x' }].map(
-      (wrong) => withTokens({ ...TOKENS, ...wrong }),
-    ),
+    ...[
+      { scopes: 'a b' },
+      { tokenType: 'mac' },
+      { expiresAt: 'x' },
+      { metadataUrl: 5 },
+      { dpopKey: 'x' },
+      { grantedScopes: 'a' },
+    ].map((wrong) => withTokens({ ...TOKENS, ...wrong })),
   ])('count as missing if the content is damaged (case %#)', async (text) => {
     const store = new FileTokenStore(folder);
     await store.set(KEY, CREDENTIALS);

@@ -164,11 +164,12 @@ function isClient(client: unknown): boolean {
 function isTokens(tokens: unknown): boolean {
   if (!isObject(tokens)) return false;
   const { accessToken, refreshToken, tokenType, scopes, resource, clientId, expiresAt = 0, refreshAt = 0 } = tokens;
-  const { metadataUrl = '', dpopKey = {} } = tokens;
+  const { metadataUrl = '', dpopKey = {}, grantedScopes = [] } = tokens;
   return (
     [accessToken, refreshToken ?? '-'].every((token) => isText(token) && TOKEN.test(token)) &&
     (tokenType === 'Bearer' || tokenType === 'DPoP') &&
     isStrings(scopes) &&
+    isStrings(grantedScopes) &&
     isText(resource) &&
     isText(clientId) &&
     isText(metadataUrl) &&

@@ -87,7 +87,7 @@ export async function tokenResponse(
       throw error;
     });
   } catch (error) {
-    throw withoutSecrets(error, secretsOf(context.client, parameters));
+    throw withoutSecrets(error, 'The token endpoint', secretsOf(context.client, parameters));
   }
 }
 
@@ -151,15 +151,17 @@ function secretsOf({ clientSecret, privateKey }: Identity, parameters: Readonly<
 /**
  * Converts an `oauth4webapi` error to an OAuthError. The original may contain the response, and with it tokens, so only
  * the reason is kept.
+ *
+ * @param endpoint who refused the request, for the message.
  */
-function withoutSecrets(thrown: unknown, secrets: readonly string[]): unknown {
+export function withoutSecrets(thrown: unknown, endpoint: string, secrets: readonly string[]): unknown {
   if (thrown instanceof OAuthError || !(thrown instanceof Error) || thrown.name === 'AbortError') return thrown;
   const { error, error_description: description, cause }: JsonObject = thrown;
-  const what = 'The token endpoint refused';
+  const what = `${endpoint} refused`;
   if (typeof error === 'string') return refused('token', what, { error, description }, secrets);
   if (Array.isArray(cause) && isObject(cause[0])) {
     const { error: named = 'invalid_client', error_description: why } = (cause[0]['parameters'] ?? {}) as JsonObject;
     return refused('token', what, { error: named, description: why }, secrets);
   }
-  return new OAuthError('token', `The token endpoint sent an invalid response: ${oneLine(thrown.message, secrets)}`);
+  return new OAuthError('token', `${endpoint} sent an invalid response: ${oneLine(thrown.message, secrets)}`);
 }

@@ -31,6 +31,8 @@ export interface StoredTokens {
   readonly refreshAt?: number;
   /** The requested and the granted scopes. */
   readonly scopes: readonly string[];
+  /** The scopes that the authorization server says it granted. Absent: those that were requested. */
+  readonly grantedScopes?: readonly string[];
   /** The resource that the token is for. */
   readonly resource: string;
   /** The client that the token was issued to. */

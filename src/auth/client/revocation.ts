@@ -1,0 +1,51 @@
+import type { Client } from 'oauth4webapi';
+import { clientAuthentication, type Identity } from './client-authentication.ts';
+import { authorizationServer } from './discovery.ts';
+import { GuardedHttp } from './guarded-http.ts';
+import { OAuthError } from './oauth-error.ts';
+import { withoutSecrets } from './token-endpoint.ts';
+import type { CredentialKey, StoredTokens } from './token-store.ts';
+
+/**
+ * Revokes the refresh token and the access token at their authorization server (RFC 7009). If one of them is refused,
+ * the other is revoked nevertheless.
+ *
+ * @param client the client that the tokens were issued to.
+ * @throws OAuthError if a token was not revoked.
+ */
+export async function revokeTokens(
+  { server, issuer }: CredentialKey,
+  { refreshToken, accessToken }: StoredTokens,
+  client: Identity,
+): Promise<void> {
+  const http = new GuardedHttp({ server: new URL(server) });
+  // Each request has its own time limit.
+  const metadata = await authorizationServer(issuer, http, new AbortController().signal);
+  if (metadata.revocation_endpoint === undefined) {
+    throw new OAuthError('discovery', `${issuer} has no revocation endpoint`);
+  }
+  const oauth = await import('oauth4webapi');
+  const as: Client = { client_id: client.clientId };
+  const authentication = await clientAuthentication(client, metadata);
+  const options = {
+    [oauth.customFetch]: (url: string, init: Parameters<GuardedHttp['fetch']>[1]) => http.fetch(url, init),
+    // `GuardedHttp` decides which addresses are allowed.
+    [oauth.allowInsecureRequests]: true,
+  };
+  const revoke = async (token: string, kind: 'access' | 'refresh'): Promise<void> => {
+    try {
+      const additionalParameters = { token_type_hint: `${kind}_token` };
+      const sent = { ...options, additionalParameters };
+      await oauth.processRevocationResponse(await oauth.revocationRequest(metadata, as, authentication, token, sent));
+    } catch (error) {
+      const secrets = [token, client.clientSecret ?? ''].filter((secret) => secret !== '');
+      throw withoutSecrets(error, `${issuer}, asked to revoke the ${kind} token,`, secrets);
+    }
+  };
+  const outcomes = await Promise.allSettled([
+    refreshToken === undefined ? undefined : revoke(refreshToken, 'refresh'),
+    revoke(accessToken, 'access'),
+  ]);
+  const failed = outcomes.find(({ status }) => status === 'rejected');
+  if (failed?.status === 'rejected') throw failed.reason;
+}

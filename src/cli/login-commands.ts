@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import type { UrlServer } from '../bridge/config/config.ts';
+import { Failure } from './failure.ts';
+import { withRegisteredClient, withServerOptions, type LoginFlags } from './options.ts';
+import { takeTarget, type SplitWords } from './take-target.ts';
+import { hasCredentials } from './target.ts';
+
+const CONFIG = 'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)';
+
+/** Adds the commands that log in and out. @param server the words after `--`. */
+export function addLoginCommands(root: Command, server: string[] | undefined): void {
+  const login = root
+    .command('login')
+    .description('log in to a server, for the other commands and for bridges')
+    .option('--no-browser', 'do not open a browser, only print the address');
+  withServerOptions(login, CONFIG);
+  const logout = root.command('logout').description('delete and revoke the tokens of a login');
+  withRegisteredClient(logout.option('--config <file>', CONFIG));
+  for (const command of [login, logout]) {
+    command
+      .usage('[options] <target>')
+      .argument('[words...]')
+      .configureHelp({ visibleArguments: () => [] })
+      .addHelpText('after', help(command.name()));
+  }
+  login.action(async (words: string[], flags: LoginFlags) => {
+    const target = serverIn({ words, command: server }, flags, 'login');
+    await (await import('./log-in.ts')).logIn(target, flags);
+  });
+  logout.action(async (words: string[], flags: Pick<LoginFlags, 'clientId' | 'clientSecret' | 'config'>) => {
+    const target = serverIn({ words, command: server }, { header: [], scope: [], ...flags }, 'logout');
+    await (await import('./log-out.ts')).logOut(target);
+  });
+}
+
+/** @throws Failure with code 2 if it is not a server that one can log in to. */
+function serverIn(words: SplitWords, flags: Omit<LoginFlags, 'browser'>, command: string): UrlServer {
+  const { target, rest } = takeTarget(words, flags);
+  if (rest[0] !== undefined) {
+    throw Failure.usage(`${command} takes only a target, and not ${JSON.stringify(rest[0])}`);
+  }
+  if (target.kind === 'command') throw Failure.usage('only a server at a URL has a login, and this one is a command');
+  if (hasCredentials(target)) {
+    throw Failure.usage('this server gets an Authorization header, so no login is used for it');
+  }
+  return target;
+}
+
+function help(name: string): string {
+  return `
+A target is a URL, or the name of a server in an mcp.json.
+
+Examples:
+  everwire ${name} https://example.com/mcp
+  everwire ${name} notes --config mcp.json`;
+}
