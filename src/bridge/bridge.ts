@@ -20,7 +20,7 @@ import type { ClientOf } from './question-attribution.ts';
 /** The server behind a bridge, and how clients share connections to it. */
 export interface BridgeOptions extends Pick<
   ClientOptions,
-  'authorizer' | 'eraCache' | 'eras' | 'fetch' | 'headers' | 'probeTimeout' | 'revision' | 'wiretap'
+  'authorizer' | 'eraCache' | 'eras' | 'fetch' | 'headers' | 'probeTimeout' | 'proxy' | 'revision' | 'wiretap'
 > {
   /**
    * The server: a URL, a command, a server in this process, or a function that makes a new transport for each

@@ -129,9 +129,10 @@ async function inTime<T>(
   }
 }
 
-async function sender({ fetch, wiretap }: ClientOptions): Promise<HttpSend> {
+async function sender({ fetch, proxy, wiretap }: ClientOptions): Promise<HttpSend> {
+  if (fetch && proxy !== undefined) throw new TypeError('Set only one of fetch and proxy: a fetch uses its own proxy');
   if (fetch) return (await import('../transport/http/client/fetch-http.ts')).fetchHttp(fetch);
-  return (await import('../transport/http/client/pooled-http.ts')).pooledHttp({ wiretap });
+  return (await import('../transport/http/client/pooled-http.ts')).pooledHttp({ proxy, wiretap });
 }
 
 function opener(

@@ -92,8 +92,14 @@ export interface HttpClientOptions {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Adds credentials to requests, and gets new ones if a server refuses them. Default: none. */
   authorizer?: Authorizer | undefined;
-  /** Sends requests instead of the client's own HTTP connections. */
+  /** Sends requests instead of the client's own HTTP connections. Not together with `proxy`. */
   fetch?: typeof globalThis.fetch | undefined;
+  /**
+   * The URL of the proxy for all requests, also to loopback; false for none. `http` or `https`, and it may contain a user
+   * and a password. Give it to `oauth`, too. Default: the one that `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`
+   * name.
+   */
+  proxy?: string | URL | false | undefined;
   /** Limits on sizes, times and retries. */
   httpLimits?: HttpLimits | undefined;
 }

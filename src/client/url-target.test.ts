@@ -53,6 +53,8 @@ describe('a URL with a transport', () => {
     ],
     [{ url: 'http://a.example', transport: 'sse' }, { eras: 'modern' }, /has no modern revision/],
     [['node', 'a.js'] as never, {}, /takes a command as \{ command: "node", args: \["a\.js"\] \}/],
+    [{ url: 'http://a.example' }, { proxy: 'socks5://a.example' }, /proxy must be an http or https URL/],
+    [{ url: 'http://a.example' }, { proxy: false, fetch }, /only one of fetch and proxy/],
     [{ url: 'ftp://a.example' }, {}, /must begin with http: or https:/],
   ])('%j with %j is refused', async (target, options, message) => {
     const refused = connect(target, options);

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import type { Certificate } from '../support/certificate.ts';
+import type { McpServer } from '../../src/server/index.ts';
 import { server as demo } from '../../examples/demo.ts';
 
 /** The demo server with a login, and its authorization server, at the same origin. */
 export interface LoginServer {
   readonly url: string;
+  readonly port: number;
   /** The number of tokens issued. */
   readonly issued: () => number;
   /** Makes all tokens invalid. */
@@ -15,12 +19,18 @@ export interface LoginServer {
   close(): void;
 }
 
-export async function startLoginServer(): Promise<LoginServer> {
+/** @param name serve another server over HTTPS, under this name only. The test has to lead it to the port. */
+export async function startLoginServer(
+  name?: { readonly host: string; readonly server: McpServer } & Certificate,
+): Promise<LoginServer> {
+  const { node } = name?.server ?? demo;
   const tokens = new Set<string>();
-  const http = createServer((request, response) => void answer(request, response));
+  const onrequest = (request: IncomingMessage, response: ServerResponse): void => void answer(request, response);
+  const http = name ? createHttps(name, onrequest) : createServer(onrequest);
   http.listen(0, '127.0.0.1');
   await once(http, 'listening');
-  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const { port } = http.address() as AddressInfo;
+  const origin = name ? `https://${name.host}` : `http://127.0.0.1:${port}`;
   const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
 
   const json = (response: ServerResponse, status: number, body: object): void => {
@@ -31,7 +41,7 @@ export async function startLoginServer(): Promise<LoginServer> {
     const url = new URL(request.url ?? '/', origin);
     switch (url.pathname) {
       case '/mcp': {
-        if (tokens.has(request.headers.authorization ?? '')) return demo.node(request, response);
+        if (tokens.has(request.headers.authorization ?? '')) return node(request, response);
         response.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${metadata}"` }).end();
         return;
       }
@@ -68,6 +78,7 @@ export async function startLoginServer(): Promise<LoginServer> {
 
   return {
     url: `${origin}/mcp`,
+    port,
     issued: () => tokens.size,
     forget: () => tokens.clear(),
     close: () => void http.close(),

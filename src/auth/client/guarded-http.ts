@@ -33,6 +33,8 @@ export interface GuardedHttpOptions {
    * URLs are always checked.
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
+  /** The URL of the proxy for all requests; false for none. Default: the one that the environment names. */
+  readonly proxy?: string | URL | false | undefined;
 }
 
 type Ask = Pick<HttpRequest, 'method' | 'headers' | 'body'>;
@@ -47,12 +49,14 @@ export class GuardedHttp {
   readonly #reach: ReadonlySet<Reach | undefined>;
   readonly #http: HttpSend;
 
-  constructor({ server, allowPrivateNetwork = false, fetch }: GuardedHttpOptions) {
+  constructor({ server, allowPrivateNetwork = false, fetch, proxy }: GuardedHttpOptions) {
     // The reach of a name is undefined here; it is checked when the name is resolved.
     const reach = new Set<Reach | undefined>([undefined, 'public', literalReach(server.hostname)]);
     if (allowPrivateNetwork) reach.add('private');
     this.#reach = reach;
-    this.#http = fetch ? fetchHttp(fetch) : pooledHttp({ connectTimeout: TIMEOUT, lookup: this.#lookup });
+    if (fetch && proxy !== undefined)
+      throw new TypeError('Set only one of fetch and proxy: a fetch uses its own proxy');
+    this.#http = fetch ? fetchHttp(fetch) : pooledHttp({ connectTimeout: TIMEOUT, lookup: this.#lookup, proxy });
   }
 
   /**

@@ -1126,6 +1126,10 @@ test.each([
   ['client credentials without a client', { clientCredentials: true }],
   ['client credentials without a secret', { clientCredentials: true, client: { clientId: 'a' } }],
   ['an assertion without a client', { assertion: () => Promise.resolve('') }],
+  [
+    'a proxy with a fetch',
+    { server: 'https://a.example', clientCredentials: true, client: CLIENT, fetch, proxy: 'http://b.example' },
+  ],
   ['an invalid scope', { clientCredentials: true, client: CLIENT, scopes: ['a b'] }],
 ])('%s is refused', (_, options) => {
   expect(() => oauth(options)).toThrow(TypeError);

@@ -4,7 +4,7 @@ import { CLOSED, ConnectionPool, type Connection } from './connection.ts';
 import { shown } from './errors.ts';
 import { exchange, type Target } from './exchange.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
-import { basicAuthorization, proxyFor } from './proxy.ts';
+import { basicAuthorization, proxies } from './proxy.ts';
 
 export interface PooledHttpOptions {
   /** The limit for name resolution, connection and TLS together. Milliseconds, default 10 000; 0 for no limit. */
@@ -13,6 +13,8 @@ export interface PooledHttpOptions {
   readonly maxHeaderBytes?: number;
   /** Resolves the names of servers. Default: `dns.lookup`. */
   readonly lookup?: LookupFunction | undefined;
+  /** The proxy for all requests, or false for none. Default: the one that the environment names for each URL. */
+  readonly proxy?: string | URL | false | undefined;
   /** Sees the bytes of each connection, decrypted. Default none. */
   readonly wiretap?: Wiretap | undefined;
 }
@@ -23,9 +25,12 @@ const MAX_ORIGINS = 8;
 /**
  * Sends requests over connections that are kept for further requests: each idle one for half the time that the server
  * says, at most 10 minutes, or 2.5 seconds. Those of the newest 8 origins are kept.
+ *
+ * @throws TypeError if the proxy is not an http or https URL.
  */
 export function pooledHttp(options: PooledHttpOptions = {}): HttpSend {
   const { connectTimeout = 10_000, maxHeaderBytes = 16 * 1024 } = options;
+  const proxyFor = proxies(options.proxy);
   const pools = new Map<string, ConnectionPool>();
   const connections = new Set<Connection>();
   const targets = new WeakMap<URL, Target>();

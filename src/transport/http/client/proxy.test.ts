@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { createServer, request, type IncomingHttpHeaders, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import { createServer as createHttps } from 'node:https';
-import { connect, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { canCertify, certificate } from '../../../../test/support/certificate.ts';
 import { rawServer } from '../../../../test/support/http-server.ts';
+import { listening, proxyTo } from '../../../../test/support/proxy.ts';
 import { GuardedHttp } from '../../../auth/client/guarded-http.ts';
 import { pooledHttp } from './pooled-http.ts';
 
@@ -13,57 +13,6 @@ beforeEach(() => {
   for (const name of NAMES) vi.stubEnv(name, undefined);
 });
 afterEach(() => void vi.unstubAllEnvs());
-
-async function listening(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
-
-/** A proxy in whose network every name leads to the same server, with a record of its requests. */
-async function proxyTo(port: number, status = 200) {
-  const asked: string[] = [];
-  const headers: IncomingHttpHeaders[] = [];
-  const server = createServer((incoming, response) => {
-    asked.push(`${incoming.method} ${incoming.url}`);
-    headers.push(incoming.headers);
-    if (status !== 200) {
-      response.writeHead(status).end();
-      return;
-    }
-    const { pathname } = new URL(incoming.url!);
-    const { method, headers: sent } = incoming;
-    incoming.pipe(
-      request({ port, host: '127.0.0.1', path: pathname, method, headers: sent }, (reply) => {
-        response.writeHead(reply.statusCode!, reply.headers);
-        reply.pipe(response);
-      }),
-    );
-  });
-  server.on('connect', (incoming, socket) => {
-    asked.push(`CONNECT ${incoming.url}`);
-    headers.push(incoming.headers);
-    socket.on('error', () => {});
-    if (status !== 200) {
-      socket.end(`HTTP/1.1 ${status} No\r\n\r\n`);
-      return;
-    }
-    const far = connect(port, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n');
-      far.pipe(socket).pipe(far);
-    });
-    far.on('error', () => socket.destroy());
-    onTestFinished(() => {
-      far.destroy();
-      socket.destroy();
-    });
-  });
-  return { asked, headers, port: await listening(server) };
-}
 
 const answering = (): Server => createServer((_, response) => response.end('hello'));
 const get = async (url: string, send = pooledHttp()): Promise<string> => {
@@ -112,6 +61,26 @@ test('NO_PROXY lists hosts that need no proxy, and loopback never uses one', asy
   vi.stubEnv('NO_PROXY', 'example.com,.test');
   await expect(get('http://mcp.test/mcp')).rejects.toThrow('http://mcp.test/mcp cannot be reached');
   expect(proxy.asked).toEqual([]);
+});
+
+test('a given proxy is used for every URL, whatever the environment says', async () => {
+  const port = await listening(answering());
+  const proxy = await proxyTo(port);
+  vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:1');
+  vi.stubEnv('NO_PROXY', '*');
+  const send = pooledHttp({ proxy: new URL(`http://ada:secret@127.0.0.1:${proxy.port}`) });
+  for (const url of ['http://mcp.test/mcp', `http://127.0.0.1:${port}/mcp`]) expect(await get(url, send)).toBe('hello');
+  expect(proxy.asked).toHaveLength(2);
+  expect(proxy.headers[0]!['proxy-authorization']).toBe(`Basic ${btoa('ada:secret')}`);
+});
+
+test('with false, no proxy is used', async () => {
+  vi.stubEnv('HTTP_PROXY', `http://127.0.0.1:${(await proxyTo(await listening(answering()))).port}`);
+  await expect(get('http://mcp.test/mcp', pooledHttp({ proxy: false }))).rejects.toThrow('cannot be reached: ');
+});
+
+test.each(['socks5://127.0.0.1:1', '127.0.0.1:1', ''])('%j cannot be a proxy', (proxy) => {
+  expect(() => pooledHttp({ proxy })).toThrow('proxy must be an http or https URL');
 });
 
 test('the proxy gets the credentials in its URL', async () => {

@@ -31,11 +31,29 @@ export async function proxyFor(url: URL): Promise<Proxy | undefined> {
   const { getProxyForUrl } = await import('proxy-from-env');
   const address = getProxyForUrl(url.href);
   if (address === '') return undefined;
-  const proxy = URL.canParse(address) ? new URL(address) : undefined;
-  if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') {
-    throw new NotSent(`${variableFor(url)} names a proxy that is not an http or https URL`);
-  }
-  return { name: proxy.origin, url: proxy, authorization: basicAuthorization(proxy) };
+  const proxy = proxyAt(address);
+  if (!proxy) throw new NotSent(`${variableFor(url)} names a proxy that is not an http or https URL`);
+  return proxy;
+}
+
+/** The proxy at an address, which may contain a user and a password. Undefined if it is not an http or https URL. */
+function proxyAt(address: string | URL): Proxy | undefined {
+  const url = URL.canParse(String(address)) ? new URL(address) : undefined;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined;
+  return { name: url.origin, url, authorization: basicAuthorization(url) };
+}
+
+/**
+ * Finds the proxy for each URL.
+ *
+ * @param given the proxy for all URLs, or false for none. Default: the one that the environment names.
+ * @throws TypeError if it cannot be used.
+ */
+export function proxies(given: string | URL | false | undefined): (url: URL) => Promise<Proxy | undefined> {
+  if (given === undefined) return proxyFor;
+  const proxy = given === false ? undefined : proxyAt(given);
+  if (given !== false && !proxy) throw new TypeError('proxy must be an http or https URL, or false');
+  return () => Promise.resolve(proxy);
 }
 
 /** The value of `Authorization` for the user and the password in a URL. Undefined if it has none. */
