@@ -5,7 +5,7 @@ import type { UrlServer } from '../bridge/config/config.ts';
 import { detailOf } from './choices.ts';
 import { ExitCode, Failure, reportFailure } from './failure.ts';
 import { timeOf } from './log-in.ts';
-import { serverKey, tokenStore } from './login.ts';
+import { lockedSoon, serverKey, tokenStore } from './login.ts';
 import { Output } from './output.ts';
 import { printStatus, scrubWith } from './print-status.ts';
 import { secretsOf } from './secrets.ts';
@@ -28,7 +28,7 @@ async function deleteAll(server: UrlServer): Promise<void> {
   const deleted: [CredentialKey, StoredCredentials][] = [];
   for (const issuer of await store.issuers(key)) {
     const at = { server: key, issuer };
-    await store.locked(at, async () => {
+    await lockedSoon(store, at, async () => {
       const credentials = await store.get(at);
       await store.delete(at);
       if (credentials?.tokens) deleted.push([at, credentials]);
