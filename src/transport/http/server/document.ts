@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import type { HttpCall, HttpHeaders } from './call.ts';
-import { JSON_HEADERS, methodNotAllowed } from './access/refusals.ts';
+import { JSON_HEADERS } from './access/refusal-format.ts';
+import { methodNotAllowed } from './access/refusals.ts';
 
 const METHODS = 'GET, HEAD, OPTIONS';
 /** Clients in a browser read it before they know the authorization server. */

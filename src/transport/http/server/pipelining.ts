@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { errorResponse } from '../../../jsonrpc/message.ts';
 import { NOT_EXECUTED } from '../not-executed.ts';
-import { JSON_HEADERS, REFUSED } from './access/refusals.ts';
+import { JSON_HEADERS, REFUSED } from './access/refusal-format.ts';
 import type { HttpRefusal } from './call.ts';
 
 /** The most unanswered requests of one connection, including the one in progress. */

@@ -3,11 +3,9 @@ import { errorResponse, type ErrorResponse, type RequestId } from '../../../../j
 import { InvalidMessage, invalidRequest } from '../../../../jsonrpc/parse.ts';
 import type { HttpCall, HttpHeaders, HttpRefusal, RefusalReason } from '../call.ts';
 import { NOT_EXECUTED } from '../../not-executed.ts';
+import { JSON_HEADERS, REFUSED } from './refusal-format.ts';
 
 export const NO_HEADERS: HttpHeaders = {};
-export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
-/** The code for errors without a JSON-RPC code of their own (implementation-defined range). */
-export const REFUSED = -32000;
 /** A response that is cut off because it is not read. */
 export const UNREAD: HttpRefusal = { reason: 'unread', status: undefined };
 

@@ -3,7 +3,7 @@ import type { AuthInfo } from '../../../../protocol/types.ts';
 import type { HttpCall } from '../call.ts';
 import { insufficientScope } from './challenge.ts';
 import { checkOutcome, type Authenticator, type AuthRefusal } from './authenticator.ts';
-import { JSON_HEADERS, REFUSED } from './refusals.ts';
+import { JSON_HEADERS, REFUSED } from './refusal-format.ts';
 
 /** The scopes that a request needs. The caller must have all of them. Empty if every caller may make it. */
 export type ScopesFor = (request: Request) => readonly string[];

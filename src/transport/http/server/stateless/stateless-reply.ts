@@ -4,7 +4,7 @@ import { Grace } from '../grace.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
-import { JSON_HEADERS } from '../access/refusals.ts';
+import { JSON_HEADERS } from '../access/refusal-format.ts';
 import { messageEvent, SSE_HEADERS } from '../sse.ts';
 import { encode, stringify } from '../../../../jsonrpc/stringify.ts';
 

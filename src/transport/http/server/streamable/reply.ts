@@ -3,7 +3,7 @@ import { Grace } from '../grace.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import type { EventStream } from './event-stream.ts';
 import { SENT_AT_ONCE } from '../../../transport.ts';
-import { JSON_HEADERS, REFUSED } from '../access/refusals.ts';
+import { JSON_HEADERS, REFUSED } from '../access/refusal-format.ts';
 import { encode } from '../../../../jsonrpc/stringify.ts';
 
 /** What a reply needs from its session. */

@@ -8,9 +8,9 @@ import { admitBatch, idInUse } from '../../../batches.ts';
 import type { HttpCall } from '../call.ts';
 import { Endpoint, type EndpointOptions } from '../endpoint.ts';
 import { acceptGuard } from '../access/guards.ts';
+import { JSON_HEADERS } from '../access/refusal-format.ts';
 import {
   failed,
-  JSON_HEADERS,
   methodNotAllowed,
   NO_HEADERS,
   noSession,

@@ -17,7 +17,8 @@ import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import { CallExtra } from '../extra.ts';
 import { EventStream } from './event-stream.ts';
-import { JSON_HEADERS, refuse } from '../access/refusals.ts';
+import { JSON_HEADERS } from '../access/refusal-format.ts';
+import { refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from '../sse.ts';
 

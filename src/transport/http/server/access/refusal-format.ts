@@ -1,0 +1,7 @@
+import type { HttpHeaders } from '../call.ts';
+
+// Not in `refusals.ts`: that needs the parser, which not every server loads.
+
+export const JSON_HEADERS: HttpHeaders = { 'content-type': 'application/json' };
+/** The code for errors without a JSON-RPC code of their own (implementation-defined range). */
+export const REFUSED = -32000;
