@@ -12,7 +12,7 @@ import { writeChanged } from './write-changed.ts';
 const LIB = 'dist/lib';
 /** What almost every entry point loads. Not every one needs `node:buffer`, which the parser imports. */
 const CORE =
-  /^src\/((base|jsonrpc|protocol|core)\/(?!(parse|batch|create-file|make-folder|regular-file)\.)|schema\/(complaint|work)\.|transport\/wiretap\.)/;
+  /^src\/((base|jsonrpc|protocol|core)\/(?!(parse|batch|create-file|make-folder|regular-file)\.)|schema\/(complaint|work)\.|transport\/(wiretap|http\/not-executed)\.)/;
 
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   exports: Record<string, string | { readonly types: string; readonly default: string }>;
