@@ -13,7 +13,7 @@ import { withClient } from './with-client.ts';
 const TIMEOUT = 60_000;
 
 /** `everwire login`: logs in to a server, whether or not tokens are stored, and stores the new ones. */
-export async function logIn(server: UrlServer, { browser, ...flags }: LoginFlags): Promise<void> {
+export async function logIn(server: UrlServer, { open, ...flags }: LoginFlags): Promise<void> {
   let login: FreshLogin | undefined;
   await withClient(
     server,
@@ -28,7 +28,7 @@ export async function logIn(server: UrlServer, { browser, ...flags }: LoginFlags
       await output.text(lines.map((line) => printableLine(line)).join('\n'));
     },
     async (_, printer) => {
-      login = await freshLogin(server, printer, browser ? openBrowser : () => Promise.resolve(true));
+      login = await freshLogin(server, printer, open ? openBrowser : () => Promise.resolve(true));
       return login.authorizer;
     },
   );

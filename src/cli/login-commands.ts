@@ -12,7 +12,7 @@ export function addLoginCommands(root: Command, server: string[] | undefined): v
   const login = root
     .command('login')
     .description('log in to a server, for the other commands and for bridges')
-    .option('--no-browser', 'do not open a browser, only print the address');
+    .option('--no-open', 'do not open a browser, only print the URL');
   withServerOptions(login, CONFIG);
   const logout = root.command('logout').description('delete and revoke the tokens of a login');
   withRegisteredClient(logout.option('--config <file>', CONFIG));
@@ -34,7 +34,7 @@ export function addLoginCommands(root: Command, server: string[] | undefined): v
 }
 
 /** @throws Failure with code 2 if it is not a server that one can log in to. */
-function serverIn(words: SplitWords, flags: Omit<LoginFlags, 'browser'>, command: string): UrlServer {
+function serverIn(words: SplitWords, flags: Omit<LoginFlags, 'open'>, command: string): UrlServer {
   const { target, rest } = takeTarget(words, flags);
   if (rest[0] !== undefined) {
     throw Failure.usage(`${command} takes only a target, and not ${JSON.stringify(rest[0])}`);

@@ -34,7 +34,7 @@ export interface TargetFlags {
 /** The options of `everwire login`. */
 export interface LoginFlags extends Omit<TargetFlags, 'login' | 'record'> {
   /** Whether to open a browser. */
-  readonly browser: boolean;
+  readonly open: boolean;
 }
 
 /** The names of transports in a configuration file, and in the library. */

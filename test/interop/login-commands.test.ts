@@ -103,8 +103,8 @@ describe.skipIf(process.platform === 'win32')('everwire login', () => {
     expect((await who('--no-login')).stdout).toContain('#alice');
   });
 
-  test('opens no browser with --no-browser', async () => {
-    const { line, exited } = startEverwire(['login', server.url, '--no-browser'], server.environment);
+  test('opens no browser with --no-open', async () => {
+    const { line, exited } = startEverwire(['login', server.url, '--no-open'], server.environment);
     const [address] = await line(/^http:.*redirect_uri=.*$/);
     await browse(new URL(address));
     expect((await exited).code).toBe(0);
@@ -123,7 +123,7 @@ describe.skipIf(process.platform === 'win32')('everwire login', () => {
       if (!request.url!.startsWith('/.well-known/oauth-protected-resource')) return anyone.node(request, response);
       response.writeHead(says ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(metadata));
     });
-    const { line, exited } = startEverwire(['login', url, '--no-browser'], server.environment);
+    const { line, exited } = startEverwire(['login', url, '--no-open'], server.environment);
     const [address] = await line(/^http:.*redirect_uri=.*$/);
     await browse(new URL(address));
     expect((await exited).code).toBe(0);

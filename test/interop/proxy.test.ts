@@ -61,7 +61,7 @@ test.runIf(canCertify)('a login, the client commands and a bridge use the proxy 
   const address = `http://ada:the-password-of-ada@127.0.0.1:${proxy.port}`;
   const env = { https_proxy: address, NODE_TLS_REJECT_UNAUTHORIZED: '0', XDG_DATA_HOME: temporaryFolder() };
 
-  const login = startEverwire(['login', server.url, '--no-browser'], env);
+  const login = startEverwire(['login', server.url, '--no-open'], env);
   const [shown] = await login.line(/^https:\/\/mcp\.test\/authorize.*$/);
   const { searchParams: asked } = new URL(shown);
   await fetch(`${asked.get('redirect_uri')}?code=the-code&state=${asked.get('state')}`);
