@@ -39,6 +39,15 @@ test('a server’s error is quoted with its code, and a question that could not 
   );
 });
 
+test('a server without registration of clients may expect a token', () => {
+  const error = within(new OAuthError('registration', 'no'));
+  expect(failureOf(error, false)).toMatchObject({
+    exitCode: 4,
+    message: 'Cannot connect. If the server expects a token instead of a login, add it with --header',
+  });
+  expect(failureOf(within(oauth), false).message).toBe('Cannot connect');
+});
+
 test('circular causes are followed only once', () => {
   const error = new Error('round');
   error.cause = error;

@@ -21,7 +21,10 @@ export function failureOf(error: unknown, connected: boolean): Failure {
   const chain = [...errorChain(error)];
   const failed = (code: ExitCode, text: string): Failure => new Failure(code, text, { cause: error });
   if (chain.some((cause) => cause instanceof Interrupted)) return failed(ExitCode.Interrupted, 'interrupted');
-  if (chain.some(isRefusal)) return failed(ExitCode.Unauthorized, message);
+  // Many servers expect a token, and say only 401.
+  const unregistered = chain.some((cause) => cause instanceof OAuthError && cause.code === 'registration');
+  const advice = unregistered ? '. If the server expects a token instead of a login, add it with --header' : '';
+  if (chain.some(isRefusal)) return failed(ExitCode.Unauthorized, message + advice);
   if (chain.some((cause) => cause instanceof TimeoutError)) return failed(ExitCode.Timeout, message);
   if (!connected || chain.some((cause) => cause instanceof ConnectionError))
     return failed(ExitCode.Unreachable, message);

@@ -395,7 +395,7 @@ describe('the client id', () => {
     await expect(send(world.authorizer())).rejects.toMatchObject({
       code: 'registration',
       error: 'invalid_redirect_uri',
-      message: `${ISSUER} does not register the client with ${REDIRECT}: invalid_redirect_uri: Use https`,
+      message: `${ISSUER} does not register clients by itself with ${REDIRECT}: invalid_redirect_uri: Use https. Register one there, and set its id (client.clientId, or --client-id)`,
     });
   });
 

@@ -83,6 +83,9 @@ export function canReuse(client: StoredClient, redirectUri: string | undefined):
   return redirectUri === undefined || client.redirectUris.includes(redirectUri);
 }
 
+/** What a user can do if an authorization server does not register clients. */
+const REGISTER = 'Register one there, and set its id (client.clientId, or --client-id)';
+
 /**
  * Registers a client (RFC 7591; 2026-07-28, client-registration: Dynamic Client Registration).
  *
@@ -97,10 +100,7 @@ export async function register(
 ): Promise<StoredClient> {
   const endpoint = server.registration_endpoint;
   if (clientMetadata === false || endpoint === undefined) {
-    throw new OAuthError(
-      'registration',
-      `${server.issuer} does not register clients by itself: register one there, and set its id (client.clientId, or --client-id)`,
-    );
+    throw new OAuthError('registration', `${server.issuer} does not register clients by itself. ${REGISTER}`);
   }
   const metadata: JsonObject = {
     client_name: 'MCP client',
@@ -127,7 +127,9 @@ export async function register(
   }
   const error = typeof body?.['error'] === 'string' ? body['error'] : `status ${response.status}`;
   const reason = { error, description: body?.['error_description'] };
-  throw refused('registration', `${server.issuer} does not register the client with ${redirectUri}`, reason, []);
+  const what = `${server.issuer} does not register clients by itself with ${redirectUri}`;
+  const { message, error: code } = refused('registration', what, reason, []);
+  throw new OAuthError('registration', `${message}. ${REGISTER}`, { error: code! });
 }
 
 /** A client on a user's machine cannot keep a secret, so it prefers `none`. */
