@@ -68,7 +68,10 @@ export function loginByLink(
   return loginBy({ start }, server);
 }
 
-/** A login that happens in any case. Its tokens replace the stored ones when it has succeeded. */
+/**
+ * A login that happens in any case. Its tokens replace the stored ones when it has succeeded. The client is stored with
+ * them: to refresh the tokens, other processes need it, and its secret.
+ */
 export interface FreshLogin {
   /** Sends no stored token, so that a server that requires a login says so. */
   readonly authorizer: Authorizer;
@@ -99,7 +102,14 @@ export async function freshLogin(
     const { client } = (await stored.get({ server: key, issuer })) ?? {};
     if (client) await fresh.set({ server: key, issuer }, { client });
   }
-  const redirect = inBrowser(server, printer, open);
+  const browser = inBrowser(server, printer, open);
+  let redirectUri = '';
+  const start: RedirectHandler['start'] = async (registered) => {
+    const login = await browser.start(registered);
+    ({ redirectUri } = login);
+    return login;
+  };
+  const { clientId, clientSecret } = server.oauth ?? {};
   const obtained = async (): Promise<StoredLogin | undefined> => {
     for (const issuer of await fresh.issuers(key)) {
       const { tokens } = (await fresh.get({ server: key, issuer })) ?? {};
@@ -108,19 +118,22 @@ export async function freshLogin(
     return undefined;
   };
   return {
-    authorizer: loginBy(redirect, server, fresh),
+    authorizer: loginBy({ start }, server, fresh),
     finish: async (signal) => {
       if (!(await obtained())) {
         const request = { method: 'POST', url: new URL(key), headers: {} } as const;
         const challenge = { status: 401, header: () => undefined };
-        await loginBy(redirect, server, fresh, false).refused(request, challenge, signal);
+        await loginBy({ start }, server, fresh, false).refused(request, challenge, signal);
       }
       const login = (await obtained())!;
       const at = { server: key, issuer: login.issuer };
-      const credentials = (await fresh.get(at))!;
+      const client =
+        clientId === undefined
+          ? (await fresh.get(at))?.client
+          : { clientId, ...(clientSecret !== undefined && { clientSecret }), redirectUris: [redirectUri] };
       await lockedSoon(stored, at, async () => {
         await dropOthers(stored, at);
-        await stored.set(at, credentials);
+        await stored.set(at, { ...(client && { client }), tokens: login.tokens });
       });
       return login;
     },

@@ -103,6 +103,35 @@ describe.skipIf(process.platform === 'win32')('everwire login', () => {
     expect((await who('--no-login')).stdout).toContain('#alice');
   });
 
+  test('stores a registered client, so that other commands can refresh and revoke its tokens', async () => {
+    const client_secret = 'the secret of the client';
+    await server.close();
+    server = await startProtectedServer({
+      features: { revocation: { enabled: true } },
+      clients: [
+        {
+          ...{ client_id: 'registered', client_secret, application_type: 'native' },
+          grant_types: ['authorization_code', 'refresh_token'],
+          redirect_uris: ['http://127.0.0.1/callback'],
+        },
+      ],
+    });
+    const secret = path.join(server.folder, 'secret');
+    await writeFile(secret, client_secret);
+    expect(await logIn(['--client-id', 'registered', '--client-secret', `@${secret}`])).toMatchObject({ code: 0 });
+    const folder = path.join(server.folder, 'everwire', 'tokens');
+    const file = path.join(
+      folder,
+      (await readdir(folder)).find((name) => name.endsWith('.json'))!,
+    );
+    const text = await readFile(file, 'utf8');
+    await writeFile(file, text.replaceAll(/("(expires|refresh)At":)\d+/g, '$11'));
+    expect((await who('--no-login')).stdout).toContain('#alice');
+    expect(server.authorization.asked.filter((place) => place === '/token')).toHaveLength(2);
+    expect((await everwire('logout', server.url)).stderr).toMatch(/^everwire: .* access token, refused: unsupported_/);
+    expect(server.authorization.asked).not.toContain('/reg');
+  });
+
   test('opens no browser with --no-open', async () => {
     const { line, exited } = startEverwire(['login', server.url, '--no-open'], server.environment);
     const [address] = await line(/^http:.*redirect_uri=.*$/);

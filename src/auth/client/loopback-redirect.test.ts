@@ -117,6 +117,10 @@ describe('a login over loopback', () => {
     const third = await redirect.start(['https://app.example/callback', first.redirectUri]);
     expect(third.redirectUri).toBe(first.redirectUri);
     await Promise.all([second.close(), third.close()]);
+    const named = first.redirectUri.replace('127.0.0.1', 'localhost');
+    const fourth = await redirect.start([named]);
+    expect(fourth.redirectUri).toBe(named);
+    await fourth.close();
   });
 
   test('can also be ended by the address that the user entered', async () => {

@@ -30,6 +30,9 @@ export interface LoopbackOptions {
   readonly title?: string | undefined;
 }
 
+/** The hosts of redirect URIs that a server on 127.0.0.1 can receive. */
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost']);
+
 /** Maximum size of a request head in bytes. The URL in it contains the code. */
 const MAX_HEAD = 32 * 1024;
 
@@ -79,19 +82,16 @@ class LoopbackLogin implements LoginAttempt {
       });
       return new LoopbackLogin(options, redirectUri, server);
     }
-    const earlier = registered
-      .map((uri) => new URL(uri))
-      .filter((url) => url.hostname === '127.0.0.1' && url.pathname === path);
-    for (const { port } of earlier) {
+    for (const uri of registered) {
+      const { hostname, pathname, port } = new URL(uri);
+      if (!LOOPBACK.has(hostname) || pathname !== path) continue;
       // Another process may use the port now.
-      const server = await listenAt(Number(port)).catch(() => undefined);
-      if (server) return LoopbackLogin.#at(options, path, server);
+      const server = await listenAt(Number(port || 80)).catch(() => undefined);
+      if (server) return new LoopbackLogin(options, uri, server);
     }
-    return LoopbackLogin.#at(options, path, await listenAt(0));
-  }
-
-  static #at(options: LoopbackOptions, path: string, server: Server): LoopbackLogin {
-    return new LoopbackLogin(options, `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, server);
+    const server = await listenAt(0);
+    const { port } = server.address() as AddressInfo;
+    return new LoopbackLogin(options, `http://127.0.0.1:${port}${path}`, server);
   }
 
   async authorize(request: AuthorizationRequest): Promise<URLSearchParams> {
@@ -177,7 +177,7 @@ async function listenAt(port: number): Promise<Server> {
 /** @throws TypeError if a server on 127.0.0.1 cannot receive the redirect. */
 function checkLoopback(redirectUri: string): void {
   const { protocol, hostname } = URL.canParse(redirectUri) ? new URL(redirectUri) : { protocol: '', hostname: '' };
-  if (protocol === 'http:' && (hostname === '127.0.0.1' || hostname === 'localhost')) return;
+  if (protocol === 'http:' && LOOPBACK.has(hostname)) return;
   throw new TypeError(`redirectUri must begin with http://127.0.0.1 or http://localhost: ${redirectUri}`);
 }
 
