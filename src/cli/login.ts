@@ -229,8 +229,8 @@ function inBrowser(server: LoginServer, printer: LoginPrinter, open = openBrowse
     if (signal.aborted) return undefined;
     if (printer.ask) {
       printer.print(
-        (opened ? '' : 'No browser could be opened: open the URL yourself. ') +
-          `In a browser on another machine, the login ends at a page of ${host} that cannot be loaded: ` +
+        (opened ? 'Waiting for the browser.' : 'No browser could be opened: open the URL yourself.') +
+          ` If the browser runs on another machine, the login ends at a page of ${host} that cannot be loaded: ` +
           'paste the address of that page here.',
       );
       return enteredAddress(url, printer.ask, (line) => printer.print(line), signal);
@@ -238,7 +238,7 @@ function inBrowser(server: LoginServer, printer: LoginPrinter, open = openBrowse
     if (!opened) {
       printer.print(
         `No browser could be opened. Open the URL yourself; after the login it redirects to ${host} on this machine. ` +
-          'In a browser on another machine, forward this port, or use "everwire login" on a terminal before.',
+          'If the browser runs on another machine, forward this port, or use "everwire login" on a terminal instead.',
       );
     }
     return undefined;
