@@ -6,7 +6,7 @@ import type { UrlServer } from '../bridge/config/config.ts';
 import { detailOf } from './choices.ts';
 import { ExitCode, Failure } from './failure.ts';
 import type { LoginFlags } from './options.ts';
-import { freshLogin, type FreshLogin } from './login.ts';
+import { freshLogin, type FreshLogin } from './fresh-login.ts';
 import { withClient } from './with-client.ts';
 
 /** Time limit for a response, in milliseconds. The time of the login does not count. */

@@ -11,7 +11,7 @@ import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { ClientFlags } from './client-options.ts';
-import type { LoginPrinter } from './login.ts';
+import type { LoginPrinter } from './browser-login.ts';
 import { dataFolder } from './data-folder.ts';
 import { failureOf, Interrupted } from './exit.ts';
 import { ExitCode, reportFailure } from './failure.ts';
