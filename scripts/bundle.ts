@@ -7,6 +7,9 @@ import { writeChanged } from './write-changed.ts';
  * Bundles the entry points of package.json and the command line into `dist/lib`, with code that several of them share
  * in chunks. Node takes about 0.5 ms for each file of an import, so the many small files of `src` would take most of
  * the time of a short process.
+ *
+ * The bundles keep names and comments, so a debugger shows readable code without source maps. Maps with their sources
+ * would more than double the size of the package.
  */
 
 const LIB = 'dist/lib';
@@ -36,7 +39,6 @@ const bundle = await rolldown({
 });
 const { output } = await bundle.generate({
   dir: LIB,
-  sourcemap: true,
   chunkFileNames: 'chunks/[name].js',
   codeSplitting: { groups: [{ name: 'core', test: (id) => CORE.test(path.relative('.', id).replaceAll('\\', '/')) }] },
 });

@@ -32,7 +32,7 @@ for (const path of [...promised, 'README.md', 'LICENSE', 'CHANGELOG.md']) {
 }
 
 for (const path of paths) {
-  if (/\.test\.|(^|\/)(test|bench|scripts)\//.test(path)) problems.push(`${path} is not for users`);
+  if (/\.test\.|\.map$|(^|\/)(test|bench|scripts)\//.test(path)) problems.push(`${path} is not for users`);
   const source = path.replace(/^dist\//, '').replace(/\.d\.ts$/, '.ts');
   if (path.startsWith('dist/src/') && !existsSync(source))
     problems.push(`${path} is left from an old build: no ${source}`);
