@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { defineConfig, type DefaultTheme } from 'vitepress';
+import { pageFile, REPOSITORY } from './links.ts';
+import { markdown } from './markdown.ts';
+import { navigation, type Entry } from './navigation.ts';
+import { olderVersions } from './versions.ts';
+
+const root = new URL('../../', import.meta.url);
+const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string };
+const icon = `data:image/svg+xml,${encodeURIComponent(readFileSync(new URL('page/icon.svg', root), 'utf8'))}`;
+
+/** The documentation site. `--base` of the commands sets the path that it is served under. */
+export default defineConfig({
+  title: 'Everwire',
+  titleTemplate: ':title · Everwire',
+  description: 'Every revision and transport of the Model Context Protocol: server, client, bridge and inspector.',
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: icon }]],
+  outDir: '../dist/site',
+  cacheDir: '../node_modules/.cache/vitepress',
+  rewrites: { 'api/README.md': pageFile('api/README.md') },
+  markdown: markdown(version),
+  vite: {
+    build: {
+      // Nesting and `light-dark()`, as in the page of the inspector.
+      cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
+      // The text of the largest page.
+      chunkSizeWarningLimit: 2000,
+    },
+  },
+  themeConfig: {
+    logo: { src: icon, alt: '' },
+    nav: [
+      { text: 'Documentation', link: '/guide', activeMatch: '.' },
+      { text: version, items: [{ text: 'Changelog', link: '/changelog' }, ...versionItems()] },
+    ],
+    sidebar: navigation.map(sidebarItem),
+    outline: [2, 3],
+    socialLinks: [{ icon: 'github', link: REPOSITORY }],
+    search: {
+      provider: 'local',
+      options: {
+        // The tables of the ledgers are as long as all other pages together, and repeat the specification.
+        _render: (source, env, md) => (env.relativePath.startsWith('ledger/') ? '' : md.render(source, env)),
+      },
+    },
+  },
+});
+
+function versionItems(): DefaultTheme.NavItemWithLink[] {
+  return olderVersions.map((older) => ({ text: older.version, link: older.url }));
+}
+
+function sidebarItem(entry: Entry): DefaultTheme.SidebarItem {
+  if ('page' in entry) return { text: entry.text, link: `/${pageFile(entry.page)}` };
+  const { text, collapsed, items } = entry;
+  return { text, collapsed, items: items.map(sidebarItem) };
+}

@@ -1,0 +1,79 @@
+/** A group of the sidebar, or a page with its path from `docs`. */
+export type Entry = Page | Group;
+
+export interface Page {
+  readonly text: string;
+  readonly page: string;
+}
+
+export interface Group {
+  readonly text: string;
+  readonly items: readonly Entry[];
+  /** Begins closed. */
+  readonly collapsed?: boolean;
+}
+
+/** The sidebar. Each page of `docs` is in it once; only the home page is not. */
+export const navigation: readonly Group[] = [
+  {
+    text: 'Guides',
+    items: [
+      { text: 'Server', page: 'guide.md' },
+      { text: 'Client', page: 'client.md' },
+      { text: 'Bridge', page: 'bridge.md' },
+      { text: 'Many servers behind one bridge', page: 'bridge-fleet.md' },
+      { text: 'Translation between revisions', page: 'bridge-translation.md' },
+      { text: 'Authorization', page: 'authorization.md' },
+      { text: 'Client authorization', page: 'client-authorization.md' },
+      { text: 'Tasks', page: 'tasks.md' },
+      { text: 'Operating', page: 'operating.md' },
+      { text: 'Inspector', page: 'inspector.md' },
+    ],
+  },
+  {
+    text: 'Reference',
+    items: [
+      { text: 'Command line', page: 'cli.md' },
+      {
+        text: 'API',
+        collapsed: true,
+        items: [
+          { text: 'Entry points', page: 'api/README.md' },
+          { text: 'everwire', page: 'api/everwire.md' },
+          { text: 'everwire/server', page: 'api/server.md' },
+          { text: 'everwire/client', page: 'api/client.md' },
+          { text: 'everwire/auth', page: 'api/auth.md' },
+          { text: 'everwire/http', page: 'api/http.md' },
+          { text: 'everwire/stdio', page: 'api/stdio.md' },
+          { text: 'everwire/memory', page: 'api/memory.md' },
+          { text: 'everwire/bridge', page: 'api/bridge.md' },
+          { text: 'everwire/operate', page: 'api/operate.md' },
+          { text: 'everwire/inspect', page: 'api/inspect.md' },
+          { text: 'everwire/testing', page: 'api/testing.md' },
+        ],
+      },
+      { text: 'Recordings', page: 'mcpcap.md' },
+      {
+        text: 'Specification ledger',
+        collapsed: true,
+        items: [
+          { text: 'About the ledger', page: 'ledger.md' },
+          { text: '2026-07-28', page: 'ledger/2026-07-28.md' },
+          { text: '2025-11-25', page: 'ledger/2025-11-25.md' },
+          { text: '2025-06-18', page: 'ledger/2025-06-18.md' },
+          { text: '2025-03-26', page: 'ledger/2025-03-26.md' },
+          { text: '2024-11-05', page: 'ledger/2024-11-05.md' },
+        ],
+      },
+      { text: 'Performance', page: 'performance.md' },
+      { text: 'Changelog', page: 'changelog.md' },
+    ],
+  },
+  {
+    text: 'The project',
+    items: [
+      { text: 'Design', page: 'design.md' },
+      { text: 'Testing of the project', page: 'testing.md' },
+    ],
+  },
+];
