@@ -12,8 +12,7 @@ const log = await createLog({ format: 'json' });
 const tracing = await createTracing();
 
 // The first middleware is the outermost one.
-if (tracing) server.use(tracing.server());
-server.use(metrics.middleware('shop'), logCalls(log, 'shop'));
+server.use(tracing.server(), metrics.middleware('shop'), logCalls(log, 'shop'));
 
 export const listener = await server.listen({
   port: Number(process.env['PORT'] ?? 8000),

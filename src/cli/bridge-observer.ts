@@ -3,6 +3,7 @@ import { compose, type Middleware, type Service } from '../core/exchange.ts';
 import { logCalls } from '../operate/call-log.ts';
 import { createHealth } from '../operate/health.ts';
 import type { Log } from '../operate/logs.ts';
+import { MissingPackage } from '../operate/missing-package.ts';
 import { anyReachable, reachability, type Reachability } from '../operate/reachability.ts';
 import type { Tracing } from '../operate/tracing.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
@@ -13,7 +14,7 @@ export type Observer = Awaited<ReturnType<typeof createObserver>>;
 export async function createObserver(settings: BridgeSettings, log: Log) {
   const metrics =
     settings.metrics === 'none' ? undefined : await (await import('../operate/metrics.ts')).createMetrics();
-  const tracing = await tracingHere();
+  const tracing = await tracingHere(log);
   const servers = new Map<string, { readonly bridge: Bridge; readonly reach: Reachability }>();
   const byServer = (read: (bridge: Bridge) => number) => (): Record<string, number> =>
     Object.fromEntries(Array.from(servers, ([name, { bridge }]) => [name, read(bridge)]));
@@ -58,8 +59,13 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
 /**
  * Records spans if OpenTelemetry is set up in this process, for example with `node --import`. Loads nothing otherwise.
  */
-async function tracingHere(): Promise<Tracing | undefined> {
+async function tracingHere(log: Log): Promise<Tracing | undefined> {
   // The OpenTelemetry API registers its providers under this symbol. All copies of one major version share it.
   if (!(Symbol.for('opentelemetry.js.api.1') in globalThis)) return undefined;
-  return (await import('../operate/tracing.ts')).createTracing();
+  const { createTracing } = await import('../operate/tracing.ts');
+  return createTracing().catch((error: unknown) => {
+    if (!(error instanceof MissingPackage)) throw error;
+    log.write('warn', `OpenTelemetry is set up, but nothing is traced: ${error.message}`);
+    return undefined;
+  });
 }

@@ -1,3 +1,4 @@
+import { MissingPackage } from '../operate/missing-package.ts';
 import { printStatus } from './print-status.ts';
 
 /** Exit codes of the commands that talk to a server, for scripts. */
@@ -36,6 +37,17 @@ export class Failure extends Error {
 export function reportFailure(error: unknown): void {
   const exitCode = error instanceof Failure ? error.exitCode : 1;
   // The user who interrupts a command needs no message.
-  if (exitCode !== ExitCode.Interrupted) printStatus((error as Error).message);
+  if (exitCode !== ExitCode.Interrupted) printStatus(messageOf(error as Error));
   process.exitCode = exitCode;
+}
+
+/** A package has to be where everwire is, and only the user knows how everwire was installed. */
+function messageOf(error: Error): string {
+  if (!(error instanceof MissingPackage)) return error.message;
+  const { message, packageName } = error;
+  return [
+    message,
+    `if everwire is installed globally: npm install --global ${packageName}`,
+    `with npx: npx -p everwire -p ${packageName} everwire …`,
+  ].join('\n');
 }

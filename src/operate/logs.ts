@@ -1,3 +1,4 @@
+import { ifMissing } from './missing-package.ts';
 import { bounded } from './outcome.ts';
 import { scrubber, withoutQueries } from '../auth/scrub.ts';
 import { printable, printableLine } from '../base/printable.ts';
@@ -118,9 +119,7 @@ function plainSink(level: LogThreshold, write: (line: string) => void): Sink {
 }
 
 async function jsonSink(level: LogThreshold, write: (line: string) => void): Promise<Sink> {
-  const { pino } = await import('pino').catch((cause: unknown) => {
-    throw new Error('logs in JSON need the package pino: npm install pino', { cause });
-  });
+  const { pino } = await import('pino').catch(ifMissing('logs in JSON need', 'pino'));
   const logger = pino(
     {
       level,

@@ -1,10 +1,10 @@
-import type * as PromClient from 'prom-client';
 import type { Counter, Gauge } from 'prom-client';
 import type { Exchange, Middleware } from '../core/exchange.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Method } from '../protocol/methods.ts';
 import type { HttpRefusal } from '../transport/http/server/call.ts';
 import type { HttpPage } from '../transport/http/server/handler.ts';
+import { ifMissing } from './missing-package.ts';
 import { codeLabel, methodLabel, observed, type Ending } from './outcome.ts';
 import { respondText } from './page.ts';
 
@@ -75,7 +75,9 @@ const MAX_TOOL_NAME = 128;
  */
 export async function createMetrics(options: MetricsOptions = {}): Promise<Metrics> {
   const { process = true, maxTools = 200 } = options;
-  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await load();
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client').catch(
+    ifMissing('metrics need', 'prom-client'),
+  );
   const registry = new Registry();
   const registers = [registry];
   if (process) collectDefaultMetrics({ register: registry });
@@ -162,14 +164,6 @@ export async function createMetrics(options: MetricsOptions = {}): Promise<Metri
         ),
     }),
   };
-}
-
-async function load(): Promise<typeof PromClient> {
-  try {
-    return await import('prom-client');
-  } catch (cause) {
-    throw new Error('metrics need the package prom-client: npm install prom-client', { cause });
-  }
 }
 
 /** Replaces all earlier values by the current ones, because servers come and go. */

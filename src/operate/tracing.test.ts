@@ -20,7 +20,7 @@ const meta = {
 
 let tracing: Tracing;
 beforeEach(async () => {
-  tracing = (await createTracing())!;
+  tracing = await createTracing();
 });
 
 /** A service that returns the `_meta` that it received. */

@@ -6,6 +6,7 @@ import { invoke } from '../core/invoke.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { VERSION } from '../version.ts';
+import { ifMissing } from './missing-package.ts';
 import { bounded, nameIn, observed, type Ending } from './outcome.ts';
 
 /** Spans for requests, by OpenTelemetry's conventions for MCP. */
@@ -34,23 +35,13 @@ export interface Tracing {
  *
  * `subscriptions/listen` gets no span, because it lasts as long as its caller.
  *
- * @returns undefined if `@opentelemetry/api` is not installed.
+ * @throws Error if `@opentelemetry/api` is not installed.
  */
-export async function createTracing(): Promise<Tracing | undefined> {
-  const api = await load();
-  return api && new ApiTracing(api);
+export async function createTracing(): Promise<Tracing> {
+  return new ApiTracing(await import('@opentelemetry/api').catch(ifMissing('spans need', '@opentelemetry/api')));
 }
 
 type Api = typeof OpenTelemetry;
-
-async function load(): Promise<Api | undefined> {
-  try {
-    return await import('@opentelemetry/api');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return undefined;
-    throw error;
-  }
-}
 
 /**
  * Reads a trace context from `_meta` (2026-07-28, basic: OpenTelemetry trace context). The values were not validated.

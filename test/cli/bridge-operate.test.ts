@@ -181,22 +181,34 @@ describe('without the optional packages', () => {
   });
 
   test.each([
-    [['--metrics'], /^everwire: metrics need the package prom-client: npm install prom-client$/],
-    [['--log-format', 'json'], /^everwire: logs in JSON need the package pino: npm install pino$/],
-  ])('%j names the missing package', async (words, message) => {
+    [['--metrics'], 'metrics need', 'prom-client'],
+    [['--log-format', 'json'], 'logs in JSON need', 'pino'],
+  ])('%j says how to install what is missing', async (words, need, name) => {
     const child = startEverwire(['bridge', '--port', '0', ...words, ...features], absent);
     expect(await child.exited).toEqual({ code: 1, signal: null });
-    expect(child.stderr).toEqual([expect.stringMatching(message)]);
+    expect(child.stderr).toEqual([
+      `everwire: ${need} the package ${name}: npm install ${name}`,
+      `  if everwire is installed globally: npm install --global ${name}`,
+      `  with npx: npx -p everwire -p ${name} everwire …`,
+    ]);
   });
 
-  test('no spans are created', () => {
+  test('a bridge says why it traces nothing although OpenTelemetry is set up', async () => {
+    const setUp = "data:text/javascript,globalThis[Symbol.for('opentelemetry.js.api.1')]={}";
+    const server = await startBridge(features, { NODE_OPTIONS: `${absent.NODE_OPTIONS} --import "${setUp}"` });
+    expect(server.stderr.join('\n')).toContain(
+      'OpenTelemetry is set up, but nothing is traced: spans need the package @opentelemetry/api: npm install @opentelemetry/api',
+    );
+  });
+
+  test('createTracing names the missing package', () => {
     const module = pathToFileURL(`${root}dist/lib/operate.js`).href;
-    const script = `const { createTracing } = await import('${module}'); console.log(await createTracing());`;
+    const script = `const { createTracing } = await import('${module}'); await createTracing().catch((e) => console.log(e.message));`;
     const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       env: { ...process.env, ...absent },
       encoding: 'utf8',
     });
-    expect(stdout).toBe('undefined\n');
+    expect(stdout).toBe('spans need the package @opentelemetry/api: npm install @opentelemetry/api\n');
   });
 });
 

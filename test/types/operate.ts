@@ -23,8 +23,7 @@ export async function run(): Promise<string> {
   const tracing = await createTracing();
   const reached = reachability({ probe: async () => {} });
   const health = createHealth({ check, server: anyReachable(() => [reached]) });
-  if (tracing) server.use(tracing.server());
-  server.use(metrics.middleware('library'), reached.middleware, logCalls(log, 'library'));
+  server.use(tracing.server(), metrics.middleware('library'), reached.middleware, logCalls(log, 'library'));
   const tls = await tlsFiles('cert.pem', 'key.pem');
   const listener = await server.listen({
     auth: anyAuth(...authenticators),
