@@ -314,6 +314,11 @@ export class Client {
     return this.#requester.close();
   }
 
+  /** Does the same as `close`. `await using client = await connect(…)` closes the client at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   #needs(capability: string, method: string): void {
     if (!this.#requester.link.lacks(capability)) return;
     throw new RpcError(

@@ -103,6 +103,17 @@ test('over HTTP, the server listens on a port', async () => {
   }
 });
 
+test('a listener is closed at the end of its block', async () => {
+  const { server } = setUp();
+  let url: string;
+  {
+    await using listener = await server.listen({ port: 0 });
+    ({ url } = listener);
+    expect((await fetch(url)).status).toBeGreaterThan(0);
+  }
+  await expect(fetch(url)).rejects.toThrow('fetch failed');
+});
+
 test('a port that is in use causes an error', async () => {
   const { server } = setUp();
   const listener = await server.listen({ port: 0 });

@@ -52,6 +52,8 @@ export interface HttpListener {
    * to be written. Then closes the remaining connections.
    */
   close(timeout?: number): Promise<void>;
+  /** Does the same as `close`. `await using listener = await server.listen(…)` closes it at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** The time for the headers of a request, and for the whole request. */
@@ -115,6 +117,10 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
       server.setSecureContext(secureContext(credentials));
     },
     close: (timeout) => close(server, sockets, handler, timeout),
+    // Copies of this object have their own `close`.
+    [Symbol.asyncDispose](this: HttpListener) {
+      return this.close();
+    },
   };
 }
 
