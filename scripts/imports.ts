@@ -55,7 +55,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   ],
   inspector: [...BELOW_SERVER, 'auth', 'client', 'inspect'],
   operate: [...BELOW_WIRE, 'auth'],
-  testing: [...BELOW_WIRE, 'auth/client/token-store.ts'],
+  testing: [...BELOW_WIRE, 'auth/client/token-store.ts', 'client'],
   cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'inspect', 'inspector', 'testing'],
 };
 

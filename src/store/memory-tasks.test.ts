@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
-import { taskStoreSuite } from '../testing/task-store-suite.ts';
+import { taskStoreSuite } from '../testing/contracts/task-store-suite.ts';
 import { memoryTaskStore, type MemoryTaskStoreOptions } from './memory-tasks.ts';
 import { TaskStoreFull, type TaskRecord } from './task-store.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { notification, type JsonObject, type Message } from '../jsonrpc/message.ts';
 import { jsonWeight } from '../jsonrpc/weight.ts';
-import { eventLogSuite } from '../testing/event-log-suite.ts';
+import { eventLogSuite } from '../testing/contracts/event-log-suite.ts';
 import { EventsPurged, type EventLog, type LoggedEvent } from './event-log.ts';
 import { memoryEventLog } from './memory.ts';
 

@@ -1,9 +1,15 @@
 /**
- * Test suites for implementations of this package's contracts, for any test runner.
+ * A client for the tests of a server, for any test runner.
  *
  * @module
  */
-export { eventLogSuite, type EventLogBounds, type SuiteCase } from './event-log-suite.ts';
-export { taskStoreSuite, type TaskStoreBounds } from './task-store-suite.ts';
-export { tokenStoreSuite } from './token-store-suite.ts';
-export { transportSuite, type TransportPair } from './transport-suite.ts';
+export type { Answer, Answers, AskedQuestion } from './answers.ts';
+export {
+  type NextOptions,
+  type NotificationName,
+  type NotificationParams,
+  Notifications,
+  type ParamsOf,
+  type ReceivedNotification,
+} from './notifications.ts';
+export { testClient, type TestableServer, type TestClient, type TestClientOptions } from './test-client.ts';

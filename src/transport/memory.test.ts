@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { notification } from '../jsonrpc/message.ts';
-import { transportSuite } from '../testing/transport-suite.ts';
+import { transportSuite } from '../testing/contracts/transport-suite.ts';
 import { memoryTransportPair } from './memory.ts';
 
 describe('the memory pair follows the contract', () => {

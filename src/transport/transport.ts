@@ -83,7 +83,7 @@ export const SENT_AT_ONCE: Promise<void> = Promise.resolve();
  * one by one, in order. If the revision given to `setProtocolVersion` has batches, the transport splits a batch and
  * joins its responses again. In other revisions it refuses batches.
  *
- * `everwire/testing` has a suite that any implementation can run.
+ * `everwire/testing/contracts` has a suite that any implementation can run.
  */
 export interface Transport {
   /**

@@ -18,7 +18,7 @@ import { hostname, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { tokenStoreSuite } from '../../testing/token-store-suite.ts';
+import { tokenStoreSuite } from '../../testing/contracts/token-store-suite.ts';
 import { processesHere } from './lock-file.ts';
 import { FileTokenStore } from './file-token-store.ts';
 

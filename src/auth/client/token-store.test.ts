@@ -1,5 +1,5 @@
 import { describe, test } from 'vitest';
-import { tokenStoreSuite } from '../../testing/token-store-suite.ts';
+import { tokenStoreSuite } from '../../testing/contracts/token-store-suite.ts';
 import { MemoryTokenStore } from './token-store.ts';
 
 describe('credentials in memory', () => {

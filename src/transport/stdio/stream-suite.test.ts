@@ -3,7 +3,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, test } from 'vitest';
-import { transportSuite } from '../../testing/transport-suite.ts';
+import { transportSuite } from '../../testing/contracts/transport-suite.ts';
 import { childTransport } from './child.ts';
 import { streamTransport } from './stream.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
+import { TaskStoreFull, type TaskRecord, type TaskStore } from '../../store/task-store.ts';
 import type { SuiteCase } from './event-log-suite.ts';
 
 /** The limits that a test case requires of its store. Defaults should be large: 1 000 tasks, 10 MiB. */

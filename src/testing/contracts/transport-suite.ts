@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { waitFor } from '../base/wait.ts';
-import { errorResponse, notification, request, resultResponse, type Message } from '../jsonrpc/message.ts';
-import type { Transport } from '../transport/transport.ts';
+import { waitFor } from '../../base/wait.ts';
+import { errorResponse, notification, request, resultResponse, type Message } from '../../jsonrpc/message.ts';
+import type { Transport } from '../../transport/transport.ts';
 import type { SuiteCase } from './event-log-suite.ts';
 
 /** Two ends of one connection, neither started. `a` must be able to start before `b` does. */

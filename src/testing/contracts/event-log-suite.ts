@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { notification } from '../jsonrpc/message.ts';
-import { EventsPurged, type EventId, type EventLog, type LoggedEvent, type SessionId } from '../store/event-log.ts';
+import { notification } from '../../jsonrpc/message.ts';
+import { EventsPurged, type EventId, type EventLog, type LoggedEvent, type SessionId } from '../../store/event-log.ts';
 
 /** The limits that a test case requires of its log. Defaults should be large: 1 MiB, 1 000 events, one minute. */
 export interface EventLogBounds {

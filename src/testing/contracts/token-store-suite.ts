@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
-import type { CredentialKey, StoredCredentials, TokenStore } from '../auth/client/token-store.ts';
+import type { CredentialKey, StoredCredentials, TokenStore } from '../../auth/client/token-store.ts';
 import type { SuiteCase } from './event-log-suite.ts';
 
 /** Milliseconds between two writes that must get different file times. */

@@ -1,0 +1,113 @@
+import type {
+  FormHandler,
+  FormRequest,
+  Handlers,
+  QuestionContext,
+  UrlHandler,
+  UrlRequest,
+} from '../client/handlers.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { Method } from '../protocol/methods.ts';
+import type { SampleParams, SampleResult } from '../protocol/sampling.ts';
+import type { ElicitResult, Root } from '../protocol/types.ts';
+
+/**
+ * The answer to one kind of question: the same answer to each one, a list with one answer for each, or a function. When
+ * the answers of a list are used up, the next question fails.
+ */
+export type Answer<Question, Result> =
+  | Result
+  | readonly Result[]
+  | ((question: Question, context: QuestionContext) => Result | Promise<Result>);
+
+/**
+ * The answers to the questions of a server, by the methods of `Context` that ask them. The client declares the
+ * capabilities of those that are given. For all other questions, the server sees a client without the capability.
+ */
+export interface Answers {
+  /** To forms. `'accept'` accepts with the form's defaults. */
+  elicit?: Answer<FormRequest, ElicitResult | ElicitResult['action']> | undefined;
+  /** To requests to open a URL. */
+  elicitUrl?: Answer<UrlRequest, ElicitResult | ElicitResult['action']> | undefined;
+  /** To requests for a message of the model. A string is the text of the message. */
+  sample?: Answer<SampleParams, SampleResult | string> | undefined;
+  /** The roots, the same each time; or a function. */
+  roots?: readonly Root[] | ((context: QuestionContext) => readonly Root[] | Promise<readonly Root[]>) | undefined;
+}
+
+/** A question that the server asked. */
+export type AskedQuestion =
+  | { readonly method: 'elicitation/create'; readonly params: FormRequest | UrlRequest }
+  | { readonly method: 'sampling/createMessage'; readonly params: SampleParams }
+  | { readonly method: 'roots/list'; readonly params: Record<string, never> };
+
+/**
+ * The handlers of a client that gives these answers.
+ *
+ * @param asked gets each question before it is answered.
+ */
+export function handlersFor(
+  { elicit, elicitUrl, sample, roots }: Answers,
+  asked: (question: AskedQuestion) => void,
+): Handlers {
+  const handlers: Handlers = {};
+  const onelicit: { form?: FormHandler; url?: UrlHandler } = {};
+  if (elicit !== undefined) {
+    const next = answering('elicit', elicit);
+    onelicit.form = async (params, context) => {
+      asked({ method: Method.Elicit, params });
+      return elicitResult(await next(params, context));
+    };
+  }
+  if (elicitUrl !== undefined) {
+    const next = answering('elicitUrl', elicitUrl);
+    onelicit.url = async (params, context) => {
+      asked({ method: Method.Elicit, params });
+      return elicitResult(await next(params, context));
+    };
+  }
+  if (onelicit.form ?? onelicit.url) handlers.onelicit = onelicit;
+  if (sample !== undefined) {
+    const next = answering('sample', sample);
+    handlers.onsample = async (params, context) => {
+      asked({ method: Method.CreateMessage, params });
+      return sampleResult(await next(params, context));
+    };
+  }
+  if (roots !== undefined) {
+    handlers.onroots = (context) => {
+      asked({ method: Method.ListRoots, params: {} });
+      return typeof roots === 'function' ? roots(context) : roots;
+    };
+  }
+  return handlers;
+}
+
+type Answering<Question, Result> = (question: Question, context: QuestionContext) => Result | Promise<Result>;
+
+function answering<Question extends object, Result extends string | object>(
+  kind: keyof Answers,
+  answer: Answer<Question, Result>,
+): Answering<Question, Result> {
+  if (typeof answer === 'function') return answer as Answering<Question, Result>;
+  if (!Array.isArray(answer)) return () => answer as Result;
+  const list = [...(answer as readonly Result[])];
+  let used = 0;
+  return (question) => {
+    if (used < list.length) return list[used++]!;
+    const message = 'message' in question ? `: ${JSON.stringify(question.message)}` : '';
+    throw new RpcError(
+      ErrorCode.InternalError,
+      `Unexpected question${message}. The test has ${list.length} answers in answers.${kind}, and this is question ${list.length + 1}`,
+    );
+  };
+}
+
+function elicitResult(answer: ElicitResult | ElicitResult['action']): ElicitResult {
+  return typeof answer === 'string' ? { action: answer } : answer;
+}
+
+function sampleResult(answer: SampleResult | string): SampleResult {
+  if (typeof answer !== 'string') return answer;
+  return { role: 'assistant', model: 'test', stopReason: 'endTurn', content: { type: 'text', text: answer } };
+}

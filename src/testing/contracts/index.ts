@@ -1,0 +1,9 @@
+/**
+ * Test suites for implementations of this package's contracts, for any test runner.
+ *
+ * @module
+ */
+export { eventLogSuite, type EventLogBounds, type SuiteCase } from './event-log-suite.ts';
+export { taskStoreSuite, type TaskStoreBounds } from './task-store-suite.ts';
+export { tokenStoreSuite } from './token-store-suite.ts';
+export { transportSuite, type TransportPair } from './transport-suite.ts';
