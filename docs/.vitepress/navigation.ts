@@ -31,6 +31,14 @@ export const navigation: readonly Group[] = [
     ],
   },
   {
+    text: 'Moving from',
+    items: [
+      { text: 'mcp-remote', page: 'moving/mcp-remote.md' },
+      { text: 'mcp-proxy', page: 'moving/mcp-proxy.md' },
+      { text: 'supergateway', page: 'moving/supergateway.md' },
+    ],
+  },
+  {
     text: 'Reference',
     items: [
       { text: 'Command line', page: 'cli.md' },

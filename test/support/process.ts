@@ -47,8 +47,13 @@ process.on('exit', () => {
 
 /** Starts `node` with the given arguments. Its stdin stays open until the test or the process ends it. */
 export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProcess {
+  return startProgram(process.execPath, args, env);
+}
+
+/** Starts any program. Its stdin stays open until the test or the process ends it. */
+export function startProgram(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProcess {
   // Its own process group: everything that the process leaves behind can be found and ended.
-  const child = spawn(process.execPath, args, {
+  const child = spawn(command, args, {
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
