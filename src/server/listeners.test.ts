@@ -57,6 +57,20 @@ test('unsupported kinds of changes are not accepted', async () => {
   ]);
 });
 
+test('a server announces changes of lists that it does not keep itself', async () => {
+  const { server, listen } = setUp();
+  const all = listen(everything);
+  const tools = listen({ toolsListChanged: true });
+  server.listChanged('resources');
+  server.listChanged('resources');
+  await settled();
+  expect(all.methods()).toEqual(['subscriptions/acknowledged', 'resources/list_changed']);
+  expect(tools.methods()).toEqual(['subscriptions/acknowledged']);
+  expect(() => server.listChanged('resource' as never)).toThrow(
+    'there is no list "resource": use tools, prompts, resources',
+  );
+});
+
 test('a change is sent once to each subscriber, until it leaves', async () => {
   const { server, tool, resource, prompt, listen } = setUp();
   const all = listen(everything);

@@ -209,6 +209,17 @@ export class McpServer {
     this.#listeners.updated(uri);
   }
 
+  /**
+   * Notifies the callers that listen for changes of a list. Needed if what `list` of a resource template returns has
+   * changed, or if middleware changes a list. Registrations notify by themselves.
+   *
+   * @throws TypeError if there is no such list.
+   */
+  listChanged(kind: ListKind): void {
+    if (!KINDS.includes(kind)) throw new TypeError(`there is no list ${JSON.stringify(kind)}: use ${KINDS.join(', ')}`);
+    this.#listeners.changed(kind);
+  }
+
   /** Adds middleware around the service. The first one added is the outermost. */
   use(...middleware: Middleware[]): this {
     this.#middleware.push(...middleware);

@@ -44,6 +44,7 @@ server.tool('ask', { input: book }, ask);
 server.resource('library://rules', { name: 'rules', mimeType: undefined }, () => '# Be quiet');
 server.resourceTemplate('library://books/{id}{?page}', { name: 'book' }, ({ id, page }) => id + (page ?? '1'));
 server.prompt('recommend', { arguments: { genre: { required: true } } }, ({ genre }) => genre.toUpperCase());
+server.listChanged('resources');
 server.use(rateLimit({ perMinute: 60 }), (next) => (exchange) => next(exchange));
 
 export const variables: TemplateVariables<'library://books/{id}{?page}'> = { id: 'momo' };
