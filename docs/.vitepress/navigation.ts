@@ -33,6 +33,8 @@ export const navigation: readonly Group[] = [
   {
     text: 'Moving from',
     items: [
+      { text: 'The official SDK 1.x', page: 'moving/official-sdk-1.md' },
+      { text: 'The official SDK 2.x', page: 'moving/official-sdk-2.md' },
       { text: 'mcp-remote', page: 'moving/mcp-remote.md' },
       { text: 'mcp-proxy', page: 'moving/mcp-proxy.md' },
       { text: 'supergateway', page: 'moving/supergateway.md' },
@@ -58,6 +60,7 @@ export const navigation: readonly Group[] = [
           { text: 'everwire/operate', page: 'api/operate.md' },
           { text: 'everwire/inspect', page: 'api/inspect.md' },
           { text: 'everwire/testing', page: 'api/testing.md' },
+          { text: 'everwire/testing/contracts', page: 'api/testing-contracts.md' },
         ],
       },
       { text: 'Recordings', page: 'mcpcap.md' },
