@@ -47,6 +47,6 @@ test('an unreachable URL is reported with its address', async () => {
   await fails(bridge);
   await fails(bridge);
   expect(errors).toEqual([
-    'Requests to the server fail: http://127.0.0.1:9/mcp cannot be reached: connect ECONNREFUSED 127.0.0.1:9',
+    'Requests to the server fail: http://127.0.0.1:9/mcp cannot be reached: connect ECONNREFUSED 127.0.0.1:9 (nothing listens there: check that the server runs, and the port)',
   ]);
 });

@@ -4,6 +4,7 @@ import { devNull } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import spawn from 'cross-spawn';
+import { whyNotStarted } from '../transport/stdio/start-error.ts';
 import { watchdog } from '../transport/stdio/watchdog.ts';
 
 /** A command that runs in place of this process. */
@@ -35,8 +36,8 @@ export async function startThrough(command: string, args: readonly string[]): Pr
   try {
     await once(child, 'spawn');
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    throw new Error(`cannot start ${command}: ${code === 'ENOENT' ? 'command not found' : message}`, { cause });
+    const why = whyNotStarted(cause as NodeJS.ErrnoException, command);
+    throw new Error(`cannot start ${command}: ${why}`, { cause });
   }
   if (process.platform !== 'win32') watchdog.add(child.pid!, () => {});
   const { stdin, stdout, stderr } = child;

@@ -55,7 +55,11 @@ function checkTransport(transport: UrlTarget['transport'], { revision, eras }: C
 }
 
 function urlOf(target: string | URL): URL {
-  if (!URL.canParse(String(target))) throw new TypeError('connect: the URL is invalid');
+  if (!URL.canParse(String(target))) {
+    throw new TypeError(
+      "connect: the text is not a URL; a command is written as { command: 'node', args: ['server.js'] }",
+    );
+  }
   const url = new URL(target);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw new TypeError(`connect: the URL must begin with http: or https:, not ${url.protocol}`);

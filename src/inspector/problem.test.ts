@@ -148,7 +148,10 @@ describe('connecting fails with its step and its cause', () => {
 
   test('command, if it does not exist', async () => {
     const { problem, attempts } = await command('', 'no-such-program');
-    expect(problem).toMatchObject({ step: 'command', message: 'Cannot start no-such-program: command not found.' });
+    expect(problem).toMatchObject({
+      step: 'command',
+      message: 'Cannot start no-such-program: command not found in any folder of PATH.',
+    });
     expect(attempts).toMatchObject([{ what: 'start no-such-program', outcome: 'failed' }]);
   });
 

@@ -1,4 +1,4 @@
-import { transportFailure } from '../jsonrpc/error-chain.ts';
+import { httpStatus, transportFailure } from '../jsonrpc/error-chain.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import type { Revision } from '../protocol/revisions.ts';
@@ -87,5 +87,9 @@ function failed(failures: readonly [Step, RpcError][]): RpcError {
   const [, error] = last;
   if (failures.length === 1) return error;
   const tried = failures.map(([step, { message }]) => `${NAMES[step]}: ${message}`).join('; ');
-  return new RpcError(error.code, `The server cannot be reached. ${tried}`, { cause: error });
+  const missing = failures.every(([, each]) => httpStatus(each) === 404);
+  const what = missing
+    ? 'There is no MCP server at the path of this URL; many servers use /mcp or /sse'
+    : 'The server does not answer as an MCP server';
+  return new RpcError(error.code, `${what}. ${tried}`, { cause: error });
 }

@@ -416,7 +416,7 @@ describe('over HTTP', () => {
       ['modern', 'streamable-http', 'http+sse'],
       {
         message:
-          'The server cannot be reached. 2026-07-28: HTTP 404; Streamable HTTP with a handshake: HTTP 404; HTTP+SSE: HTTP 404',
+          'There is no MCP server at the path of this URL; many servers use /mcp or /sse. 2026-07-28: HTTP 404; Streamable HTTP with a handshake: HTTP 404; HTTP+SSE: HTTP 404',
       },
     ],
   ])('%s ends the search, and leaves nothing open', async (_, answers, expected, error) => {

@@ -173,7 +173,10 @@ describe.skipIf(process.platform === 'win32')('everwire inspect --through', () =
       stderr: 'everwire: --through needs -- and a command',
     });
     const { code, stderr } = await runEverwire([...through, 'no-such-program']);
-    expect([code, stderr.split('\n').at(-1)]).toEqual([3, 'everwire: cannot start no-such-program: command not found']);
+    expect([code, stderr.split('\n').at(-1)]).toEqual([
+      3,
+      'everwire: cannot start no-such-program: command not found in any folder of PATH',
+    ]);
   });
 });
 

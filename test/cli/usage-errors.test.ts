@@ -86,7 +86,9 @@ test('a host that is not on this machine is an error', async () => {
 test('a bridge to a missing command is an error', async () => {
   const { code, stderr, stdout } = await everwire('bridge', '--port', '0', '--', 'no-such-command-anywhere');
   expect(code).toBe(1);
-  expect(stderr).toEqual([expect.stringMatching(/^everwire: no-such-command-anywhere .*command not found$/)]);
+  expect(stderr).toEqual([
+    expect.stringMatching(/^everwire: no-such-command-anywhere .*command not found in any folder of PATH$/),
+  ]);
   expect(stdout).toEqual([]);
 });
 

@@ -199,7 +199,7 @@ test.each<[string, () => Promise<string>, string]>([
   [
     'does not speak MCP',
     () => listening((_, response) => void response.writeHead(404).end()),
-    'The server cannot be reached',
+    'There is no MCP server at the path of this URL',
   ],
   ['is unreachable', async () => (await closedPort()).href, 'ECONNREFUSED'],
 ])('the error for a server that %s says so', async (_, start, message) => {

@@ -74,7 +74,7 @@ describe('the official client v1 over our child process', () => {
   test('gets the reason why a command cannot be started', async () => {
     const client = new Client({ name: 'test', version: '1.0.0' });
     await expect(client.connect(childTransport({ command: 'no-such-command-here' }))).rejects.toThrow(
-      'Cannot start no-such-command-here: command not found',
+      'Cannot start no-such-command-here: command not found in any folder of PATH',
     );
   });
 });

@@ -216,7 +216,8 @@ describe('Everwire’s own settings', () => {
 
 describe('a configuration is refused', () => {
   test.each<[unknown, string]>([
-    [{ comand: 'node' }, 'mcpServers.mine has neither a command nor a url'],
+    [{ comand: 'node' }, 'mcpServers.mine has neither a command nor a url (is "comand" mistyped?)'],
+    [{ args: [] }, 'mcpServers.mine has neither a command nor a url'],
     [{ command: 'x', url: 'https://a.example' }, 'mcpServers.mine has both a command and a url; remove one'],
     [{ command: 'x', type: 'sse' }, 'mcpServers.mine.type is "sse", but there is a command'],
     [{ url: 'https://a.example', type: 'stdio' }, 'mcpServers.mine.type is "stdio", but there is a url'],
@@ -283,7 +284,7 @@ describe('a configuration is refused', () => {
     expect(() => parse(text, 'mcp.json')).toThrow(
       expect.objectContaining({
         problems: [
-          'line 4, column 5: servers.one has neither a command nor a url',
+          'line 4, column 5: servers.one has neither a command nor a url (is "comand" mistyped?)',
           'line 8, column 14: servers.two.args[1] needs the environment variable GONE, which is not set',
           'line 11, column 57: servers.three.headers.X-A must be a string',
           'line 13, column 17: everwire.separator must be 1 to 4 of the characters _ - .',

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { parseEnv } from 'node:util';
+import { nearest } from '../../base/nearest.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
 import type { ToolSelection } from '../fleet/selection.ts';
@@ -75,7 +76,11 @@ export function readServer(name: string, entry: unknown, file: string, place: Pl
   const urlKey = ['url', 'serverUrl', 'httpUrl'].find((key) => entry[key] !== undefined);
   const isCommand = entry['command'] !== undefined;
   if (isCommand && urlKey !== undefined) return place.wrong(`has both a command and a ${urlKey}; remove one`);
-  if (!isCommand && urlKey === undefined) return place.wrong('has neither a command nor a url');
+  if (!isCommand && urlKey === undefined) {
+    const mistyped = Object.keys(entry).find((key) => nearest(key, ['command', 'url']) !== undefined);
+    const advice = mistyped === undefined ? '' : ` (is ${JSON.stringify(mistyped)} mistyped?)`;
+    return place.wrong(`has neither a command nor a url${advice}`);
+  }
   if (type !== undefined && (type === 'stdio') !== isCommand)
     return place.at('type').wrong(`is ${JSON.stringify(entry['type'])}, but there is a ${urlKey ?? 'command'}`);
   if (urlKey === undefined) {

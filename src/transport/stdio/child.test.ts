@@ -89,7 +89,9 @@ test.each([0, -1, Number.NaN])('a memory limit of %d bytes is refused', (maxMemo
 describe('starting', () => {
   test('a missing command is reported in one sentence', async () => {
     const { transport, log } = new Peer({ command: 'no-such-command-here' });
-    await expect(transport.start()).rejects.toThrow(/^Cannot start no-such-command-here: command not found$/);
+    await expect(transport.start()).rejects.toThrow(
+      /^Cannot start no-such-command-here: command not found in any folder of PATH$/,
+    );
     await expect(transport.send(notification('n'))).rejects.toThrow('command not found');
     expect(transport.pid).toBeUndefined();
     expect(log).toEqual([]);
@@ -320,7 +322,9 @@ describe('the output of a child', () => {
     expect(await peer.ask('echo', { n: 1 })).toEqual({ n: 1 });
     expect(peer.log).toHaveLength(3);
     expect(peer.log[0]).toContain('Server listening');
-    expect(peer.log[2]).toBe('error: node wrote to its stdout: Parse error: not valid UTF-8');
+    expect(peer.log[2]).toBe(
+      'error: node wrote to its stdout: Parse error: not valid UTF-8. Only messages may go to stdout; logs go to stderr',
+    );
   });
 
   test('in a line that is too long and may be a response closes the connection, with a reason', async () => {

@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import spawn from 'cross-spawn';
 import { printable } from '../../base/printable.ts';
 import { waitFor } from '../../base/wait.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
 import type { Message } from '../../jsonrpc/message.ts';
 import { InvalidMessage } from '../../jsonrpc/parse.ts';
 import { BaseTransport } from '../base-transport.ts';
@@ -13,6 +13,7 @@ import { tapStreams, type Wiretap } from '../wiretap.ts';
 import { watchMemory } from './memory-watch.ts';
 import { notSent } from './outgoing.ts';
 import { ProcessGroup } from './process-group.ts';
+import { whyNotStarted } from './start-error.ts';
 import { StderrLog } from './stderr-log.ts';
 import { StreamTransport } from './stream.ts';
 import { watchdog } from './watchdog.ts';
@@ -227,7 +228,8 @@ export class ChildTransport extends BaseTransport implements Transport {
         child.once('error', reject);
       });
     } catch (error) {
-      this.#reason = this.#cannotStart(error as NodeJS.ErrnoException);
+      const why = whyNotStarted(error as NodeJS.ErrnoException, command, cwd);
+      this.#reason = new Error(`Cannot start ${command}: ${why}`, { cause: error });
       throw this.#reason;
     }
     this.#watch(child, stderr);
@@ -261,15 +263,6 @@ export class ChildTransport extends BaseTransport implements Transport {
     this.#group?.signal('SIGKILL');
     // Some processes may have left the group.
     for (const pid of processes) kill(pid);
-  }
-
-  #cannotStart(error: NodeJS.ErrnoException): Error {
-    const { command, cwd } = this.#options;
-    let why = error.message;
-    if (error.code === 'ENOENT')
-      why = cwd !== undefined && !existsSync(cwd) ? `there is no directory ${cwd}` : 'command not found';
-    if (error.code === 'EACCES') why = 'it is not executable';
-    return new Error(`Cannot start ${command}: ${why}`, { cause: error });
   }
 
   #watch(child: ChildProcess, stderr: string): void {
@@ -327,7 +320,9 @@ export class ChildTransport extends BaseTransport implements Transport {
     stream.onmessage = (message, extra) => this.onmessage?.(message, extra);
     stream.onerror = (error) => {
       const noise = error instanceof InvalidMessage && error !== stream.closeReason;
-      this.report(noise ? new Error(`${this.#name} wrote to its stdout: ${error.message}`, { cause: error }) : error);
+      if (!noise) return this.report(error);
+      const advice = error.code === ErrorCode.ParseError ? '. Only messages may go to stdout; logs go to stderr' : '';
+      this.report(new Error(`${this.#name} wrote to its stdout: ${error.message}${advice}`, { cause: error }));
     };
     stream.onclose = () => void this.#shutDown();
     this.#stream = stream;

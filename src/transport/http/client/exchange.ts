@@ -5,7 +5,7 @@ import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest } from './http.ts';
 import { refusal } from './proxy.ts';
 import { reasonOf } from './reason.ts';
-import type { Headers } from './response-parser.ts';
+import { ClosedEarly, type Headers } from './response-parser.ts';
 
 /** At most this many bytes of an unwanted body are read, so that the connection can be reused. */
 const MAX_DISCARDED = 64 * 1024;
@@ -275,8 +275,11 @@ class Exchange implements HttpReply, ExchangeListener {
 
   #errorFor(cause: NodeJS.ErrnoException): Error {
     const { proxy } = this.#target.pool.options;
-    const why = reasonOf(cause);
-    const where = shown(this.#request.url);
+    const { url } = this.#request;
+    // A port that expects TLS answers plain HTTP with nothing.
+    const isPlain = cause instanceof ClosedEarly && url.protocol === 'http:' && !this.#connection.reused;
+    const why = isPlain ? `${cause.message} (it crashed, or its port expects https)` : reasonOf(cause);
+    const where = shown(url);
     const through = proxy ? ` through the proxy ${proxy.name}` : '';
     return !this.#sent || cause instanceof NotSent
       ? new NotSent(`${where} cannot be reached${through}: ${why}`, { cause })

@@ -20,6 +20,15 @@ export class MalformedResponse extends Error {
   }
 }
 
+/** The connection ended before the response did. */
+export class ClosedEarly extends Error {
+  override readonly name = 'ClosedEarly';
+
+  constructor() {
+    super('the server closed the connection');
+  }
+}
+
 /** The status line and the header lines, without the empty line (RFC 9112, sections 4 and 5). */
 const HEAD =
   /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?((?:\r\n[!#$%&'*+.^_`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*)$/;
@@ -72,7 +81,7 @@ export class ResponseParser {
 
   /** The server will send nothing more. @throws Error if the response is not complete. */
   end(): void {
-    if (this.#state !== 'until close') throw new Error('the server closed the connection');
+    if (this.#state !== 'until close') throw new ClosedEarly();
     // Stryker disable next-line BooleanLiteral: nothing can follow
     this.#complete(true);
   }
