@@ -115,6 +115,10 @@ test('the error of a failed connection includes the errors of earlier attempts',
     name: 'ConnectionError',
     message: 'Cannot connect: Connection closed (before that: not JSON: hello)',
   });
+  const unwritten = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+  expect(connectFailure(new RpcError(-32000, 'Connection closed'), unwritten, 1).message).toBe(
+    'Cannot connect: Connection closed',
+  );
 });
 
 test('no error has control characters of a server in its message or in its stack', () => {

@@ -127,7 +127,9 @@ export function failure(what: string, thrown: unknown, closed: boolean): Error {
 /** The error if there is no connection. The server's own refusal is returned unchanged. */
 export function connectFailure(thrown: unknown, before: Error | undefined, limit: number): Error {
   const error = thrown instanceof Error ? thrown : RpcError.from(thrown);
-  const context = before && !error.message.includes(before.message) ? ` (before that: ${before.message})` : '';
+  // The failed write to a command that has ended explains nothing.
+  const explains = before && (before as NodeJS.ErrnoException).code !== 'EPIPE';
+  const context = explains && !error.message.includes(before.message) ? ` (before that: ${before.message})` : '';
   const message = `Cannot connect: ${error.message}${context}`;
   if (!(error instanceof RpcError)) return new NoConnection(message, { cause: error });
   if (isOurs(error, REQUEST_TIMEOUT)) return new TimeoutError(message, limit, { cause: error });
