@@ -28,6 +28,7 @@ export const navigation: readonly Group[] = [
       { text: 'Tasks', page: 'tasks.md' },
       { text: 'Operating', page: 'operating.md' },
       { text: 'Inspector', page: 'inspector.md' },
+      { text: 'Troubleshooting', page: 'troubleshooting.md' },
     ],
   },
   {
@@ -44,6 +45,7 @@ export const navigation: readonly Group[] = [
     text: 'Reference',
     items: [
       { text: 'Command line', page: 'cli.md' },
+      { text: 'Errors', page: 'errors.md' },
       {
         text: 'API',
         collapsed: true,

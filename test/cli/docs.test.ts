@@ -7,6 +7,7 @@ import { programs, root } from '../support/process.ts';
 
 const page = readFileSync(`${root}docs/cli.md`, 'utf8');
 const readme = readFileSync(`${root}README.md`, 'utf8');
+const troubleshooting = readFileSync(`${root}docs/troubleshooting.md`, 'utf8');
 
 /** The commands on a page, each with its output. */
 function examplesIn(text: string): { line: string; output: string }[] {
@@ -40,9 +41,10 @@ describe.skipIf(process.platform === 'win32')('examples of the command line in t
       expect.arrayContaining(['list', 'call', 'read', 'prompt', 'complete']),
     );
     expect(examplesIn(readme)).not.toEqual([]);
+    expect(examplesIn(troubleshooting)).not.toEqual([]);
   });
 
-  test.each([...examples, ...examplesIn(readme)])('$line', ({ line, output }) => {
+  test.each([...examples, ...examplesIn(readme), ...examplesIn(troubleshooting)])('$line', ({ line, output }) => {
     const { stdout, stderr } = spawnSync('sh', ['-c', line], {
       cwd: directory,
       env: { ...process.env, PATH: `${path.join(directory, 'bin')}:${process.env['PATH']}` },
