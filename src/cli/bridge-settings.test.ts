@@ -153,7 +153,7 @@ describe('an invalid setting is reported with the name of its option', () => {
     [['--tls-key', 'key.pem'], /^--tls-key needs the certificate/],
     [['--bearer', 'short'], /^--bearer is too short/],
     [['--bearer', `${SECRET} two`], /^--bearer must consist of/],
-    [['--bearer', '@missing'], /^--bearer cannot read missing: ENOENT/],
+    [['--bearer', '@missing'], /^--bearer cannot read missing: there is no such file or folder/],
     [['--bearer', '@empty'], /^--bearer found no secret in empty/],
     [['--api-key', '@odd'], /^--api-key in odd must consist of/],
     [['--api-key', 'env:NONE'], /^--api-key needs the environment variable NONE/],

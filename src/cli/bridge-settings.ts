@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { BearerAuthOptions } from '../auth/bearer.ts';
+import { fileProblem } from '../base/file-problem.ts';
 import { urlProblem } from '../bridge/config/server.ts';
 import type { ToolSelection } from '../bridge/fleet/selection.ts';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
@@ -204,7 +205,7 @@ function linesOf(option: string, file: string, read: Environment['read']): strin
   try {
     text = read(file);
   } catch (error) {
-    throw Failure.usage(`${option} cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'not a file'}`);
+    throw Failure.usage(`${option} cannot read ${file}: ${fileProblem(error)}`);
   }
   const lines = text
     .split(/\r?\n/)

@@ -4,6 +4,7 @@ import type { ClientFlags } from './client-options.ts';
 import type { Work } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { indented } from './screen.ts';
+import { fileProblem } from '../base/file-problem.ts';
 import { suggestion } from '../base/nearest.ts';
 import { checkArguments, toolArguments } from './tool-arguments.ts';
 
@@ -53,7 +54,7 @@ async function readArguments(source: string): Promise<JsonObject> {
     if (source === '-') text = await readStdin();
     else if (source.startsWith('@')) text = await readFile(source.slice(1), 'utf8');
   } catch (error) {
-    throw Failure.usage(`cannot read the arguments from ${from}: ${(error as Error).message}`);
+    throw Failure.usage(`cannot read the arguments from ${from}: ${fileProblem(error)}`);
   }
   let args: unknown;
   try {

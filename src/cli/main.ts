@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError, Help } from 'commander';
+import { fileProblem } from '../base/file-problem.ts';
 import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
@@ -74,7 +75,7 @@ process.stdout.on('error', (error) => {
   if (isReaderGone(error)) return;
   process.once('exit', () => {
     if (process.exitCode) return;
-    printStatus(`cannot write the output: ${error.message}`);
+    printStatus(`cannot write the output: ${fileProblem(error)}`);
     process.exitCode = ExitCode.Refused;
   });
 });

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileProblem } from '../base/file-problem.ts';
 import { scopesIn, type OAuthSettings } from '../bridge/config/oauth.ts';
 import { Failure } from './failure.ts';
 import type { TargetFlags } from './options.ts';
@@ -62,9 +63,7 @@ function readClientSecret(word: string, env: Readonly<Record<string, string | un
   try {
     text = readFileSync(file, 'utf8').trim();
   } catch (error) {
-    throw Failure.usage(
-      `--client-secret cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'not a file'}`,
-    );
+    throw Failure.usage(`--client-secret cannot read ${file}: ${fileProblem(error)}`);
   }
   if (text === '' || /[\r\n]/.test(text)) throw Failure.usage(`--client-secret needs one line in ${file}`);
   return text;

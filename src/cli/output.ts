@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Writable } from 'node:stream';
 import type { ContentBlock, ResourceContents } from '../protocol/types.ts';
 import { ExitCode, Failure } from './failure.ts';
+import { fileProblem } from '../base/file-problem.ts';
 import { printable, printableLine } from '../base/printable.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { bytes, oneLine, wordsOf } from './screen.ts';
@@ -104,7 +105,7 @@ export class Output {
     try {
       await writeFile(file, data);
     } catch (error) {
-      throw new Failure(ExitCode.Refused, `cannot write ${file}: ${(error as Error).message}`, { cause: error });
+      throw new Failure(ExitCode.Refused, `cannot write ${file}: ${fileProblem(error)}`, { cause: error });
     }
     return this.text(`[${oneLine(mimeType)}, ${bytes(data.length)}, written to ${file}]`);
   }
@@ -113,7 +114,7 @@ export class Output {
     return new Promise((resolve, reject) => {
       this.#stdout.write(data, (error) => {
         if (!error || isReaderGone(error)) return resolve();
-        reject(new Failure(ExitCode.Refused, `cannot write the output: ${error.message}`, { cause: error }));
+        reject(new Failure(ExitCode.Refused, `cannot write the output: ${fileProblem(error)}`, { cause: error }));
       });
     });
   }

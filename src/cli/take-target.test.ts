@@ -117,7 +117,11 @@ describe('options for the login', () => {
       /^--client-secret must be @file or env:NAME, because other users of this machine can see command lines$/,
     ],
     ['a variable that is not set', { clientId: 'me', clientSecret: 'env:GONE' }, /environment variable GONE, which is/],
-    ['a file that does not exist', { clientId: 'me', clientSecret: '@gone' }, /cannot read gone: ENOENT$/],
+    [
+      'a file that does not exist',
+      { clientId: 'me', clientSecret: '@gone' },
+      /cannot read gone: there is no such file or folder$/,
+    ],
     ['a secret without a client', { clientSecret: 'env:TOKEN' }, /^--client-secret needs .* add --client-id$/],
     ['an empty client id', { clientId: '' }, /^--client-id must not be empty$/],
     ['an invalid scope', { scope: ['"'] }, /^--scope has characters that a scope cannot have$/],
@@ -159,7 +163,9 @@ describe('names in mcp.json', () => {
     write('mcp.json', { mcpServers: { mine: { command: 'wrong' } } });
     write('other/servers.json', { mcpServers: { mine: { command: 'right' } } });
     expect(take(['mine'], { config: 'other/servers.json' })).toMatchObject({ command: 'right' });
-    expect(() => take(['mine'], { config: 'nowhere.json' })).toThrow(usage(/nowhere\.json: there is no such file$/));
+    expect(() => take(['mine'], { config: 'nowhere.json' })).toThrow(
+      usage(/nowhere\.json: there is no such file or folder$/),
+    );
     write('empty.json', {});
     expect(() => take(['mine'], { config: 'empty.json' })).toThrow(usage(/the file has no "mcpServers"$/));
   });

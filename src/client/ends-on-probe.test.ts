@@ -60,7 +60,7 @@ test('a server that then refuses the handshake fails with its own error', async 
 
 test('a server is started only once if it cannot be started, or if the era is given', async () => {
   const absent = connect({ command: '/no/such/command' }, { eraCache: memoryEraCache() });
-  await expect(absent).rejects.toThrow('command not found');
+  await expect(absent).rejects.toThrow('there is no such file');
   const { target, starts } = command(ending({ result: welcome }));
   await expect(connect(target, { eras: 'modern' })).rejects.toThrow('code 3');
   expect(starts).toHaveBeenCalledTimes(1);

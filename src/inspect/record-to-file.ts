@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { fileProblem } from '../base/file-problem.ts';
 import { VERSION } from '../version.ts';
 import type { Capture } from './capture.ts';
 import { isPart } from './record.ts';
@@ -44,7 +45,7 @@ export async function recordToFile(
       }
     } catch (error) {
       capture.close();
-      onerror(new Error(`the recording ${file} is incomplete: ${problem(error)}`, { cause: error }));
+      onerror(new Error(`the recording ${file} is incomplete: ${fileProblem(error)}`, { cause: error }));
     }
     await handle.close();
   };
@@ -71,23 +72,6 @@ async function create(file: string, header: string): Promise<FileHandle> {
     return handle;
   } catch (error) {
     await handle?.close();
-    throw new Error(`cannot record to ${file}: ${problem(error)}`, { cause: error });
+    throw new Error(`cannot record to ${file}: ${fileProblem(error)}`, { cause: error });
   }
-}
-
-const PROBLEMS: Readonly<Record<string, string>> = {
-  ENOSPC: 'no space is left on the disk',
-  EDQUOT: 'the disk quota is used up',
-  EFBIG: 'the file has reached the size limit',
-  ENOENT: 'there is no such folder',
-  EACCES: 'permission denied',
-  EPERM: 'it belongs to another user',
-  EISDIR: 'it is a directory',
-  ELOOP: 'it is a symbolic link',
-  ENXIO: 'it is not a regular file',
-};
-
-function problem(error: unknown): string {
-  const { code = '', message } = error as NodeJS.ErrnoException;
-  return PROBLEMS[code] ?? message;
 }

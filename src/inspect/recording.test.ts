@@ -136,7 +136,7 @@ describe('a file', () => {
     const pipe = newFile();
     execFileSync('mkfifo', [pipe]);
     for (const [file, problem] of [
-      [join(folder, 'none', 'a'), 'there is no such folder'],
+      [join(folder, 'none', 'a'), 'there is no such file or folder'],
       [folder, 'it is a directory'],
       [link, 'it is a symbolic link'],
       [pipe, 'it is not a regular file'],

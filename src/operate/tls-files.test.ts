@@ -78,7 +78,7 @@ describe.skipIf(!canCertify)('a certificate in files', () => {
     const { found, renew, onerror, end } = await watched();
     rmSync(files.key);
     await vi.waitFor(() => expect(onerror).toHaveBeenCalledOnce());
-    expect(onerror.mock.calls[0]![0].message).toContain(`cannot read ${files.key}: ENOENT`);
+    expect(onerror.mock.calls[0]![0].message).toContain(`cannot read ${files.key}: there is no such file or folder`);
     renew.mockImplementationOnce(() => {
       throw new Error('busy');
     });
@@ -97,5 +97,7 @@ describe.skipIf(!canCertify)('a certificate in files', () => {
 });
 
 test('that is missing is named in the error', async () => {
-  await expect(tlsFiles(files.cert, files.key)).rejects.toThrow(/^cannot read .*\.pem: ENOENT$/);
+  await expect(tlsFiles(files.cert, files.key)).rejects.toThrow(
+    /^cannot read .*\.pem: there is no such file or folder$/,
+  );
 });

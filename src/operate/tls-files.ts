@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
+import { fileProblem } from '../base/file-problem.ts';
 import type { TlsCredentials } from '../transport/http/server/listen.ts';
 
 /** What to do with a renewed certificate, and how often to check for one. */
@@ -87,6 +88,6 @@ async function contentOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (cause) {
-    throw new Error(`cannot read ${file}: ${(cause as NodeJS.ErrnoException).code}`, { cause });
+    throw new Error(`cannot read ${file}: ${fileProblem(cause)}`, { cause });
   }
 }

@@ -135,6 +135,8 @@ describe.skipIf(!canCertify)('with a certificate', () => {
   test('a bridge without the file ends with an error that names it', async () => {
     const child = startEverwire(['bridge', '--tls-cert', 'no.pem', '--tls-key', 'no.key', ...features]);
     expect(await child.exited).toEqual({ code: 2, signal: null });
-    expect(child.stderr.at(-1)).toMatch(/^everwire: --tls-cert or --tls-key: cannot read no\.(pem|key): ENOENT$/);
+    expect(child.stderr.at(-1)).toMatch(
+      /^everwire: --tls-cert or --tls-key: cannot read no\.(pem|key): there is no such file or folder$/,
+    );
   });
 });

@@ -151,7 +151,10 @@ describe('--record', () => {
       ['demo', '--stdio', '--record', file],
     ]) {
       const { code, stderr } = await runEverwire(line);
-      expect([code, stderr]).toEqual([2, `everwire: --record: cannot record to ${file}: there is no such folder`]);
+      expect([code, stderr]).toEqual([
+        2,
+        `everwire: --record: cannot record to ${file}: there is no such file or folder`,
+      ]);
     }
     expect(existsSync(started)).toBe(false);
   });

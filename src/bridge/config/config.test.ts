@@ -170,7 +170,9 @@ describe('the configuration files of hosts', () => {
     writeFileSync(file, JSON.stringify({ servers: { mine: entry, other: { command: 'x', envFile: 'none' } } }));
     expect(ConfigFile.read(file, { env }).server('mine')).toMatchObject({ env: { KEY: 'from-file', LEVEL: '2' } });
     expect(() => readConfig(file, { env })).toThrow(
-      new RegExp(`^${file}: line 1, column \\d+: servers.other.envFile cannot be read: ENOENT$`),
+      new RegExp(
+        `^${file}: line 1, column \\d+: servers.other.envFile cannot be read: there is no such file or folder$`,
+      ),
     );
   });
 });

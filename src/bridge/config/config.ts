@@ -1,3 +1,4 @@
+import { fileProblem } from '../../base/file-problem.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Naming, SEPARATOR } from '../fleet/names.ts';
 import { ConfigJson, JsonError } from './json.ts';
@@ -129,9 +130,7 @@ function textOf(file: string): string {
   try {
     return readRegularFile(file, MAX_CONFIG_FILE).toString('utf8');
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    const missing = code === 'ENOENT' || code === 'ENOTDIR';
-    throw new ConfigError(file, [missing ? 'there is no such file' : message], { cause: error });
+    throw new ConfigError(file, [fileProblem(error)], { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { parseEnv } from 'node:util';
+import { fileProblem } from '../../base/file-problem.ts';
 import { nearest } from '../../base/nearest.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../../protocol/header-syntax.ts';
@@ -169,7 +170,7 @@ function readEnvFile(value: unknown, fromFolder: (file: string) => string, place
   try {
     return parseEnv(readRegularFile(fromFolder(file), MAX_CONFIG_FILE).toString('utf8')) as Record<string, string>;
   } catch (error) {
-    place.wrong(`cannot be read: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`);
+    place.wrong(`cannot be read: ${fileProblem(error)}`);
     return {};
   }
 }

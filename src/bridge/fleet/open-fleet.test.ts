@@ -187,7 +187,7 @@ describe('a file that changes', () => {
     next = fixture.next();
     rmSync(file);
     await next;
-    expect(fixture.warnings.at(-1)).toBe(`${file}: there is no such file; the servers stay unchanged`);
+    expect(fixture.warnings.at(-1)).toBe(`${file}: there is no such file or folder; the servers stay unchanged`);
     next = fixture.next();
     write({ b: { command: 'y' } });
     await next;

@@ -126,6 +126,6 @@ test('what cannot be written at the end is reported too', async () => {
 test('a file that cannot be written is reported at once', async () => {
   const file = path.join(folder, 'none', 'a');
   await expect(startCaptureWorker({ file, target: 'x', onerror: failed })).rejects.toThrow(
-    `cannot record to ${file}: there is no such folder`,
+    `cannot record to ${file}: there is no such file or folder`,
   );
 });
