@@ -26,6 +26,7 @@ export const navigation: readonly Group[] = [
       { text: 'Authorization', page: 'authorization.md' },
       { text: 'Client authorization', page: 'client-authorization.md' },
       { text: 'Tasks', page: 'tasks.md' },
+      { text: 'Testing a server', page: 'guides/testing.md' },
       { text: 'Operating', page: 'operating.md' },
       { text: 'Inspector', page: 'inspector.md' },
       { text: 'Troubleshooting', page: 'troubleshooting.md' },

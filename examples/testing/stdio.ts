@@ -1,0 +1,3 @@
+import { createServer } from './server.ts';
+
+await createServer().stdio();
