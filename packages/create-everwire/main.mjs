@@ -1,0 +1,60 @@
+#!/usr/bin/env node
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { createProject, VERSION } from './create-project.mjs';
+
+const USAGE = `Usage: npm create everwire [folder]
+
+Creates an MCP server in TypeScript in the folder. The folder must be empty. Default: the current folder.
+
+  -h, --help     prints this text
+  -v, --version  prints the version`;
+
+const options = {
+  help: { type: /** @type {const} */ ('boolean'), short: 'h' },
+  version: { type: /** @type {const} */ ('boolean'), short: 'v' },
+};
+
+/** @param {string} message */
+function fail(message) {
+  console.error(`create-everwire: ${message}`);
+  return 1;
+}
+
+/** The steps after this one, as commands. @param {string} folder relative to the current folder */
+function nextSteps(folder) {
+  const quoted = /^[\w./\\-]+$/.test(folder) ? folder : JSON.stringify(folder);
+  return [...(folder === '' ? [] : [`cd ${quoted}`]), 'npm install', 'npm test', 'npm run dev'];
+}
+
+/** @param {string[]} args @returns {number} the exit code */
+function run(args) {
+  let parsed;
+  try {
+    parsed = parseArgs({ args, options, allowPositionals: true });
+  } catch (error) {
+    return fail(`${/** @type {Error} */ (error).message}\n\n${USAGE}`);
+  }
+  const { values, positionals } = parsed;
+  if (values.help) {
+    console.log(USAGE);
+    return 0;
+  }
+  if (values.version) {
+    console.log(VERSION);
+    return 0;
+  }
+  if (positionals.length > 1) return fail(`give one folder, not ${positionals.length}\n\n${USAGE}`);
+  const folder = path.resolve(positionals[0] ?? '.');
+  try {
+    const name = createProject(folder);
+    const steps = nextSteps(path.relative('.', folder));
+    console.log(`Created the server ${name}. Next:\n\n${steps.map((step) => `  ${step}`).join('\n')}\n`);
+    console.log('Then change src/server.ts. README.md says how to connect a client.');
+    return 0;
+  } catch (error) {
+    return fail(/** @type {Error} */ (error).message);
+  }
+}
+
+process.exitCode = run(process.argv.slice(2));
