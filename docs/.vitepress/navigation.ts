@@ -16,6 +16,14 @@ export interface Group {
 /** The sidebar. Each page of `docs` is in it once; only the home page is not. */
 export const navigation: readonly Group[] = [
   {
+    text: 'Start',
+    items: [
+      { text: 'A server', page: 'start/server.md' },
+      { text: 'A client', page: 'start/client.md' },
+      { text: 'A bridge', page: 'start/bridge.md' },
+    ],
+  },
+  {
     text: 'Guides',
     items: [
       { text: 'Server', page: 'guide.md' },

@@ -45,16 +45,21 @@ process.on('exit', () => {
   for (const child of running) kill(child, 'SIGKILL');
 });
 
-/** Starts `node` with the given arguments. Its stdin stays open until the test or the process ends it. */
+/** Starts `node` with the given arguments. */
 export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProcess {
   return startProgram(process.execPath, args, env);
 }
 
-/** Starts any program. Its stdin stays open until the test or the process ends it. */
-export function startProgram(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProcess {
+/** Starts any program, in a folder. Its stdin stays open until the test or the process ends it. */
+export function startProgram(
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  cwd: string = root,
+): RunningProcess {
   // Its own process group: everything that the process leaves behind can be found and ended.
   const child = spawn(command, args, {
-    cwd: root,
+    cwd,
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: !WINDOWS,
