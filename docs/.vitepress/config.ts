@@ -30,11 +30,21 @@ export default defineConfig({
   themeConfig: {
     logo: { src: icon, alt: '' },
     nav: [
-      { text: 'Documentation', link: '/guide', activeMatch: '.' },
+      { text: 'Start', link: '/start/server', activeMatch: '^/start/' },
+      { text: 'Guide', link: '/guide' },
+      { text: 'Command line', link: '/cli' },
+      { text: 'API', link: '/api/', activeMatch: '^/api/' },
       { text: version, items: [{ text: 'Changelog', link: '/changelog' }, ...versionItems()] },
     ],
     sidebar: navigation.map(sidebarItem),
     outline: [2, 3],
+    footer: { message: `Everwire ${version}, MIT license` },
+    notFound: {
+      title: 'Page not found',
+      quote: 'No page of this documentation has this address. The search may find it.',
+      linkText: 'Home page',
+      linkLabel: 'Home page',
+    },
     socialLinks: [{ icon: 'github', link: REPOSITORY }],
     search: {
       provider: 'local',
