@@ -4,7 +4,7 @@ import { navigation, type Entry } from '../docs/.vitepress/navigation.ts';
 import { root } from './support/process.ts';
 
 function pagesIn(entries: readonly Entry[]): string[] {
-  return entries.flatMap((entry) => ('page' in entry ? [entry.page] : pagesIn(entry.items)));
+  return entries.flatMap(({ page, items = [] }) => [...(page === undefined ? [] : [page]), ...pagesIn(items)]);
 }
 
 test('the navigation of the documentation site has each page once', () => {

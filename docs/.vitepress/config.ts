@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { defineConfig, type DefaultTheme } from 'vitepress';
+import { accessibleSearch } from './accessible-search.ts';
 import { pageFile, REPOSITORY } from './links.ts';
 import { markdown } from './markdown.ts';
 import { navigation, type Entry } from './navigation.ts';
@@ -20,6 +21,7 @@ export default defineConfig({
   rewrites: { 'api/README.md': pageFile('api/README.md') },
   markdown: markdown(version),
   vite: {
+    plugins: [accessibleSearch()],
     build: {
       // Nesting and `light-dark()`, as in the page of the inspector.
       cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
@@ -60,8 +62,8 @@ function versionItems(): DefaultTheme.NavItemWithLink[] {
   return olderVersions.map((older) => ({ text: older.version, link: older.url }));
 }
 
-function sidebarItem(entry: Entry): DefaultTheme.SidebarItem {
-  if ('page' in entry) return { text: entry.text, link: `/${pageFile(entry.page)}` };
-  const { text, collapsed, items } = entry;
-  return { text, collapsed, items: items.map(sidebarItem) };
+function sidebarItem({ text, page, items }: Entry): DefaultTheme.SidebarItem {
+  if (page === undefined) return { text, items: items?.map(sidebarItem) };
+  const link = `/${pageFile(page)}`;
+  return items === undefined ? { text, link } : { text, link, items: items.map(sidebarItem), collapsed: true };
 }

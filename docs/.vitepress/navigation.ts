@@ -1,20 +1,14 @@
-/** A group of the sidebar, or a page with its path from `docs`. */
-export type Entry = Page | Group;
-
-export interface Page {
+/** An entry of the sidebar: a page, or a group of them. */
+export interface Entry {
   readonly text: string;
-  readonly page: string;
-}
-
-export interface Group {
-  readonly text: string;
-  readonly items: readonly Entry[];
-  /** Begins closed. */
-  readonly collapsed?: boolean;
+  /** The path from `docs`. */
+  readonly page?: string;
+  /** If the group has a page itself, they are hidden until the reader is in the group. */
+  readonly items?: readonly Entry[];
 }
 
 /** The sidebar. Each page of `docs` is in it once; only the home page is not. */
-export const navigation: readonly Group[] = [
+export const navigation: readonly Entry[] = [
   {
     text: 'Start',
     items: [
@@ -57,9 +51,8 @@ export const navigation: readonly Group[] = [
       { text: 'Errors', page: 'errors.md' },
       {
         text: 'API',
-        collapsed: true,
+        page: 'api/README.md',
         items: [
-          { text: 'Entry points', page: 'api/README.md' },
           { text: 'everwire', page: 'api/everwire.md' },
           { text: 'everwire/server', page: 'api/server.md' },
           { text: 'everwire/client', page: 'api/client.md' },
@@ -77,9 +70,8 @@ export const navigation: readonly Group[] = [
       { text: 'Recordings', page: 'mcpcap.md' },
       {
         text: 'Specification ledger',
-        collapsed: true,
+        page: 'ledger.md',
         items: [
-          { text: 'About the ledger', page: 'ledger.md' },
           { text: '2026-07-28', page: 'ledger/2026-07-28.md' },
           { text: '2025-11-25', page: 'ledger/2025-11-25.md' },
           { text: '2025-06-18', page: 'ledger/2025-06-18.md' },
