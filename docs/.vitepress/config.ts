@@ -18,6 +18,9 @@ export default defineConfig({
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: icon }]],
   outDir: '../dist/site',
   cacheDir: '../node_modules/.cache/vitepress',
+  // The third level of this page is each error message.
+  transformPageData: ({ relativePath, frontmatter }) =>
+    relativePath === 'errors.md' ? { frontmatter: { ...frontmatter, outline: 2 } } : undefined,
   rewrites: { 'api/README.md': pageFile('api/README.md') },
   markdown: markdown(version),
   vite: {

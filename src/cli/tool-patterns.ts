@@ -5,14 +5,14 @@ import type { CleanLog } from '../operate/logs.ts';
 import { Method } from '../protocol/methods.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 
-/** Applies `--allow-tool` and `--deny-tool` to each server of a bridge, and warns about patterns that fit no tool. */
+/** Applies `--allow-tool` and `--deny-tool` to each server of a bridge, and warns about patterns that match no tool. */
 export class ToolPatterns {
   readonly #selection: ToolSelection;
   readonly #stdio: boolean;
   readonly #log: CleanLog;
   /** The servers whose tools are not known yet. */
   readonly #unchecked: Set<string>;
-  /** The patterns of the command line that fit no tool so far. */
+  /** The patterns of the command line that match no tool so far. */
   #unused: readonly string[];
 
   constructor(servers: readonly string[], { tools, stdio }: Pick<BridgeSettings, 'tools' | 'stdio'>, log: CleanLog) {
@@ -54,7 +54,7 @@ export class ToolPatterns {
     if (this.#unchecked.size > 0) return;
     for (const pattern of this.#unused) {
       const option = this.#selection.hide?.includes(pattern) ? '--deny-tool' : '--allow-tool';
-      this.#log.write('warn', `${option} ${JSON.stringify(pattern)} fits no tool`);
+      this.#log.write('warn', `${option} ${JSON.stringify(pattern)} matches no tool`);
     }
   }
 }

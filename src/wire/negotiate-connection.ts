@@ -91,7 +91,7 @@ class Attempt {
     try {
       return await this.#handshake(probed.legacy);
     } catch (error) {
-      const failed = handshakeFailed(error, 'Before that', probed);
+      const failed = probed.silent && isTimeout(error) ? silent(error) : handshakeFailed(error, 'Before that', probed);
       // The server may have started slowly and read the probe only now.
       if (connection.closed && probed.silent) throw new EndedOnProbe(failed);
       if (this.#wasRefused(error) && this.#answeredLate()) return await this.#probe(this.#left);
@@ -157,6 +157,20 @@ class EndedOnProbe extends RpcError {
     const hint = 'If the server exits when it gets server/discover, set the option "eras" to "legacy"';
     return new RpcError(this.code, `${this.message}. ${hint}`, { cause: this.cause });
   }
+}
+
+/** Whether this side gave up waiting. */
+function isTimeout(error: unknown): boolean {
+  const { code, origin } = RpcError.from(error);
+  return code === REQUEST_TIMEOUT && origin === 'local';
+}
+
+/** The error if nothing was answered, in either era. */
+function silent(thrown: unknown): RpcError {
+  const { code, data } = RpcError.from(thrown);
+  const message =
+    'The server answered neither server/discover nor initialize: it is no MCP server, or it needs more time to start';
+  return new RpcError(code, message, { data, cause: thrown });
 }
 
 /** The error if neither era worked. */

@@ -56,7 +56,7 @@ describe('--allow-tool and --deny-tool', () => {
 
   test('are reported when the bridge starts if a pattern fits no tool', async () => {
     const server = await startBridge(['--allow-tool', 'add', '--deny-tool', 'delete_*', ...features]);
-    await server.line(/^everwire: --deny-tool "delete_\*" fits no tool$/);
+    await server.line(/^everwire: --deny-tool "delete_\*" matches no tool$/);
     expect(server.stderr.join()).not.toContain('--allow-tool');
   });
 
@@ -65,7 +65,7 @@ describe('--allow-tool and --deny-tool', () => {
     const server = await startBridge(['--deny-tool', 'echo', '--deny-tool', 'none', '--config', file]);
     await server.line(/^everwire: features has no tool "gone", which its entry in the file names$/);
     await server.line(/^everwire: features has no tool "ech0"/);
-    await server.line(/^everwire: --deny-tool "none" fits no tool$/);
+    await server.line(/^everwire: --deny-tool "none" matches no tool$/);
     expect(server.stderr.join('\n')).not.toContain('echo');
   });
 
@@ -75,7 +75,7 @@ describe('--allow-tool and --deny-tool', () => {
     const caller = await connect({ command: node, args, onstderr: (line: string) => void errors.push(line) });
     onTestFinished(() => caller.close());
     expect(await toolsOf(caller)).not.toContain('add');
-    await expect.poll(() => errors).toContain('everwire: --deny-tool "none" fits no tool');
+    await expect.poll(() => errors).toContain('everwire: --deny-tool "none" matches no tool');
   });
 });
 

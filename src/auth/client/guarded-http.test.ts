@@ -51,23 +51,23 @@ describe('a URL named by a server', () => {
     [['https://auth.example/'], 'is not an absolute URL'],
     ['not an address', 'is not an absolute URL'],
     [undefined, 'is not an absolute URL'],
-    ['https://127.0.0.1/', 'is loopback'],
-    ['https://localhost/', 'is loopback'],
-    ['https://[::1]/', 'is loopback'],
-    ['https://2130706433/', 'is loopback'],
-    ['https://0x7f.1/', 'is loopback'],
-    ['https://[::ffff:127.0.0.1]/', 'is loopback'],
-    ['https://10.0.0.1/', 'is private'],
-    ['https://[fd00::1]/', 'is private'],
-    ['https://169.254.169.254/latest/meta-data', 'is link-local'],
-    ['http://127.0.0.1:9/', 'is loopback'],
+    ['https://127.0.0.1/', 'has a loopback address'],
+    ['https://localhost/', 'has a loopback address'],
+    ['https://[::1]/', 'has a loopback address'],
+    ['https://2130706433/', 'has a loopback address'],
+    ['https://0x7f.1/', 'has a loopback address'],
+    ['https://[::ffff:127.0.0.1]/', 'has a loopback address'],
+    ['https://10.0.0.1/', 'has a private address'],
+    ['https://[fd00::1]/', 'has a private address'],
+    ['https://169.254.169.254/latest/meta-data', 'has a link-local address'],
+    ['http://127.0.0.1:9/', 'has a loopback address'],
   ])('is refused for a public server: %s', (address, why) => {
     expect(refusal(PUBLIC, address)).toMatchObject({ code: 'blocked', message: expect.stringMatching(`^It .*${why}`) });
   });
 
   test.each([
-    ['https://10.0.0.1/', 'is private'],
-    ['https://169.254.169.254/', 'is link-local'],
+    ['https://10.0.0.1/', 'has a private address'],
+    ['https://169.254.169.254/', 'has a link-local address'],
     ['http://auth.example/', 'is not https'],
     ['ftp://localhost/', 'is not https'],
   ])('is refused for a server on loopback: %s', (address, why) => {
@@ -91,9 +91,11 @@ describe('a URL named by a server', () => {
     const fetch = (): Promise<never> => Promise.reject(new Error('was asked'));
     const http = new GuardedHttp({ server: PUBLIC, fetch });
     const url = new URL('https://10.0.0.1/a');
-    await expect(http.get(url, {})).rejects.toThrow('The address https://10.0.0.1 is private, and the server is not');
+    await expect(http.get(url, {})).rejects.toThrow(
+      'The address https://10.0.0.1 has a private address, and the server has not (allowPrivateNetwork allows it)',
+    );
     await expect(async () => http.fetch(url.href, { method: 'POST', headers: {} })).rejects.toThrow(
-      'The endpoint https://10.0.0.1 is private, and the server is not',
+      'The endpoint https://10.0.0.1 has a private address, and the server has not (allowPrivateNetwork allows it)',
     );
   });
 

@@ -72,7 +72,7 @@ export class GuardedHttp {
     if (url.username !== '' || url.password !== '') throw refuse('contains credentials');
     const reach = literalReach(url.hostname);
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && reach === 'loopback')) throw refuse('is not https');
-    if (!this.#reach.has(reach)) throw refuse(`is ${reach}, and the server is not`);
+    if (!this.#reach.has(reach)) throw refuse(`has a ${reach} address, and the server has not${remedyFor(reach)}`);
     return url;
   }
 
@@ -141,7 +141,10 @@ export class GuardedHttp {
     resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
       if (error) return callback(error, undefined);
       const wrong = addresses.map(({ address }) => reachOf(address)).find((reach) => !this.#reach.has(reach));
-      if (wrong) return callback(new OAuthError('blocked', `${hostname} resolves to a ${wrong} address`), undefined);
+      if (wrong) {
+        const why = `${hostname} resolves to a ${wrong} address, and the server has none${remedyFor(wrong)}`;
+        return callback(new OAuthError('blocked', why), undefined);
+      }
       if (options.all === true) return callback(null, addresses);
       const [first] = addresses;
       return callback(null, first!.address, first!.family);
@@ -166,6 +169,11 @@ async function responseOf(reply: HttpReply): Promise<Response> {
   });
   const empty = status === 204 || status === 205 || status === 304;
   return new Response(empty ? null : text, { status, headers });
+}
+
+/** An application can allow private addresses, but no others. */
+function remedyFor(reach: Reach | undefined): string {
+  return reach === 'private' ? ' (allowPrivateNetwork allows it)' : '';
 }
 
 /** The code or the message of the first cause that has one. The errors around it repeat the address. */
