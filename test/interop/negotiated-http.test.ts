@@ -201,6 +201,16 @@ test.each<[string, () => Promise<string>, string]>([
     () => listening((_, response) => void response.writeHead(404).end()),
     'There is no MCP server at the path of this URL',
   ],
+  [
+    'has another path',
+    async () => {
+      const server = new McpServer(info);
+      const listener = await server.listen({ port: 0 });
+      onTestFinished(() => listener.close());
+      return listener.url.replace(/\/mcp$/, '/wrong');
+    },
+    'There is no MCP server at the path of this URL',
+  ],
   ['is unreachable', async () => (await closedPort()).href, 'ECONNREFUSED'],
 ])('the error for a server that %s says so', async (_, start, message) => {
   await expect(connected(await start())).rejects.toThrow(message);

@@ -1,12 +1,12 @@
 import { printableLine } from '../../../base/printable.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
-import { isObject, isStrings, type JsonObject, type Response } from '../../../jsonrpc/message.ts';
+import { isObject, isStrings, type JsonObject } from '../../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
 import { McpErrorCode } from '../../../protocol/errors.ts';
 import { Meta, Method } from '../../../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, type Revision } from '../../../protocol/revisions.ts';
 import type { DiscoverResult, Implementation } from '../../../protocol/types.ts';
-import type { Carrier } from '../../../transport/carrier.ts';
+import type { CarriedResponse, Carrier } from '../../../transport/carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { Deadline } from '../../../base/deadline.ts';
 
@@ -71,19 +71,19 @@ export async function discover(carrier: Carrier, options: DiscoverOptions): Prom
     const found = judge(response, ours);
     if ('result' in response) return found;
     // Only an error has listed this revision so far, so ask again with it.
-    if (left === 0) throw new NotModern(RpcError.fromObject(response.error), { recognised: true });
+    if (left === 0) throw new NotModern(RpcError.fromObject(response.error, response.failure), { recognised: true });
     ({ revision } = found);
   }
 }
 
 /** What a response to `server/discover` shows. From an error, only the revision is known. @throws NotModern */
-export function judge(response: Response, ours: readonly Revision[] = MODERN_REVISIONS): Discovery {
+export function judge(response: CarriedResponse, ours: readonly Revision[] = MODERN_REVISIONS): Discovery {
   if ('result' in response) {
     const discovered = response.result;
     if (isDiscoverResult(discovered)) return agreement(ours, discovered);
     throw unrecognised(new RpcError(ErrorCode.InternalError, 'the response to server/discover is invalid'));
   }
-  const error = RpcError.fromObject(response.error);
+  const error = RpcError.fromObject(response.error, response.failure);
   if (!RECOGNISED.has(error.code)) throw unrecognised(error);
   const supported: unknown = isObject(error.data) ? error.data['supported'] : undefined;
   if (error.code === McpErrorCode.UnsupportedProtocolVersion && isStrings(supported)) {
@@ -116,7 +116,7 @@ function unrecognised(cause: RpcError, silent = false): NotModern {
 }
 
 /** @throws NotModern if no response came in time. */
-async function ask(carrier: Carrier, revision: Revision, options: DiscoverOptions): Promise<Response> {
+async function ask(carrier: Carrier, revision: Revision, options: DiscoverOptions): Promise<CarriedResponse> {
   const { clientInfo, capabilities, timeout } = options;
   const lifetime = new Lifetime();
   const deadline = new Deadline({ timeout, maxTimeout: 0 }, () =>
