@@ -24,6 +24,8 @@ const input: Record<string, string> = {
   cli: './src/cli/main.ts',
   // A thread begins with a file.
   'capture-worker': './src/inspect/worker/capture-worker.ts',
+  // So does a process.
+  'dev-child': './src/cli/dev/child.ts',
 };
 for (const target of Object.values(exports)) {
   if (typeof target === 'string') continue;

@@ -59,6 +59,9 @@ const ALLOWED: Record<string, readonly string[]> = {
   cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'inspect', 'inspector', 'testing'],
 };
 
+/** Files that import a file of the user, whose name only the user knows. */
+const OF_USERS: ReadonlySet<string> = new Set(['cli/dev/child.ts']);
+
 /**
  * Checks the sources under `<root>/src`: parts import each other in one direction only, no transport imports another,
  * and there is no import cycle. Tests may import anything.
@@ -77,6 +80,7 @@ export function checkImports(root: string): Violation[] {
       void violations.push({ file: `src/${file}`, line, message });
     for (const { specifier, line } of importsOf(readFileSync(path.join(root, 'src', file), 'utf8'))) {
       if (specifier === undefined) {
+        if (OF_USERS.has(file)) continue;
         report(line, 'a dynamic import of something computed cannot be checked');
       } else if (specifier.startsWith('.')) {
         const target = path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier));

@@ -4,6 +4,7 @@ import { fileProblem } from '../base/file-problem.ts';
 import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
+import { withDevOptions, type DevFlags } from './dev-options.ts';
 import { withInspectOptions, type InspectFlags } from './inspect-options.ts';
 import { addLoginCommands } from './login-commands.ts';
 import { ExitCode, reportFailure } from './failure.ts';
@@ -45,6 +46,10 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
   withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions');
   withRecordOption(demoCommand).action(async (flags: ServeFlags) =>
     run('demo', (await import('../../examples/demo.ts')).server, flags),
+  );
+
+  withDevOptions(root.command('dev')).action(async (file: string, flags: DevFlags) =>
+    (await import('./dev.ts')).dev(file, flags),
   );
 
   withBridgeOptions(

@@ -4,7 +4,7 @@ import type { Transport } from '../transport/transport.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
-import { observe } from './recording.ts';
+import { observe, type Observation } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
 
 /** What can be served over both stdio and HTTP, such as an `McpServer`. */
@@ -17,9 +17,16 @@ export interface Servable {
  * Serves with the given flags, until the process gets a signal or, over stdio, the client disconnects.
  *
  * @param name the server's name in the client configuration.
+ * @param page of the inspector, if the user wants one.
  */
-export async function run(name: string, served: Servable, flags: ServeFlags): Promise<void> {
-  const wiretap = await observe({ target: name, file: flags.record });
+export async function run(
+  name: string,
+  served: Servable,
+  flags: ServeFlags,
+  page?: Observation['page'],
+): Promise<void> {
+  const onpage = ({ href }: URL): void => printStatus(`inspector on ${href}`);
+  const wiretap = await observe({ target: name, file: flags.record, page, onpage });
   if (flags.stdio) return serveStdio(served, { wiretap });
   const listener = await served.listen({ ...listenOptions(flags), wiretap });
   atEnd(() => listener.close());

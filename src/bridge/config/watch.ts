@@ -20,8 +20,8 @@ export function watchConfig(file: string, onchange: () => void, interval = 1000)
   return () => clearInterval(timer);
 }
 
-/** Undefined if the file does not exist or cannot be inspected. */
-function versionOf(file: string): string | undefined {
+/** Changes whenever a file changes. Undefined if the file does not exist or cannot be inspected. */
+export function versionOf(file: string): string | undefined {
   try {
     const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
     return [dev, ino, size, mtimeNs, ctimeNs].join();

@@ -1,0 +1,123 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Deferred } from '../../base/deferred.ts';
+import { waitFor } from '../../base/wait.ts';
+import { ProcessGroup } from '../../transport/stdio/process-group.ts';
+import { watchdog } from '../../transport/stdio/watchdog.ts';
+import type { Transport } from '../../transport/transport.ts';
+import type { ChildMessage } from './child-messages.ts';
+import { Channels } from './channels.ts';
+
+export interface ServerProcessOptions {
+  /** The absolute path of the file that exports the server. */
+  readonly file: string;
+  /** Modules that Node loads first. */
+  readonly imports: readonly string[];
+  /** Called with the paths of modules when Node loads them, or looks for them. */
+  readonly onfiles: (files: readonly string[]) => void;
+}
+
+/** How long a process has to end after SIGTERM, and then after SIGKILL. Milliseconds. */
+const STOP_TIMEOUT = 2000;
+const WINDOWS = process.platform === 'win32';
+
+/**
+ * A process that runs the user's file. What it prints goes to stderr, also what it prints to stdout, because stdout may
+ * belong to the protocol.
+ */
+export class ServerProcess {
+  /** Resolves when the file is loaded. Rejects if the process ends before, or the file exports no server. */
+  readonly ready: Promise<void>;
+  readonly #file: string;
+  readonly #child: ChildProcess;
+  readonly #channels: Channels;
+  readonly #group: ProcessGroup | undefined;
+  readonly #gone = new Deferred();
+  #ended = false;
+
+  constructor({ file, imports, onfiles }: ServerProcessOptions) {
+    this.#file = path.basename(file);
+    const args = [...imports.flatMap((each) => ['--import', each]), childFile(), file];
+    const child = spawn(process.execPath, args, {
+      stdio: ['ignore', 2, 2, 'ipc'],
+      env: { ...process.env, WATCH_REPORT_DEPENDENCIES: '1' },
+      // Its own process group, so that its descendants can be ended with it. On Windows this would open a window.
+      detached: !WINDOWS,
+      windowsHide: true,
+    });
+    this.#child = child;
+    if (child.pid !== undefined) {
+      this.#group = new ProcessGroup(child.pid);
+      if (!WINDOWS) watchdog.add(child.pid, () => {});
+    }
+    this.#channels = new Channels(
+      (packet) =>
+        new Promise((resolve, reject) => {
+          child.send(packet, (error) => (error ? reject(error) : resolve()));
+        }),
+    );
+    const ready = new Deferred();
+    this.ready = ready.promise;
+    this.ready.catch(() => {});
+    child.on('message', (message: ChildMessage) => {
+      if ('ready' in message) ready.resolve();
+      else if ('unusable' in message) ready.reject(new Error(message.unusable));
+      else if ('watch:import' in message) onfiles(pathsIn(message['watch:import']));
+      else if ('watch:require' in message) onfiles(pathsIn(message['watch:require']));
+      else this.#channels.receive(message);
+    });
+    const end = (how: string): void => {
+      if (this.#ended) return;
+      this.#ended = true;
+      ready.reject(new Error(`it ${how}`));
+      this.#channels.end(new Error(`${this.#file} ${how}`));
+      void this.#release();
+    };
+    child.once('error', ({ message }) => end(`cannot be started: ${message}`));
+    child.once('exit', (code, signal) => end(signal === null ? `exited with code ${code}` : `was ended by ${signal}`));
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Opens a connection to the server. */
+  open(): Transport {
+    return this.#channels.open(this.ready);
+  }
+
+  /** Ends the process and its descendants. Resolves when they are gone. */
+  async stop(): Promise<void> {
+    if (!this.#ended) {
+      this.#group?.signal('SIGTERM');
+      await waitFor(this.#gone.promise, { timeout: STOP_TIMEOUT }).catch(() => this.#group?.signal('SIGKILL'));
+    }
+    await waitFor(this.#gone.promise, { timeout: STOP_TIMEOUT }).catch(() => {});
+  }
+
+  async #release(): Promise<void> {
+    const group = this.#group;
+    if (group) {
+      await group.endSurvivors(STOP_TIMEOUT);
+      group.forget();
+      watchdog.forget(group.pid);
+    }
+    if (this.#child.connected) this.#child.disconnect();
+    this.#gone.resolve();
+  }
+}
+
+/** The built file: the child begins with a file of its own. */
+function childFile(): string {
+  return path.join(fileURLToPath(import.meta.resolve('everwire/package.json')), '../dist/lib/dev-child.js');
+}
+
+/** The paths of modules that Node has reported. Modules of Node itself and of packages are left out. */
+function pathsIn(reported: readonly unknown[]): string[] {
+  return reported.flatMap((each) => {
+    if (typeof each !== 'string') return [];
+    const file = each.startsWith('file:') && URL.canParse(each) ? fileURLToPath(each) : each;
+    return path.isAbsolute(file) && !/[\\/]node_modules[\\/]/.test(file) ? [file] : [];
+  });
+}

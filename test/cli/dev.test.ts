@@ -1,0 +1,199 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { connect, type Client } from '../../src/client/index.ts';
+import { client } from '../support/bridge-program.ts';
+import { runEverwire, startEverwire, temporaryFolder } from '../support/command-line.ts';
+import { devFile } from '../support/dev-file.ts';
+import { programs, type RunningProcess } from '../support/process.ts';
+
+interface Dev extends RunningProcess {
+  readonly url: string;
+}
+
+async function startDev(file: string, options: readonly string[] = []): Promise<Dev> {
+  const child = startEverwire(['dev', '--port', '0', ...options, file]);
+  const [, url] = await child.line(/listening on (http:\S+)$/);
+  return { ...child, url: url! };
+}
+
+async function textOf(caller: Client, tool: string): Promise<unknown> {
+  const { content } = await caller.callTool(tool);
+  return content;
+}
+
+const text = (words: string): object[] => [{ type: 'text', text: words }];
+const say = (words: string): string => `server.tool('say', {}, () => '${words}');`;
+
+const TYPED = `const words: string = 'typed';\nserver.tool('say', {}, () => words);`;
+const features: object & { readonly typescript?: unknown } = process.features;
+const RUNS_TYPESCRIPT = Boolean(features.typescript);
+
+/** Whether a process lives. */
+function lives(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+describe('everwire dev', () => {
+  test('serves an McpServer that is the default export', async () => {
+    const file = devFile('export default server;');
+    const server = await startDev(file.path);
+    await server.line(/^everwire: serving mine 1\.0\.0 with nothing$/);
+  });
+
+  test('reloads when an imported module changes, and says what is different', async () => {
+    const file = devFile(`import { words } from './words.mjs';\nserver.tool('say', {}, () => words);`);
+    file.add('words.mjs', `export const words = 'one';`);
+    const server = await startDev(file.path);
+    await server.line(/^everwire: serving mine 1\.0\.0 with 1 tool$/);
+    const caller = await client(server.url);
+    expect(await textOf(caller, 'say')).toEqual(text('one'));
+
+    file.add('words.mjs', `export const words = 'two';`);
+    await server.line(/^everwire: reloaded, because .*words\.mjs changed$/);
+    await server.line(/^ {2}the lists are the same$/);
+    expect(await textOf(caller, 'say')).toEqual(text('two'));
+
+    file.write(`server.tool('tell', { description: 'Tells' }, () => '');\nserver.prompt('greet', {}, () => 'Hello');`);
+    await server.line(/^ {2}added prompt greet$/);
+    expect(server.stderr.slice(-4)).toEqual([
+      `everwire: reloaded, because ${path.relative('.', file.path)} changed`,
+      '  added tool tell',
+      '  removed tool say',
+      '  added prompt greet',
+    ]);
+    // It is not imported any more. If it counted, the message would name more than one file.
+    file.add('words.mjs', `export const words = 'three';`);
+    file.write(`server.tool('tell', { description: 'Tells all' }, () => '');`);
+    await server.line(/^ {2}removed prompt greet$/);
+    expect(server.stderr.slice(-3)).toEqual([
+      `everwire: reloaded, because ${path.relative('.', file.path)} changed`,
+      '  changed tool tell',
+      '  removed prompt greet',
+    ]);
+  });
+
+  test('keeps the last version after a mistake, shows where it is, and recovers', async () => {
+    const file = devFile(say('good'));
+    const server = await startDev(file.path);
+    const caller = await client(server.url);
+    expect(await textOf(caller, 'say')).toEqual(text('good'));
+    file.write('const a = = 1;');
+    await server.line(new RegExp(`${path.basename(file.path)}:3$`));
+    await server.line(/^everwire: server\.mjs did not start: it exited with code 1$/);
+    await server.line(/^ {2}the last version that worked is still served; change the file to try again$/);
+    expect(await textOf(caller, 'say')).toEqual(text('good'));
+    file.write(`throw new Error('at the start');`);
+    await server.line(/^Error: at the start$/);
+    await server.line(new RegExp(`${path.basename(file.path)}:3:7`));
+    expect(await textOf(caller, 'say')).toEqual(text('good'));
+    file.write(say('better'));
+    await server.line(/^everwire: reloaded/);
+    expect(await textOf(caller, 'say')).toEqual(text('better'));
+  });
+
+  test('refuses clients until a first version starts', async () => {
+    const file = devFile('await Promise.reject(new Error("no"));');
+    const server = await startDev(file.path);
+    await server.line(/^ {2}nothing is served yet; change the file to try again$/);
+    await expect(connect(server.url)).rejects.toThrow('server.mjs did not start; everwire dev has printed why');
+    file.replace('export const other = 1;');
+    await server.line(/did not start: it must export an McpServer, as server or as default$/);
+    file.replace(`import './missing.mjs';`);
+    await server.line(/Cannot find module '.*missing\.mjs'/);
+    file.write(`import './missing.mjs';\n${say('at last')}`);
+    await server.line(/server\.mjs did not start: it exited with code 1$/);
+    file.add('missing.mjs', '');
+    await server.line(/^everwire: serving mine/);
+    expect(await textOf(await client(server.url), 'say')).toEqual(text('at last'));
+  });
+
+  test('lets a crash or an endless loop of the file end neither connections nor itself', async () => {
+    const file = devFile(`
+      server.tool('pid', {}, () => String(process.pid));
+      server.tool('crash', {}, () => process.exit(3));
+      server.tool('spin', {}, () => { for (;;); });`);
+    const server = await startDev(file.path);
+    const caller = await client(server.url);
+    const first = await textOf(caller, 'pid');
+    await expect(caller.callTool('crash')).rejects.toThrow('server.mjs exited with code 3');
+    await server.line(/^everwire: .*server\.mjs exited with code 3; the next request starts it again$/);
+    const [second] = (await textOf(caller, 'pid')) as [{ text: string }];
+    expect(second).not.toEqual(first);
+    const spinning = caller.callTool('spin').catch((error: Error) => error.message);
+    file.write(say('free'));
+    await server.line(/^everwire: reloaded/);
+    expect(await textOf(caller, 'say')).toEqual(text('free'));
+    expect(lives(Number(second.text))).toBe(true);
+    await server.stop();
+    expect(await spinning).toMatch(/closed|lost|ended/);
+    expect(lives(Number(second.text))).toBe(false);
+  });
+
+  test('lets a task finish in the version that runs it', async () => {
+    const task = (name: string): string => `
+      import { once } from 'node:events';
+      import { existsSync } from 'node:fs';
+      server.tool('work', { task: true }, async () => {
+        while (!existsSync(new URL('done', import.meta.url))) await new Promise((next) => setTimeout(next, 20));
+        return '${name}';
+      });`;
+    const file = devFile(task('one'));
+    const server = await startDev(file.path);
+    const caller = await client(server.url);
+    const { task: running } = await caller.callTool('work', {}, { detach: true });
+    file.write(`${task('two')}\n${say('new')}`);
+    await server.line(/^ {2}added tool say$/);
+    file.add('done', '');
+    expect(await running!.result()).toMatchObject({ content: text('one') });
+  });
+
+  test('serves a host over stdio, whatever the file prints', async () => {
+    const file = devFile(`console.log('{"not":"a message"}');\n${say('clean')}`);
+    const errors: Error[] = [];
+    const caller = await connect(
+      { command: process.execPath, args: [...programs.everwire, 'dev', '--stdio', file.path], stderr: 'ignore' },
+      { onerror: (error) => errors.push(error) },
+    );
+    onTestFinished(() => caller.close());
+    expect(await textOf(caller, 'say')).toEqual(text('clean'));
+    expect(errors).toEqual([]);
+  });
+
+  test('shows the wire in the inspector', async () => {
+    const server = await startDev(devFile(say('seen')).path, ['--inspect', '--inspect-port', '0']);
+    const [, url] = await server.line(/inspector on (http:\S+)$/);
+    expect((await fetch(url!)).status).toBe(200);
+  });
+
+  test.skipIf(RUNS_TYPESCRIPT)('says how TypeScript runs if Node does not run it', async () => {
+    const { code, stderr } = await runEverwire(['dev', devFile(TYPED, 'server.ts').path]);
+    expect(code).toBe(2);
+    expect(stderr.split('\n')).toEqual([
+      `everwire: Node ${process.versions.node} does not run TypeScript`,
+      '  use Node 22.18 or newer, or run: npm install --save-dev tsx',
+    ]);
+  });
+
+  test.runIf(RUNS_TYPESCRIPT)('runs TypeScript as Node does', async () => {
+    const server = await startDev(devFile(TYPED, 'server.ts').path);
+    expect(await textOf(await client(server.url), 'say')).toEqual(text('typed'));
+  });
+
+  test('lets Node load modules first', async () => {
+    const file = devFile(`server.tool('say', {}, () => globalThis.words);`);
+    const first = file.add('first.mjs', `globalThis.words = 'loaded first';`);
+    const server = await startDev(file.path, ['--import', pathToFileURL(first).href]);
+    expect(await textOf(await client(server.url), 'say')).toEqual(text('loaded first'));
+  });
+
+  test('refuses a file that does not exist', async () => {
+    const { code, stderr } = await runEverwire(['dev', path.join(temporaryFolder(), 'none.ts')]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^everwire: there is no file .*none\.ts$/);
+  });
+});
