@@ -70,7 +70,7 @@ describe('tasks over HTTP', () => {
       });
     });
     const begun = await call('hello');
-    expect(begun).toMatchObject({ resultType: 'task', status: 'working', ttlMs: 3_600_000, pollIntervalMs: 1000 });
+    expect(begun).toMatchObject({ resultType: 'task', status: 'working', ttlMs: 3_600_000, pollIntervalMs: 25 });
     expect(begun).not.toHaveProperty('requestState');
     const { taskId } = begun;
     const events = await listen([taskId]);

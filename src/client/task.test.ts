@@ -150,23 +150,42 @@ describe('a server that behaves oddly', () => {
     return { client, polls, updates };
   }
 
-  test('is polled at the interval that it asks for, within limits', async () => {
-    const intervals = [0, 5000, 10_000_000];
-    const { client, polls } = await odd((time) =>
-      time > 3
-        ? { status: 'completed', result: { content: [] } }
-        : { status: 'working', pollIntervalMs: intervals[time - 1] },
-    );
-    await inTime(client.callTool('a'));
+  /** Checks the pauses between polls. Each may be up to a tenth longer. */
+  function expectGaps(polls: readonly number[], expected: readonly number[]): void {
     const gaps = polls.slice(1).map((at, index) => at - polls[index]!);
-    for (const [index, [least, most]] of [
-      [100, 110],
-      [5000, 5500],
-      [60_000, 66_000],
-    ].entries()) {
-      expect(gaps[index]).toBeGreaterThanOrEqual(least!);
-      expect(gaps[index]).toBeLessThanOrEqual(most!);
+    expect(gaps).toHaveLength(expected.length);
+    for (const [index, least] of expected.entries()) {
+      expect(gaps[index]).toBeGreaterThanOrEqual(least);
+      expect(gaps[index]).toBeLessThanOrEqual(least * 1.1 + 1);
     }
+  }
+
+  /** Waits for a task that asks for these intervals, one after another. Returns when it was polled. */
+  async function polledAt(intervals: readonly (number | undefined)[]): Promise<number[]> {
+    const { client, polls } = await odd(
+      (time) => {
+        if (time > intervals.length) return { status: 'completed', result: { content: [] } };
+        const pollIntervalMs = intervals[time - 1];
+        return { status: 'working', ...(pollIntervalMs !== undefined && { pollIntervalMs }) };
+      },
+      { task: { resultType: 'task', taskId: 't', status: 'working' } },
+    );
+    const begun = Date.now();
+    await inTime(client.callTool('a'));
+    return [begun, ...polls];
+  }
+
+  test('is polled at the interval that it asks for, within limits', async () => {
+    expectGaps(await polledAt([5000, 5000, 10_000_000]), [25, 5000, 5000, 60_000]);
+  });
+
+  test('is polled soon at first if it asks for no pause, and then every 100 ms', async () => {
+    expectGaps(await polledAt([0, 0, 0, 0]), [25, 25, 50, 100, 100]);
+  });
+
+  test('is polled soon at first if it asks for no interval, and then every second', async () => {
+    const intervals = Array.from({ length: 7 }, () => undefined);
+    expectGaps(await polledAt(intervals), [25, 25, 50, 100, 200, 400, 800, 1000]);
   });
 
   test('gets one answer to a question, even if it shows the question again', async () => {

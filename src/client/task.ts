@@ -10,6 +10,11 @@ import { ConnectionError, InvalidResultError, TaskCancelledError, TimeoutError }
 import type { RequestOptions, TaskOptions } from './options.ts';
 import type { Requester } from './requester.ts';
 
+/**
+ * The wait before the first poll, in milliseconds. Later waits grow up to the interval that the server asks for, so a
+ * short task is soon known to have ended.
+ */
+const FIRST_INTERVAL = 25;
 /** The poll interval in milliseconds if the server gives none, and the bounds if it does. */
 const DEFAULT_INTERVAL = 1000;
 const MIN_INTERVAL = 100;
@@ -90,8 +95,9 @@ export class TaskHandle {
   }
 
   async #result(waiting: Waiting, onstatus: TaskOptions['onstatus']): Promise<CallToolResult> {
-    if (this.#seed?.['status'] === 'working') await waiting.pause(intervalOf(this.#seed));
-    for (let failures = 0; ;) {
+    let known = this.#seed;
+    if (known?.['status'] === 'working') await waiting.pause(intervalOf(known, 0));
+    for (let failures = 0, polls = 1; ; polls += 1) {
       let task: DetailedTask | undefined;
       try {
         task = await this.get({ signal: waiting.signal });
@@ -106,8 +112,11 @@ export class TaskHandle {
         this.#tell(onstatus, task);
         if (isTerminal(task.status)) return this.#outcome(task);
         if (task.status === 'input_required') this.#answerAll(task, waiting);
+        known = task;
       }
-      await waiting.pause(intervalOf(task ?? this.#seed) * 2 ** failures);
+      const interval = intervalOf(known, polls);
+      // A young task asks for short intervals, but a server that restarts needs time.
+      await waiting.pause(failures === 0 ? interval : Math.max(interval, DEFAULT_INTERVAL) * 2 ** failures);
     }
   }
 
@@ -162,11 +171,21 @@ export class TaskHandle {
   }
 }
 
-/** Uses the interval that the server suggests, within limits. */
-function intervalOf(task: JsonObject | undefined): number {
+/**
+ * Respects the interval that the server asks for, within limits (tasks extension: Task Polling). Without one, the wait
+ * grows.
+ *
+ * @param polls how many polls there were so far.
+ */
+function intervalOf(task: JsonObject | undefined, polls: number): number {
+  // Together, the waits double.
+  const grown = FIRST_INTERVAL * 2 ** Math.max(0, polls - 1);
   const hint: unknown = task?.['pollIntervalMs'];
-  const interval = typeof hint === 'number' && hint >= 0 ? hint : DEFAULT_INTERVAL;
-  return Math.min(Math.max(interval, MIN_INTERVAL), MAX_INTERVAL) * (1 + Math.random() * JITTER);
+  const interval =
+    typeof hint === 'number' && hint >= 0
+      ? Math.min(Math.max(hint, Math.min(grown, MIN_INTERVAL)), MAX_INTERVAL)
+      : Math.min(grown, DEFAULT_INTERVAL);
+  return interval * (1 + Math.random() * JITTER);
 }
 
 /** One wait for a task. It ends when the task ends, the caller cancels, or the time limit is reached. */

@@ -17,7 +17,10 @@ export interface TaskConfig {
    * no limit; the task is kept as long as the store keeps it. Default 3 600 000, one hour.
    */
   ttlMs?: number | null | undefined;
-  /** How often callers should poll, in milliseconds. Default 1000. */
+  /**
+   * How often callers should poll, in milliseconds. A young task asks for shorter intervals: they begin with 25 ms and
+   * then equal its age, so a short task is soon known to have ended. Default 1000.
+   */
   pollIntervalMs?: number | undefined;
 }
 

@@ -82,7 +82,7 @@ describe('a tools/call', () => {
   test('of a caller with the extension becomes a task at once, and the task gets its result', async () => {
     const { server, call, get } = setUp();
     const { handler, resolve } = held();
-    server.tool('slow', { task: { ttlMs: 5000, pollIntervalMs: 50 } }, handler);
+    server.tool('slow', { task: { ttlMs: 5000, pollIntervalMs: 10 } }, handler);
     const begun = await call('slow');
     expect(begun).toEqual({
       resultType: 'task',
@@ -91,12 +91,26 @@ describe('a tools/call', () => {
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       lastUpdatedAt: begun.createdAt,
       ttlMs: 5000,
-      pollIntervalMs: 50,
+      pollIntervalMs: 10,
     });
     expect(await get(begun.taskId)).toEqual({ ...begun, resultType: 'complete' });
     resolve('done');
     const result = { resultType: 'complete', content: [{ type: 'text', text: 'done' }] };
     expect(await get(begun.taskId)).toMatchObject({ status: 'completed', result });
+  });
+
+  test('asks for short intervals while the task is young, and never for more than the tool does', async () => {
+    const { server, call, get } = setUp();
+    server.tool('slow', { task: { pollIntervalMs: 2000 } }, held().handler);
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { taskId, pollIntervalMs } = await call('slow');
+    const intervals = [pollIntervalMs];
+    for (let polls = 0; polls < 10; polls += 1) {
+      vi.setSystemTime(Date.now() + intervals.at(-1)!);
+      intervals.push((await get(taskId)).pollIntervalMs);
+    }
+    expect(intervals).toEqual([25, 25, 50, 100, 200, 400, 800, 1600, 2000, 2000, 2000]);
   });
 
   test.each([

@@ -28,6 +28,8 @@ const MAX_ID = 256;
 const MAX_SIZE = 256 * 1024 * 1024;
 /** The same limit for one principal. */
 const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
+/** The shortest interval at which callers are asked to poll, in milliseconds. A task begins with it. */
+const FIRST_INTERVAL = 25;
 const STOPPED = 'The server was shut down before the task was done';
 
 /** Called after each change of a task. */
@@ -330,7 +332,8 @@ function detailed(record: TaskRecord): DetailedTask {
   };
 }
 
-function base({ id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, pollIntervalMs }: TaskRecord): Task {
+function base(record: TaskRecord): Task {
+  const { id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = record;
   return {
     taskId: id,
     status,
@@ -338,6 +341,15 @@ function base({ id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs, poll
     createdAt: new Date(createdAt).toISOString(),
     lastUpdatedAt: new Date(lastUpdatedAt).toISOString(),
     ttlMs,
-    pollIntervalMs,
+    pollIntervalMs: intervalOf(record),
   };
+}
+
+/**
+ * The interval may change over the lifetime of a task (tasks extension: Task Polling). It is the age of the task, within
+ * limits. So the wait of a caller doubles from poll to poll, and a short task does not wait for the full interval.
+ */
+function intervalOf({ status, createdAt, pollIntervalMs }: TaskRecord): number {
+  if (isTerminal(status)) return pollIntervalMs;
+  return Math.min(Math.max(Date.now() - createdAt, FIRST_INTERVAL), pollIntervalMs);
 }
