@@ -402,6 +402,7 @@ function ratio(value: number, bare: number): string {
 
 function progress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
+  else if (text !== '') process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${text}\n`);
 }
 
 const chosen = values.only.split(',');
