@@ -12,6 +12,7 @@ interface Animal {
 }
 declare const animals: Animal[];
 declare const json: Record<string, unknown>;
+declare const parsed: unknown;
 
 // The official SDK's results.
 server.tool('literal', { output }, () => ({ content: [{ type: 'text', text: '1' }], structuredContent: { n: 1 } }));
@@ -27,7 +28,10 @@ server.tool('interfaces', {}, async () => animals);
 server.tool('objects', {}, () => [json, { a: [1, null] }, new Date()]);
 server.tool('nothing', {}, async () => {});
 server.tool('schema', { input: json }, (args) => JSON.stringify(args));
+server.tool('unknown-as-text', {}, () => JSON.stringify(parsed));
 
+// @ts-expect-error a value of which nothing is known: it could be any of the mistakes below
+server.tool('unknown', {}, () => parsed);
 // @ts-expect-error a misspelt type
 server.tool('txt', {}, () => [{ type: 'txt', text: '1' }]);
 // @ts-expect-error a misspelt type in a result
