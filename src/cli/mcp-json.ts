@@ -71,8 +71,8 @@ export function configured(name: string, config: string | undefined, where: Surr
   const files = config ?? 'mcp.json, or in the files of hosts';
   const others = known.size === 0 ? '' : `; there are ${[...known].join(', ')}`;
   throw Failure.usage(
-    `there is no server ${JSON.stringify(name)} in ${files}${suggestion(name, known) || others}. ` +
-      'A target is such a name, a URL that begins with http, or -- and a command',
+    `there is no server ${JSON.stringify(name)} in ${files}${suggestion(name, known) || others}\n` +
+      'a target is such a name, a URL that begins with http, or -- and a command',
   );
 }
 
