@@ -9,11 +9,14 @@ import type { BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo } from './bridge-target.ts';
 import { usable } from './mcp-json.ts';
 import { atEnd } from './shutdown.ts';
+import { saySilence } from './silence.ts';
 import { ToolPatterns } from './tool-patterns.ts';
 
 interface Shown {
   readonly bridge: Bridge;
   readonly tools: ToolSelection;
+  /** Whether it is a command. */
+  readonly local: boolean;
 }
 
 /**
@@ -30,8 +33,9 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
     settings,
     log,
   );
-  const show = (name: string, { bridge, tools }: Shown): Promise<void> =>
-    bridge.describe().then(
+  const { handshakeTimeout: timeout } = settings;
+  const show = (name: string, { bridge, tools, local }: Shown): Promise<void> =>
+    (local ? saySilence(bridge.describe(), { name, timeout, print: onwarning }) : bridge.describe()).then(
       (description) => {
         logServer(log, name, description, settings.tools, tools);
         patterns.check(name, tools, description.tools);
@@ -43,8 +47,9 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   const connect = async (name: string, server: ServerConfig): Promise<ServerConnection> => {
     const bridge = await bridgeTo(server, name, true, settings, log);
     const { tools } = server;
-    bridges.set(name, { bridge, tools });
-    if (serving) void show(name, { bridge, tools });
+    const shown: Shown = { bridge, tools, local: server.kind === 'command' };
+    bridges.set(name, shown);
+    if (serving) void show(name, shown);
     const service = observer.server(name, bridge, patterns.select(name, tools));
     return { service, close: () => bridge.close() };
   };
@@ -61,7 +66,8 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
         log.hide(name, []);
       }
       clearMounts();
-      const names = { added: added.join(), removed: removed.join(), changed: changed.join() };
+      const list = (names: readonly string[]): string | undefined => names.join() || undefined;
+      const names = { added: list(added), removed: list(removed), changed: list(changed) };
       log.write('info', `${file} was reloaded`, names);
     },
   });

@@ -32,7 +32,9 @@ export async function bridgeTo(
   log: CleanLog,
 ): Promise<Bridge> {
   log.hide(name, secretsOf(target));
-  const warn = unrepeated((line) => log.write('warn', oneOfSeveral ? `${name}: ${line}` : line));
+  // What a command itself does is reported with its name.
+  const named = (line: string): string => (!oneOfSeveral || line.startsWith(`${name} `) ? line : `${name}: ${line}`);
+  const warn = unrepeated((line) => log.write('warn', named(line)));
   const { connections, anonymous, handshakeTimeout: connectTimeout, serverIdleTimeout: idleTimeout, listen } = settings;
   const server =
     target.kind === 'command'
@@ -77,7 +79,7 @@ export function boundedCommand(
   const onstderr = stderrRelay(pass, () => process.stderr.writableLength);
   const { command, args, cwd } = server;
   return {
-    ...{ command, args, cwd, env: childEnv(server, ownVariables) },
+    ...{ command, args, name, cwd, env: childEnv(server, ownVariables) },
     ...{ maxMemory, watchdog: true, onstderr },
   };
 }

@@ -12,6 +12,7 @@ import { Failure } from './failure.ts';
 import { printStatus } from './print-status.ts';
 import { observe } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
+import { saySilence } from './silence.ts';
 import { commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
 import { ToolPatterns } from './tool-patterns.ts';
 
@@ -38,14 +39,20 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const observer = await createObserver(settings, log);
   const patterns = new ToolPatterns([name], settings, log);
   const service = observer.server(name, bridged, patterns.select(name, {}));
-  const problem = (error: Error): string => `${knownAs(target)} did not start as an MCP server: ${error.message}`;
+  const problem = (error: Error): string => `${knownAs(target, name)} did not start as an MCP server: ${error.message}`;
+  const inTime = <T>(answer: Promise<T>): Promise<T> =>
+    target.kind === 'url'
+      ? answer
+      : saySilence(answer, { name, timeout: settings.handshakeTimeout, print: (line) => log.write('warn', line) });
   if (settings.stdio) {
-    return serveBridge({ name, service: stoppingWith(service, problem, log) }, observer, settings, log);
+    const first: Service = (exchange) =>
+      exchange.method === Method.Discover ? inTime(service(exchange)) : service(exchange);
+    return serveBridge({ name, service: stoppingWith(first, problem, log) }, observer, settings, log);
   }
   let description: ServerDescription;
   try {
     // Report a broken server before the first client connects.
-    description = await bridged.describe();
+    description = await inTime(bridged.describe());
   } catch (error) {
     throw new Error(problem(error as Error), { cause: error });
   }
@@ -81,9 +88,9 @@ function targetIn([first, ...others]: string[], given: BridgeSettings): Target {
   return urlTarget(first, given);
 }
 
-/** The server's name for the user: its command, or its URL without parameters. */
-function knownAs(target: Target): string {
-  if (target.kind === 'command') return basename(target.command);
+/** The server's name for the user: that of its command, or its URL without parameters. */
+function knownAs(target: Target, name: string): string {
+  if (target.kind === 'command') return name;
   const { origin, pathname } = new URL(target.url);
   return origin + pathname;
 }

@@ -65,7 +65,7 @@ export function configured(name: string, config: string | undefined, where: Surr
   for (const { file } of filesFor(config, where)) {
     const listed = opened(file, config !== undefined, where);
     const server = listed && usable('cannot use', () => listed.server(name));
-    if (server) return targetOf(server);
+    if (server) return { ...targetOf(server), name };
     for (const other of listed?.names ?? []) known.add(other);
   }
   const files = config ?? 'mcp.json, or in the files of hosts';

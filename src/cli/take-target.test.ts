@@ -141,6 +141,7 @@ describe('names in mcp.json', () => {
     const env = { KEY: '${TOKEN}', LEVEL: 3 };
     write('mcp.json', { mcpServers: { mine: { command: 'node', args, env, cwd: 'sub' } } });
     expect(take(['mine'])).toEqual({
+      name: 'mine',
       kind: 'command',
       command: 'node',
       args: ['/srv/server.js', '$HOME', 'none'],
@@ -153,6 +154,7 @@ describe('names in mcp.json', () => {
     const headers = { Authorization: 'Bearer old', 'X-Kept': '1' };
     write('mcp.json', { mcpServers: { far: { type: 'http', url: 'https://${env:TOKEN}.example', headers } } });
     expect(take(['far'], { header: ['authorization: Bearer new'] })).toEqual({
+      name: 'far',
       kind: 'url',
       url: 'https://secret.example',
       headers: { authorization: 'Bearer new', 'x-kept': '1' },

@@ -5,7 +5,10 @@ import { Failure } from './failure.ts';
 import { mergeOAuth } from './oauth-options.ts';
 
 /** The server that a command line or a configuration file names. */
-export type Target = CommandServer | UrlServer;
+export type Target = (CommandServer | UrlServer) & {
+  /** Its name in the configuration file. */
+  readonly name?: string;
+};
 
 /** What the command line says about a server at a URL. */
 export type GivenForUrl = Pick<UrlServer, 'headers' | 'transport' | 'oauth'>;
@@ -61,14 +64,21 @@ export function childEnv(
   return { ...Object.fromEntries(present.map((name) => [name, undefined])), ...env };
 }
 
+/** Options of these programs that are followed by code, and not by the name of a script. */
+const CODE = new Set(['-e', '--eval', '-c']);
 const RUNNERS = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'node', 'bun', 'deno', 'python', 'python3', 'sh', 'bash']);
 
-/** A short name for a server: its host, or its package or script (not the program that runs it). */
+/**
+ * A short name for a server: its host, or the user's own name for a command, or else its package or script (not the
+ * program that runs it).
+ */
 export function nameOf(target: Target): string {
   if (target.kind === 'url') return new URL(target.url).hostname.replace(/^\[|\]$/g, '');
+  if (target.name !== undefined) return target.name;
   const { command, args } = target;
   const runner = basename(command, extname(command));
-  const script = RUNNERS.has(runner) ? args.find((arg) => !arg.startsWith('-')) : undefined;
+  const runsScript = RUNNERS.has(runner) && !args.some((arg) => CODE.has(arg));
+  const script = runsScript ? args.find((arg) => !arg.startsWith('-')) : undefined;
   const name = basename(script ?? command).replace(/(?<=.)@.*$/, '');
   return name.slice(0, name.length - extname(name).length) || runner;
 }

@@ -29,13 +29,11 @@ import { stderrRelay } from './stderr-relay.ts';
 import { childEnv, hasCredentials, nameOf, type Target } from './target.ts';
 import { logLine, Terminal } from './terminal.ts';
 import { fileEraCache } from './era-cache.ts';
+import { saySilence } from './silence.ts';
 import { offerUrl } from './offer-url.ts';
 
 /** If a stdio server does not respond for this many milliseconds, it is treated as a legacy server. */
 const PROBE_TIMEOUT = 5000;
-
-/** After this many milliseconds without a response, the user is told what a command is waiting for. */
-const SILENCE = 3000;
 
 /** What a command does once it is connected. Resolves with the exit code, if it is not 0. */
 export type Work = (connected: Connected) => Promise<ExitCode | void>;
@@ -148,14 +146,8 @@ async function open(
     const { command, args, cwd } = target;
     const name = nameOfTarget(target);
     const onstderr = (line: string): void => relay(relayed(line, name));
-    const silent = setTimeout(
-      () =>
-        printStatus(`${name} has not answered yet: waiting up to ${timeout / 1000} s for its first message on stdout`),
-      SILENCE,
-    );
-    return connect({ command, args, env: childEnv(target), cwd, onstderr, watchdog: true }, options).finally(() =>
-      clearTimeout(silent),
-    );
+    const connected = connect({ command, args, name, env: childEnv(target), cwd, onstderr, watchdog: true }, options);
+    return saySilence(connected, { name, timeout, print: printStatus });
   }
   const { url, transport, headers } = target;
   if (hasCredentials(target)) return connect({ url, transport }, { ...options, headers });

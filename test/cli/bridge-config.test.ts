@@ -101,7 +101,7 @@ test('the log names each server, its version, its revision and its tools, or why
   await server.line(/^everwire: serving server=demo name=Demo version=1\.0\.0 revision=2026-07-28 tools=\d+$/);
   await server.line(/^everwire: not there is not available: .*command not found/);
   configure({ demo: { ...demo, tools: { hide: ['add'] } }, 'not there': { command: 'no-such-command-anywhere' } });
-  await server.line(/was reloaded.* changed=demo$/);
+  await server.line(/^everwire: .*mcp\.json was reloaded changed=demo$/);
 });
 
 test('a file without servers causes a warning', async () => {

@@ -1,5 +1,9 @@
 import { createServer, type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
+import { temporaryFolder } from '../support/command-line.ts';
 import { programs, startNode, type Exit, type RunningProcess } from '../support/process.ts';
 
 let running: RunningProcess | undefined;
@@ -14,6 +18,13 @@ async function everwire(...args: string[]): Promise<Exit & { stderr: string[]; s
 }
 
 const node = process.execPath;
+const features = pathToFileURL(programs.features[0]).href;
+const INITIALIZE = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } },
+};
 
 test('a port that is in use is an error', async () => {
   const server = createServer().listen(0, '127.0.0.1');
@@ -148,10 +159,49 @@ test('a client command says what it waits for if a command is silent', async () 
   await running.line(/^everwire: sleep has not answered yet: waiting up to 60 s for its first message on stdout$/);
 });
 
+test.each([
+  ['over HTTP', ['--port', '0', '--handshake-timeout', '30'], 30],
+  ['over stdio', ['--stdio'], 60],
+])('a bridge %s says what it waits for if a command is silent', async (_, options, limit) => {
+  running = startNode([...programs.everwire, 'bridge', ...options, '--', 'sleep', '60']);
+  running.child.stdin!.write(`${JSON.stringify(INITIALIZE)}\n`);
+  await running.line(
+    new RegExp(`^everwire: sleep has not answered yet: waiting up to ${limit} s for its first message on stdout$`),
+  );
+});
+
+test('a bridge of a file says which command is silent', async () => {
+  const folder = temporaryFolder();
+  const file = path.join(folder, 'mcp.json');
+  writeFileSync(file, JSON.stringify({ mcpServers: { quiet: { command: 'sleep', args: ['60'] } } }));
+  running = startNode([...programs.everwire, 'bridge', '--port', '0', '--config', file]);
+  await running.line(/^everwire: quiet has not answered yet: waiting up to 60 s for its first message on stdout$/);
+});
+
+test("output of a command that is no message is reported with the user's name for the server", async () => {
+  const folder = temporaryFolder();
+  const script = path.join(folder, 'noisy.mjs');
+  writeFileSync(
+    script,
+    `console.log('Welcome!');\nprocess.argv.push('--stdio');\nawait import(${JSON.stringify(features)});`,
+  );
+  const file = path.join(folder, 'mcp.json');
+  writeFileSync(file, JSON.stringify({ mcpServers: { mine: { command: node, args: [script] } } }));
+  const noise = (name: string): RegExp => new RegExp(`^everwire: ${name} wrote to its stdout: .*Welcome!`);
+  running = startNode([...programs.everwire, 'bridge', '--port', '0', '--', node, script]);
+  await running.line(noise('noisy'));
+  await running.stop();
+  running = startNode([...programs.everwire, 'bridge', '--port', '0', '--config', file]);
+  await running.line(noise('mine'));
+  await running.stop();
+  running = startNode([...programs.everwire, 'ping', '--config', file, 'mine']);
+  await running.line(noise('mine'));
+});
+
 test('the error of a bridge names the module that Node did not find', async () => {
   const { stderr } = await everwire('bridge', '--port', '0', '--', node, 'no-such-script.js');
   expect(stderr.at(-1)).toMatch(
-    /^everwire: node did not .*exited with code 1: Error: Cannot find module '.*no-such-script\.js'$/,
+    /^everwire: no-such-script did not .*no-such-script exited with code 1: Error: Cannot find module '.*\.js'$/,
   );
   // Printed by Node, so the command ran once.
   expect(stderr.filter((line) => line.startsWith('Error: Cannot find module'))).toHaveLength(1);

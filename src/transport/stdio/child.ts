@@ -24,6 +24,8 @@ export interface ChildOptions {
   readonly command: string;
   /** Default none. */
   readonly args?: readonly string[] | undefined;
+  /** What errors call the child. Default: the file name of the command. */
+  readonly name?: string | undefined;
   /**
    * Environment variables for the child, in addition to those of this process. An undefined value removes a variable.
    */
@@ -145,7 +147,7 @@ export class ChildTransport extends BaseTransport implements Transport {
     const { maxMemory } = options;
     if (maxMemory !== undefined && !(maxMemory > 0)) throw new TypeError('maxMemory must be a number of bytes');
     this.#options = options;
-    this.#name = basename(options.command);
+    this.#name = options.name ?? basename(options.command);
     this.#stopTimeout = options.stopTimeout ?? 2000;
     this.#killTimeout = options.killTimeout ?? this.#stopTimeout;
     this.#stderr = new StderrLog(options.onstderr && ((line) => this.guard(() => options.onstderr?.(line))));
