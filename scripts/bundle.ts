@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { rolldown } from 'rolldown';
+import { rolldown, type OutputOptions } from 'rolldown';
 import { writeChanged } from './write-changed.ts';
 
 /**
@@ -8,46 +8,94 @@ import { writeChanged } from './write-changed.ts';
  * in chunks. Node takes about 0.5 ms for each file of an import, so the many small files of `src` would take most of
  * the time of a short process.
  *
+ * In workers, which have no sockets and processes, `x.web.ts` replaces `x.ts`: both are files of their own, and the
+ * `imports` of package.json choose. Entry points for browsers have a bundle of their own in `dist/browser`, where also
+ * `x.browser.ts` replaces `x.ts`.
+ *
  * The bundles keep names and comments, so a debugger shows readable code without source maps. Maps with their sources
  * would more than double the size of the package.
  */
 
-const LIB = 'dist/lib';
 /** What almost every entry point loads. Not every one needs `node:buffer`, which the parser imports. */
 const CORE =
-  /^src\/((base|jsonrpc|protocol|core)\/(?!(parse|batch|create-file|make-folder|regular-file)\.)|schema\/(complaint|work)\.|transport\/(wiretap|http\/not-executed)\.)/;
+  /^src\/((base|jsonrpc|protocol|core)\/(?!(parse|skim|batch|utf8|utf8-stream|create-file|make-folder|regular-file)\.)|schema\/(complaint|work)\.|transport\/(wiretap|http\/not-executed)\.)/;
 
 const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
-  exports: Record<string, string | { readonly types: string; readonly default: string }>;
+  exports: Record<string, string | { readonly types: string; readonly default: string; readonly browser?: string }>;
 };
-const input: Record<string, string> = {
-  cli: './src/cli/main.ts',
-  // A thread begins with a file.
-  'capture-worker': './src/inspect/worker/capture-worker.ts',
-  // So does a process.
-  'dev-child': './src/cli/dev/child.ts',
-};
-for (const target of Object.values(exports)) {
-  if (typeof target === 'string') continue;
-  const source = target.types.replace('./dist/', './').replace(/\.d\.ts$/, '.ts');
-  input[path.basename(target.default, '.js')] = source;
+const targets = Object.values(exports).filter((target) => typeof target !== 'string');
+/** The files that are others in workers, without `.ts`. */
+const replaced = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.web.ts'))
+  .map((file) => file.replaceAll('\\', '/').replace(/\.web\.ts$/, ''));
+
+await write(
+  'dist/lib',
+  {
+    cli: './src/cli/main.ts',
+    // A thread begins with a file.
+    'capture-worker': './src/inspect/worker/capture-worker.ts',
+    // So does a process.
+    'dev-child': './src/cli/dev/child.ts',
+    ...Object.fromEntries(targets.map(({ types, default: file }) => entry(types, file))),
+    ...Object.fromEntries(
+      replaced.flatMap((name) =>
+        ['', '.web'].map((ending) => [`replaced/${name}${ending}`, `./src/${name}${ending}.ts`]),
+      ),
+    ),
+  },
+  (file) => {
+    const name = path.relative('src', file).replaceAll('\\', '/').replace(/\.ts$/, '');
+    return replaced.includes(name) ? { id: `#replaced/${name}`, external: true } : undefined;
+  },
+  {
+    codeSplitting: {
+      groups: [{ name: 'core', test: (id) => CORE.test(path.relative('.', id).replaceAll('\\', '/')) }],
+    },
+  },
+);
+await write(
+  'dist/browser',
+  Object.fromEntries(targets.flatMap(({ types, browser }) => (browser === undefined ? [] : [entry(types, browser)]))),
+  (file) =>
+    ['.browser.ts', '.web.ts'].map((ending) => file.replace(/\.ts$/, ending)).find((other) => existsSync(other)),
+);
+
+/** The name of an entry point in a bundle, and its source. */
+function entry(types: string, file: string): [string, string] {
+  return [path.basename(file, '.js'), types.replace('./dist/', './').replace(/\.d\.ts$/, '.ts')];
 }
 
-const bundle = await rolldown({
-  input,
-  platform: 'node',
-  external: (id) => !id.startsWith('.') && !path.isAbsolute(id),
-  transform: { target: 'es2023' },
-});
-const { output } = await bundle.generate({
-  dir: LIB,
-  chunkFileNames: 'chunks/[name].js',
-  codeSplitting: { groups: [{ name: 'core', test: (id) => CORE.test(path.relative('.', id).replaceAll('\\', '/')) }] },
-});
-await bundle.close();
-
-const kept = new Set(output.map(({ fileName }) => path.normalize(fileName)));
-for (const file of output) writeChanged(path.join(LIB, file.fileName), file.type === 'chunk' ? file.code : file.source);
-for (const file of readdirSync(LIB, { recursive: true, encoding: 'utf8' })) {
-  if (/\.js(\.map)?$/.test(file) && !kept.has(file)) rmSync(path.join(LIB, file));
+/**
+ * Writes a bundle, and removes what an earlier one has left. A build that changes nothing writes nothing.
+ *
+ * @param replace what an import of this file gets instead.
+ */
+async function write(
+  folder: string,
+  input: Record<string, string>,
+  replace: (file: string) => string | { id: string; external: true } | undefined,
+  options: Pick<OutputOptions, 'codeSplitting'> = {},
+): Promise<void> {
+  const bundle = await rolldown({
+    input,
+    platform: 'node',
+    external: (id) => !id.startsWith('.') && !path.isAbsolute(id),
+    transform: { target: 'es2023' },
+    plugins: [
+      {
+        name: 'replace',
+        resolveId: (id, importer) =>
+          importer !== undefined && id.startsWith('.') ? replace(path.resolve(path.dirname(importer), id)) : undefined,
+      },
+    ],
+  });
+  const { output } = await bundle.generate({ dir: folder, chunkFileNames: 'chunks/[name].js', ...options });
+  await bundle.close();
+  const kept = new Set(output.map(({ fileName }) => path.normalize(fileName)));
+  for (const file of output)
+    writeChanged(path.join(folder, file.fileName), file.type === 'chunk' ? file.code : file.source);
+  for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (/\.js(\.map)?$/.test(file) && !kept.has(file)) rmSync(path.join(folder, file));
+  }
 }

@@ -1,4 +1,4 @@
-import { setMaxListeners } from 'node:events';
+import { allowManyListeners } from './many-listeners.ts';
 
 /**
  * The lifetime of an exchange, a session or an outgoing request. It ends with one reason, and signals that by an
@@ -19,8 +19,8 @@ export class Lifetime {
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
-      // One request to many servers adds a listener for each of them, and Node warns of a leak at the eleventh.
-      setMaxListeners(0, this.#controller.signal);
+      // One request to many servers adds a listener for each of them.
+      allowManyListeners(this.#controller.signal);
       if (this.#ended) this.#controller.abort(this.#ended);
     }
     return this.#controller.signal;

@@ -1,3 +1,4 @@
+import { inNextTurn } from './next-turn.ts';
 import { nextTurn } from './wait.ts';
 
 /** How many notifications are accepted in one turn of the event loop. The next one waits for another turn. */
@@ -13,7 +14,7 @@ const restart = (): void => {
  * process, even from receiving its own cancellation, because accepted notifications settle within the same turn.
  */
 export function paced(sent: Promise<void>): Promise<void> {
-  if (accepted === 0) setImmediate(restart);
+  if (accepted === 0) inNextTurn(restart);
   accepted += 1;
   if (accepted <= PER_TURN) return sent;
   const later = sent.then(nextTurn);

@@ -1,3 +1,4 @@
+import { inNextTurn } from './next-turn.ts';
 import { startTimer, type Timer } from './timer.ts';
 
 /** Conditions that end a wait early. */
@@ -49,5 +50,5 @@ export function pause(milliseconds: number, signal: AbortSignal): Promise<void> 
 
 /** Resolves in the next turn of the event loop. */
 export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve));
+  return new Promise(inNextTurn);
 }

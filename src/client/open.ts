@@ -1,12 +1,12 @@
 import { Deadline } from '../base/deadline.ts';
 import { waitFor } from '../base/wait.ts';
-import type { Service } from '../core/exchange.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import type { HttpTarget } from '../wire/negotiation.ts';
 import type { HttpSend } from '../transport/http/client/http.ts';
 import { connectFailure, TimeoutError } from './errors.ts';
+import { linkedTo } from './in-process.ts';
 import type { ClientOptions } from './options.ts';
 import type { Identity, Opener } from './requester.ts';
 import {
@@ -30,7 +30,7 @@ export function openerFor(target: Target, options: ClientOptions): Opener {
       typeof target === 'string' || target instanceof URL ? { url: target } : (target as UrlTarget);
     return urlOpener(urlOf(url), transport, options);
   }
-  if (kind === 'server') return opener(true, options, () => linked((target as ServerTarget).service));
+  if (kind === 'server') return opener(true, options, () => linkedTo((target as ServerTarget).service));
   if (kind === 'transport') return opener(false, options, () => target as ClientTransport);
   if (kind === 'transports') return opener(true, options, target as () => ClientTransport);
   const command = target as CommandTarget;
@@ -150,16 +150,6 @@ function opener(
     open: async (identity, signal) =>
       negotiated(await make(), options, identity, signal, key, signal, reopens ? make : undefined),
   };
-}
-
-async function linked(service: Service): Promise<ClientTransport> {
-  const [{ memoryTransportPair }, { serve }] = await Promise.all([
-    import('../transport/memory.ts'),
-    import('../wire/serve.ts'),
-  ]);
-  const [ours, theirs] = memoryTransportPair();
-  await serve(service, theirs);
-  return ours;
 }
 
 /**

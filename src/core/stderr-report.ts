@@ -31,7 +31,8 @@ export function stderrReport(
   return (error) => {
     if (!running) {
       running = true;
-      setTimeout(over, PERIOD).unref();
+      // Browsers have no `unref`.
+      (setTimeout(over, PERIOD) as { unref?: () => void }).unref?.();
     }
     if (written === MAX_WRITTEN) {
       more += 1;

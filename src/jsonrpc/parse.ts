@@ -1,5 +1,6 @@
-import { isUtf8 } from 'node:buffer';
+import { encodeUtf8 } from '../base/bytes.ts';
 import { printableMessage } from '../base/printable.ts';
+import { decodeUtf8 } from '../base/utf8.ts';
 import { hasMoreKeysAndValues, isDeeper } from './bounds.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
@@ -73,9 +74,9 @@ function failureOf(message: string, id: RequestId | undefined): ErrorResponse | 
  */
 export function parseJson(text: Uint8Array | string): unknown {
   if (typeof text !== 'string') {
-    if (!isUtf8(text)) throw new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8');
-    const bytes = Buffer.isBuffer(text) ? text : Buffer.from(text.buffer, text.byteOffset, text.byteLength);
-    text = bytes.toString();
+    const decoded = decodeUtf8(text);
+    if (decoded === undefined) throw new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8');
+    text = decoded;
   }
   // Each key or value has at least one character.
   // Stryker disable next-line ConditionalExpression,EqualityOperator: a shorter text is within the limit, so this only saves time
@@ -94,7 +95,7 @@ export function parseJson(text: Uint8Array | string): unknown {
 function tooMany(text: string): InvalidMessage {
   const why = `a message must not have more than ${MAX_KEYS_AND_VALUES} keys and values`;
   const skim = new MessageSkim(MAX_SEARCHED);
-  skim.push(Buffer.from(text));
+  skim.push(encodeUtf8(text));
   const { id, hasMethod } = skim.envelope;
   return hasMethod || id === undefined ? invalidRequest(why, id) : new InvalidResponse(why, id);
 }

@@ -1,3 +1,5 @@
+import { allocate, decodeLatin1 } from '../base/bytes.ts';
+import { decodeUtf8 } from '../base/utf8.ts';
 import { isRequestId, type RequestId } from './message.ts';
 
 /** What is known of a message that was not parsed. */
@@ -46,7 +48,7 @@ export class MessageSkim {
   #inString = false;
   #escaped = false;
   #key: string | undefined;
-  #token: Buffer | undefined;
+  #token: Uint8Array | undefined;
   #tokenLength = 0;
   #id: RequestId | undefined;
   #hasId = false;
@@ -157,7 +159,7 @@ export class MessageSkim {
 
   #keep(byte: number): void {
     if (this.#depth !== 1 || this.#tokenLength > MAX_TOKEN) return;
-    this.#token ??= Buffer.allocUnsafe(MAX_TOKEN + 1);
+    this.#token ??= allocate(MAX_TOKEN + 1);
     this.#token[this.#tokenLength++] = byte;
   }
 
@@ -172,10 +174,10 @@ export class MessageSkim {
     const length = this.#tokenLength;
     this.#tokenLength = 0;
     if (length === 0 || length > MAX_TOKEN) return undefined;
-    const token = this.#token!.toString('latin1', 0, length);
+    const token = decodeLatin1(this.#token!, length);
     if (PLAIN.test(token)) return token.slice(1, -1);
     try {
-      return JSON.parse(this.#token!.toString('utf8', 0, length));
+      return JSON.parse(decodeUtf8(this.#token!.subarray(0, length)) ?? '');
     } catch {
       return undefined;
     }

@@ -1,9 +1,10 @@
+import { encodeUtf8 } from '../base/bytes.ts';
 import type { JsonObject, Message } from './message.ts';
 
 /** The cached JSON of a constant value, created on first use. */
 interface Written {
   text?: string;
-  bytes?: Buffer;
+  bytes?: Uint8Array;
 }
 
 const constants = new WeakMap<JsonObject, Written>();
@@ -38,13 +39,13 @@ export function encode(message: Message): string | readonly Uint8Array[] {
   if (!written || !('result' in message)) return JSON.stringify(message);
   if (!written.bytes) {
     written.text ??= JSON.stringify(message.result);
-    written.bytes = Buffer.from(written.text);
+    written.bytes = encodeUtf8(written.text);
   }
   if (written.bytes.length < SMALL) return stringify(message);
-  return [Buffer.from(head(message)), written.bytes, END];
+  return [encodeUtf8(head(message)), written.bytes, END];
 }
 
-const END = Buffer.from('}');
+const END = encodeUtf8('}');
 
 function head({ id }: { readonly id: string | number }): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;

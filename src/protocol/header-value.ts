@@ -1,3 +1,5 @@
+import { decodeBase64, encodeBase64, encodeUtf8 } from '../base/bytes.ts';
+
 /**
  * Values of the headers `Mcp-Name` and `Mcp-Param-*`, which repeat values of the body (2026-07-28,
  * basic/transports/streamable-http: Value Encoding). A value that plain ASCII cannot represent is sent as Base64
@@ -13,7 +15,7 @@ const PLAIN = /^[\t\x20-\x7e]*$/;
 export function encodeHeaderValue(value: string): string {
   const ambiguous = value.startsWith(PREFIX) && value.endsWith(SUFFIX);
   if (PLAIN.test(value) && value.trim() === value && !ambiguous) return value;
-  return `${PREFIX}${Buffer.from(value).toString('base64')}${SUFFIX}`;
+  return `${PREFIX}${encodeBase64(encodeUtf8(value))}${SUFFIX}`;
 }
 
 /**
@@ -25,10 +27,8 @@ export function decodeHeaderValue(value: string): string | undefined {
   if (!PLAIN.test(value)) return undefined;
   const marked = value.startsWith(PREFIX) && value.endsWith(SUFFIX) && value.length >= PREFIX.length + SUFFIX.length;
   if (!marked) return value;
-  const base64 = value.slice(PREFIX.length, -SUFFIX.length);
-  const bytes = Buffer.from(base64, 'base64');
-  // Node ignores characters that are not Base64. So a value is valid only if encoding gives the same text again.
-  if (bytes.toString('base64') !== base64) return undefined;
+  const bytes = decodeBase64(value.slice(PREFIX.length, -SUFFIX.length));
+  if (bytes === undefined) return undefined;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

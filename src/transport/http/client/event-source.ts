@@ -1,4 +1,4 @@
-import { StringDecoder } from 'node:string_decoder';
+import { utf8Stream } from '../../../base/utf8-stream.ts';
 
 export interface ServerSentEvent {
   /** `message` if the server gives no type. */
@@ -29,8 +29,7 @@ export class EventTooLarge extends Error {
  * is an incomplete event at the end of the stream.
  */
 export class EventSourceReader {
-  /** Node's own decoder: `TextDecoder` costs several times as much for short chunks. */
-  readonly #decoder = new StringDecoder('utf8');
+  readonly #decode = utf8Stream();
   readonly #options: EventSourceOptions;
   #started = false;
   /**
@@ -53,7 +52,7 @@ export class EventSourceReader {
 
   /** @throws EventTooLarge if an event is larger than the limit. Nothing can be read after that. */
   feed(chunk: Uint8Array): void {
-    let text = this.#decoder.write(chunk);
+    let text = this.#decode(chunk);
     if (text === '') return;
     if (!this.#started) {
       this.#started = true;

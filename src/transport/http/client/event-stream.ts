@@ -58,7 +58,8 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
   try {
     for await (const chunk of reply.chunks()) {
       // Comments count as activity too.
-      watchdog?.refresh();
+      clearTimeout(watchdog);
+      watchdog = watch();
       for (let at = 0; at < chunk.length; at += PIECE) {
         const piece = chunk.subarray(at, at + PIECE);
         reader.feed(piece);

@@ -41,6 +41,9 @@ export function fetchHttp(fetch?: typeof globalThis.fetch): HttpSend {
       if (BEFORE_SENDING.has(code)) throw new NotSent(`${shown(url)} cannot be reached: ${why}`, { cause: error });
       throw new AnswerLost(`The connection to ${shown(url)} was lost before an answer came: ${why}`, { cause: error });
     }
+    // A browser hides where a redirect leads, so its origin cannot be checked.
+    if (response.type === 'opaqueredirect')
+      throw new AnswerLost(`${shown(url)} redirects: connect to the URL that it redirects to`);
     return new FetchReply(response, url, cancellation);
   };
 }
@@ -75,15 +78,18 @@ class FetchReply implements HttpReply {
   }
 
   async *chunks(): AsyncGenerator<Uint8Array> {
-    const { body } = this.#response;
-    if (!body) return;
+    // Not every browser can iterate over a body.
+    const reader = this.#response.body?.getReader();
+    if (!reader) return;
     try {
-      yield* body;
+      for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
     } catch (error) {
       if (this.#cancellation?.ended) throw this.#cancellation.ended;
       throw new AnswerLost(`The answer of ${shown(this.#url)} ended too early: ${(error as Error).message}`, {
         cause: error,
       });
+    } finally {
+      reader.cancel().catch(() => {});
     }
   }
 

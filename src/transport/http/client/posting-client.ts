@@ -1,5 +1,6 @@
 import type { Holder } from '../../../base/buffer-budget.ts';
 import { Deadline } from '../../../base/deadline.ts';
+import { inNextTurn } from '../../../base/next-turn.ts';
 import { sendBudget, sendBudgetExceeded } from '../../../base/send-budget.ts';
 import {
   isNotification,
@@ -216,7 +217,7 @@ export abstract class PostingClient extends BaseTransport implements Transport {
 
   /** Closes once the last `send` has settled, so that its caller gets the result before `onclose` fires. */
   #finishWhenSent(): void {
-    if (this.#pending === 0) setImmediate(() => this.finish());
+    if (this.#pending === 0) inNextTurn(() => this.finish());
   }
 
   #countUnanswered(length: number): void {

@@ -19,7 +19,9 @@ const ADVICE: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'use a host name that is in the certificate',
 };
 
-/** Why a connection failed, and what to do about it if that is known. */
+/**
+ * Why a connection failed, and what to do about it if that is known. `reason.browser.ts` replaces this in browsers.
+ */
 export function reasonOf({ message, code }: NodeJS.ErrnoException): string {
   const why = message || code || 'unknown';
   // The message of OpenSSL is for its developers.

@@ -11,6 +11,7 @@ import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { isTemporary } from '../../../jsonrpc/error-chain.ts';
 import type { MessageExtra } from '../../transport.ts';
+import { decodeLatin1, encodeUtf8 } from '../../../base/bytes.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { isType, notJson, REFUSALS } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, isSessionGone, SessionGone, shown, statusError } from './errors.ts';
@@ -185,7 +186,7 @@ export class StreamableClient extends PostingClient {
   async #get(lastEventId: string | undefined, cancellation: Lifetime): Promise<HttpReply> {
     const headers = this.headers({ accept: 'text/event-stream' });
     // The id is sent as UTF-8 (HTML standard, section 9.2.4). Each byte becomes one character of the header.
-    if (lastEventId !== undefined) headers['last-event-id'] = Buffer.from(lastEventId).toString('latin1');
+    if (lastEventId !== undefined) headers['last-event-id'] = decodeLatin1(encodeUtf8(lastEventId));
     const reply = await this.endpoint.send({ method: 'GET', url: this.url, headers, cancellation });
     if (isType(reply, 'text/event-stream')) return reply;
     reply.discard();

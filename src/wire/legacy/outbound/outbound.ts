@@ -1,3 +1,4 @@
+import { inNextTurn } from '../../../base/next-turn.ts';
 import { printableError, printableLine } from '../../../base/printable.ts';
 import { connectionClosed, PendingRequests, unexpectedResponse } from '../../../jsonrpc/pending.ts';
 import type { TimeLimits } from '../../../base/deadline.ts';
@@ -371,7 +372,7 @@ async function delayed(answer: Promise<JsonObject>): Promise<JsonObject> {
   try {
     return await answer;
   } finally {
-    await new Promise<void>((resolve) => void setTimeout(() => setImmediate(resolve), LATE_LOG_WAIT));
+    await new Promise<void>((resolve) => void setTimeout(() => inNextTurn(resolve), LATE_LOG_WAIT));
   }
 }
 

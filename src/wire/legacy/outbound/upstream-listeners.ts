@@ -1,6 +1,7 @@
 import { Deferred } from '../../../base/deferred.ts';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { isAborted } from '../../../core/base-exchange.ts';
+import { inNextTurn } from '../../../base/next-turn.ts';
 import { untilAborted } from '../../../base/wait.ts';
 import type { Exchange, Session } from '../../../core/exchange.ts';
 import { LOG_LEVELS, reaches, type LogLevel } from '../../../protocol/logging.ts';
@@ -125,7 +126,7 @@ export class UpstreamListeners {
 
   #deliverToAll(method: string, params: JsonObject): void {
     if (this.#listeners.size === 0) return;
-    if (this.#work === 0) setImmediate(this.#continue);
+    if (this.#work === 0) inNextTurn(this.#continue);
     this.#work += this.#listeners.size + (method === NotificationMethod.ResourceUpdated ? this.#uris : 0);
     this.#deliver(method, params, this.#listeners);
   }

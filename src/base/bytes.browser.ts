@@ -1,0 +1,34 @@
+/** Bytes and text, with what browsers have. Replaces `bytes.ts` there. */
+
+const encoder = new TextEncoder();
+/** How many characters `String.fromCharCode` gets at once. Each one is an argument. */
+const AT_ONCE = 8192;
+
+export function encodeUtf8(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+export function allocate(length: number): Uint8Array {
+  return new Uint8Array(length);
+}
+
+export function decodeLatin1(bytes: Uint8Array, end = bytes.length): string {
+  let text = '';
+  for (let at = 0; at < end; at += AT_ONCE)
+    text += String.fromCharCode(...bytes.subarray(at, Math.min(end, at + AT_ONCE)));
+  return text;
+}
+
+export function encodeBase64(bytes: Uint8Array): string {
+  return btoa(decodeLatin1(bytes));
+}
+
+export function decodeBase64(text: string): Uint8Array | undefined {
+  try {
+    const characters = atob(text);
+    // `atob` accepts spaces and missing padding.
+    return btoa(characters) === text ? Uint8Array.from(characters, (each) => each.charCodeAt(0)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
