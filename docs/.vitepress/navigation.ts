@@ -30,6 +30,7 @@ export const navigation: readonly Entry[] = [
       { text: 'Tasks', page: 'tasks.md' },
       { text: 'Testing a server', page: 'guides/testing.md' },
       { text: 'Operating', page: 'operating.md' },
+      { text: 'Docker', page: 'guides/docker.md' },
       { text: 'Inspector', page: 'inspector.md' },
       { text: 'Troubleshooting', page: 'troubleshooting.md' },
     ],
