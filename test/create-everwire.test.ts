@@ -100,7 +100,7 @@ describe('npm create everwire', () => {
     expect([status, stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^create-everwire: .*full is not empty: it has mine\.txt\. Give the name of a new folder\n$/,
+        /^create-everwire: .*full is not empty: it has mine\.txt\. Name a new folder: npm create everwire my-server\n$/,
       ),
     ]);
     expect(readdirSync(full)).toEqual(['mine.txt']);

@@ -85,7 +85,7 @@ function makeEmpty(folder) {
   const present = listed(folder).filter((name) => name !== '.git');
   if (present.length > 0) {
     const example = present.includes('package.json') ? 'package.json' : present[0];
-    throw new Error(`${folder} is not empty: it has ${example}. Give the name of a new folder`);
+    throw new Error(`${folder} is not empty: it has ${example}. Name a new folder: npm create everwire my-server`);
   }
   mkdirSync(folder, { recursive: true });
 }
