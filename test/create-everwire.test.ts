@@ -10,6 +10,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { root, startServer } from './support/process.ts';
 import { textOf } from './support/reader.ts';
 
+/** From 22.18 on, Node runs TypeScript. Before, `everwire dev` needs tsx. */
+const [major, minor] = process.versions.node.split('.').map(Number) as [number, number];
+const RUNS_TYPESCRIPT = major > 22 || (major === 22 && minor >= 18);
+
 const source = `${root}packages/create-everwire`;
 
 const manifest = (file: string): any => JSON.parse(readFileSync(file, 'utf8'));
@@ -182,6 +186,23 @@ describe('a project made with the packed packages', () => {
     expect(await client.getPrompt({ name: 'summarize_notes' })).toMatchObject({
       messages: [{ content: { text: expect.stringContaining('a short summary') } }],
     });
+  });
+
+  test('is served from its sources while it is written', async () => {
+    const { scripts } = manifest(path.join(project, 'package.json'));
+    const [command, ...args] = scripts.dev.split(' ') as string[];
+    expect(command).toBe('everwire');
+    if (!RUNS_TYPESCRIPT) npm(project, 'install', '--save-dev', '--prefer-offline', '--no-audit', '--no-fund', 'tsx');
+    const cli = path.join(project, 'node_modules/everwire/dist/lib/cli.js');
+    const server = await startServer([
+      cli,
+      ...args.map((file) => (file.endsWith('.ts') ? path.join(project, file) : file)),
+      '--port',
+      '0',
+    ]);
+    onTestFinished(async () => void (await server.stop()));
+    const client = await connect(new StreamableHTTPClientTransport(new URL(server.url)));
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['add_note']);
   });
 
   test('answers an official client over stdio', async () => {
