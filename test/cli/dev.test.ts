@@ -5,7 +5,7 @@ import { connect, type Client } from '../../src/client/index.ts';
 import { client } from '../support/bridge-program.ts';
 import { runEverwire, startEverwire, temporaryFolder } from '../support/command-line.ts';
 import { devFile } from '../support/dev-file.ts';
-import { programs, type RunningProcess } from '../support/process.ts';
+import { programs, root, type RunningProcess } from '../support/process.ts';
 
 interface Dev extends RunningProcess {
   readonly url: string;
@@ -43,6 +43,26 @@ describe('everwire dev', () => {
     const file = devFile('export default server;');
     const server = await startDev(file.path);
     await server.line(/^everwire: serving mine 1\.0\.0 with nothing$/);
+  });
+
+  test('serves a CommonJS file, as a compiler writes it', async () => {
+    const file = devFile(say('required'));
+    const main = file.add(
+      'main.cjs',
+      `Object.defineProperty(exports, '__esModule', { value: true });
+      const { McpServer } = require(${JSON.stringify(path.join(root, 'dist/lib/server.js'))});
+      const made = new McpServer({ name: 'required', version: '1.0.0' });
+      made.tool('say', {}, () => require('./words.cjs'));
+      exports.default = made;`,
+    );
+    file.add('words.cjs', `module.exports = 'one';`);
+    const server = await startDev(main);
+    const caller = await client(server.url);
+    expect(await textOf(caller, 'say')).toEqual(text('one'));
+    // Loaded by the call.
+    file.add('words.cjs', `module.exports = 'two';`);
+    await server.line(/^everwire: reloaded, because .*words\.cjs changed$/);
+    expect(await textOf(caller, 'say')).toEqual(text('two'));
   });
 
   test('reloads when an imported module changes, and says what is different', async () => {

@@ -15,6 +15,13 @@ function isServer(value: unknown): value is Connectable {
   return isObject(value) && typeof value['connect'] === 'function' && typeof value['service'] === 'function';
 }
 
+/** What may be the server. The default export of a CommonJS file is all that it exports. */
+function candidatesIn(exported: unknown): unknown[] {
+  if (!isObject(exported)) return [];
+  const { server: named, default: main } = exported;
+  return [named, main, ...(isObject(main) ? [main['server'], main['default']] : [])];
+}
+
 function post(message: ChildMessage): Promise<void> {
   return new Promise((resolve, reject) => {
     process.send?.(message, undefined, undefined, (error) => (error ? reject(error) : resolve()));
@@ -29,7 +36,7 @@ const [, , file = ''] = process.argv;
 // If this throws, Node prints the error with its place in the file, and the process ends.
 const exports: unknown = await import(pathToFileURL(file).href);
 process.channel?.ref();
-const server = isObject(exports) ? [exports['server'], exports['default']].find(isServer) : undefined;
+const server = candidatesIn(exports).find(isServer);
 if (server) {
   const channels = new Channels(post, (transport) => {
     server.connect(transport).catch((error: unknown) => console.error(error));
