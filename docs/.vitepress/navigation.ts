@@ -40,6 +40,7 @@ export const navigation: readonly Entry[] = [
     items: [
       { text: 'The official SDK 1.x', page: 'moving/official-sdk-1.md' },
       { text: 'The official SDK 2.x', page: 'moving/official-sdk-2.md' },
+      { text: 'FastMCP', page: 'moving/fastmcp.md' },
       { text: 'mcp-remote', page: 'moving/mcp-remote.md' },
       { text: 'mcp-proxy', page: 'moving/mcp-proxy.md' },
       { text: 'supergateway', page: 'moving/supergateway.md' },

@@ -148,7 +148,8 @@ export async function seenThrough(page: PageCommand, at?: string, headers: Recor
   return { tools: tools.map(({ name }) => name).toSorted(), echo: content, authorization: [...remote.authorization] };
 }
 
-async function freePort(): Promise<number> {
+/** A port for a program that cannot say which one it got. */
+export async function freePort(): Promise<number> {
   const server = createNetServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -156,7 +157,8 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-function accepts(port: number): Promise<boolean> {
+/** Whether something listens on a port. */
+export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
       socket.destroy();
