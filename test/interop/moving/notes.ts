@@ -60,8 +60,10 @@ export function overHttp(url: string, token = 'token-of-ada'): Transport {
   return new StreamableHTTPClientTransport(new URL(url), { requestInit });
 }
 
-export function overStdio(name: NotesServer): Transport {
-  return new StdioClientTransport({ command: process.execPath, args: [fileOf(name), '--stdio'] });
+/** @param server one of the servers, or the path of another file */
+export function overStdio(server: NotesServer | `/${string}`): Transport {
+  const file = server.startsWith('/') ? server : fileOf(server as NotesServer);
+  return new StdioClientTransport({ command: process.execPath, args: [file, '--stdio'] });
 }
 
 /** Uses everything that the notes server has. The result is what a client can see. */

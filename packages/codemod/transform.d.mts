@@ -1,0 +1,10 @@
+export interface Transformed {
+  readonly code: string;
+  /** How many statements were rewritten. */
+  readonly changes: number;
+  /** What was left for a person, with the line in the original. */
+  readonly todos: readonly { readonly line: number; readonly text: string }[];
+}
+
+/** Rewrites a module from the official SDK 1.x to Everwire. @throws SyntaxError if it cannot be parsed */
+export function transform(source: string, file?: string): Transformed;

@@ -1,0 +1,199 @@
+import { MagicString } from 'magic-string';
+import { Job } from './job.mjs';
+import { rewriteRegistration } from './registrations.mjs';
+import { rewriteServerUse } from './server-uses.mjs';
+import { declarationsIn, memberOf, parseModule, propertiesOf, statementOf, usesOf } from './syntax.mjs';
+
+const SDK = '@modelcontextprotocol/sdk/';
+const GUIDE = 'docs/moving/official-sdk-1.md';
+const REGISTRATIONS = new Set(['registerTool', 'tool', 'registerResource', 'resource', 'registerPrompt', 'prompt']);
+const DECLARED = new Set(['completions', 'logging', 'prompts', 'resources', 'tools']);
+const UPDATABLE = new Set(['annotations', 'description', 'enabled', 'title', '_meta']);
+
+/** Rewrites a module from the official SDK 1.x to Everwire. @throws SyntaxError if it cannot be parsed */
+export function transform(source, path = 'module.ts') {
+  const program = parseModule(source, path);
+  const output = new MagicString(source);
+  const newline = source.includes('\r\n') ? '\r\n' : '\n';
+  const todos = [];
+  const todo = (node, refusals) => {
+    const line = source.lastIndexOf('\n', node.start - 1) + 1;
+    const indentation = /^[ \t]*/.exec(source.slice(line))[0];
+    const place = line + indentation.length;
+    for (const { why, section } of refusals) {
+      const text = `${why}. See ${GUIDE}#${section}`;
+      if (todos.some((each) => each.place === place && each.text === text)) continue;
+      todos.push({ place, text, line: source.slice(0, place).split('\n').length });
+      output.appendLeft(place, `// TODO(everwire): ${text}${newline}${indentation}`);
+    }
+  };
+  const result = (changes) => ({
+    code: output.toString(),
+    changes,
+    todos: todos.map(({ line, text }) => ({ line, text })).toSorted((a, b) => a.line - b.line),
+  });
+
+  const imports = program.body.filter((node) => node.type === 'ImportDeclaration' && node.source.value.startsWith(SDK));
+  const namespaces = imports.filter(({ specifiers }) => specifiers.some(({ type }) => type !== 'ImportSpecifier'));
+  for (const node of namespaces) todo(node, [{ why: 'a namespace import is not rewritten', section: 'replacements' }]);
+  const names = {};
+  for (const { imported, local } of imports.flatMap(({ specifiers }) => specifiers))
+    if (imported) names[imported.name] = local.name;
+  if (names.McpServer === undefined || namespaces.length > 0) return result(0);
+
+  const declarations = declarationsIn(program);
+  const file = { source, newline, names, zod: zodIn(program), needed: new Map(), done: new Map() };
+  file.need = (module, name) => file.needed.set(module, (file.needed.get(module) ?? new Set()).add(name));
+  file.rewritten = (name) => file.done.set(name, (file.done.get(name) ?? 0) + 1);
+
+  // The servers. If one of them has to stay, all of the file stays.
+  const creations = [];
+  const servers = new Set();
+  for (const { node, ancestors } of usesOf(names.McpServer, program, declarations)) {
+    const parent = ancestors.at(-1);
+    const job = new Job(file);
+    if (parent.type === 'NewExpression' && parent.callee === node) rewriteCreation(parent, job);
+    else if (parent.type !== 'TSTypeReference') job.refuse(`${names.McpServer} is used in another way`, 'the-server');
+    const named =
+      parent.type === 'NewExpression' ? ancestors.at(-2).id : ancestors.findLast(({ type }) => type === 'Identifier');
+    if (named?.type === 'Identifier') servers.add(named.name);
+    creations.push({ job, statement: statementOf(ancestors) });
+  }
+  for (const name of servers) {
+    const [first, ...others] = declarations.get(name) ?? [];
+    const job = new Job(file);
+    const isServer = ({ typeAnnotation: type }) => type?.typeAnnotation.typeName?.name === names.McpServer;
+    if (others.length > 0 && !others.every(isServer)) job.refuse(`${name} is declared several times`, 'the-server');
+    creations.push({ job, statement: first });
+  }
+  const blocked = creations.filter(({ job }) => job.refusals.length > 0);
+  for (const { job, statement } of blocked) todo(statement, job.refusals);
+  if (blocked.length > 0) return result(0);
+  let changes = 0;
+  const attempt = (job, statement) => {
+    if (job.apply(output)) changes += 1;
+    else todo(statement, job.refusals);
+  };
+  for (const { job } of creations) job.apply(output);
+
+  // Each registration with its handler, and then what is left.
+  const uses = [...servers].flatMap((name) => usesOf(name, program, declarations));
+  const registrations = uses.filter(({ node, ancestors }) => {
+    const member = memberOf(node, ancestors);
+    return REGISTRATIONS.has(member?.property.name) && ancestors.at(-2).callee === member;
+  });
+  const registering = new Set(registrations.map(({ ancestors }) => ancestors.at(-2)));
+  for (const { node, ancestors } of registrations) {
+    const call = ancestors.at(-2);
+    // A registration inside of another handler goes with that one, which is too much to know.
+    const job = new Job(file);
+    if (ancestors.slice(0, -2).some((each) => registering.has(each)))
+      job.refuse('this registration is in a handler', 'changes');
+    const extra = rewriteRegistration(memberOf(node, ancestors).property.name, call, job);
+    for (const use of uses)
+      if (use.node !== node && use.ancestors.includes(call)) rewriteServerUse(use.node, use.ancestors, extra, job);
+    attempt(job, statementOf(ancestors));
+    checkUpdates(ancestors.at(-3), program, declarations, todo);
+  }
+  for (const { node, ancestors } of uses) {
+    if (ancestors.some((each) => registering.has(each))) continue;
+    const job = new Job(file);
+    rewriteServerUse(node, ancestors, undefined, job);
+    attempt(job, statementOf(ancestors));
+  }
+  if (names.StdioServerTransport) {
+    for (const { ancestors } of usesOf(names.StdioServerTransport, program, declarations)) {
+      const job = new Job(file);
+      const parent = ancestors.at(-1);
+      if (parent.type !== 'NewExpression' || parent.arguments.length > 0)
+        job.refuse('the transport has options', 'transports-and-sessions');
+      job.replace(parent, 'stdioServerTransport()');
+      job.need('everwire/stdio', 'stdioServerTransport');
+      job.stdioRewritten();
+      attempt(job, statementOf(ancestors));
+    }
+  }
+  rewriteImports(imports, { file, names, program, declarations, output, todo });
+  return result(changes);
+}
+
+/** The name of Zod 4 in the module. */
+function zodIn(program) {
+  for (const node of program.body) {
+    if (node.type !== 'ImportDeclaration' || !/^zod(\/v4)?$/.test(node.source.value)) continue;
+    for (const { type, imported, local } of node.specifiers)
+      if (type !== 'ImportSpecifier' || imported.name === 'z') return local.name;
+  }
+  return undefined;
+}
+
+/** `new McpServer(info, { instructions, capabilities })` becomes `new McpServer({ …info, instructions })`. */
+function rewriteCreation(node, job) {
+  const [info, options] = node.arguments;
+  if (!propertiesOf(info)) return job.refuse('the description of the server is not an object literal', 'the-server');
+  if (!options) return undefined;
+  const properties = propertiesOf(options);
+  const capabilities = properties?.get('capabilities');
+  const declared = capabilities ? [...(propertiesOf(capabilities.value)?.keys() ?? ['…'])] : [];
+  const unknown = [...(properties?.keys() ?? ['…'])].filter((key) => key !== 'instructions' && key !== 'capabilities');
+  if (unknown.length > 0 || declared.some((key) => !DECLARED.has(key)))
+    return job.refuse('the options of the server have more than instructions and known capabilities', 'the-server');
+  const instructions = properties.get('instructions');
+  const known = job.text(info).slice(1, -1).trim().replace(/,$/, '');
+  const text = instructions ? `{ ${known}, ${job.text(instructions)} }` : job.text(info);
+  return job.replaceRange(info.start, options.end, text, node);
+}
+
+/** Marks updates of settings that have another name, or cannot be changed. */
+function checkUpdates(declarator, program, declarations, todo) {
+  if (declarator?.type !== 'VariableDeclarator' || declarator.id.type !== 'Identifier') return;
+  for (const { node, ancestors } of usesOf(declarator.id.name, program, declarations)) {
+    if (memberOf(node, ancestors)?.property.name !== 'update') continue;
+    const keys = [...(propertiesOf(ancestors.at(-2).arguments?.[0])?.keys() ?? ['…'])].filter(
+      (key) => !UPDATABLE.has(key),
+    );
+    if (keys.length > 0)
+      todo(statementOf(ancestors), [
+        { why: `update of ${keys.join(', ')} has no direct replacement`, section: 'changes' },
+      ]);
+  }
+}
+
+function rewriteImports(imports, { file, names, program, declarations, output, todo }) {
+  const aliased = names.McpServer === 'McpServer' ? 'McpServer' : `McpServer as ${names.McpServer}`;
+  const typeOnly = imports.some(
+    ({ importKind, specifiers }) =>
+      importKind === 'type' && specifiers.some(({ imported }) => imported.name === 'McpServer'),
+  );
+  file.need('everwire/server', aliased);
+  const quote = file.source[imports[0].source.start];
+  const added = [...file.needed].map(([module, wanted]) => {
+    const kind = typeOnly && wanted.size === 1 && wanted.has(aliased) ? 'import type' : 'import';
+    return `${kind} { ${[...wanted].toSorted((a, b) => a.localeCompare(b)).join(', ')} } from ${quote}${module}${quote};`;
+  });
+  const isDone = (name) =>
+    name === 'McpServer' ||
+    (file.done.has(name) && usesOf(names[name], program, declarations).length === file.done.get(name));
+  for (const [index, node] of imports.entries()) {
+    const kept = node.specifiers.filter(({ imported }) => !isDone(imported.name));
+    const lines = index === 0 ? added.toSorted((a, b) => a.localeCompare(b)) : [];
+    if (kept.length === node.specifiers.length) {
+      if (lines.length > 0) output.appendLeft(node.start, lines.map((line) => line + file.newline).join(''));
+    } else {
+      if (kept.length > 0) {
+        const text = kept.map(({ start, end }) => file.source.slice(start, end)).join(', ');
+        lines.push(
+          `import ${node.importKind === 'type' ? 'type ' : ''}{ ${text} } from ${file.source.slice(node.source.start, node.end)}`,
+        );
+      }
+      const rest = /^\r?\n/.exec(file.source.slice(node.end))?.[0].length ?? 0;
+      if (lines.length > 0) output.update(node.start, node.end, lines.join(file.newline));
+      else output.remove(node.start, node.end + rest);
+    }
+    const transports = kept.filter(({ imported }) => imported.name === 'StreamableHTTPServerTransport');
+    if (transports.length > 0)
+      todo(node, [
+        { why: 'the transport still works, but the server can serve HTTP itself', section: 'transports-and-sessions' },
+      ]);
+  }
+}

@@ -1,0 +1,226 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { transform } from '../../../packages/codemod/transform.mjs';
+import { root } from '../../support/process.ts';
+import { overStdio, tour } from './notes.ts';
+
+const notes = readFileSync(`${root}examples/moving/notes/official-sdk-1.ts`, 'utf8');
+
+/** A folder in this project, from which `everwire` and the SDK can be imported. */
+function folder(): string {
+  mkdirSync(`${root}.tmp`, { recursive: true });
+  const made = mkdtempSync(`${root}.tmp/codemod-`);
+  onTestFinished(() => rmSync(made, { recursive: true }));
+  return made;
+}
+
+/** Replaces a statement that the codemod has left, with its comments, as a person would. */
+function finish(code: string, start: RegExp, end: string, by: string): string {
+  const from = code.search(start);
+  if (from < 0) throw new Error(`nothing is left that begins with ${start}`);
+  return code.slice(0, from) + by + code.slice(code.indexOf(end, from) + end.length);
+}
+
+describe('the codemod', () => {
+  test('leaves of the notes server what needs a person, and says where the guide explains it', () => {
+    const { code, changes, todos } = transform(notes);
+    expect(changes).toBe(11);
+    expect(todos.map(({ text }) => text)).toEqual([
+      expect.stringContaining('#transports-and-sessions'),
+      expect.stringContaining('listRoots has no direct replacement'),
+      expect.stringContaining('createMessage has no direct replacement'),
+      expect.stringContaining('authInfo of the second parameter'),
+      ...Array.from({ length: 3 }, () => expect.stringContaining('#the-low-level')),
+    ]);
+    const guide = readFileSync(`${root}docs/moving/official-sdk-1.md`, 'utf8');
+    const headings = Array.from(guide.matchAll(/^## (.*)$/gm), ([, text]) =>
+      text!
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+    );
+    const sources = ['handlers', 'registrations', 'server-uses', 'transform'].map((name) =>
+      readFileSync(`${root}packages/codemod/${name}.mjs`, 'utf8'),
+    );
+    const refused = sources.flatMap((text) => text.match(/refuse\([^;]*?\)(?=[;,\n])/g) ?? []);
+    const sections = refused.flatMap((call) => /, '([a-z-]+)',?\s*\)$/.exec(call)?.[1] ?? []);
+    expect(sections.length).toBeGreaterThan(20);
+    expect(headings).toEqual(expect.arrayContaining(sections));
+    for (const { text } of todos) expect(headings).toContain(text.split('#')[1]);
+    expect(code.match(/TODO\(everwire\)/g)).toHaveLength(todos.length);
+  });
+
+  test('makes a server that compiles and does the same, when a person has finished it', async () => {
+    let { code } = transform(notes);
+    code = finish(
+      code,
+      /\/\/ TODO.*createMessage.*\n/,
+      '\n  });',
+      `
+  server.tool('summarize', { description: 'Summarizes all notes' }, async (_, ctx) => {
+    const roots = await ctx.roots();
+    const text = store.all().map((note) => note.text).join('\\n');
+    const { content } = await ctx.sample({ maxTokens: 100, messages: [{ role: 'user', content: { type: 'text', text } }] });
+    const [part] = [content].flat();
+    return \`\${part?.type === 'text' ? part.text : ''} (\${roots.map(({ name }) => name).join()})\`;
+  });`,
+    );
+    code = finish(
+      code,
+      /const secret = /,
+      '\n  }));',
+      `const secret = server.tool('secret', { description: 'Not for everyone' }, async (_, ctx) => {
+    return \`\${ctx.auth?.principal ?? 'nobody'} may \${ctx.auth?.scopes.join() ?? 'nothing'}\`;
+  });`,
+    );
+    code = finish(
+      code,
+      /const subscribed = /,
+      '({ tags: store.tags() }));',
+      `server.use((next) => async (exchange) =>
+    exchange.method === 'notes/tags' ? { tags: store.tags() } : next(exchange),
+  );`,
+    );
+    code = code.replace("if (subscribed.has('notes://all')) ", '');
+    code = code.replace(/^import \{[^}]*SubscribeRequestSchema[^}]*\}/m, 'import { isInitializeRequest }');
+
+    const here = folder();
+    writeFileSync(`${here}/notes.ts`, code);
+    copyFileSync(`${root}examples/moving/notes/store.ts`, `${here}/store.ts`);
+    const compilerOptions = { outDir: 'out', rootDir: '.', incremental: false, declaration: false, sourceMap: false };
+    writeFileSync(
+      `${here}/tsconfig.json`,
+      JSON.stringify({ extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [] }),
+    );
+    const compiled = await promisify(execFile)(process.execPath, [
+      `${root}node_modules/typescript/bin/tsc`,
+      '-p',
+      here,
+    ]).catch(({ stdout }: { stdout: string }) => ({ stdout }));
+    expect(compiled.stdout).toBe('');
+    const then = await tour(overStdio('official-sdk-1'));
+    expect(await tour(overStdio(`/${here.slice(1)}/out/notes.js`))).toEqual(then);
+  });
+});
+
+const head = `import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { z } from 'zod';
+const server = new McpServer({ name: 'a', version: '1' });
+`;
+const moved = head.replace("'@modelcontextprotocol/sdk/server/mcp.js'", "'everwire/server'");
+
+describe('a server that is written in an odd way', () => {
+  test.each([
+    ['a shape from elsewhere', "server.registerTool('t', { inputSchema: shape }, ({ a }) => f(a));", 'what-stays'],
+    ['a config from elsewhere', "server.registerTool('t', config, () => f());", 'tools'],
+    ['a handler from elsewhere', "server.registerTool('t', {}, handler);", 'replacements'],
+    ['a spread config', "server.registerTool('t', { ...config }, () => f());", 'tools'],
+    ['spread arguments', 'server.registerTool(...tool);', 'replacements'],
+    ['extra that is passed on', "server.registerTool('t', {}, (extra) => f(extra));", 'replacements'],
+    ['a type of the SDK', "server.registerTool('t', {}, (extra: Extra) => f(extra.signal));", 'replacements'],
+    ['an error with a code', "server.registerTool('t', {}, () => { throw new McpError(1, 'x'); });", 'errors'],
+    [
+      'an error that is thrown again',
+      "server.registerTool('t', {}, () => { try { f(); } catch (e) { throw e; } });",
+      'errors',
+    ],
+    ['a resource that uses the URL', "server.registerResource('r', 'a://b', {}, (uri) => f(uri.host));", 'resources'],
+    ['a computed URI', "server.registerResource('r', uri, {}, () => f());", 'resources'],
+    [
+      'an argument with a rule',
+      "server.registerPrompt('p', { argsSchema: { a: z.string().min(1) } }, ({ a }) => f(a));",
+      'prompts-and-completion',
+    ],
+    ['a comment between arguments', "server.tool('t', /* why */ 'text', () => f());", 'replacements'],
+    ['the low level', 'server.server.setRequestHandler(S, () => f());', 'the-low-level'],
+    ['a question outside of a call', 'await server.server.elicitInput(form);', 'elicitation'],
+    ['a computed method', "server['registerTool']('t', {}, () => f());", 'the-server'],
+  ])('keeps %s, with a comment', (_, statement, section) => {
+    const { code, todos } = transform(`${head}${statement}\n`);
+    expect(todos).toHaveLength(1);
+    expect(todos[0]!.text).toMatch(new RegExp(`official-sdk-1.md#${section}$`));
+    expect(code).toBe(`${moved}// TODO(everwire): ${todos[0]!.text}\n${statement}\n`);
+  });
+
+  test.each([
+    [
+      'a namespace import',
+      "import * as sdk from '@modelcontextprotocol/sdk/server/mcp.js';\nconst server = new sdk.McpServer(a);\n",
+    ],
+    ['a class', `${head}class Mine extends McpServer {}\n`],
+    [
+      'a description from elsewhere',
+      `${head.replace(/\{ name.*\}/, 'info')}server.registerTool('t', {}, () => f());\n`,
+    ],
+    [
+      'unknown options',
+      `${head.replace("'1' }", "'1' }, { maxToolInputElements: 3 }")}server.registerTool('t', {}, () => f());\n`,
+    ],
+    ['a name of another type', `${head}function other(server: Other) { server.tool(1); }\n`],
+    ['a name with two meanings', `${head}function other() { const server = 1; return server; }\n`],
+  ])('keeps the whole file for %s', (_, source) => {
+    const { code, changes, todos } = transform(source);
+    expect(changes).toBe(0);
+    expect(todos.length).toBeGreaterThan(0);
+    expect(code.replaceAll(/^ *\/\/ TODO\(everwire\).*\n/gm, '')).toBe(source);
+  });
+
+  test('may have other names and quotes, and keeps its layout', () => {
+    const source = `import { McpServer as Server } from "@modelcontextprotocol/sdk/server/mcp.js";
+import * as zod from "zod";
+
+// My server.
+const s = new Server({ name: "a",   version: "1" });
+s.registerTool("t", {
+    inputSchema: { a: zod.string() },   // the text
+}, async ({ a }) => ({ content: [{ type: "text", text: a }] }));
+s.registerTool("u", {}, extra => f(extra.signal));
+`;
+    const { code, todos } = transform(source);
+    expect(todos).toEqual([]);
+    expect(code).toBe(`import { McpServer as Server } from "everwire/server";
+import * as zod from "zod";
+
+// My server.
+const s = new Server({ name: "a",   version: "1" });
+s.tool("t", {
+    input: zod.object({ a: zod.string() }),   // the text
+}, async ({ a }) => ({ content: [{ type: "text", text: a }] }));
+s.tool("u", {}, (_, extra) => f(extra.signal));
+`);
+  });
+
+  test('gets the comment that the README shows', () => {
+    const readme = readFileSync(`${root}packages/codemod/README.md`, 'utf8');
+    const [, comment = ''] = /```ts\n(.*)\n```/.exec(readme) ?? [];
+    expect(transform(`${head}server.server.setRequestHandler(S, f);\n`).code).toContain(`\n${comment}\n`);
+  });
+
+  test('may have lines of Windows', () => {
+    const source = `${head}server.registerTool('t', {}, handler);\n`.replaceAll('\n', '\r\n');
+    const { code } = transform(source);
+    expect(code.replaceAll('\r\n', '')).not.toContain('\n');
+    expect(code).toContain('// TODO(everwire)');
+  });
+
+  test('stays unchanged if it does not use the SDK', () => {
+    const source = "import { McpServer } from './mine.js';\nnew McpServer(1).registerTool(2);\n";
+    expect(transform(source)).toEqual({ code: source, changes: 0, todos: [] });
+  });
+});
+
+test('the command rewrites files in place, and only shows it with --dry-run', () => {
+  const here = folder();
+  const file = `${here}/server.ts`;
+  const source = `${head}server.registerTool('t', {}, handler);\nserver.sendToolListChanged();\n`;
+  writeFileSync(file, source);
+  const run = (...args: string[]) =>
+    execFileSync(process.execPath, [`${root}packages/codemod/main.mjs`, ...args], { encoding: 'utf8' });
+  expect(run('--dry-run', here)).toContain(`${file}: 1 rewritten, 1 left\n  line 4: the handler is not written here`);
+  expect(readFileSync(file, 'utf8')).toBe(source);
+  run(here);
+  expect(readFileSync(file, 'utf8')).toContain("server.listChanged('tools');");
+  expect(run('--help')).toContain('Usage: everwire-codemod');
+});
