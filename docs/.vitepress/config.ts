@@ -37,9 +37,9 @@ export default defineConfig({
     nav: [
       { text: 'Start', link: '/start/server', activeMatch: '^/start/' },
       { text: 'Guide', link: '/guide' },
-      { text: 'Command line', link: '/cli' },
       { text: 'API', link: '/api/', activeMatch: '^/api/' },
       { text: version, items: [{ text: 'Changelog', link: '/changelog' }, ...versionItems()] },
+      { text: 'GitHub', link: REPOSITORY },
     ],
     sidebar: navigation.map(sidebarItem),
     outline: [2, 3],
@@ -50,7 +50,6 @@ export default defineConfig({
       linkText: 'Home page',
       linkLabel: 'Home page',
     },
-    socialLinks: [{ icon: 'github', link: REPOSITORY }],
     search: {
       provider: 'local',
       options: {
