@@ -53,7 +53,7 @@ export default defineConfig({
     search: {
       provider: 'local',
       options: {
-        // The tables of the ledgers are as long as all other pages together, and repeat the specification.
+        // The ledgers repeat the specification. Their many results would hide those of the guides.
         _render: (source, env, md) => (env.relativePath.startsWith('ledger/') ? '' : md.render(source, env)),
       },
     },
