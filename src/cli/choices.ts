@@ -37,8 +37,12 @@ export function detailOf(target: Target): string {
     return origin + pathname;
   }
   const { command, args } = target;
-  const shown = args.map((arg, at) => withoutSecret(arg, args[at - 1]));
-  return scrubber(secretsOf(target))([command, ...shown].join(' '));
+  return scrubber(secretsOf(target))([command, ...withoutSecrets(args)].join(' '));
+}
+
+/** The arguments of a command, without values of options whose names mark them as secrets. */
+export function withoutSecrets(args: readonly string[]): string[] {
+  return args.map((arg, at) => withoutSecret(arg, args[at - 1]));
 }
 
 /** @param before the argument before, which may be the name of an option. */

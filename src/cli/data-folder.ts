@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { surroundings, type Surroundings } from './mcp-json.ts';
+import { surroundings, type Surroundings } from './surroundings.ts';
 
 /** The folder for tokens and the era cache: the user's usual data folder. */
 export function dataFolder({ env, home, platform }: Surroundings = surroundings()): string {

@@ -15,8 +15,7 @@ export function readHeaders(
   const fill = fillWith({ env });
   return Object.fromEntries(
     words.map((word) => {
-      const [, name = '', text = ''] = /^([^:]+):(.*)$/s.exec(word) ?? [];
-      if (!isHeaderName(name)) throw Failure.usage("--header must be written 'Name: value', not name=value");
+      const [name, text] = splitHeader(word);
       const wrong = (problem: string): never => {
         throw Failure.usage(`--header ${name} ${problem}`);
       };
@@ -25,4 +24,11 @@ export function readHeaders(
       return problem === undefined ? [name.toLowerCase(), value] : wrong(problem);
     }),
   );
+}
+
+/** The name, and the text after the colon. @throws Failure with code 2 */
+export function splitHeader(word: string): [name: string, text: string] {
+  const [, name = '', text = ''] = /^([^:]+):(.*)$/s.exec(word) ?? [];
+  if (!isHeaderName(name)) throw Failure.usage("--header must be written 'Name: value', not name=value");
+  return [name, text];
 }

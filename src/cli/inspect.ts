@@ -11,12 +11,13 @@ import { Failure } from './failure.ts';
 import { showPage, type InspectorPage } from './inspector-page.ts';
 import { INSPECTOR_PORT, type InspectFlags } from './inspect-options.ts';
 import { loginByLink } from './login.ts';
-import { listedServers, surroundings, type ListedServer } from './mcp-json.ts';
+import { listedServers, type ListedServer } from './mcp-json.ts';
 import { readOAuthFlags } from './oauth-options.ts';
 import { printStatus, scrubWith } from './print-status.ts';
 import { record } from './recording.ts';
 import { secretsOf } from './secrets.ts';
 import { atEnd } from './shutdown.ts';
+import { surroundings } from './surroundings.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 import { nameOf } from './target.ts';
 

@@ -1,24 +1,13 @@
 /** Finds a server by name in the configuration files of MCP hosts. */
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { ConfigError, ConfigFile, type ServerConfig } from '../bridge/config/config.ts';
 import { suggestion } from '../base/nearest.ts';
 import { Failure } from './failure.ts';
+import { HOSTS } from './hosts.ts';
 import { printStatus } from './print-status.ts';
+import type { Surroundings } from './surroundings.ts';
 import type { Target } from './target.ts';
-
-/** Where to look for files, and where variables get their values. */
-export interface Surroundings {
-  readonly cwd: string;
-  readonly home: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly platform: NodeJS.Platform;
-}
-
-export function surroundings(): Surroundings {
-  return { cwd: process.cwd(), home: homedir(), env: process.env, platform: process.platform };
-}
 
 /** A file that may list servers. */
 export interface HostFile {
@@ -27,25 +16,15 @@ export interface HostFile {
   readonly source: string;
 }
 
-/** The usual files of hosts: first the project's, then the user's. */
-export function usualFiles({ cwd, home, env, platform }: Surroundings): HostFile[] {
-  const settings =
-    platform === 'darwin'
-      ? path.join(home, 'Library', 'Application Support')
-      : platform === 'win32'
-        ? (env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming'))
-        : (env['XDG_CONFIG_HOME'] ?? path.join(home, '.config'));
+/**
+ * The usual files of hosts: first the project's, then the user's. Only those in JSON: a bridge reads the same format.
+ */
+export function usualFiles(where: Surroundings): HostFile[] {
+  const hosts = HOSTS.filter(({ format }) => format === 'json');
+  const projects = ['mcp.json', ...hosts.flatMap(({ project }) => project ?? [])];
   return [
-    ...['mcp.json', '.mcp.json', '.cursor/mcp.json', '.vscode/mcp.json'].map((file) => ({
-      file: path.join(cwd, file),
-      source: file,
-    })),
-    { file: path.join(home, '.cursor/mcp.json'), source: 'Cursor' },
-    { file: path.join(home, '.claude.json'), source: 'Claude Code' },
-    { file: path.join(home, '.codeium/windsurf/mcp_config.json'), source: 'Windsurf' },
-    { file: path.join(home, '.gemini/settings.json'), source: 'Gemini' },
-    { file: path.join(settings, 'Claude', 'claude_desktop_config.json'), source: 'Claude Desktop' },
-    { file: path.join(settings, 'Code', 'User', 'mcp.json'), source: 'VS Code' },
+    ...projects.map((source) => ({ file: path.join(where.cwd, source), source })),
+    ...hosts.map(({ title, user }) => ({ file: user(where), source: title })),
   ];
 }
 

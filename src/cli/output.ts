@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
 import type { ContentBlock, ResourceContents } from '../protocol/types.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { fileProblem } from '../base/file-problem.ts';
 import { printable, printableLine } from '../base/printable.ts';
+import { shown } from './print-status.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { bytes, oneLine, wordsOf } from './screen.ts';
 import { table } from './table.ts';
@@ -15,6 +17,9 @@ export interface OutputFlags {
   /** The file for binary content; `-` is stdout. Default: none; only its size and type are printed. */
   readonly output?: string;
 }
+
+/** The colours of the lines of a diff, by their first character. */
+const STYLES: Record<string, 'green' | 'red' | 'cyan'> = { '+': 'green', '-': 'red', '@': 'cyan' };
 
 /** Where a command prints. */
 export type Stdout = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -35,8 +40,8 @@ export class Output {
   /** Writes text and ends its line. On a terminal, control characters are made visible. Resolves when it is written. */
   text(value: unknown): Promise<void> {
     const text = wordsOf(value);
-    const shown = this.#stdout.isTTY ? printable(text) : text;
-    return this.#write(shown === '' || shown.endsWith('\n') ? shown : `${shown}\n`);
+    const safe = this.#stdout.isTTY ? printable(text) : text;
+    return this.#write(safe === '' || safe.endsWith('\n') ? safe : `${safe}\n`);
   }
 
   /** Writes a value on one line, with escapes, for output that is read line by line. */
@@ -50,6 +55,17 @@ export class Output {
    */
   value(value: unknown, { line = false } = {}): Promise<void> {
     return this.#write(`${printable(JSON.stringify(value, undefined, line ? undefined : 2))}\n`);
+  }
+
+  /** Writes the lines of a unified diff, without secrets. On a terminal, added and removed lines have colours. */
+  diff(lines: readonly string[]): Promise<void> {
+    const coloured = this.#stdout.isTTY && !process.env['NO_COLOR'];
+    const styled = lines.map((line) => {
+      const text = shown(line);
+      const style = /^(?:---|\+\+\+)/.test(line) ? 'bold' : STYLES[line[0]!];
+      return coloured && style ? styleText(style, text, { validateStream: false }) : text;
+    });
+    return this.#write(`${styled.join('\n')}\n`);
   }
 
   table(rows: readonly (readonly unknown[])[]): Promise<void> {

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { usualFiles, type Surroundings } from './mcp-json.ts';
+import { usualFiles } from './mcp-json.ts';
+import type { Surroundings } from './surroundings.ts';
 import { splitCommand, takeTarget } from './take-target.ts';
 import type { Target } from './target.ts';
 
@@ -176,7 +177,7 @@ describe('names in mcp.json', () => {
     const files = usualFiles(where).map(({ file }) => file);
     expect(files[0]).toBe(path.join(where.cwd, 'mcp.json'));
     for (const [index, file] of files.entries()) {
-      const key = file.includes('Code') || file.includes('.vscode') ? 'servers' : 'mcpServers';
+      const key = /Code|\.vscode/.test(file) ? 'servers' : /\.?zed/.test(file) ? 'context_servers' : 'mcpServers';
       write(file, { [key]: { [`only-${index}`]: { command: String(index) }, shared: { command: String(index) } } });
     }
     for (const index of files.keys()) expect(take([`only-${index}`])).toMatchObject({ command: String(index) });

@@ -1,9 +1,10 @@
 import type { UrlServer } from '../bridge/config/config.ts';
 import { Failure } from './failure.ts';
 import { readGiven } from './given-for-url.ts';
-import { configured, surroundings, type Surroundings } from './mcp-json.ts';
+import { configured } from './mcp-json.ts';
 import { mergeOAuth } from './oauth-options.ts';
 import type { TargetFlags } from './options.ts';
+import { surroundings, type Surroundings } from './surroundings.ts';
 import { commandTarget, isUrl, refuseForCommand, urlTarget, type Target } from './target.ts';
 
 /** A command line, split at the `--` before the command that starts the server. */

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ describe.skipIf(process.platform === 'win32')('examples of the command line in t
   let directory: string;
 
   beforeAll(() => {
-    directory = mkdtempSync(path.join(tmpdir(), 'everwire-docs-'));
+    directory = realpathSync(mkdtempSync(path.join(tmpdir(), 'everwire-docs-')));
     writeFileSync(path.join(directory, 'mcp.json'), configuration);
     mkdirSync(path.join(directory, 'bin'));
     const command = [process.execPath, ...programs.everwire].map((word) => `'${word}'`).join(' ');
@@ -51,6 +51,6 @@ describe.skipIf(process.platform === 'win32')('examples of the command line in t
       encoding: 'utf8',
       timeout: 20_000,
     });
-    expect(stdout + stderr).toBe(output);
+    expect((stdout + stderr).replaceAll(directory, '/home/ada/project')).toBe(output);
   });
 });

@@ -74,6 +74,34 @@ describe.runIf(able)('on a terminal', () => {
     expect(await terminal.exited).toBe(0);
   });
 
+  test("a host's file is changed only if the user agrees", async () => {
+    const file = path.join(directory, 'hosts', 'mcp.json');
+    const args = ['install', 'cursor', 'https://example.com/mcp', '--file', file];
+    const refused = onTerminal(args);
+    await refused.shows(/\[32m\+ {4}"example-com": \{.\[39m/);
+    await refused.shows(/Write this\? \[Y\/n\] /);
+    refused.type('n\r');
+    await refused.shows(/everwire: nothing was changed/);
+    expect(await refused.exited).toBe(1);
+    expect(existsSync(file)).toBe(false);
+    const agreed = onTerminal(args, { NO_COLOR: '1' });
+    await agreed.shows(/\r\n\+ {4}"example-com": \{\r\n/);
+    await agreed.shows(/Write this\? \[Y\/n\] /);
+    agreed.type('\r');
+    await agreed.shows(/Added "example-com" in Cursor: /);
+    expect(await agreed.exited).toBe(0);
+    expect(existsSync(file)).toBe(true);
+  });
+
+  test('Ctrl-C at the question changes nothing', async () => {
+    const file = path.join(directory, 'interrupted.json');
+    const terminal = onTerminal(['install', 'cursor', 'https://example.com/mcp', '--file', file]);
+    await terminal.shows(/Write this\? \[Y\/n\] /);
+    terminal.type('\u0003');
+    expect(await terminal.exited).toBe(130);
+    expect(existsSync(file)).toBe(false);
+  });
+
   test('Ctrl-D dismisses a question', async () => {
     const terminal = onTerminal(['call', 'ask', ...features]);
     await terminal.shows(/Name \(text\): /);

@@ -88,6 +88,21 @@ describe('the configuration files of hosts', () => {
     );
   });
 
+  test('of Zed are read, except settings of its extensions', () => {
+    const { servers } = parse({
+      theme: 'One Dark',
+      context_servers: {
+        one: { source: 'custom', command: 'node', args: ['server.js'] },
+        two: { url: 'https://two.example/mcp' },
+        theirs: { source: 'extension', enabled: true, settings: { key: 'x' } },
+      },
+    });
+    expect(servers).toMatchObject([
+      { name: 'one', command: 'node' },
+      { name: 'two', url: 'https://two.example/mcp' },
+    ]);
+  });
+
   test('of Cursor and others, with variables and alternative names for the URL, are read', () => {
     const { servers } = parse({
       mcpServers: {

@@ -62,15 +62,11 @@ export class ConfigFile {
     this.#json = parsed(text, file);
     this.#root = isObject(this.#json.value) ? this.#json.value : {};
     const mcp = isObject(this.#root['mcp']) ? this.#root['mcp'] : {};
-    // VS Code uses the key `servers`; in its settings, the key is inside `mcp`.
-    const [section, entries] =
-      this.#root['mcpServers'] !== undefined
-        ? [['mcpServers'], this.#root['mcpServers']]
-        : this.#root['servers'] !== undefined
-          ? [['servers'], this.#root['servers']]
-          : [['mcp', 'servers'], mcp['servers']];
-    this.#section = section;
-    this.#entries = isObject(entries) ? entries : undefined;
+    // VS Code uses the key `servers`; in its settings, the key is inside `mcp`. Zed uses `context_servers`.
+    const key = ['mcpServers', 'servers', 'context_servers'].find((each) => this.#root[each] !== undefined);
+    const entries = key === undefined ? mcp['servers'] : this.#root[key];
+    this.#section = key === undefined ? ['mcp', 'servers'] : [key];
+    this.#entries = isObject(entries) ? (key === 'context_servers' ? withoutExtensions(entries) : entries) : undefined;
     this.#fill = fillWith(variables, file, inputsIn(this.#root['inputs'] ?? mcp['inputs']));
     this.#variables = variablesOf(this.#entries ?? {});
   }
@@ -124,6 +120,15 @@ export class ConfigFile {
     const withheld = [...this.#variables].filter((variable) => !own.has(variable));
     return withheld.length === 0 ? server : { ...server, withheld };
   }
+}
+
+/** Entries of Zed without a command and a URL are settings of its extensions. Only Zed can start these. */
+function withoutExtensions(entries: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(entries).filter(
+      ([, entry]) => !isObject(entry) || entry['command'] !== undefined || entry['url'] !== undefined,
+    ),
+  );
 }
 
 function textOf(file: string): string {

@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, chmod, chown, lstat, realpath, rename, stat, unlink } from 'node:fs/promises';
+import path from 'node:path';
+import { createFile } from '../../base/create-file.ts';
+import { makeFolder } from '../../base/make-folder.ts';
+import { readRegularFile } from '../../base/regular-file.ts';
+import { MAX_CONFIG_FILE } from '../../bridge/config/server.ts';
+
+/** A text file as it was read. */
+export interface TextFile {
+  /** Where links lead to. */
+  readonly file: string;
+  /** Undefined if the file does not exist. */
+  readonly text: string | undefined;
+}
+
+/** @throws Error if the file exists, but is no regular text file in UTF-8. Its message does not quote the file. */
+export async function readTextFile(file: string): Promise<TextFile> {
+  let target: string;
+  try {
+    target = await realpath(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const link = await lstat(file).catch(() => undefined);
+    if (link) throw new Error('it is a link to a file that does not exist', { cause: error });
+    return { file, text: undefined };
+  }
+  const bytes = readRegularFile(target, MAX_CONFIG_FILE);
+  try {
+    return { file: target, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
+  } catch (error) {
+    throw new Error('it is not a text in UTF-8', { cause: error });
+  }
+}
+
+/**
+ * Replaces the content of a file in one step, or creates the file and its folders. A file keeps its owner and mode. A new
+ * file belongs to its owner alone, because it may contain secrets.
+ *
+ * @param before the file as it was read.
+ * @throws Error if the file has changed since then, or cannot be written. Then it is as before.
+ */
+export async function replaceFile(before: TextFile, text: string): Promise<void> {
+  const { file } = before;
+  if ((await readTextFile(file)).text !== before.text) {
+    throw new Error('another program has changed it meanwhile: run the command again');
+  }
+  const existing = before.text === undefined ? undefined : await stat(file);
+  // The folder may allow to replace a file that is write-protected.
+  if (existing) await access(file, constants.W_OK);
+  await makeFolder(path.dirname(file));
+  const temporary = `${file}.${randomBytes(6).toString('hex')}.tmp`;
+  await createFile(temporary, text);
+  try {
+    if (existing) {
+      const own = await stat(temporary);
+      if (own.uid !== existing.uid || own.gid !== existing.gid) await chown(temporary, existing.uid, existing.gid);
+      await chmod(temporary, existing.mode & 0o7777);
+    }
+    await rename(temporary, file);
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  }
+}

@@ -1,0 +1,181 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { temporaryFolder, type Outcome } from '../support/command-line.ts';
+import { programs } from '../support/process.ts';
+
+let home: string;
+let project: string;
+
+beforeEach(() => {
+  const folder = temporaryFolder();
+  home = path.join(folder, 'home');
+  project = path.join(folder, 'project');
+  for (const each of [home, project]) mkdirSync(each);
+});
+
+/** Runs the command line in the project, without a terminal. */
+function run(...args: string[]): Outcome {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...programs.everwire, ...args], {
+    cwd: project,
+    env: { PATH: process.env['PATH'], HOME: home, USERPROFILE: home, APPDATA: path.join(home, 'appdata') },
+    encoding: 'utf8',
+  });
+  return { code: status, stdout, stderr };
+}
+
+function write(file: string, text: string): string {
+  const full = path.join(home, file);
+  mkdirSync(path.dirname(full), { recursive: true });
+  writeFileSync(full, text);
+  return full;
+}
+
+const cursor = '{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"old": { "command": "x" },\r\n\t},\r\n}\r\n';
+const url = 'https://example.com/mcp';
+
+describe('install', () => {
+  test('shows the difference, and changes only that', () => {
+    const file = write('.cursor/mcp.json', `\ufeff${cursor}`);
+    expect(run('install', 'cursor', url, '--name', 'example', '--yes')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: [
+        `--- ${file}`,
+        `+++ ${file}`,
+        '@@ -2,5 +2,8 @@',
+        ' \t// mine',
+        ' \t"mcpServers": {',
+        ' \t\t"old": { "command": "x" },',
+        '+\t\t"example": {',
+        `+\t\t\t"url": "${url}"`,
+        '+\t\t},',
+        ' \t},',
+        ' }',
+        `Added "example" in Cursor: ${file}`,
+        '',
+      ].join('\n'),
+    });
+    expect(readFileSync(file, 'utf8')).toBe(
+      `\ufeff${cursor.replace('"x" },\r\n', `"x" },\r\n\t\t"example": {\r\n\t\t\t"url": "${url}"\r\n\t\t},\r\n`)}`,
+    );
+    expect(run('list', 'nobody').stderr).toContain('there are old, example');
+  });
+
+  test('changes nothing with --dry-run, and nothing that is there already', () => {
+    const file = write('.cursor/mcp.json', cursor);
+    expect(run('install', 'cursor', url, '--dry-run')).toMatchObject({ code: 0, stderr: '' });
+    expect(readFileSync(file, 'utf8')).toBe(cursor);
+    const once = run('install', 'cursor', '--yes', '--name', 'new', '--', 'node', 'x.js');
+    expect(once.stdout).toContain('+\t\t"new": {');
+    expect(run('install', 'cursor', '--yes', '--name', 'new', '--', 'node', 'x.js').stdout).toBe(
+      `Cursor already has this server as "new", in ${file}.\n`,
+    );
+  });
+
+  test('replaces a server only with --replace', () => {
+    const file = write('.cursor/mcp.json', cursor);
+    expect(run('install', 'cursor', url, '--name', 'old', '--yes')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'everwire: Cursor already has a server "old": choose another --name, or add --replace\n',
+    });
+    expect(run('install', 'cursor', url, '--name', 'old', '--yes', '--replace').code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe(
+      cursor.replace('{ "command": "x" }', `{\r\n\t\t\t"url": "${url}"\r\n\t\t}`),
+    );
+  });
+
+  test('creates the file of a project, or the file of --file', () => {
+    const given = run('install', 'vscode', '--project', '--yes', '--env', 'A=b', '--', 'npx', '-y', 'some-server');
+    expect(given.stdout).toMatch(/^--- \/dev\/null\n/);
+    expect(JSON.parse(readFileSync(path.join(project, '.vscode/mcp.json'), 'utf8'))).toEqual({
+      servers: { 'some-server': { type: 'stdio', command: 'npx', args: ['-y', 'some-server'], env: { A: 'b' } } },
+    });
+    expect(run('install', 'codex', url, '--file', 'sub/config.toml', '--yes').code).toBe(0);
+    expect(readFileSync(path.join(project, 'sub/config.toml'), 'utf8')).toBe(
+      `[mcp_servers.example-com]\nurl = "${url}"\n`,
+    );
+    expect(existsSync(path.join(home, '.codex'))).toBe(false);
+  });
+
+  test('shows no secrets: neither new ones, nor those of other servers', () => {
+    const entry = { url, headers: { 'X-Key': 's3cret-of-another' } };
+    const file = write('.cursor/mcp.json', JSON.stringify({ mcpServers: { old: entry } }, undefined, 2));
+    const { stdout, stderr } = run('install', 'cursor', url, '--yes', '--name', 'new', '--header', 'X-Key: s3');
+    expect(stdout).toContain('+        "X-Key": "[redacted]"');
+    const replaced = run('install', 'cursor', url, '--yes', '--name', 'old', '--replace');
+    const removed = run('uninstall', 'cursor', 'new', '--yes');
+    const started = ['--env', 'API_KEY=s3', '--', 'npx', 'x', '--api-key', 's3'];
+    const command = run('install', 'cursor', '--dry-run', '--name', 'third', ...started);
+    for (const each of [replaced, removed, command]) expect(each.code).toBe(0);
+    const all = [stdout, stderr, replaced.stdout, removed.stdout, command.stdout].join('');
+    expect(all).not.toContain('s3"');
+    expect(all).not.toContain('s3cret');
+    expect(readFileSync(file, 'utf8')).not.toContain('s3');
+  });
+
+  test('warns about a path that the host would not find', () => {
+    writeFileSync(path.join(project, 'server.js'), '');
+    const { stderr } = run('install', 'cursor', '--dry-run', '--', 'node', 'server.js');
+    expect(stderr).toBe(
+      'everwire: server.js is a relative path, and hosts start servers in a folder of their own: ' +
+        `use ${path.join(project, 'server.js')}\n`,
+    );
+    expect(run('install', 'cursor', '--dry-run', '--project', '--', 'node', 'server.js').stderr).toBe('');
+  });
+
+  test.each<[string, string[], RegExp]>([
+    ['no host', [], /^everwire: a host is missing: claude, claude-code, /],
+    ['an unknown host', ['curser', url, '--yes'], /^everwire: there is no host "curser" \(did you mean "cursor"\?\)/],
+    ['no server', ['cursor', '--yes'], /^everwire: a server is missing: a URL, or -- and a command/],
+    ['a server that is no URL', ['cursor', 'x', '--yes'], /^everwire: the server is a URL, or -- and a command/],
+    ['two servers', ['cursor', url, '--yes', '--', 'node'], /^everwire: install takes a host and one server: remove/],
+    ['a name that a host refuses', ['cursor', url, '--name', 'a b', '--yes'], /^everwire: --name must be 1 to 64/],
+    ['a project', ['windsurf', url, '--project', '--yes'], /^everwire: Windsurf has no file for a project/],
+    ['two files', ['cursor', url, '--project', '--file', 'x', '--yes'], /--project.* cannot be used with .*--file/],
+    [
+      'no terminal to ask',
+      ['cursor', url],
+      /^everwire: without a terminal, add --yes to change the file, or --dry-run/,
+    ],
+  ])('with %s is refused', (_, args, message) => {
+    const { code, stdout, stderr } = run('install', ...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+  });
+
+  test.each([
+    ['.cursor/mcp.json', 'cursor', '{\n  "token": hunter2 }', 'line 2, column 12: this is not valid JSON'],
+    ['.codex/config.toml', 'codex', 'a = 1\ntoken = hunter2', 'line 2, column 9: this is not valid TOML'],
+  ])('leaves the invalid %s alone', (file, host, text, problem) => {
+    const full = write(file, text);
+    const message = `everwire: cannot use ${full}: ${problem}\n`;
+    expect(run('install', host, url, '--yes')).toEqual({ code: 2, stdout: '', stderr: message });
+    expect(run('uninstall', host, 'x', '--yes')).toEqual({ code: 2, stdout: '', stderr: message });
+    expect(readFileSync(full, 'utf8')).toBe(text);
+  });
+});
+
+describe('uninstall', () => {
+  test('removes a server, and nothing else', () => {
+    const file = write('.cursor/mcp.json', cursor);
+    run('install', 'cursor', url, '--name', 'new', '--yes');
+    const { code, stdout } = run('uninstall', 'cursor', 'new', '--yes');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/-\t\t"new": \{\n.*\n-\t\t\},\n \t\},\n \}\nRemoved "new" from Cursor: /);
+    expect(readFileSync(file, 'utf8')).toBe(cursor);
+  });
+
+  test('refuses a name that is not there', () => {
+    const file = write('.cursor/mcp.json', cursor);
+    expect(run('uninstall', 'cursor', 'olds', '--yes')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `everwire: Cursor has no server "olds" in ${file} (did you mean "old"?)\n`,
+    });
+    expect(run('uninstall', 'zed', 'x', '--yes').stderr).toMatch(/^everwire: Zed has no server "x" in /);
+    expect(run('uninstall', 'cursor', '--yes').stderr).toBe('everwire: the name of the server is missing\n');
+  });
+});
