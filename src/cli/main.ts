@@ -5,6 +5,7 @@ import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
 import { withDevOptions, type DevFlags } from './dev-options.ts';
+import { addCompletionCommand } from './completion-command.ts';
 import { addInstallCommands } from './install-commands.ts';
 import { withInspectOptions, type InspectFlags } from './inspect-options.ts';
 import { addLoginCommands } from './login-commands.ts';
@@ -74,6 +75,7 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
   addClientCommands(root, target);
   addLoginCommands(root, target);
   addInstallCommands(root, target);
+  addCompletionCommand(root, target);
   return root;
 }
 

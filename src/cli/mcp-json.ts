@@ -55,6 +55,22 @@ export function configured(name: string, config: string | undefined, where: Surr
   );
 }
 
+/**
+ * The names of all servers, without a look at their entries. Files that cannot be used are left out.
+ *
+ * @param config the only file to look in. Default: the usual files.
+ */
+export function namesIn(config: string | undefined, where: Surroundings): { name: string; source: string }[] {
+  return filesFor(config, where).flatMap(({ file, source }) => {
+    try {
+      return (ConfigFile.read(file, where).names ?? []).map((name) => ({ name, source }));
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return [];
+    }
+  });
+}
+
 /** A server that a file lists. */
 export interface ListedServer {
   readonly name: string;
