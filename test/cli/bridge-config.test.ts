@@ -84,6 +84,7 @@ test('a change of the file is applied, and unchanged servers continue', async ()
   expect(await figures()).toContain('\neverwire_sessions 2\n');
   await going.callTool('grow', { name: 'grown' });
   configure({ features, another: demo });
+  await server.line(/^everwire: .*mcp\.json was reloaded added=another removed=demo$/);
   // No server has this name any more.
   await eventually(async () => (await figures()).includes('\neverwire_sessions 1\n'), 'the end of a server');
   expect((await fetch(new URL('/servers/demo/mcp', server.url), { method: 'POST' })).status).toBe(404);
