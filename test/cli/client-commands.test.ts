@@ -189,6 +189,18 @@ test.each<[string, string[], RegExp]>([
   expect(stderr).toMatch(said);
 });
 
+test('options stand anywhere before --', async () => {
+  const sum = { code: 0, stdout: '42', stderr: '' };
+  const json = ['--args-json', '{"b":2}'];
+  for (const words of [
+    [...json, 'add', 'a=40'],
+    ['add', ...json, 'a=40'],
+    ['add', 'a=40', ...json],
+  ]) {
+    expect(await runEverwire(['call', ...words, ...demo])).toEqual(sum);
+  }
+});
+
 test('--help shows the usage of each command', async () => {
   const { code, stdout } = await runEverwire(['--help']);
   expect(code).toBe(0);
