@@ -32,6 +32,8 @@ export const navigation: readonly Entry[] = [
       { text: 'Operating', page: 'operating.md' },
       { text: 'Docker', page: 'guides/docker.md' },
       { text: 'Inspector', page: 'inspector.md' },
+      { text: 'MCP hosts', page: 'hosts.md' },
+      { text: 'Windows and macOS', page: 'windows-macos.md' },
       { text: 'Troubleshooting', page: 'troubleshooting.md' },
     ],
   },

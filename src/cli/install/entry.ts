@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts';
 import { splitHeader } from '../headers.ts';
 import { VARIABLE, type Host } from '../hosts.ts';
 import { namesSecret, secretsOf } from '../secrets.ts';
+import { refuseForCommand } from '../target.ts';
 
 /** What the user wants to add to a host. */
 export interface Wanted {
@@ -46,9 +47,7 @@ export function entryFor(host: Host, wanted: Wanted): HostEntry {
     if (host.url && !wanted.bridge) return urlEntry(host, host.url(wanted.url), headersOf);
     return bridgeEntry(host, wanted.url, headersOf, envOf, wanted);
   };
-  if (wanted.url === undefined && Object.keys(headers).length > 0) {
-    throw Failure.usage('--header is for servers with a URL, and this one is a command');
-  }
+  if (wanted.url === undefined) refuseForCommand({ headers });
   if (wanted.url === undefined && wanted.bridge) throw Failure.usage('--bridge is for servers with a URL');
   if (wanted.url !== undefined && host.url && !wanted.bridge && wanted.env.length > 0) {
     throw Failure.usage(`--env is for commands, and ${host.title} connects to this URL itself`);

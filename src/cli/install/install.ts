@@ -3,6 +3,7 @@ import path from 'node:path';
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { scrubber } from '../../auth/scrub.ts';
+import { fileProblem } from '../../base/file-problem.ts';
 import { suggestion } from '../../base/nearest.ts';
 import { urlProblem } from '../../bridge/config/server.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
@@ -124,8 +125,7 @@ async function open(host: Host, flags: ChangeFlags, where: Surroundings): Promis
     const read = await readTextFile(file);
     return { read, content: await contentOf(host, (read.text ?? '').replace(/^\ufeff/, '')) };
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    throw Failure.usage(`cannot use ${file}: ${error instanceof FormatError || code === undefined ? message : code}`);
+    throw Failure.usage(`cannot use ${file}: ${fileProblem(error)}`);
   }
 }
 
@@ -169,7 +169,7 @@ async function change(
     return true;
   } catch (error) {
     if (error instanceof FormatError) throw Failure.usage(`cannot change ${file}: ${error.message}`);
-    throw new Failure(ExitCode.Refused, `cannot change ${file}: ${(error as Error).message}`, { cause: error });
+    throw new Failure(ExitCode.Refused, `cannot change ${file}: ${fileProblem(error)}`, { cause: error });
   }
 }
 
