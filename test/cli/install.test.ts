@@ -116,6 +116,15 @@ describe('install', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('s3');
   });
 
+  test('shows no secrets next to the servers', () => {
+    write('.claude.json', '{\n  "primaryApiKey": "s3\\"cret",\n  "theme": "dark",\n  "mcpServers": {}\n}\n');
+    expect(run('install', 'claude-code', url, '--dry-run').stdout).toContain(
+      '\n   "primaryApiKey": "[redacted]",\n   "theme": "dark",\n-  "mcpServers": {}\n+  "mcpServers": {\n',
+    );
+    write('.codex/config.toml', '[other]\napi_token = "s3cret"\nb = 1\n');
+    expect(run('install', 'codex', url, '--dry-run').stdout).toContain('\n api_token = "[redacted]"\n b = 1\n');
+  });
+
   test('warns about a path that the host would not find', () => {
     writeFileSync(path.join(project, 'server.js'), '');
     const { stderr } = run('install', 'cursor', '--dry-run', '--', 'node', 'server.js');

@@ -13,7 +13,7 @@ import { HOSTS, VARIABLE, type Host } from '../hosts.ts';
 import { Output } from '../output.ts';
 import { printStatus, scrubWith } from '../print-status.ts';
 import { agrees } from '../prompter.ts';
-import { secretsIn, secretsOf } from '../secrets.ts';
+import { namesSecret, secretsIn, secretsOf } from '../secrets.ts';
 import { atEnd } from '../shutdown.ts';
 import { surroundings, type Surroundings } from '../surroundings.ts';
 import type { SplitWords } from '../take-target.ts';
@@ -158,7 +158,7 @@ async function change(
   const { file, text } = read;
   try {
     const after = mark + edit(content);
-    await output.diff(unifiedDiff(file, text, mark + shown(content)));
+    await output.diff(unifiedDiff(file, text, mark + shown(content)).map(withoutNamedSecret));
     if (flags.dryRun) return false;
     if (!flags.yes && !(await confirmed())) {
       printStatus('nothing was changed');
@@ -248,6 +248,12 @@ function hideSecrets(servers: JsonObject, others: readonly string[] = []): void 
   const quoted = values.filter((value) => value !== '').map((value) => JSON.stringify(value));
   const scrub = scrubber(values.flatMap(secretsIn).concat(others));
   scrubWith((text) => scrub(quoted.reduce((clean, value) => clean.replaceAll(value, '"[redacted]"'), text)));
+}
+
+/** Settings of the host next to the servers may be secrets too. */
+function withoutNamedSecret(line: string): string {
+  const [, before, name, value] = /^( \s*"?([\w.-]+)"?\s*[:=]\s*)("(?:[^"\\]|\\.)*")/.exec(line) ?? [];
+  return value !== undefined && namesSecret(name!) ? line.replace(before! + value, `${before}"[redacted]"`) : line;
 }
 
 function textsIn(value: unknown): Record<string, string> {
