@@ -3,7 +3,8 @@ import { connect as connectTls } from 'node:tls';
 import { startTimer } from '../../../base/timer.ts';
 import { tapSocket, type Wiretap } from '../../wiretap.ts';
 import { openTunnel, type Proxy } from './proxy.ts';
-import { ResponseParser, type Headers, type ResponseListener } from './response-parser.ts';
+import type { Headers } from '../message-parser.ts';
+import { ResponseParser, type ResponseListener } from './response-parser.ts';
 
 /**
  * How long a server keeps an idle connection if it does not say: the default of `node:http` and of Python's uvicorn.

@@ -5,7 +5,8 @@ import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest } from './http.ts';
 import { refusal } from './proxy.ts';
 import { reasonOf } from './reason.ts';
-import { ClosedEarly, type Headers } from './response-parser.ts';
+import type { Headers } from '../message-parser.ts';
+import { ClosedEarly } from './response-parser.ts';
 
 /** At most this many bytes of an unwanted body are read, so that the connection can be reused. */
 const MAX_DISCARDED = 64 * 1024;
