@@ -30,8 +30,8 @@ export abstract class MessageParser {
   #rest: Buffer = NOTHING;
   /** The bytes of the trailers so far. */
   #trailers = 0;
-  /** Whether the message that is being read has ended. */
-  #ended = false;
+  /** Whether to read no further for now. */
+  #stopped = false;
 
   /** @param maxHeadBytes the largest size of a head, of the trailers, and of a line with a chunk's size. */
   constructor(maxHeadBytes: number) {
@@ -43,14 +43,14 @@ export abstract class MessageParser {
     return this.#state === 'head' && this.#rest.length > 0;
   }
 
-  /** Reads at most to the end of one message. Returns the bytes after it. */
+  /** Reads at most to the end of one message, or to `stop`. Returns the bytes that it has not read. */
   push(bytes: Buffer): Buffer {
     // Stryker disable next-line ConditionalExpression,EqualityOperator: with an empty rest, the bytes are only copied
     if (this.#rest.length > 0) bytes = Buffer.concat([this.#rest, bytes]);
     this.#rest = NOTHING;
-    this.#ended = false;
+    this.#stopped = false;
     let at = 0;
-    while (at < bytes.length && !this.#ended) at = this.#read(bytes, at);
+    while (at < bytes.length && !this.#stopped) at = this.#read(bytes, at);
     // Stryker disable next-line ConditionalExpression,EqualityOperator: an empty part is nothing, too
     return at < bytes.length ? bytes.subarray(at) : NOTHING;
   }
@@ -104,6 +104,11 @@ export abstract class MessageParser {
     this.#left = typeof body === 'number' ? body : 0;
     this.#state = body === 'chunks' ? 'chunk size' : typeof body === 'number' ? 'length' : body;
     if (body === 0) this.#complete(last);
+  }
+
+  /** Reads no further in this call of `push`. */
+  protected stop(): void {
+    this.#stopped = true;
   }
 
   /** Reads the next part, and returns where it ends. */
@@ -180,7 +185,7 @@ export abstract class MessageParser {
 
   #complete(last: boolean): void {
     this.#state = 'head';
-    this.#ended = true;
+    this.#stopped = true;
     this.onend(last);
   }
 }

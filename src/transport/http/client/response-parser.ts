@@ -29,9 +29,7 @@ export class ClosedEarly extends Error {
 }
 
 /** The status line and the header lines, without the empty line (RFC 9112, sections 4 and 5). */
-const HEAD = new RegExp(
-  String.raw`^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?((?:${HEADER_LINE})*)$`,
-);
+const HEAD = new RegExp(String.raw`^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?((?:${HEADER_LINE})*)$`);
 /** What each head begins with. */
 const START = 'HTTP/1.';
 /** Headers of which only the first counts, as in `node:http`. */

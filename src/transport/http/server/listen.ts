@@ -1,12 +1,8 @@
-import { createServer, type Server } from 'node:http';
-import type { Server as HttpsServer } from 'node:https';
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
-import { tapSocket, type Wiretap } from '../../wiretap.ts';
+import type { Wiretap } from '../../wiretap.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './access/guards.ts';
-import { nodeListener } from './node.ts';
-import { hasUnanswered } from './pipelining.ts';
+import { SocketServer } from './socket-server.ts';
 
 /** Where to listen, and the options of the handler. */
 export interface ListenOptions extends HttpHandlerOptions {
@@ -56,16 +52,7 @@ export interface HttpListener {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** The time for the headers of a request, and for the whole request. */
-const HEADERS_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 60_000;
-/** The time for a TLS handshake. */
-const HANDSHAKE_TIMEOUT_MS = 15_000;
-/** How long an idle connection is kept for the next request. */
-const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
-
-function ignore(): void {}
 
 /**
  * Serves HTTP on its own address and port. The headers of a request may take 15 seconds, the whole request 60 seconds,
@@ -85,25 +72,8 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
       wildcard || isLoopback(host) ? options.allowedHosts : [hostForUrl(host), ...(options.allowedHosts ?? [])],
     allowIpHosts: options.allowIpHosts ?? wildcard,
   });
-  const server = await createServerFor(options.tls);
-  // All headers are checked, however many. `node:http` limits their total size.
-  server.maxHeadersCount = 0;
-  server.on('clientError', answerClientError);
-  const sockets = socketsOf(server, options.tls !== undefined);
-  const { wiretap } = options;
-  if (wiretap) {
-    server.on(options.tls ? 'secureConnection' : 'connection', (socket: Socket) => {
-      const peer = `${socket.remoteAddress}:${socket.remotePort}`;
-      tapSocket(wiretap, { protocol: 'http', role: 'server', peer }, socket);
-      // `node:http` reads a socket natively until its stream has a listener.
-      socket.prependListener('data', ignore).off('data', ignore);
-    });
-  }
-  server.on('request', nodeListener(handler));
-  await bind(server, host, port);
-  // Without a listener, an error would end the process, for example when no file descriptors are left.
-  server.on('error', (error) => options.onerror?.(error));
-  const bound = (server.address() as AddressInfo).port;
+  const server = await serverFor(handler, options);
+  const bound = await bind(server, host, port, (error) => options.onerror?.(error));
   const scheme = options.tls ? 'https' : 'http';
   const base = `${scheme}://${hostForUrl(wildcard ? '127.0.0.1' : host)}:${bound}`;
   return {
@@ -112,11 +82,8 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
     url: base + handler.path,
     sseUrl: handler.ssePath === false ? undefined : base + handler.ssePath,
     handler,
-    renewTls: (credentials) => {
-      if (!('setSecureContext' in server)) throw new Error('This listener serves plain HTTP');
-      server.setSecureContext(secureContext(credentials));
-    },
-    close: (timeout) => close(server, sockets, handler, timeout),
+    renewTls: (credentials) => server.renew(secureContext(credentials)),
+    close: (timeout = 5000) => server.close(timeout, handler.close()),
     // Copies of this object have their own `close`.
     [Symbol.asyncDispose](this: HttpListener) {
       return this.close();
@@ -124,17 +91,10 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
   };
 }
 
-async function createServerFor(tls: TlsCredentials | undefined): Promise<Server | HttpsServer> {
-  const options = {
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    noDelay: true,
-  };
-  if (!tls) return createServer(options);
-  const https = await import('node:https');
+async function serverFor(handler: HttpHandler, { tls, wiretap }: ListenOptions): Promise<SocketServer> {
+  if (!tls) return SocketServer.create(handler, undefined, wiretap);
   try {
-    return https.createServer({ ...options, ...secureContext(tls), handshakeTimeout: HANDSHAKE_TIMEOUT_MS });
+    return await SocketServer.create(handler, secureContext(tls), wiretap);
   } catch (cause) {
     throw new Error(`the certificate and the key cannot be used: ${(cause as Error).message}`, { cause });
   }
@@ -145,41 +105,17 @@ function secureContext({ cert, key }: TlsCredentials): SecureContextOptions {
   return { cert: bytes(cert), key: bytes(key), minVersion: 'TLSv1.2' };
 }
 
-/** The open connections of a server, including those in a TLS handshake. */
-function socketsOf(server: Server | HttpsServer, tls: boolean): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  const shaking = new Map<string, Socket>();
-  const name = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-  const add = (socket: Socket): void => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  };
-  server.on('connection', (socket: Socket) => {
-    add(socket);
-    if (!tls) return;
-    const from = name(socket);
-    shaking.set(from, socket);
-    socket.once('close', () => shaking.delete(from));
-  });
-  server.on('secureConnection', (socket: Socket) => {
-    // From here on, the encrypted socket shows whether a connection is busy.
-    const from = name(socket);
-    sockets.delete(shaking.get(from)!);
-    shaking.delete(from);
-    add(socket);
-  });
-  return sockets;
-}
-
-function bind(server: Server | HttpsServer, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const fail = (cause: NodeJS.ErrnoException): void => reject(new Error(bindProblem(cause, host, port), { cause }));
-    server.once('error', fail);
-    server.listen(port, host, () => {
-      server.off('error', fail);
-      resolve();
-    });
-  });
+async function bind(
+  server: SocketServer,
+  host: string,
+  port: number,
+  onerror: (error: Error) => void,
+): Promise<number> {
+  try {
+    return await server.listen(host, port, onerror);
+  } catch (cause) {
+    throw new Error(bindProblem(cause as NodeJS.ErrnoException, host, port), { cause });
+  }
 }
 
 function bindProblem(cause: NodeJS.ErrnoException, host: string, port: number): string {
@@ -198,47 +134,4 @@ function bindProblem(cause: NodeJS.ErrnoException, host: string, port: number): 
 
 function hostForUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
-}
-
-/** Answers what the HTTP parser could not read. The statuses are those of `node:http` itself. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? '431 Request Header Fields Too Large'
-      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-        ? '408 Request Timeout'
-        : '400 Bad Request';
-  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-}
-
-async function close(
-  server: Server | HttpsServer,
-  sockets: ReadonlySet<Socket>,
-  handler: HttpHandler,
-  timeout = 5000,
-): Promise<void> {
-  // Not the `close` of `node:http`: it closes connections while their last response is still being read.
-  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-  const timer = setTimeout(() => server.closeAllConnections(), timeout);
-  await handler.close();
-  const sweep = (): void => {
-    for (const socket of sockets) if (!isBusy(socket)) socket.destroy();
-  };
-  sweep();
-  // A connection becomes idle when its reader has read the rest of its stream. Clients would keep it open.
-  const sweeping = setInterval(sweep, 20);
-  await closed;
-  clearInterval(sweeping);
-  clearTimeout(timer);
-  // The server's own timers.
-  server.close();
-}
-
-/** Whether a response is being made or read on a connection. */
-function isBusy(socket: Socket): boolean {
-  return socket.writableLength > 0 || hasUnanswered(socket);
 }

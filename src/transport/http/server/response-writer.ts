@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { Outgoing } from './outgoing.ts';
 import type { HttpBody } from './call.ts';
 
 /** The most bytes of a long text that the socket gets at once. */
@@ -10,13 +10,13 @@ const PIECE = 64 * 1024;
  * were cut off in one turn, they would all be in memory at the same time.
  */
 export class ResponseWriter {
-  readonly #response: ServerResponse;
+  readonly #response: Outgoing;
   /** What the socket did not get yet, oldest first. */
   readonly #rest: Buffer[] = [];
   #bytes = 0;
   #ending = false;
 
-  constructor(response: ServerResponse) {
+  constructor(response: Outgoing) {
     this.#response = response;
   }
 

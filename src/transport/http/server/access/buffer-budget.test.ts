@@ -34,8 +34,9 @@ async function limitedServer(
   const filler = 'x'.repeat(4 * MB);
   const { service, seen } = scripted({
     big: options.big ?? (() => ({ filler })),
+    // More than the kernel takes for a client that does not read.
     notice: async (exchange) => {
-      await exchange.notify('notifications/message', { level: 'info', data: filler });
+      await exchange.notify('notifications/message', { level: 'info', data: 'x'.repeat(7 * MB) });
       return { filler };
     },
   });

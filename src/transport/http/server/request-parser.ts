@@ -1,0 +1,96 @@
+import {
+  HEADER_LINE,
+  headersOf,
+  keepsConnection,
+  MessageParser,
+  type Headers,
+  type Malformation,
+} from '../message-parser.ts';
+
+/** The head of a request. */
+export interface RequestHead {
+  readonly method: string;
+  /** As it was sent: usually a path with a query, but it may have a scheme and a host. */
+  readonly target: string;
+  readonly headers: Headers;
+  /** Whether the client speaks HTTP/1.1, and not HTTP/1.0. */
+  readonly http11: boolean;
+  /** Whether the client keeps the connection open after the response. */
+  readonly keepsOpen: boolean;
+}
+
+/** What a parser reports about a request. */
+export interface RequestListener {
+  /** The head has come. Nothing more is read in the same call of `push`. */
+  onhead(head: RequestHead): void;
+  /** A piece of the body. */
+  ondata(bytes: Uint8Array): void;
+  /** The request is complete. */
+  onend(): void;
+}
+
+/** A request that breaks the rules of HTTP/1.1, or that this server cannot read. */
+export class MalformedRequest extends Error {
+  override readonly name = 'MalformedRequest';
+  /** The HTTP status of the response. */
+  readonly status: number;
+
+  constructor(why: string, status = 400) {
+    super(`The request is not valid HTTP/1.1: ${why}`);
+    this.status = status;
+  }
+}
+
+/** The request line and the header lines, without the empty line (RFC 9112, sections 3 and 5). */
+const HEAD = new RegExp(
+  String.raw`^([!#$%&'*+.^_\`|~\dA-Za-z-]+) ([\x21-\x7e\x80-\xff]+) HTTP\/1\.([01])((?:${HEADER_LINE})*)$`,
+);
+/** What may come before the end of the first line. A client of TLS, for example, begins with other bytes. */
+const START = /^[\x20-\x7e\x80-\xff]*(?:\r|$)/;
+const EMPTY_LINE = '\r\n';
+
+/** Reads the requests of one connection. */
+export class RequestParser extends MessageParser {
+  readonly #listener: RequestListener;
+
+  /** @param maxHeadBytes the largest size of a head, of the trailers, and of a line with a chunk's size. */
+  constructor(maxHeadBytes: number, listener: RequestListener) {
+    super(maxHeadBytes);
+    this.#listener = listener;
+  }
+
+  protected override mayBegin(text: string): boolean {
+    return START.test(text);
+  }
+
+  protected override onhead(given: string): void {
+    // An empty line in front of a request is ignored (RFC 9112, section 2.2).
+    const head = given.startsWith(EMPTY_LINE) ? given.slice(EMPTY_LINE.length) : given;
+    const [, method, target, minor, lines] = HEAD.exec(head) ?? [];
+    if (lines === undefined) throw this.malformed('its head is not HTTP/1.1');
+    const headers = headersOf(lines);
+    const http11 = minor === '1';
+    const body = this.bodyOf(headers, http11, 0);
+    this.#listener.onhead({
+      method: method!,
+      target: target!,
+      headers,
+      http11,
+      keepsOpen: keepsConnection(headers, http11),
+    });
+    this.expectBody(body, false);
+    this.stop();
+  }
+
+  protected override ondata(bytes: Uint8Array): void {
+    this.#listener.ondata(bytes);
+  }
+
+  protected override onend(): void {
+    this.#listener.onend();
+  }
+
+  protected override malformed(why: string, malformation: Malformation = 'syntax'): Error {
+    return new MalformedRequest(why, malformation === 'size' ? 431 : 400);
+  }
+}

@@ -1,0 +1,121 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import type { SecureContextOptions, Server as TlsServer } from 'node:tls';
+import { tapSocket, type Wiretap } from '../../wiretap.ts';
+import type { HttpHandler } from './handler.ts';
+import { SocketConnection, type ConnectionTimeouts } from './socket-connection.ts';
+
+/** The time for the head of a request and for the whole request, and how long an idle connection is kept. */
+const TIMEOUTS: ConnectionTimeouts = { head: 15_000, request: 60_000, idle: 65_000 };
+/** The time for a TLS handshake. */
+const HANDSHAKE_TIMEOUT = 15_000;
+/** How often the time limits of all connections are checked. */
+const CHECK_INTERVAL = 1000;
+/** How many bytes are read at a time. Node reads at most this many in one call. */
+const READ_SIZE = 64 * 1024;
+
+/** An HTTP/1.1 server for one handler. It reads and writes its sockets itself, which takes less time than `node:http`. */
+export class SocketServer {
+  readonly #server: Server | TlsServer;
+  readonly #handler: HttpHandler;
+  readonly #wiretap: Wiretap | undefined;
+  readonly #connections = new Set<SocketConnection>();
+  /** Connections in a TLS handshake, by the address of the client. */
+  readonly #shaking = new Map<string, Socket>();
+  #checks: ReturnType<typeof setInterval> | undefined;
+
+  private constructor(server: Server | TlsServer, handler: HttpHandler, wiretap: Wiretap | undefined) {
+    this.#server = server;
+    this.#handler = handler;
+    this.#wiretap = wiretap;
+  }
+
+  /**
+   * @param context the certificate and key for HTTPS. Undefined for plain HTTP.
+   * @throws Error if they cannot be used.
+   */
+  static async create(
+    handler: HttpHandler,
+    context: SecureContextOptions | undefined,
+    wiretap: Wiretap | undefined,
+  ): Promise<SocketServer> {
+    const options = { noDelay: true, highWaterMark: READ_SIZE };
+    if (!context) {
+      const server = createServer(options);
+      const http = new SocketServer(server, handler, wiretap);
+      server.on('connection', (socket: Socket) => http.#serve(socket));
+      return http;
+    }
+    const tls = await import('node:tls');
+    const handshakeTimeout = HANDSHAKE_TIMEOUT;
+    const server = tls.createServer({ ...options, ...context, handshakeTimeout, ALPNProtocols: ['http/1.1'] });
+    const https = new SocketServer(server, handler, wiretap);
+    server.on('connection', (socket: Socket) => https.#shake(socket));
+    server.on('secureConnection', (socket: Socket) => {
+      // From here on, the encrypted socket shows whether a connection is busy.
+      https.#shaking.delete(addressOf(socket));
+      https.#serve(socket);
+    });
+    // The handshake failed, and Node closes the connection.
+    server.on('tlsClientError', () => {});
+    return https;
+  }
+
+  /** Starts to listen. @throws Error as `net.Server` reports it. */
+  listen(host: string, port: number, onerror: (error: Error) => void): Promise<number> {
+    const server = this.#server;
+    return new Promise((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(port, host, () => {
+        server.off('error', reject);
+        // Without a listener, an error would end the process, for example when no file descriptors are left.
+        server.on('error', onerror);
+        this.#checks = setInterval(() => this.#checkTimes(), CHECK_INTERVAL);
+        this.#checks.unref();
+        const address = server.address();
+        resolve(typeof address === 'object' && address ? address.port : port);
+      });
+    });
+  }
+
+  /** Uses other TLS credentials for new connections. @throws Error if they cannot be used. */
+  renew(context: SecureContextOptions): void {
+    if (!('setSecureContext' in this.#server)) throw new Error('This listener serves plain HTTP');
+    this.#server.setSecureContext(context);
+  }
+
+  /** Accepts no more connections, and ends each one as soon as it is idle. Resolves when all have ended. */
+  async close(timeout: number, ended: Promise<void>): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const timer = setTimeout(() => {
+      for (const { socket } of this.#connections) socket.destroy();
+    }, timeout);
+    for (const socket of this.#shaking.values()) socket.destroy();
+    await ended;
+    for (const connection of this.#connections) connection.retire();
+    await closed;
+    clearTimeout(timer);
+    clearInterval(this.#checks);
+  }
+
+  #serve(socket: Socket): void {
+    if (this.#wiretap) tapSocket(this.#wiretap, { protocol: 'http', role: 'server', peer: addressOf(socket) }, socket);
+    this.#connections.add(
+      new SocketConnection(socket, this.#handler, TIMEOUTS, (connection) => this.#connections.delete(connection)),
+    );
+  }
+
+  #shake(socket: Socket): void {
+    const from = addressOf(socket);
+    this.#shaking.set(from, socket);
+    socket.once('close', () => this.#shaking.delete(from));
+  }
+
+  #checkTimes(): void {
+    const now = performance.now();
+    for (const connection of this.#connections) connection.checkTime(now);
+  }
+}
+
+function addressOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress}:${remotePort}`;
+}
