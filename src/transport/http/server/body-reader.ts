@@ -21,6 +21,11 @@ export class BodyReader implements Holder {
     if (declared > limit) this.#finish('too large');
   }
 
+  /** Whether the body is neither complete nor refused. */
+  get wanted(): boolean {
+    return this.#done !== undefined;
+  }
+
   push(chunk: Uint8Array): void {
     if (!this.#done) return;
     const buffer = this.#buffer;

@@ -1,8 +1,8 @@
 import type { AuthInfo } from '../../../protocol/types.ts';
 
 /**
- * One HTTP request: everything that the handler needs from an HTTP server. `node:http` implements it directly. A thin
- * adapter implements it for the web-standard `Request` and `Response`.
+ * One HTTP request: everything that the handler needs from an HTTP server. There are three: our own, `node:http`, and the
+ * web-standard `Request` and `Response`.
  */
 export interface HttpCall {
   /** In upper case. */

@@ -55,10 +55,11 @@ export interface HttpListener {
 const WILDCARDS = new Set(['0.0.0.0', '::', '']);
 
 /**
- * Serves HTTP on its own address and port. The headers of a request may take 15 seconds, the whole request 60 seconds,
- * and an idle connection is kept for 65 seconds. Requests of one connection run one after the other. A connection may
- * have 100 unanswered requests. The next one is answered with 503 and closes the connection. A TLS handshake may take
- * 15 seconds.
+ * Serves HTTP/1.1 on its own address and port. The head of a request may take 15 seconds and 16 KiB, the whole request 60
+ * seconds, and an idle connection is kept for 65 seconds. Requests of one connection run one after the other. A TLS
+ * handshake may take 15 seconds.
+ *
+ * It does not use `node:http`, so what instruments that module sees no requests. Mount `nodeListener` there instead.
  *
  * @throws Error with a readable message if the address cannot be used.
  */

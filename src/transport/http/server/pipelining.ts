@@ -14,11 +14,6 @@ const unanswered = new WeakMap<Socket, number>();
 /** Connections that close after their pending responses. */
 const ending = new WeakSet<Socket>();
 
-/** Whether a request of a connection has no complete answer yet. */
-export function hasUnanswered(socket: Socket): boolean {
-  return (unanswered.get(socket) ?? 0) > 0;
-}
-
 /**
  * Counts a request of a connection. Returns whether it may run. The first one beyond the limit is refused: the connection
  * is not read any more, and closes after its responses.

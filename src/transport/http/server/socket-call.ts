@@ -63,9 +63,10 @@ export class SocketCall extends CountedCall implements HttpCall {
       const declared = Number(this.#head.headers.get('content-length') ?? NaN);
       const done = (body: Uint8Array | BodyRefusal): void =>
         resolve(typeof body === 'string' ? body : this.counted(body));
-      this.#body = new BodyReader(limit, declared, this.server.budget, done);
-      if (this.complete) this.#body.end();
-      else this.#connection.onbody();
+      const body = new BodyReader(limit, declared, this.server.budget, done);
+      this.#body = body;
+      if (this.complete) body.end();
+      else if (body.wanted) this.#connection.onbody();
     });
   }
 

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Holder } from '../../../base/buffer-budget.ts';
 import { errorResponse } from '../../../jsonrpc/message.ts';
 import { JSON_HEADERS, REFUSED } from './access/refusal-format.ts';
 import type { HttpHandler } from './handler.ts';
@@ -30,7 +31,8 @@ export interface ConnectionTimeouts {
  * One connection of a client (RFC 9112). Its requests run one after the other, and the next one is read when the response
  * was sent. This also bounds what a client can request and not read.
  */
-export class SocketConnection implements RequestListener, CallConnection, ResponseConnection {
+export class SocketConnection implements RequestListener, CallConnection, ResponseConnection, Holder {
+  held = 0;
   readonly socket: Socket;
   readonly keepAlive: string;
   readonly onsent: (error?: Error | null) => void;
@@ -87,6 +89,11 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
   /** A client that waits for permission to send the body may send it, or not. So nothing can follow. */
   get keepsOpen(): boolean {
     return this.#keepsOpen && !this.#expectsContinue;
+  }
+
+  /** There is no memory for what has been read ahead. */
+  cutOff(): void {
+    this.socket.destroy();
   }
 
   /** Closes the connection when it serves no request. */
@@ -169,6 +176,7 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
     this.#closing = true;
     this.#since = performance.now();
     this.#ahead = NOTHING;
+    this.#handler.budget.hold(this, 0);
     this.socket.end(text, 'latin1');
     this.socket.resume();
   }
@@ -194,6 +202,7 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
     } finally {
       this.#parsing = false;
     }
+    if (this.#ahead.length !== this.held) this.#handler.budget.hold(this, this.#ahead.length);
     if (this.#ahead.length > MAX_AHEAD) this.socket.pause();
     else if (this.socket.isPaused()) this.socket.resume();
   }
@@ -231,6 +240,8 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
     const call = this.#call;
     this.#call = undefined;
     this.#closing = true;
+    this.#ahead = NOTHING;
+    this.#handler.budget.hold(this, 0);
     call?.close();
     this.#onclose(this);
   }
