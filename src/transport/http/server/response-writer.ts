@@ -3,6 +3,8 @@ import type { HttpBody } from './call.ts';
 
 /** The most bytes of a long text that the socket gets at once. */
 const PIECE = 64 * 1024;
+/** What is written next, of any response. If the kernel takes it at once, its memory serves the next piece, too. */
+let copy = Buffer.allocUnsafeSlow(PIECE);
 
 /**
  * Writes the body of a response. Long text goes to the socket in pieces, each when the previous one was taken. The reason
@@ -60,14 +62,16 @@ export class ResponseWriter {
     const response = this.#response;
     for (let first = this.#rest[0]; first !== undefined; first = this.#rest[0]) {
       // A copy, because a piece would keep all of the text in memory.
-      const piece = Buffer.from(first.subarray(0, PIECE));
+      const piece = copy.subarray(0, first.copy(copy));
       this.#bytes -= piece.length;
       if (piece.length < first.length) this.#rest[0] = first.subarray(PIECE);
       else this.#rest.shift();
       const last = this.#ending && this.#rest.length === 0;
-      if (last) response.end(piece);
+      const ready = last ? response.end(piece) : response.write(piece);
       // A reader is not slow if the kernel took all at once.
-      else if (!response.write(piece) && response.writableLength > 0) return false;
+      if (response.writableLength === 0) continue;
+      copy = Buffer.allocUnsafeSlow(PIECE);
+      if (ready === false) return false;
     }
     return !response.writableNeedDrain;
   }
