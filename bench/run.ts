@@ -26,12 +26,14 @@ import {
 } from './processes.ts';
 import { medianSample, type Sample } from './sample.ts';
 import { bytesPerSession } from './sessions.ts';
+import { pageCosts } from './page.ts';
+import { findBrowser } from '../test/browser/support/find-browser.ts';
 import { StdioLoad } from './stdio-load.ts';
 import { subscriptionCost } from './subscriptions.ts';
 import { table } from './table.ts';
 import { typeCheck } from './type-check.ts';
 
-const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import] [--seconds 3] [--rounds 3]
+const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import,page] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
 "of bare" compares with the first of the same rows: more is better for rates, less for memory, times and sizes.`;
@@ -39,6 +41,8 @@ Measures Everwire beside the official SDKs, other bridges and the bare limit, al
 const CONNECTIONS = 16;
 const SUBSCRIPTIONS = 10_000;
 const TOOLS = [5, 500];
+/** How long messages come to the inspector's page, in seconds. */
+const PAGE_SECONDS = 30;
 const CLIENTS = ['everwire', 'sdk-v1', 'sdk-v2'];
 /** The number of connections that a client opens in a round. */
 const CONNECTS = 200;
@@ -48,7 +52,7 @@ const { values } = parseArgs({
   options: {
     only: {
       type: 'string',
-      default: 'http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import',
+      default: 'http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import,page',
     },
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
@@ -229,6 +233,21 @@ const sections: Record<string, () => Promise<void>> = {
         ratio(bytes, bare),
       ]);
     }
+  },
+  async page() {
+    const browser = findBrowser();
+    if (browser === undefined) return;
+    progress('page');
+    const costs = await pageCosts(browser, PAGE_SECONDS);
+    const add = (what: string, result: string): void =>
+      void rows.push([`inspector, ${what}`, 'everwire', result, '', '', '', '', '']);
+    add(`${costs.perSecond} messages/s for ${PAGE_SECONDS} s: lost`, `${costs.lost}`);
+    add(`${costs.perSecond} messages/s: until a row is shown, p95`, `${costs.rowDelay.toFixed(0)} ms`);
+    add('100,000 records: the slowest of eight filters', `${costs.filter.toFixed(0)} ms`);
+    add('100,000 records: main thread for a frame while scrolling, p95', `${costs.frame.toFixed(1)} ms`);
+    add('100,000 records: row elements', `${costs.rows}`);
+    add('100,000 records: heap of the page', `${(costs.heap / 1e6).toFixed(0)} MB`);
+    add('a result of 50 MB: longest task', `${costs.longestTask.toFixed(0)} ms`);
   },
   async import() {
     await imports({

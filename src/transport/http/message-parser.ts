@@ -7,7 +7,10 @@ export const HEADER_LINE = String.raw`\r\n[!#$%&'*+.^_\`|~\dA-Za-z-]+:[\t\x20-\x
 /** A chunk's size, at most 2^52, and its extensions (RFC 9112, section 7.1). */
 const CHUNK = /^([\dA-Fa-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
 const LENGTH = /^\d{1,15}$/;
+/** The most digits of a chunk's size. */
+const MAX_DIGITS = 13;
 const CARRIAGE_RETURN = 0x0d;
+const LINE_FEED = 0x0a;
 const LINE_END = '\r\n';
 const HEAD_END = '\r\n\r\n';
 const NOTHING = Buffer.alloc(0);
@@ -139,6 +142,8 @@ export abstract class MessageParser {
         return end;
       }
       default: {
+        const after = this.#state === 'trailers' ? 0 : this.#readPlainLine(bytes, at);
+        if (after > 0) return after;
         const line = this.#upTo(LINE_END, bytes, at);
         if (line === undefined) return bytes.length;
         const end = at + line.length + LINE_END.length;
@@ -163,6 +168,33 @@ export abstract class MessageParser {
     return undefined;
   }
 
+  /**
+   * Reads a line of a chunk that has come whole and has no extension, which is the usual case. Returns where it ends, or 0
+   * for any other line. A body may have a chunk for each byte.
+   */
+  #readPlainLine(bytes: Buffer, at: number): number {
+    let end = at;
+    let size = 0;
+    if (this.#state === 'chunk size') {
+      for (let digit = hexDigit(bytes[end]); digit >= 0; digit = hexDigit(bytes[end])) {
+        size = size * 16 + digit;
+        end += 1;
+      }
+      if (end === at || end - at > MAX_DIGITS) return 0;
+    }
+    if (bytes[end] !== CARRIAGE_RETURN || bytes[end + 1] !== LINE_FEED) return 0;
+    if (this.#state === 'chunk size') this.#beginChunk(size);
+    else this.#state = 'chunk size';
+    return end + LINE_END.length;
+  }
+
+  #beginChunk(size: number): void {
+    this.#left = size;
+    this.#trailers = 0;
+    // Stryker disable next-line StringLiteral: in any other state, lines are trailers
+    this.#state = size === 0 ? 'trailers' : 'chunk';
+  }
+
   #readLine(line: string, last: boolean): void {
     if (this.#state === 'chunk end') {
       if (line !== '') throw this.malformed('a chunk is longer than its size');
@@ -170,10 +202,7 @@ export abstract class MessageParser {
     } else if (this.#state === 'chunk size') {
       const size = CHUNK.exec(line)?.[1];
       if (size === undefined) throw this.malformed('the size of a chunk is not a number');
-      this.#left = Number.parseInt(size, 16);
-      this.#trailers = 0;
-      // Stryker disable next-line StringLiteral: in any other state, lines are trailers
-      this.#state = this.#left === 0 ? 'trailers' : 'chunk';
+      this.#beginChunk(Number.parseInt(size, 16));
     } else if (line === '') this.#complete(last);
     else {
       this.#trailers += line.length;
@@ -226,6 +255,13 @@ function trimmed(line: string, start: number): string {
   while (isBlank(line, start)) start += 1;
   while (isBlank(line, end - 1)) end -= 1;
   return line.slice(start, end);
+}
+
+/** The value of a hexadecimal digit, or -1. */
+function hexDigit(code = 0): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
 }
 
 function isBlank(line: string, at: number): boolean {

@@ -179,10 +179,10 @@ test('an unread event counts more than its text, because it takes more memory', 
   posts.on('data', (chunk: Buffer) => (answered += String(chunk).split('202 Accepted').length - 1)).resume();
   const post = await openSse(server, posts);
   for (let id = 1; id <= 4; id += 1) post({ id, method: 'big' });
-  await vi.waitFor(() => expect(answered).toBe(6));
+  await vi.waitFor(() => expect(answered).toBe(6), { timeout: 20_000 });
   const before = handler.bufferedBytes;
   for (let id = 1001; id <= 1050; id += 1) post({ id, method: 'ping' });
-  await vi.waitFor(() => expect(answered).toBe(56));
+  await vi.waitFor(() => expect(answered).toBe(56), { timeout: 20_000 });
   // 640 bytes for its sender, and 290 for the write.
   expect(handler.bufferedBytes - before).toBeGreaterThan(50 * 930);
 });
@@ -225,7 +225,7 @@ test('a body in pieces of one byte takes no more memory than one in a single pie
   const { handler, open } = await limitedServer();
   const socket = await open();
   socket.write(postText('/mcp', { ...headers, 'transfer-encoding': 'chunked' }) + '1\r\nx\r\n'.repeat(100_000));
-  await vi.waitFor(() => expect(handler.bufferedBytes).toBeGreaterThan(100_000));
+  await vi.waitFor(() => expect(handler.bufferedBytes).toBeGreaterThan(100_000), { timeout: 20_000 });
   expect(handler.bufferedBytes).toBeLessThan(300_000);
 });
 
