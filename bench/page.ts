@@ -89,7 +89,7 @@ async function rowDelays(
     const shown = await page
       .waitForFunction(`${ROW_COUNT} >= ${total}`, undefined, { timeout: 10_000 })
       .then(() => total)
-      .catch(() => page.evaluate(ROW_COUNT) as Promise<number>);
+      .catch(() => page.evaluate<number>(ROW_COUNT));
     const seen = (await page.evaluate('globalThis.seen')) as [number, number][];
     const delays = sent.map(([time, count]) => (seen.find(([, rows]) => rows >= count)?.[0] ?? Infinity) - time);
     return { perSecond, lost: total - shown, rowDelay: percentile(delays, 0.95) };
@@ -109,7 +109,7 @@ async function manyRecords(browser: Browser): Promise<Pick<PageCosts, 'filter' |
   return withPage(browser, capture, async (page) => {
     await page.waitForFunction(`${ROW_COUNT} >= ${messages}`);
     const filters: number[] = [];
-    for (const filter of FILTERS) filters.push(...((await page.evaluate(timeFilter(filter))) as number[]));
+    for (const filter of FILTERS) filters.push(...(await page.evaluate<number[]>(timeFilter(filter))));
     const { frames, rows } = (await page.evaluate(SCROLL)) as { frames: number[]; rows: number };
     const session = await page.context().newCDPSession(page);
     await session.send('HeapProfiler.collectGarbage');
@@ -177,7 +177,7 @@ async function longestTaskOfLarge(browser: Browser): Promise<number> {
     const download = page.waitForEvent('download', { timeout: 120_000 });
     await page.getByRole('button', { name: 'Save message' }).click();
     await (await download).path();
-    return Math.max(...((await page.evaluate('globalThis.tasks')) as number[]));
+    return Math.max(...(await page.evaluate<number[]>('globalThis.tasks')));
   });
 }
 
