@@ -105,7 +105,7 @@ class BearerAuthenticator implements Authenticator {
   }
 
   metadata(call: HttpCall): ReturnType<Authenticator['metadata']> {
-    return this.#resource.document(call.path);
+    return this.#resource.document(call.originalPath ?? call.path);
   }
 }
 

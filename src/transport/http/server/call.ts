@@ -9,6 +9,8 @@ export interface HttpCall {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
+  /** The path that the client requested, if a framework has removed the front part of `path`. Default: `path`. */
+  readonly originalPath?: string | undefined;
   /** Without the question mark. Empty if there is none. */
   readonly query: string;
   /** The caller, if something in front of the handler has authenticated it. */
@@ -28,8 +30,9 @@ export interface HttpCall {
    */
   header(name: string): string | undefined;
   /**
-   * Reads the body, at most once. Resolves with the body, or with the reason if it is larger than `limit` bytes or
-   * there is no memory for it. If the client disconnects before the end of the body, the promise never settles.
+   * Reads the body, at most once. Resolves with the body, or with the reason if it is larger than `limit` bytes, there is
+   * no memory for it, or something else has read it. If the client disconnects before the end of the body, the promise
+   * never settles.
    *
    * @param share the share (`shareOf`) whose part of the memory for requests the body uses. Undefined if it is unknown.
    */
@@ -68,7 +71,7 @@ export interface HttpRefusal {
 }
 
 /** Why there is no body. */
-export type BodyRefusal = 'too large' | 'no room';
+export type BodyRefusal = 'too large' | 'no room' | 'consumed';
 
 /** Text, or bytes in parts. */
 export type HttpBody = string | readonly Uint8Array[];

@@ -7,7 +7,7 @@ import type { ScopeCheck } from './access/scope-check.ts';
 import type { HttpCall } from './call.ts';
 import type { OpenConnections } from './connection.ts';
 import { acceptGuard, mediaType } from './access/guards.ts';
-import { failed, noRoom, refuse } from './access/refusals.ts';
+import { alreadyRead, failed, noRoom, refuse } from './access/refusals.ts';
 import type { SessionTable, TableSession } from './sessions.ts';
 
 export interface EndpointOptions {
@@ -91,6 +91,7 @@ export abstract class Endpoint {
           return refuse(call, 413, message, { connection: 'close' }, 'body_size');
         }
         if (body === 'no room') return noRoom(call);
+        if (body === 'consumed') return alreadyRead(call, onerror);
         const value = parseJson(body);
         if (Array.isArray(value)) return take(value);
         const message = checkMessage(value);

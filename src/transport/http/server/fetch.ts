@@ -72,6 +72,7 @@ class FetchCall extends CountedCall implements HttpCall {
 
   async #read(limit: number): Promise<Uint8Array | BodyRefusal> {
     const { budget } = this.server;
+    if (this.#request.bodyUsed || this.#request.body?.locked) return 'consumed';
     const buffer = new BodyBuffer();
     const reader = this.#request.body?.getReader();
     let cut = false;

@@ -49,7 +49,10 @@ export interface HttpHandlerOptions extends HostRules {
    * principal.
    */
   readonly maxRequests?: number | undefined;
-  /** Path of the Streamable HTTP endpoint, or `*` for any path, where a router in front decides. Default `/mcp`. */
+  /**
+   * Path of the Streamable HTTP endpoint. `*` is for any path outside `/.well-known/`, where a router in front decides.
+   * Default `/mcp`.
+   */
   readonly path?: string | undefined;
   /** Path of the event stream of the 2024-11-05 transport, or false for none. Default `/sse`. */
   readonly ssePath?: string | false | undefined;
@@ -329,7 +332,7 @@ class Handler implements HttpHandler {
    * credential.
    */
   #serves(call: HttpCall): boolean {
-    return this.path === '*' || call.path === this.path || this.#isSse(call);
+    return this.#isStreamable(call) || this.#isSse(call);
   }
 
   /** Goes on with a call whose credential is accepted. Otherwise the call is answered. */
@@ -352,12 +355,18 @@ class Handler implements HttpHandler {
 
   #dispatch(call: HttpCall): void {
     if (this.#closed) return shuttingDown(call);
-    if (call.path === this.path || (this.path === '*' && !this.#isSse(call))) return this.#streamable.handle(call);
+    if (this.#isStreamable(call)) return this.#streamable.handle(call);
     if (this.ssePath !== false) {
       if (call.path === this.ssePath) return this.#open ? this.#sse.open(call) : shuttingDown(call);
       if (call.path === this.#messagesPath) return this.#sse.post(call);
     }
-    refuse(call, 404, `Not found; the endpoint is ${this.path}`);
+    refuse(call, 404, this.path === '*' ? 'Not found' : `Not found; the endpoint is ${this.path}`);
+  }
+
+  #isStreamable(call: HttpCall): boolean {
+    if (this.path !== '*') return call.path === this.path;
+    // A router may send all requests for metadata here, also those about other servers (RFC 9728, section 3.1).
+    return !(call.originalPath ?? call.path).startsWith('/.well-known/') && !this.#isSse(call);
   }
 
   #isSse({ path }: HttpCall): boolean {

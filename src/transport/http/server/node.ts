@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { isObject } from '../../../jsonrpc/message.ts';
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { BodyReader } from './body-reader.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpRefusal, HttpStream } from './call.ts';
@@ -16,6 +17,8 @@ export type NodeRequest = IncomingMessage & {
   authInfo?: AuthInfo;
   /** The body, if a framework has read it: text, bytes, or the parsed JSON value. */
   body?: unknown;
+  /** The target of the request, if a framework has changed `url`: Express removes the path of `app.use(path, …)`. */
+  originalUrl?: string;
 };
 
 /**
@@ -46,6 +49,7 @@ class NodeCall extends CountedCall implements HttpCall {
   readonly #request: NodeRequest;
   readonly #outgoing: Outgoing;
   readonly path: string;
+  readonly originalPath: string | undefined;
   readonly query: string;
 
   constructor(request: NodeRequest, response: ServerResponse, server: Shared) {
@@ -53,9 +57,9 @@ class NodeCall extends CountedCall implements HttpCall {
     this.#request = request;
     this.#outgoing = new NodeOutgoing(response);
     const url = originForm(request.url ?? '/');
-    const mark = url.indexOf('?');
-    this.path = mark < 0 ? url : url.slice(0, mark);
-    this.query = mark < 0 ? '' : url.slice(mark + 1);
+    this.path = pathOf(url);
+    this.query = url.slice(this.path.length + 1);
+    this.originalPath = request.originalUrl === undefined ? undefined : pathOf(originForm(request.originalUrl));
   }
 
   get method(): string {
@@ -80,7 +84,7 @@ class NodeCall extends CountedCall implements HttpCall {
 
   header(name: string): string | undefined {
     // A framework that has read the body has also decoded it.
-    if (name === 'content-encoding' && this.#request.body !== undefined) return undefined;
+    if (name === 'content-encoding' && hasBody(this.#request)) return undefined;
     const value = this.#request.headers[name];
     // `node:http` keeps the first of a repeated header. All readers must see the same value, so repeated headers are
     // joined.
@@ -102,7 +106,8 @@ class NodeCall extends CountedCall implements HttpCall {
 
   #readBody(limit: number, done: (body: Uint8Array | BodyRefusal) => void): void {
     const request = this.#request;
-    if (request.readableEnded || request.body !== undefined) return done(this.#parsedBody(limit));
+    if (hasBody(request)) return done(this.#parsedBody(limit));
+    if (request.readableEnded) return done('consumed');
     const declared = Number(request.headers['content-length']);
     if (declared > limit) return done('too large');
     readInto(
@@ -117,7 +122,7 @@ class NodeCall extends CountedCall implements HttpCall {
   #parsedBody(limit: number): Uint8Array | BodyRefusal {
     const { body } = this.#request;
     const bytes =
-      body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body ?? ''));
+      body instanceof Uint8Array ? body : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
     return bytes.length > limit ? 'too large' : this.counted(bytes);
   }
 
@@ -150,6 +155,20 @@ function allOf({ rawHeaders }: NodeRequest, name: string): string {
     if (raw.length === name.length && raw.toLowerCase() === name) values.push(rawHeaders[index + 1]!);
   }
   return values.join(', ');
+}
+
+/**
+ * Whether a framework has read the body into `request.body`. The parsers of Express 4 also set it to an empty object if they
+ * leave the body unread.
+ */
+function hasBody({ body, readableDidRead, readableEnded }: NodeRequest): boolean {
+  if (body === undefined || readableEnded || readableDidRead) return body !== undefined;
+  return !isObject(body) || body instanceof Uint8Array || Object.keys(body).length > 0;
+}
+
+function pathOf(url: string): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? url : url.slice(0, mark);
 }
 
 /** A response of `node:http`. */

@@ -5,6 +5,7 @@ import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalR
 export class RewrittenCall implements HttpCall {
   readonly method: string;
   readonly path: string;
+  readonly originalPath: string | undefined;
   readonly query: string;
   readonly principal: string | undefined;
   readonly auth: AuthInfo | undefined;
@@ -14,6 +15,7 @@ export class RewrittenCall implements HttpCall {
   constructor(call: HttpCall, auth?: AuthInfo) {
     this.method = call.method;
     this.path = call.path;
+    this.originalPath = call.originalPath;
     this.query = call.query;
     this.principal = auth ? auth.principal : call.principal;
     this.auth = auth ?? call.auth;

@@ -79,6 +79,14 @@ export function noRoom(call: HttpCall): void {
   refuseForNow(call, 'The server has no memory left for this request; try again later', headers, 'memory');
 }
 
+/** Reported too, because only the application can mend it. */
+export function alreadyRead(call: HttpCall, onerror: (error: Error) => void): void {
+  const message =
+    'Something in front of the MCP server has read the body of the request; it must set request.body, or pass on a clone';
+  onerror(new Error(message));
+  answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message }), NO_HEADERS);
+}
+
 export function shuttingDown(call: HttpCall): void {
   refuseForNow(call, 'The server is shutting down', { 'retry-after': '1' }, 'shutting_down');
 }

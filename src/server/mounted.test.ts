@@ -1,0 +1,114 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import express from 'express';
+import express4 from 'express4';
+import { Hono } from 'hono';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ABLE, modernHeaders, modernRequest } from '../../test/support/modern.ts';
+import { bearerAuth } from '../auth/bearer.ts';
+import { McpServer } from './mcp-server.ts';
+import type { HttpServerOptions } from './serving.ts';
+
+function setUp(http: HttpServerOptions = {}) {
+  const errors: Error[] = [];
+  const server = new McpServer({ name: 'test', version: '1', http, onerror: (error) => errors.push(error) });
+  server.tool('greet', {}, () => 'Hello!');
+  onTestFinished(() => server.close(0));
+  return { server, errors };
+}
+
+async function around(listener: RequestListener): Promise<string> {
+  const http = createServer(listener);
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+}
+
+const message = modernRequest(1, 'tools/call', { name: 'greet' }, ABLE);
+const post = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
+const greeting = { result: { content: [{ type: 'text', text: 'Hello!' }] } };
+const ALREADY_READ = 'Something in front of the MCP server has read the body';
+
+describe('a body', () => {
+  test.each([
+    ['4', express4],
+    ['5', express],
+  ])('that a parser of Express %s leaves unread is read', async (_, framework) => {
+    const { server } = setUp();
+    const app = framework().use(framework.urlencoded({ extended: false }));
+    const url = await around(app.all('/mcp', server.node));
+    expect(await (await fetch(`${url}/mcp`, post)).json()).toMatchObject(greeting);
+  });
+
+  test('that a parser of Express 4 has read is used', async () => {
+    const { server } = setUp();
+    const url = await around(express4().use(express4.json()).all('/mcp', server.node));
+    expect(await (await fetch(`${url}/mcp`, post)).json()).toMatchObject(greeting);
+  });
+
+  test('that something has read and not passed on is an error that says what to do', async () => {
+    const { server, errors } = setUp();
+    const app = express().use((request, _response, next) => {
+      request.resume().once('end', () => next());
+    });
+    const response = await fetch(`${await around(app.all('/mcp', server.node))}/mcp`, post);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining(ALREADY_READ) } });
+    expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining('must set request.body') })]);
+  });
+
+  test('that a framework with Request and Response has read is an error that says what to do', async () => {
+    const { server, errors } = setUp();
+    const app = new Hono();
+    app.use(async ({ req }, next) => {
+      await req.json();
+      await next();
+    });
+    app.all('/mcp', ({ req }) => server.fetch(req.raw));
+    const response = await app.request('http://localhost/mcp', post);
+    expect(response.status).toBe(500);
+    expect(await response.json()).toMatchObject({ error: { message: expect.stringContaining(ALREADY_READ) } });
+    expect(errors).toEqual([expect.objectContaining({ message: expect.stringContaining('clone') })]);
+  });
+});
+
+describe('under a prefix', () => {
+  const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+  const resource = 'https://mcp.example/api/mcp';
+  const auth = bearerAuth({ resource, issuer: 'https://issuer.example' });
+
+  test.each([
+    ['all', (app: express.Express, { node }: McpServer) => app.all(`${WELL_KNOWN}{/*path}`, node)],
+    ['use', (app: express.Express, { node }: McpServer) => app.use(WELL_KNOWN, node)],
+    ['a router', (app: express.Express, { node }: McpServer) => app.use(WELL_KNOWN, express.Router().use(node))],
+  ])('the metadata is found through %s in Express', async (_, mount) => {
+    const { server } = setUp({ auth });
+    const url = await around(mount(express(), server));
+    for (const path of [WELL_KNOWN, `${WELL_KNOWN}/api/mcp`]) {
+      const response = await fetch(url + path);
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ resource });
+    }
+  });
+
+  test('the metadata of another server is not found', async () => {
+    const { server } = setUp({ auth });
+    const url = await around(express().use(WELL_KNOWN, server.node));
+    expect((await fetch(`${url + WELL_KNOWN}/other`)).status).toBe(404);
+    expect((await server.fetch(new Request(`http://localhost${WELL_KNOWN}/other`))).status).toBe(404);
+  });
+
+  test('without authorization, there is no metadata', async () => {
+    const { server } = setUp();
+    expect((await server.fetch(new Request(`http://localhost${WELL_KNOWN}`))).status).toBe(404);
+  });
+
+  test('a path that only looks like the end of the metadata path is the endpoint', async () => {
+    const { server } = setUp();
+    const url = await around(express().use('/api', server.node));
+    expect(await (await fetch(`${url}/api/.well-known/mcp`, post)).json()).toMatchObject(greeting);
+  });
+});
