@@ -20,7 +20,10 @@ export const navigation: readonly Entry[] = [
   {
     text: 'Guides',
     items: [
+      { text: 'How it works', page: 'how-it-works.md' },
       { text: 'Server', page: 'guide.md' },
+      { text: 'Mounting a server', page: 'guides/mounting.md' },
+      { text: 'Production', page: 'guides/production.md' },
       { text: 'Client', page: 'client.md' },
       { text: 'Bridge', page: 'bridge.md' },
       { text: 'Many servers behind one bridge', page: 'bridge-fleet.md' },

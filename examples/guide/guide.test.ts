@@ -1,6 +1,4 @@
 import { readdirSync } from 'node:fs';
-import { createServer, get, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -9,12 +7,7 @@ import { eras, reader, textOf } from '../../test/support/reader.ts';
 import { filesShownIn } from '../../test/support/shown.ts';
 import { server as cached } from './caching.ts';
 import * as changes from './changes.ts';
-import { app as expressApp } from './express.ts';
-import { app as fastifyApp } from './fastify.ts';
-import { app as honoApp } from './hono.ts';
 import { log, server as timed } from './middleware.ts';
-import { DELETE, GET, OPTIONS, POST } from './next.ts';
-import { http } from './node.ts';
 import { server as dusting } from './progress.ts';
 import { createLibrary } from './once.ts';
 import { server as prompts } from './prompts.ts';
@@ -23,7 +16,6 @@ import { pinUp, server as resources } from './resources.ts';
 import { server as rounds } from './rounds.ts';
 import { server as schemas } from './schemas.ts';
 import { server as tools } from './tools.ts';
-import worker from './worker.ts';
 
 describe('the guide', () => {
   const files = filesShownIn('docs/guide.md');
@@ -213,49 +205,10 @@ test('clients of 2026-07-28 receive cache hints', async () => {
   expect(await client.readResource({ uri: 'library://loans' })).toMatchObject({ ttlMs: 5_000 });
 });
 
-describe('mounted', () => {
-  const askFor = async (client: Client) => textOf(await call(client, 'search', { title: 'Momo' }));
-
-  async function addressOf(server: Server): Promise<string> {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
-  }
-
-  const route: Record<string, typeof POST> = { DELETE, GET, OPTIONS, POST };
-
-  test.each([
-    ['Hono', async (request: Request) => honoApp.fetch(request)],
-    ['Workers, Deno and Bun', (request: Request) => worker.fetch(request)],
-    ['Next', (request: Request) => route[request.method]!(request)],
-  ])('in %s', async (_, fetch) => {
-    for (const era of eras) expect(await askFor(await reader(fetch, { era }))).toContain('Momo');
-  });
-
-  test.each([
-    ['Express', () => addressOf(createServer(expressApp))],
-    ['node:http', () => addressOf(http)],
-    [
-      'Fastify',
-      async () => {
-        onTestFinished(() => fastifyApp.close());
-        return `${await fastifyApp.listen({ port: 0, host: '127.0.0.1' })}/mcp`;
-      },
-    ],
-  ])('in %s', async (_, start) => {
-    const url = await start();
-    for (const era of eras) expect(await askFor(await reader(undefined, { era, url }))).toContain('Momo');
-  });
-});
-
 describe('as a process', () => {
   const start = async (name: string) => {
     const process = await startServer([`${root}dist/examples/guide/${name}.js`], {
       PORT: '0',
-      STATE_KEY: 'k'.repeat(32),
     });
     onTestFinished(async () => void (await process.stop()));
     return process;
@@ -273,22 +226,6 @@ describe('as a process', () => {
     await client.connect(new StdioClientTransport({ command: process.execPath, args }));
     onTestFinished(() => client.close());
     expect(textOf(await call(client, 'opening_hours'))).toContain('9 to 17');
-  });
-
-  test('the production example accepts only its public host name, and exits on SIGTERM', async () => {
-    const { url, child, exited } = await start('production');
-    const statusFor = (host: string): Promise<number | undefined> =>
-      new Promise((resolve, reject) => {
-        const request = get(url, { headers: { host, accept: 'text/event-stream' } }, (response) => {
-          response.resume();
-          resolve(response.statusCode);
-        });
-        request.on('error', reject);
-      });
-    expect(await statusFor('mcp.library.example')).not.toBe(403);
-    expect(await statusFor('evil.example')).toBe(403);
-    child.kill('SIGTERM');
-    expect(await exited).toEqual({ code: 0, signal: null });
   });
 });
 

@@ -11,7 +11,7 @@ export interface ShownFile {
   readonly actual: string;
 }
 
-const BLOCK = /<!-- file: (\S+) -->\n\n```ts\n([\s\S]*?)```/g;
+const BLOCK = /<!-- file: (\S+) -->\n\n```\w*\n([\s\S]*?)```/g;
 
 /**
  * The files that a page shows, in order.

@@ -1,4 +1,4 @@
-import { server } from './tools.ts';
+import { server } from './next-server.ts';
 
 const handle = (request: Request): Promise<Response> => server.fetch(request);
 

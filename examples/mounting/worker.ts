@@ -1,3 +1,3 @@
-import { server } from './tools.ts';
+import { server } from './server.ts';
 
 export default { fetch: (request: Request) => server.fetch(request) };

@@ -1,0 +1,5 @@
+import { server } from './protected.ts';
+
+const handle = (request: Request): Promise<Response> => server.fetch(request);
+
+export { handle as GET, handle as OPTIONS };
