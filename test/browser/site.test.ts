@@ -97,13 +97,13 @@ describeInBrowser('the documentation site in a browser', (browser) => {
     const { page, misdeeds } = await openAddress(browser(), site.url, { viewport: LAPTOP });
     await page.keyboard.press('/');
     await page.getByRole('searchbox').fill('resumability');
-    await page.getByRole('option').filter({ hasText: 'The server guide' }).first().click();
-    await page.waitForURL(/\/guide\.html/);
+    await page.getByRole('option').filter({ hasText: 'How it works' }).first().click();
+    await page.waitForURL(/\/how-it-works\.html/);
     await page.getByText('resumability').first().waitFor();
     expect(misdeeds).toEqual([]);
   });
 
-  test.each(['', 'start/server.html', 'guide.html', 'cli.html', 'api/server.html'])(
+  test.each(['', 'start/server.html', 'guide.html', 'how-it-works.html', 'cli.html', 'api/server.html'])(
     'is accessible: /%s',
     async (name) => {
       const { page } = await openAddress(browser(), site.url + name, { viewport: LAPTOP, reducedMotion: 'reduce' });
