@@ -12,32 +12,60 @@ export const navigation: readonly Entry[] = [
   {
     text: 'Start',
     items: [
+      { text: 'How it works', page: 'how-it-works.md' },
       { text: 'A server', page: 'start/server.md' },
       { text: 'A client', page: 'start/client.md' },
       { text: 'A bridge', page: 'start/bridge.md' },
     ],
   },
   {
-    text: 'Guides',
+    text: 'Server',
     items: [
-      { text: 'How it works', page: 'how-it-works.md' },
-      { text: 'Server', page: 'guide.md' },
+      { text: 'Server guide', page: 'guide.md' },
       { text: 'Mounting a server', page: 'guides/mounting.md' },
-      { text: 'Production', page: 'guides/production.md' },
-      { text: 'Client', page: 'client.md' },
-      { text: 'Bridge', page: 'bridge.md' },
-      { text: 'Many servers behind one bridge', page: 'bridge-fleet.md' },
-      { text: 'Translation between revisions', page: 'bridge-translation.md' },
+      { text: 'From a laptop to production', page: 'guides/production.md' },
       { text: 'Authorization', page: 'authorization.md' },
-      { text: 'Client authorization', page: 'client-authorization.md' },
       { text: 'Tasks', page: 'tasks.md' },
       { text: 'Testing a server', page: 'guides/testing.md' },
+    ],
+  },
+  {
+    text: 'Client',
+    items: [
+      { text: 'Client guide', page: 'client.md' },
+      { text: 'Client authorization', page: 'client-authorization.md' },
+    ],
+  },
+  {
+    text: 'Bridge',
+    items: [
+      { text: 'Bridge guide', page: 'bridge.md' },
+      { text: 'Many servers behind one bridge', page: 'bridge-fleet.md' },
+      { text: 'Translation between revisions', page: 'bridge-translation.md' },
+    ],
+  },
+  {
+    text: 'Tools',
+    items: [
+      { text: 'Command line', page: 'cli.md' },
+      { text: 'Inspector', page: 'inspector.md' },
+      { text: 'Recordings', page: 'mcpcap.md' },
+    ],
+  },
+  {
+    text: 'Production and platforms',
+    items: [
       { text: 'Operating', page: 'operating.md' },
       { text: 'Docker', page: 'guides/docker.md' },
-      { text: 'Inspector', page: 'inspector.md' },
       { text: 'MCP hosts', page: 'hosts.md' },
       { text: 'Windows and macOS', page: 'windows-macos.md' },
+    ],
+  },
+  {
+    text: 'Problems',
+    items: [
       { text: 'Troubleshooting', page: 'troubleshooting.md' },
+      { text: 'Errors', page: 'errors.md' },
     ],
   },
   {
@@ -54,8 +82,6 @@ export const navigation: readonly Entry[] = [
   {
     text: 'Reference',
     items: [
-      { text: 'Command line', page: 'cli.md' },
-      { text: 'Errors', page: 'errors.md' },
       {
         text: 'API',
         page: 'api/README.md',
@@ -74,7 +100,6 @@ export const navigation: readonly Entry[] = [
           { text: 'everwire/testing/contracts', page: 'api/testing-contracts.md' },
         ],
       },
-      { text: 'Recordings', page: 'mcpcap.md' },
       {
         text: 'Specification ledger',
         page: 'ledger.md',
