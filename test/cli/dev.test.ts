@@ -45,6 +45,12 @@ describe('everwire dev', () => {
     await server.line(/^everwire: serving mine 1\.0\.0 with nothing$/);
   });
 
+  test('ignores what the file sends to its parent process, as process managers expect', async () => {
+    const file = devFile(`process.send('ready');\n${say('sent')}`);
+    const server = await startDev(file.path);
+    expect(await textOf(await client(server.url), 'say')).toEqual(text('sent'));
+  });
+
   test('serves a CommonJS file, as a compiler writes it', async () => {
     const file = devFile(say('required'));
     const main = file.add(

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Deferred } from '../../base/deferred.ts';
 import { waitFor } from '../../base/wait.ts';
+import { isObject } from '../../jsonrpc/message.ts';
 import { ProcessGroup } from '../../transport/stdio/process-group.ts';
 import { watchdog } from '../../transport/stdio/watchdog.ts';
 import type { Transport } from '../../transport/transport.ts';
@@ -60,7 +61,10 @@ export class ServerProcess {
     const ready = new Deferred();
     this.ready = ready.promise;
     this.ready.catch(() => {});
-    child.on('message', (message: ChildMessage) => {
+    child.on('message', (given: unknown) => {
+      // The user's file may send something else, for example to a process manager.
+      if (!isObject(given)) return;
+      const message = given as ChildMessage;
       if ('ready' in message) ready.resolve();
       else if ('unusable' in message) ready.reject(new Error(message.unusable));
       else if ('watch:import' in message) onfiles(pathsIn(message['watch:import']));
