@@ -37,7 +37,7 @@ function run({ values, positionals }) {
     try {
       const { code, changes, todos } = transform(source, file);
       if (code !== source && !values['dry-run']) writeFileSync(file, code);
-      if (changes + todos.length === 0) console.log(`${file}: uses the SDK, but not McpServer; left as it is`);
+      if (code === source) console.log(`${file}: uses the SDK, but not McpServer; left as it is`);
       else console.log(`${file}: ${changes} rewritten, ${todos.length} left`);
       for (const { line, text } of todos) console.log(`  line ${line}: ${text}`);
     } catch (error) {

@@ -52,11 +52,13 @@ export function transform(source, path = 'module.ts') {
   for (const { node, ancestors } of usesOf(names.McpServer, program, declarations)) {
     const parent = ancestors.at(-1);
     const job = new Job(file);
-    if (parent.type === 'NewExpression' && parent.callee === node) rewriteCreation(parent, job);
+    const isCreation = parent.type === 'NewExpression' && parent.callee === node;
+    const variable = isCreation ? createdVariable(ancestors.at(-2)) : typedVariable(ancestors);
+    if (isCreation) rewriteCreation(parent, job);
     else if (parent.type !== 'TSTypeReference') job.refuse(`${names.McpServer} is used in another way`, 'the-server');
-    const named =
-      parent.type === 'NewExpression' ? ancestors.at(-2).id : ancestors.findLast(({ type }) => type === 'Identifier');
-    if (named?.type === 'Identifier') servers.add(named.name);
+    // The uses of a property, or of what a function returns, cannot be found.
+    if (isCreation ? !variable : variable === null) job.refuse('the server is not in a variable', 'the-server');
+    if (variable) servers.add(variable.name);
     creations.push({ job, statement: statementOf(ancestors) });
   }
   for (const name of servers) {
@@ -125,6 +127,19 @@ function zodIn(program) {
       if (type !== 'ImportSpecifier' || imported.name === 'z') return local.name;
   }
   return undefined;
+}
+
+/** The variable that a new server is in. */
+function createdVariable(parent) {
+  const place = parent.type === 'VariableDeclarator' ? parent.id : parent.left;
+  return place?.type === 'Identifier' ? place : undefined;
+}
+
+/** The variable or parameter that has the type of a server. Undefined for other types, null for a property. */
+function typedVariable(ancestors) {
+  const at = ancestors.findLastIndex(({ type }) => type === 'Identifier' || /Property(Signature)?$/.test(type));
+  if (at < 0) return undefined;
+  return ancestors[at].type === 'Identifier' && ancestors[at - 1].type !== 'TSParameterProperty' ? ancestors[at] : null;
 }
 
 /** `new McpServer(info, { instructions, capabilities })` becomes `new McpServer({ …info, instructions })`. */

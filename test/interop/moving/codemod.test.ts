@@ -149,6 +149,10 @@ describe('a server that is written in an odd way', () => {
       'a namespace import',
       "import * as sdk from '@modelcontextprotocol/sdk/server/mcp.js';\nconst server = new sdk.McpServer(a);\n",
     ],
+    ['a server in a property', `${head.replace('const server', 'class A { server')}}\n`],
+    ['a server that a function returns', `${head.replace('const server =', 'const make = () =>')}make().tool(1);\n`],
+    ['a property of its type', `${head}class A { server: McpServer = server; }\n`],
+    ['a parameter that is a property', `${head}class A { constructor(private server: McpServer) {} }\n`],
     ['a class', `${head}class Mine extends McpServer {}\n`],
     [
       'a description from elsewhere',
