@@ -2,7 +2,7 @@ import { scrubber } from '../auth/scrub.ts';
 import type { UrlServer } from '../bridge/config/config.ts';
 import type { MakeAuthorizer } from '../inspector/connection.ts';
 import type { Choice } from '../inspector/inspector.ts';
-import { namesSecret, secretsOf } from './secrets.ts';
+import { secretInArgument, secretsOf } from './secrets.ts';
 import { childEnv, type Target } from './target.ts';
 
 /**
@@ -42,12 +42,8 @@ export function detailOf(target: Target): string {
 
 /** The arguments of a command, without values of options whose names mark them as secrets. */
 export function withoutSecrets(args: readonly string[]): string[] {
-  return args.map((arg, at) => withoutSecret(arg, args[at - 1]));
-}
-
-/** @param before the argument before, which may be the name of an option. */
-function withoutSecret(arg: string, before = ''): string {
-  const [, option, value] = /^(--?[^=]+=)(.*)$/s.exec(arg) ?? [];
-  if (option !== undefined && value !== undefined) return namesSecret(option) ? `${option}***` : arg;
-  return before.startsWith('-') && !before.includes('=') && !arg.startsWith('-') && namesSecret(before) ? '***' : arg;
+  return args.map((arg, at) => {
+    const secret = secretInArgument(arg, args[at - 1]);
+    return secret === undefined ? arg : `${arg.slice(0, arg.length - secret.length)}***`;
+  });
 }

@@ -49,6 +49,18 @@ export function namesSecret(name: string): boolean {
   return ANYWHERE.test(name) || AS_A_WORD.test(name);
 }
 
+/**
+ * The secret in an argument of a command, if the name of its option marks it as one.
+ *
+ * @param before the argument before, which may be the name of the option.
+ */
+export function secretInArgument(arg: string, before = ''): string | undefined {
+  const [, option, value] = /^(--?[^=]+=)(.*)$/s.exec(arg) ?? [];
+  if (option !== undefined) return namesSecret(option) ? value : undefined;
+  const isValue = before.startsWith('-') && !before.includes('=') && !arg.startsWith('-');
+  return isValue && namesSecret(before) ? arg : undefined;
+}
+
 function secretsOfNamed([name, value]: [string, string]): string[] {
   return namesSecret(name) ? [...secretsIn(value), ...passwordIn(value)] : passwordIn(value);
 }

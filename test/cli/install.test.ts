@@ -116,6 +116,19 @@ describe('install', () => {
     expect(readFileSync(file, 'utf8')).not.toContain('s3');
   });
 
+  test('shows no secrets in the arguments and URLs of other servers', () => {
+    const old = {
+      command: 'npx',
+      args: ['-y', 'x', '--api-key', 's3cret-1', '--token=s3cret-2', `${url}?key=s3cret-3`],
+    };
+    const servers = { old, remote: { url: `${url}?api_key=s3cret-4` } };
+    write('.cursor/mcp.json', JSON.stringify({ mcpServers: servers }, undefined, 2));
+    const { stdout } = run('uninstall', 'cursor', 'old', '--dry-run');
+    expect(stdout).toContain('-        "-y",\n-        "x",\n-        "--api-key",\n-        "[redacted]",\n');
+    expect(stdout).toContain(`     "remote": {\n       "url": "${url}?api_key=[redacted]"`);
+    expect(stdout).not.toContain('s3cret');
+  });
+
   test('shows no secrets next to the servers', () => {
     write('.claude.json', '{\n  "primaryApiKey": "s3\\"cret",\n  "theme": "dark",\n  "mcpServers": {}\n}\n');
     expect(run('install', 'claude-code', url, '--dry-run').stdout).toContain(

@@ -2,24 +2,24 @@
 import path from 'node:path';
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import { scrubber } from '../../auth/scrub.ts';
 import { fileProblem } from '../../base/file-problem.ts';
 import { suggestion } from '../../base/nearest.ts';
 import { urlProblem } from '../../bridge/config/server.ts';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
 import { withoutSecrets } from '../choices.ts';
 import { ExitCode, Failure } from '../failure.ts';
-import { HOSTS, VARIABLE, type Host } from '../hosts.ts';
+import { HOSTS, type Host } from '../hosts.ts';
 import { Output } from '../output.ts';
-import { printStatus, scrubWith } from '../print-status.ts';
+import { printStatus } from '../print-status.ts';
 import { agrees } from '../prompter.ts';
-import { namesSecret, secretsIn, secretsOf } from '../secrets.ts';
+import { secretsOf } from '../secrets.ts';
 import { atEnd } from '../shutdown.ts';
 import { surroundings, type Surroundings } from '../surroundings.ts';
 import type { SplitWords } from '../take-target.ts';
 import { commandTarget, isUrl, nameOf, type Target } from '../target.ts';
 import { Terminal } from '../terminal.ts';
-import { entryFor, isSecret, type HostEntry } from './entry.ts';
+import { entryFor, type HostEntry } from './entry.ts';
+import { hideSecrets, withoutNamedSecret } from './hide-secrets.ts';
 import { readTextFile, replaceFile, type TextFile } from './replace-file.ts';
 import { FormatError, type ServerText } from './server-text.ts';
 import { unifiedDiff } from './unified-diff.ts';
@@ -173,16 +173,15 @@ async function change(
   }
 }
 
-/** Asks the user. A signal ends the question. */
+/** Asks the user. Ctrl-C and other signals of the process end the question. */
 async function confirmed(): Promise<boolean> {
   const terminal = new Terminal();
-  const controller = new AbortController();
   atEnd(async () => {
     process.exitCode = ExitCode.Interrupted;
     terminal.close();
   });
   try {
-    return (await agrees(terminal, 'Write this?', true, controller.signal)) ?? false;
+    return (await agrees(terminal, 'Write this?', true, new AbortController().signal)) ?? false;
   } finally {
     terminal.close();
   }
@@ -234,29 +233,4 @@ function warnOfRelativePaths({ command, args }: { command: string; args: readonl
 function withoutSecretArguments({ shown }: HostEntry): JsonObject {
   const args = shown['args'] as readonly string[];
   return { ...shown, args: withoutSecrets(args) };
-}
-
-/** Removes the headers and the secret variables of entries from the output. A short one is only hidden as a whole text. */
-function hideSecrets(servers: JsonObject, others: readonly string[] = []): void {
-  const values = Object.values(servers).flatMap((entry) => {
-    if (!isObject(entry)) return [];
-    const headers = [entry['headers'], entry['http_headers']].flatMap((each) => Object.values(textsIn(each)));
-    const env = Object.entries(textsIn(entry['env'])).filter(isSecret);
-    // A variable is no secret.
-    return headers.concat(env.map(([, value]) => value)).filter((value) => value.search(VARIABLE) < 0);
-  });
-  const quoted = values.filter((value) => value !== '').map((value) => JSON.stringify(value));
-  const scrub = scrubber(values.flatMap(secretsIn).concat(others));
-  scrubWith((text) => scrub(quoted.reduce((clean, value) => clean.replaceAll(value, '"[redacted]"'), text)));
-}
-
-/** Settings of the host next to the servers may be secrets too. */
-function withoutNamedSecret(line: string): string {
-  const [, before, name, value] = /^( \s*"?([\w.-]+)"?\s*[:=]\s*)("(?:[^"\\]|\\.)*")/.exec(line) ?? [];
-  return value !== undefined && namesSecret(name!) ? line.replace(before! + value, `${before}"[redacted]"`) : line;
-}
-
-function textsIn(value: unknown): Record<string, string> {
-  const entries = isObject(value) ? Object.entries(value) : [];
-  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
 }

@@ -1,0 +1,56 @@
+import { scrubber } from '../../auth/scrub.ts';
+import { isObject, isStrings, type JsonObject } from '../../jsonrpc/message.ts';
+import { VARIABLE } from '../hosts.ts';
+import { scrubWith } from '../print-status.ts';
+import { namesSecret, secretInArgument, secretsIn, secretsOf } from '../secrets.ts';
+import { isSecret } from './entry.ts';
+
+/**
+ * Removes the secrets of entries from the output: headers, and the variables, arguments and URL parameters whose names mark
+ * them as secrets. A short one is only hidden as a whole text.
+ */
+export function hideSecrets(servers: JsonObject, others: readonly string[] = []): void {
+  const entries = Object.values(servers).filter(isObject);
+  // A variable is no secret.
+  const values = entries.flatMap(headersAndVariables).filter((value) => value.search(VARIABLE) < 0);
+  const args = entries.flatMap(secretArguments);
+  const quoted = [...values, ...args.map(([arg]) => arg)]
+    .filter((value) => value !== '')
+    .map((value) => JSON.stringify(value));
+  const secrets = [...values, ...args.map(([, secret]) => secret)].flatMap(secretsIn);
+  const scrub = scrubber([...secrets, ...entries.flatMap(secretsOfUrls), ...others]);
+  scrubWith((text) => scrub(quoted.reduce((clean, value) => clean.replaceAll(value, '"[redacted]"'), text)));
+}
+
+/** Settings of the host next to the servers may be secrets too. */
+export function withoutNamedSecret(line: string): string {
+  const [, before, name, value] = /^( \s*"?([\w.-]+)"?\s*[:=]\s*)("(?:[^"\\]|\\.)*")/.exec(line) ?? [];
+  return value !== undefined && namesSecret(name!) ? line.replace(before! + value, `${before}"[redacted]"`) : line;
+}
+
+function headersAndVariables(entry: JsonObject): string[] {
+  const headers = [entry['headers'], entry['http_headers']].flatMap((each) => Object.values(textsIn(each)));
+  const env = Object.entries(textsIn(entry['env'])).filter(isSecret);
+  return headers.concat(env.map(([, value]) => value));
+}
+
+/** The arguments with a secret: the whole one, and the secret in it. */
+function secretArguments({ args }: JsonObject): [arg: string, secret: string][] {
+  if (!isStrings(args)) return [];
+  return args.flatMap((arg, at): [string, string][] => {
+    const secret = secretInArgument(arg, args[at - 1]);
+    return secret === undefined ? [] : [[arg, secret]];
+  });
+}
+
+/** A bridge has its URL in its arguments. */
+function secretsOfUrls({ url, serverUrl, httpUrl, args }: JsonObject): string[] {
+  return [url, serverUrl, httpUrl, ...(isStrings(args) ? args : [])].flatMap((each) =>
+    typeof each === 'string' && URL.canParse(each) ? secretsOf({ kind: 'url', url: each, headers: {} }) : [],
+  );
+}
+
+function textsIn(value: unknown): Record<string, string> {
+  const entries = isObject(value) ? Object.entries(value) : [];
+  return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));
+}
