@@ -23,3 +23,8 @@ test('the problem of a file is said in words, without its path', () => {
   expect(fileProblem(new Error('it is larger than 5 bytes'))).toBe('it is larger than 5 bytes');
   rmSync(folder, { recursive: true });
 });
+
+test('a file is not said to belong to another user, because systems refuse access for many reasons', () => {
+  const refused = Object.assign(new Error("EPERM: operation not permitted, open '/x'"), { code: 'EPERM' });
+  expect(fileProblem(refused)).toBe('the system does not permit it');
+});

@@ -2,7 +2,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',
   ENOTDIR: 'there is no such file or folder',
   EACCES: 'permission denied',
-  EPERM: 'it belongs to another user',
+  EPERM: 'the system does not permit it',
   EISDIR: 'it is a directory',
   ELOOP: 'it is a symbolic link',
   ENXIO: 'it is not a regular file',
