@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { addClientCommands } from '../client-commands.ts';
+import { withDevOptions } from '../dev-options.ts';
 import { addInstallCommands } from '../install-commands.ts';
 import type { Surroundings } from '../surroundings.ts';
 import { FILES, suggest } from './suggest.ts';
@@ -27,6 +28,7 @@ function root(): Command {
   const command = new Command('everwire').version('1');
   addClientCommands(command, undefined);
   addInstallCommands(command, undefined);
+  withDevOptions(command.command('dev'));
   command
     .command('serve')
     .addOption(new Option('--mode <mode>').choices(['on', 'off']))
@@ -61,6 +63,7 @@ describe('the next word may be', () => {
     expect(words('serve', '--quiet', '--mode', 'of')).toEqual(['off']);
     expect(words('call', '--config', '')).toBe(FILES);
     expect(words('call', '--config=')).toBe(FILES);
+    expect(words('call', '--root', '')).toBe(FILES);
     expect(words('call', '--timeout', '')).toEqual([]);
   });
 
@@ -72,6 +75,11 @@ describe('the next word may be', () => {
     expect(words('call', `--config=${file}`, '')).toEqual(['theirs']);
     expect(words('call', '--config', 'nowhere.json', '')).toEqual([]);
     expect(words('call', 'weather', '')).toEqual([]);
+  });
+
+  test('a file that a command serves', () => {
+    expect(words('dev', '')).toBe(FILES);
+    expect(words('dev', 'server.ts', '')).toEqual([]);
   });
 
   test('what a command lists', () => {

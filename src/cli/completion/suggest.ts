@@ -14,17 +14,15 @@ export interface Suggestion {
 /** The shell completes names of files. */
 export const FILES = 'files';
 
-/** The options whose value is a file. */
-const FILE_OPTIONS = new Set(['--config', '--file', '--output', '--record', '--root', '--tls-cert', '--tls-key']);
+/** What the flags of an option end with if its value is a file or a folder. */
+const FILE_VALUE = / <(?:file|directory)>$/;
+
+/** What the usage of a command begins with if its first word is a target, or a file. */
+const WITH_TARGET = /^\[options\] [<[]target[\]>]/;
+const WITH_FILE = /^\[options\] <file>/;
 
 /** The words after the target of `everwire list`. */
 const KINDS = ['tools', 'resources', 'templates', 'prompts'];
-
-/** The commands whose first word is a target. */
-const WITH_TARGET = new Set([
-  ...['list', 'call', 'read', 'prompt', 'complete', 'listen', 'ping', 'discover'],
-  ...['inspect', 'login', 'logout'],
-]);
 
 /**
  * What may be the last word of a command line. It reads configuration files, but starts no server.
@@ -60,7 +58,7 @@ function next(
   const { positionals, config, valueOf } = read(command, before.slice(1));
   if (valueOf !== undefined) return valuesOf(command, valueOf);
   if (typed.startsWith('-')) return optionsOf(command, before);
-  return wordsFor(name, positionals, config, where);
+  return wordsFor(command, positionals, config, where);
 }
 
 /** The words before: those that are no options, the file of `--config`, and the option that waits for its value. */
@@ -83,13 +81,16 @@ function read(
 }
 
 function wordsFor(
-  name: string,
+  command: Command,
   positionals: readonly string[],
   config: string | undefined,
   where: Surroundings,
 ): Suggestion[] | typeof FILES {
+  const name = command.name();
   const first = positionals.length === 0;
-  if (WITH_TARGET.has(name) && first) return namesIn(config, where).map((each) => described(each.name, each.source));
+  if (first && WITH_FILE.test(command.usage())) return FILES;
+  if (first && WITH_TARGET.test(command.usage()))
+    return namesIn(config, where).map((each) => described(each.name, each.source));
   if (name === 'list') return KINDS.filter((kind) => !positionals.includes(kind)).map((kind) => described(kind));
   if ((name === 'install' || name === 'uninstall') && first) {
     return HOSTS.map((host) => described(host.name, host.title));
@@ -99,7 +100,6 @@ function wordsFor(
     const files = host ? [host.user(where), ...(host.project === undefined ? [] : [host.project])] : [];
     return files.flatMap((file) => namesIn(file, where)).map((each) => described(each.name));
   }
-  if (name === 'dev' && first) return FILES;
   if (name === 'completion' && first) return SHELLS.map((shell) => described(shell));
   return [];
 }
@@ -118,8 +118,9 @@ function optionsOf(command: Command, before: readonly string[]): Suggestion[] {
 }
 
 function valuesOf(command: Command, name: string): Suggestion[] | typeof FILES {
-  if (FILE_OPTIONS.has(name)) return FILES;
-  return (optionOf(command, name)?.argChoices ?? []).map((choice) => described(choice));
+  const option = optionOf(command, name);
+  if (option && FILE_VALUE.test(option.flags)) return FILES;
+  return (option?.argChoices ?? []).map((choice) => described(choice));
 }
 
 function optionOf(command: Command, word: string): Option | undefined {
