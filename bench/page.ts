@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { Capture } from '../src/inspect/capture.ts';
 import { servePage } from '../src/inspect/page-server/page-server.ts';
@@ -40,7 +41,7 @@ export async function pageCosts(executablePath: string, seconds: number): Promis
 }
 
 async function withPage<T>(browser: Browser, capture: Capture, use: (page: Page) => Promise<T>): Promise<T> {
-  const folder = new URL('../page/', import.meta.url).pathname;
+  const folder = fileURLToPath(new URL('../page/', import.meta.url));
   const feed = fixedState('observer', 'node server.js');
   const server = await servePage({ capture, feed, folder, port: 0 });
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
