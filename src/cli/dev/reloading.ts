@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { waitFor } from '../../base/wait.ts';
 import { printStatus } from '../print-status.ts';
 import { FileWatch } from './file-watch.ts';
 import { compareLists, counted, readLists, type Lists } from './lists.ts';
@@ -72,10 +73,7 @@ export class Reloading {
     const version = new Version(`v${this.#count}`, { file, imports, onfiles }, ({ message }) => printStatus(message));
     const slow = setTimeout(() => printStatus(`${this.#name} is still being loaded`), SLOW);
     try {
-      const aborted = new Promise<never>((_, reject) => {
-        signal.addEventListener('abort', () => reject(signal.reason as Error));
-      });
-      await Promise.race([version.ready, aborted]);
+      await waitFor(version.ready, { signal });
       const lists = await readLists(() => version.open(), signal);
       signal.throwIfAborted();
       this.#replace(version, lists, changed);

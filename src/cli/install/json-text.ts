@@ -29,14 +29,14 @@ export function openJson(text: string, key: string): ServerText {
       written({ [key]: { [name]: entry } }, USUAL_INDENT, '', '\n') + '\n';
     return { servers: {}, with: added, without: () => text };
   }
-  const document = new JsonText(text, key);
-  return document;
+  return new JsonText(text, key);
 }
 
 class JsonText implements ServerText {
   readonly servers: JsonObject;
   readonly #text: string;
   readonly #key: string;
+  readonly #value: JsonObject;
   readonly #root: ObjectNode;
   /** Undefined if the file has no servers yet. */
   readonly #section: ObjectNode | undefined;
@@ -56,6 +56,7 @@ class JsonText implements ServerText {
     this.servers = isObject(servers) ? servers : {};
     this.#text = text;
     this.#key = key;
+    this.#value = value;
     this.#root = root;
     this.#section = section;
     this.#tokens = document.tokens ?? [];
@@ -83,9 +84,7 @@ class JsonText implements ServerText {
   /** Applies the edits, and checks that the servers are the expected ones and that the rest is as before. */
   #checked(edits: readonly Edit[], servers: JsonObject): string {
     const text = applyEdits(this.#text, edits);
-    const { value } = parsed(text);
-    const before = parsed(this.#text).value as JsonObject;
-    if (!isDeepStrictEqual(value, { ...before, [this.#key]: servers })) {
+    if (!isDeepStrictEqual(parsed(text).value, { ...this.#value, [this.#key]: servers })) {
       throw new FormatError('the file cannot be changed without changing other parts of it');
     }
     return text;

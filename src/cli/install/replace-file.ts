@@ -5,6 +5,7 @@ import path from 'node:path';
 import { createFile } from '../../base/create-file.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
+import { decodeUtf8 } from '../../base/utf8.ts';
 import { MAX_CONFIG_FILE } from '../../bridge/config/server.ts';
 
 /** A text file as it was read. */
@@ -26,12 +27,9 @@ export async function readTextFile(file: string): Promise<TextFile> {
     if (link) throw new Error('it is a link to a file that does not exist', { cause: error });
     return { file, text: undefined };
   }
-  const bytes = readRegularFile(target, MAX_CONFIG_FILE);
-  try {
-    return { file: target, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) };
-  } catch (error) {
-    throw new Error('it is not a text in UTF-8', { cause: error });
-  }
+  const text = decodeUtf8(readRegularFile(target, MAX_CONFIG_FILE));
+  if (text === undefined) throw new Error('it is not a text in UTF-8');
+  return { file: target, text };
 }
 
 /**
