@@ -29,7 +29,8 @@ export type ElicitForm<S extends AnySchema> =
 /** The answer to a form. `content` holds the values: they are checked, and have the schema's defaults filled in. */
 export type ElicitAnswer<T> =
   | { action: 'accept'; content: T; _meta?: JsonObject }
-  | { action: 'decline' | 'cancel'; content?: undefined; _meta?: JsonObject };
+  | { action: 'decline'; content?: undefined; _meta?: JsonObject }
+  | { action: 'cancel'; content?: undefined; _meta?: JsonObject };
 
 /** The kinds of questions that a caller may support. */
 export type CallerFeature = 'elicitation' | 'elicitation.url' | 'sampling' | 'sampling.tools' | 'roots';

@@ -29,6 +29,13 @@ server.tool(
   },
 );
 
+server.tool('return', {}, async (_, ctx) => {
+  const answer = await ctx.elicit({ message: 'Which one?', schema: book });
+  if (answer.action === 'decline') return 'Kept.';
+  if (answer.action === 'cancel') return 'Kept for now.';
+  return answer.content.title;
+});
+
 server.tool(
   'plain',
   { input: { type: 'object', properties: { page: { type: 'integer' } }, required: ['page'] } },
