@@ -5,28 +5,39 @@ import { declarationsIn, memberOf, propertiesOf, usesOf, walk } from './syntax.m
  *
  * @param kind `args` (arguments, extra), `none` (extra), `resource` (uri, extra) or `template` (uri, variables, extra)
  * @param job collects the edits, and the reasons why the handler cannot be rewritten
+ * @returns the name of the parameter after these, on demand: a handler without it gets it. The name is undefined if that is
+ * not possible.
  */
 export function rewriteHandler(handler, kind, job) {
   const { params } = handler;
   const at = { args: 1, none: 0, resource: 1, template: 2 }[kind];
   if (params.length > at + 1) job.refuse('the handler has more parameters than the SDK passes', 'replacements');
   const extra = params[at];
-  if (extra) rewriteExtra(extra, handler, job);
+  const name = extra && rewriteExtra(extra, handler, job);
   if (kind === 'none' && extra) job.insertParameter(handler, '_');
   if (kind === 'resource') rewriteUri(params[0], handler, job);
   if (kind === 'template') rewriteTemplateParameters(handler, job);
   rewriteThrows(handler, job);
-  return extra?.type === 'Identifier' ? extra.name : undefined;
+  return once(() => {
+    if (extra) return name;
+    if (!(kind === 'args' && params.length === 1) && !(kind === 'none' && params.length === 0)) return undefined;
+    if (isUsed('ctx', handler)) return undefined;
+    return job.appendParameter(handler, kind === 'args' ? 'ctx' : '_, ctx') ? 'ctx' : undefined;
+  });
+}
+
+function isUsed(name, handler) {
+  return declarationsIn(handler).has(name) || usesOf(name, handler, new Map()).length > 0;
+}
+
+function once(make) {
+  let made;
+  return () => (made ??= { value: make() }).value;
 }
 
 function rewriteExtra(extra, handler, job) {
   if (extra.typeAnnotation) return job.refuse('the second parameter has a type of the SDK', 'replacements');
-  if (extra.type === 'ObjectPattern') {
-    const names = propertiesOf({ ...extra, type: 'ObjectExpression' });
-    for (const name of names?.keys() ?? ['…'])
-      if (name !== 'signal') job.refuse(`${name} of the second parameter has no direct replacement`, 'replacements');
-    return undefined;
-  }
+  if (extra.type === 'ObjectPattern') return rewritePattern(extra, handler, job);
   if (extra.type !== 'Identifier') return job.refuse('the second parameter is not a plain name', 'replacements');
   const declarations = declarationsIn(handler);
   if (declarations.get(extra.name).length > 1) return job.refuse(`${extra.name} is declared twice`, 'replacements');
@@ -36,13 +47,52 @@ function rewriteExtra(extra, handler, job) {
     if (name === 'signal') continue;
     if (name === '_meta') job.replace(member.property, "exchange.params['_meta']");
     else if (name === 'sendNotification') rewriteNotification(member, ancestors.at(-2), extra.name, job);
+    else if (name === 'requestInfo' && rewriteHeader(member, ancestors, extra.name, job)) continue;
     else if (!job.isServerOption(ancestors))
-      job.refuse(
-        name ? `${extra.name}.${name} has no direct replacement` : `${extra.name} is passed on`,
-        'replacements',
-      );
+      job.refuse(name ? `${extra.name}.${name} ${adviceFor(name)}` : `${extra.name} is passed on`, 'replacements');
   }
-  return undefined;
+  return extra.name;
+}
+
+/** `{ signal }` stays. Other names may be used only where Everwire needs none of them. */
+function rewritePattern(extra, handler, job) {
+  const names = propertiesOf({ ...extra, type: 'ObjectExpression' });
+  if (names?.size === 1 && names.has('signal')) return undefined;
+  const declarations = declarationsIn(handler);
+  const signals = [];
+  for (const [name, property] of names ?? [['…', {}]]) {
+    const uses = property.shorthand ? usesOf(name, handler, declarations) : [];
+    const plain = property.shorthand && declarations.get(name)?.length === 1;
+    if (plain && name === 'signal') signals.push(...uses);
+    else if (!plain || uses.some(({ node, ancestors }) => !job.isServerOption([...ancestors, node])))
+      job.refuse(`${name} of the second parameter ${adviceFor(name)}`, 'replacements');
+  }
+  if (isUsed('ctx', handler)) return job.refuse('the second parameter is not a plain name', 'replacements');
+  job.replace(extra, 'ctx');
+  for (const { node, ancestors } of signals)
+    job.replace(node, ancestors.at(-1).shorthand ? 'signal: ctx.signal' : 'ctx.signal');
+  return 'ctx';
+}
+
+/** What becomes of a property of the second parameter that has another meaning in Everwire. */
+function adviceFor(name) {
+  const replacement = {
+    authInfo: 'ctx.auth, which never has the token',
+    requestInfo: 'ctx.header(name)',
+    sendRequest: 'ctx.elicit, ctx.sample or ctx.roots',
+    sessionId: 'ctx.caller.session?.id, which is not the id on the wire',
+  }[name];
+  return replacement ? `becomes ${replacement}` : 'has no direct replacement';
+}
+
+/** `extra.requestInfo?.headers['name']` becomes `extra.header('name')`. Returns whether it was that. */
+function rewriteHeader(member, ancestors, extra, job) {
+  const headers = memberOf(member, ancestors.slice(0, -1));
+  const value = ancestors.at(-3);
+  if (headers?.property.name !== 'headers' || value.object !== headers) return false;
+  if (!value.computed || value.property.type !== 'StringLiteral') return false;
+  job.replace(value, `${extra}.header(${job.text(value.property)})`);
+  return true;
 }
 
 /** `extra.sendNotification` with progress becomes `extra.progress`. */

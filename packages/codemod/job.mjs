@@ -25,6 +25,11 @@ export class Job {
     return this.#file.names.completable;
   }
 
+  /** What a constant of the module is, if there is only one of its name. */
+  constant(name) {
+    return this.#file.constants.get(name);
+  }
+
   text(node) {
     return this.#file.source.slice(node.start, node.end);
   }
@@ -54,6 +59,23 @@ export class Job {
     const bare = !this.#file.source.slice(handler.start, start).includes('(');
     if (bare) this.#edits.push({ start, end: start, text: `(${name}, ` }, { start: end, end, text: ')' });
     else this.#edits.push({ start, end: start, text: `${name}, ` });
+  }
+
+  /** Inserts a parameter after the last one of a function. Returns whether the function has a list of parameters. */
+  appendParameter(handler, name) {
+    const source = this.#file.source;
+    const last = handler.params.at(-1);
+    if (last) {
+      const bare = !source.slice(handler.start, last.start).includes('(');
+      if (bare) this.wrap(last, '(', `, ${name})`);
+      else this.#edits.push({ start: last.end, end: last.end, text: `, ${name}` });
+      return true;
+    }
+    const list = /^(?:async\s*)?(?:function\s*\w*\s*)?\(\s*\)/.exec(source.slice(handler.start, handler.body.start));
+    if (!list) return false;
+    const end = handler.start + list[0].length - 1;
+    this.#edits.push({ start: end, end, text: name });
+    return true;
   }
 
   refuse(why, section) {

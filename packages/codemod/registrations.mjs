@@ -30,7 +30,9 @@ function wrapShape(value, job) {
     if (!job.zod) return job.refuse('the schema is a raw shape, and `z` is not imported from zod 4', 'what-stays');
     return job.wrap(value, `${job.zod}.object(`, ')');
   }
-  if (job.zod && job.text(value).startsWith(`${job.zod}.object(`)) return undefined;
+  const written = value.type === 'Identifier' ? job.constant(value.name) : value;
+  if (written?.type === 'ObjectExpression' && job.zod) return job.wrap(value, `${job.zod}.object(`, ')');
+  if (job.zod && written && job.text(written).startsWith(`${job.zod}.object(`)) return undefined;
   return job.refuse('the schema is not written here', 'what-stays');
 }
 
@@ -60,7 +62,7 @@ function deprecatedTool(call, job) {
   if (middle[0] && isText(middle[0])) parts.push(`description: ${job.text(middle.shift())}`);
   let kind = 'none';
   for (const each of middle) {
-    const properties = propertiesOf(each);
+    const properties = propertiesOf(each.type === 'Identifier' ? job.constant(each.name) : each);
     if (!properties) return job.refuse('the schema or the annotations are not written here', 'the-deprecated-methods');
     const annotations = properties.size > 0 && [...properties.keys()].every((key) => ANNOTATIONS.has(key));
     const literal = [...properties.values()].every(({ value }) => /^(Boolean|String)Literal$/.test(value.type));
@@ -107,7 +109,7 @@ function rewriteResource(call, { name, uri, config }, job) {
     if (list && !(list.type === 'Identifier' && list.name === 'undefined')) {
       if (!isFunction(list) || list.params.length > 0)
         return job.refuse('list is not a function without parameters', 'resources');
-      settings.push(`list: async () => (await (${job.text(list)})()).resources`);
+      settings.push(listOf(list, job));
     }
     const complete = options.get('complete');
     if (complete) settings.push(job.text(complete));
@@ -117,6 +119,14 @@ function rewriteResource(call, { name, uri, config }, job) {
   const first = isTemplate ? uri.arguments[0] : uri;
   job.replaceRange(name.start, end, `${job.text(first)}, { ${settings.join(', ')} }`, call);
   return handlerOf(call, isTemplate ? 'template' : 'resource', job);
+}
+
+/** `list` returns the array itself, and not an object around it. */
+function listOf(list, job) {
+  const returned = propertiesOf(list.body);
+  const resources = returned?.size === 1 ? returned.get('resources') : undefined;
+  if (!resources || resources.shorthand) return `list: async () => (await (${job.text(list)})()).resources`;
+  return `list: ${list.async ? 'async ' : ''}() => ${job.text(resources.value)}`;
 }
 
 function prompt(call, job) {

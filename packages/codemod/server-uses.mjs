@@ -5,7 +5,11 @@ const LISTS = {
   sendResourceListChanged: 'resources',
   sendPromptListChanged: 'prompts',
 };
+/** What the server knows about the one client of its session, and a handler about its caller. */
+const OF_CALLER = { getClientCapabilities: 'capabilities', getClientVersion: 'clientInfo' };
 const SECTIONS = {
+  getClientCapabilities: 'replacements',
+  getClientVersion: 'replacements',
   createMessage: 'sampling-and-roots',
   elicitInput: 'elicitation',
   listRoots: 'sampling-and-roots',
@@ -16,7 +20,7 @@ const SECTIONS = {
 /**
  * Rewrites a use of the server that is no registration.
  *
- * @param extra the second parameter of the handler around it, if there is one
+ * @param extra returns the name of the second parameter of the handler around it, if there is one
  */
 export function rewriteServerUse(node, ancestors, extra, job) {
   const member = memberOf(node, ancestors);
@@ -41,7 +45,10 @@ export function rewriteServerUse(node, ancestors, extra, job) {
         `${node.name}.resourceUpdated(${job.text(uri.value)})`,
       );
   }
-  if (method === 'elicitInput' && isCall(inner, call) && extra) return elicit(inner, call, extra, job);
+  if (method === 'sendLoggingMessage') return log(inner, call, extra, job);
+  const context = (method === 'elicitInput' || method in OF_CALLER) && isCall(inner, call) ? extra?.() : undefined;
+  if (context !== undefined && method === 'elicitInput') return elicit(inner, call, context, job);
+  if (context !== undefined) return job.replace(call, `${context}.caller.${OF_CALLER[method]}`);
   return job.refuse(
     `${node.name}.server.${method ?? '…'} has no direct replacement`,
     SECTIONS[method] ?? 'the-low-level',
@@ -62,7 +69,8 @@ function isPassedOn(node, ancestors) {
 function elicit(member, call, extra, job) {
   const [params, options] = call.arguments;
   const keys = options ? [...(propertiesOf(options)?.keys() ?? ['…'])] : [];
-  if (keys.some((key) => key !== 'relatedRequestId')) return job.refuse('the question has options', 'elicitation');
+  const others = keys.filter((key) => key !== 'relatedRequestId');
+  if (others.length > 0) return job.refuse(`the question has options: ${others.join(', ')}`, 'elicitation');
   job.replace(member, `${extra}.elicit`);
   if (options) job.replaceRange(params.end, options.end, '', call);
   return undefined;
@@ -71,9 +79,10 @@ function elicit(member, call, extra, job) {
 function log(member, call, extra, job) {
   const section = 'progress-logs-and-cancellation';
   const properties = isCall(member, call) ? propertiesOf(call.arguments[0]) : undefined;
-  if (!extra) return job.refuse('a log message needs the second parameter of a handler', section);
   if (!properties?.has('level') || !properties.has('data'))
     return job.refuse('the log message is not written here', section);
+  const context = extra?.();
+  if (context === undefined) return job.refuse('a log message needs the second parameter of a handler', section);
   const values = ['level', 'data', 'logger'].map((key) => properties.get(key)).filter(Boolean);
-  return job.replace(call, `${extra}.log(${values.map(({ value }) => job.text(value)).join(', ')})`);
+  return job.replace(call, `${context}.log(${values.map(({ value }) => job.text(value)).join(', ')})`);
 }

@@ -2,7 +2,7 @@ import { MagicString } from 'magic-string';
 import { Job } from './job.mjs';
 import { rewriteRegistration } from './registrations.mjs';
 import { rewriteServerUse } from './server-uses.mjs';
-import { declarationsIn, memberOf, parseModule, propertiesOf, statementOf, usesOf } from './syntax.mjs';
+import { declarationsIn, memberOf, parseModule, propertiesOf, statementOf, usesOf, walk } from './syntax.mjs';
 
 const SDK = '@modelcontextprotocol/sdk/';
 const GUIDE = 'docs/moving/official-sdk-1.md';
@@ -42,7 +42,8 @@ export function transform(source, path = 'module.ts') {
   if (names.McpServer === undefined || namespaces.length > 0) return result(0);
 
   const declarations = declarationsIn(program);
-  const file = { source, newline, names, zod: zodIn(program), needed: new Map(), done: new Map() };
+  const constants = constantsIn(program, declarations);
+  const file = { source, newline, names, zod: zodIn(program), constants, needed: new Map(), done: new Map() };
   file.need = (module, name) => file.needed.set(module, (file.needed.get(module) ?? new Set()).add(name));
   file.rewritten = (name) => file.done.set(name, (file.done.get(name) ?? 0) + 1);
 
@@ -97,6 +98,7 @@ export function transform(source, path = 'module.ts') {
     attempt(job, statementOf(ancestors));
     checkUpdates(ancestors.at(-3), program, declarations, todo);
   }
+  markThrows(program, declarations, registering, todo);
   for (const { node, ancestors } of uses) {
     if (ancestors.some((each) => registering.has(each))) continue;
     const job = new Job(file);
@@ -117,6 +119,18 @@ export function transform(source, path = 'module.ts') {
   }
   rewriteImports(imports, { file, names, program, declarations, output, todo });
   return result(changes);
+}
+
+/** The values of the module's constants whose names have one meaning. */
+function constantsIn(program, declarations) {
+  const found = new Map();
+  for (const node of program.body) {
+    const declaration = node.type === 'ExportNamedDeclaration' ? node.declaration : node;
+    if (declaration?.type !== 'VariableDeclaration' || declaration.kind !== 'const') continue;
+    for (const { id, init } of declaration.declarations)
+      if (init && declarations.get(id.name)?.length === 1) found.set(id.name, init);
+  }
+  return found;
 }
 
 /** The name of Zod 4 in the module. */
@@ -157,6 +171,21 @@ function rewriteCreation(node, job) {
   const known = job.text(info).slice(1, -1).trim().replace(/,$/, '');
   const text = instructions ? `{ ${known}, ${job.text(instructions)} }` : job.text(info);
   return job.replaceRange(info.start, options.end, text, node);
+}
+
+/** Marks errors that a handler can throw by calling a function of the module. */
+function markThrows(program, declarations, registering, todo) {
+  for (const statement of program.body) {
+    const node = statement.type === 'ExportNamedDeclaration' ? statement.declaration : statement;
+    if (node?.type !== 'FunctionDeclaration' || declarations.get(node.id.name)?.length !== 1) continue;
+    const uses = usesOf(node.id.name, program, declarations);
+    if (!uses.some(({ ancestors }) => ancestors.some((each) => registering.has(each)))) continue;
+    walk(node.body, (thrown) => {
+      if (thrown.type !== 'ThrowStatement' || thrown.argument.callee?.name !== 'Error') return;
+      const why = `${node.id.name} throws an Error, whose message Everwire does not show to the model`;
+      todo(thrown, [{ why, section: 'errors' }]);
+    });
+  }
 }
 
 /** Marks updates of settings that have another name, or cannot be changed. */

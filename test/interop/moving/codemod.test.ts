@@ -196,6 +196,78 @@ s.tool("u", {}, (_, extra) => f(extra.signal));
 `);
   });
 
+  test.each([
+    [
+      'a shape in a constant',
+      "const shape = { a: z.string() };\nserver.registerTool('t', { inputSchema: shape }, ({ a }) => f(a));",
+      "const shape = { a: z.string() };\nserver.tool('t', { input: z.object(shape) }, ({ a }) => f(a));",
+    ],
+    [
+      'a schema in a constant',
+      "export const input = z.object({ a: z.string() });\nserver.registerTool('t', { inputSchema: input }, ({ a }) => f(a));",
+      "export const input = z.object({ a: z.string() });\nserver.tool('t', { input: input }, ({ a }) => f(a));",
+    ],
+    [
+      'a shape in a constant, in a deprecated method',
+      "const shape = { a: z.string() };\nserver.tool('t', shape, ({ a }) => f(a));",
+      "const shape = { a: z.string() };\nserver.tool('t', { input: z.object(shape) }, ({ a }) => f(a));",
+    ],
+    [
+      'what the server knows of the client',
+      "server.registerTool('t', {}, () => f(server.server.getClientVersion()?.name, server.server.getClientCapabilities()));",
+      "server.tool('t', {}, (_, ctx) => f(ctx.caller.clientInfo?.name, ctx.caller.capabilities));",
+    ],
+    [
+      'a log message of a handler without a second parameter',
+      "server.registerTool('t', { inputSchema: { a: z.string() } }, async a => { await server.server.sendLoggingMessage({ level: 'info', data: a }); });",
+      "server.tool('t', { input: z.object({ a: z.string() }) }, async (a, ctx) => { await ctx.log('info', a); });",
+    ],
+    [
+      'a session id that is only passed back',
+      "server.registerTool('t', {}, async ({ signal, sessionId }) => { await server.sendLoggingMessage({ level: 'info', data: 1 }, sessionId); f(signal, { signal }); });",
+      "server.tool('t', {}, async (_, ctx) => { await ctx.log('info', 1); f(ctx.signal, { signal: ctx.signal }); });",
+    ],
+    [
+      'a header',
+      "server.registerTool('t', {}, (extra) => f(extra.requestInfo?.headers['user-agent']));",
+      "server.tool('t', {}, (_, extra) => f(extra.header('user-agent')));",
+    ],
+    [
+      'a list of resources',
+      "server.registerResource('r', new ResourceTemplate('a://{b}', { list: async () => ({ resources: await f() }) }), {}, () => g());",
+      "server.resourceTemplate('a://{b}', { name: 'r', list: async () => await f() }, () => g());",
+    ],
+  ])('may have %s', (_, before, after) => {
+    const both = head.replace('{ McpServer }', '{ McpServer, ResourceTemplate }');
+    const { code, todos } = transform(`${before.includes('ResourceTemplate') ? both : head}${before}\n`);
+    expect(todos).toEqual([]);
+    expect(code).toBe(`${moved}${after}\n`);
+  });
+
+  test.each([
+    ['in a parameter', "server.registerTool('t', {}, ({ sessionId }) => f(sessionId));", 'sessionId'],
+    ['of the second parameter', "server.registerTool('t', {}, (extra) => f(extra.sessionId));", 'extra.sessionId'],
+  ])('learns what becomes of a session id %s', (_, statement, name) => {
+    const [todo] = transform(`${head}${statement}\n`).todos;
+    expect(todo?.text).toMatch(
+      new RegExp(`^${name}.* becomes ctx.caller.session\\?.id, which is not the id on the wire`),
+    );
+  });
+
+  test('is told of a function that throws errors for the model', () => {
+    const { todos } = transform(`${head}function find() {
+  throw new Error('There is nothing.');
+}
+function unrelated() {
+  throw new Error('Not for the model.');
+}
+server.registerTool('t', {}, () => find());
+`);
+    expect(todos).toEqual([
+      { line: 5, text: expect.stringMatching(/^find throws an Error, whose message .*#errors$/) },
+    ]);
+  });
+
   test('gets the comment that the README shows', () => {
     const readme = readFileSync(`${root}packages/codemod/README.md`, 'utf8');
     const [, comment = ''] = /```ts\n(.*)\n```/.exec(readme) ?? [];
