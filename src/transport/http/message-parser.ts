@@ -1,11 +1,13 @@
 /** The headers of a message by name, in lower case. The values of a repeated header are joined with commas. */
 export type Headers = ReadonlyMap<string, string>;
 
+const FIELD = String.raw`[!#$%&'*+.^_\`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*`;
 /** A header line with its line break in front (RFC 9112, section 5). For use in an expression for a whole head. */
-export const HEADER_LINE = String.raw`\r\n[!#$%&'*+.^_\`|~\dA-Za-z-]+:[\t\x20-\x7e\x80-\xff]*`;
+export const HEADER_LINE = String.raw`\r\n${FIELD}`;
+const TRAILER = new RegExp(`^${FIELD}$`);
 
 /** A chunk's size, at most 2^52, and its extensions (RFC 9112, section 7.1). */
-const CHUNK = /^([\dA-Fa-f]{1,13})[\t ]*(?:;[\t\x20-\x7e\x80-\xff]*)?$/;
+const CHUNK = /^([\dA-Fa-f]{1,13})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?$/;
 const LENGTH = /^\d{1,15}$/;
 /** The most digits of a chunk's size. */
 const MAX_DIGITS = 13;
@@ -205,6 +207,8 @@ export abstract class MessageParser {
       this.#beginChunk(Number.parseInt(size, 16));
     } else if (line === '') this.#complete(last);
     else {
+      // A peer that ends lines differently would find the end of the message at another place.
+      if (!TRAILER.test(line)) throw this.malformed('a trailer is not a header line');
       this.#trailers += line.length;
       if (this.#trailers > this.#maxHeadBytes) {
         throw this.malformed(`its trailers are larger than ${this.#maxHeadBytes} bytes`, 'size');

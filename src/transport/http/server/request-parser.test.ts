@@ -143,6 +143,10 @@ const refused: Record<string, [text: string, why: string, status?: number]> = {
     'POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n',
     'a chunk is longer than its size',
   ],
+  'a space after the size of a chunk': [
+    'POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0 \r\n\r\n',
+    'the size of a chunk is not a number',
+  ],
   'a head that is too large': [
     `GET / HTTP/1.1\r\nx: ${'y'.repeat(2000)}\r\n\r\n`,
     'its head is larger than 1024 bytes',
@@ -166,6 +170,15 @@ test.each(Object.entries(refused))('a request with %s is refused', (_, [text, wh
   expect(error).toBeInstanceOf(MalformedRequest);
   expect(error).toMatchObject({ message: `The request is not valid HTTP/1.1: ${why}`, status });
 });
+
+// A proxy that ends a line at a line feed would see a second request here, or none.
+test.each(['\nGET /2 HTTP/1.1', 'x: y\n', 'x: a\rb', 'x: \0', 'x', 'x : y', 'x: y\r\n z', ': y'])(
+  'a request with the trailer %j is refused',
+  (trailer) => {
+    const text = `POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n${trailer}\r\n\r\n`;
+    expect(() => read([text])).toThrow('The request is not valid HTTP/1.1: a trailer is not a header line');
+  },
+);
 
 test('a long head is read in a time that grows with its length only', () => {
   const head = `GET / HTTP/1.1\r\n${'a:b\r\n'.repeat(3000)}x y\r\n\r\n`;
