@@ -33,6 +33,8 @@ export abstract class MessageParser {
   #left = 0;
   /** The beginning of a head or a line whose end has not come yet. */
   #rest: Buffer = NOTHING;
+  /** How many bytes of the current piece were searched before, as part of `#rest`. */
+  #searched = 0;
   /** The bytes of the trailers so far. */
   #trailers = 0;
   /** Whether to read no further for now. */
@@ -50,6 +52,7 @@ export abstract class MessageParser {
 
   /** Reads at most to the end of one message, or to `stop`. Returns the bytes that it has not read. */
   push(bytes: Buffer): Buffer {
+    this.#searched = this.#rest.length;
     // Stryker disable next-line ConditionalExpression,EqualityOperator: with an empty rest, the bytes are only copied
     if (this.#rest.length > 0) bytes = Buffer.concat([this.#rest, bytes]);
     this.#rest = NOTHING;
@@ -155,17 +158,20 @@ export abstract class MessageParser {
     }
   }
 
-  /** The text up to an end. Undefined if the end has not come. */
+  /** The text up to an end. Undefined if the end has not come. Searches no byte twice: they may come one by one. */
   #upTo(end: string, bytes: Buffer, at: number): string | undefined {
-    const found = bytes.indexOf(end, at, 'latin1');
+    const found = bytes.indexOf(end, Math.max(at, this.#searched - end.length), 'latin1');
     if ((found < 0 ? bytes.length : found) - at > this.#maxHeadBytes) {
       throw this.malformed(`its head is larger than ${this.#maxHeadBytes} bytes`, 'size');
     }
     if (found >= 0) return bytes.toString('latin1', at, found);
     this.#rest = bytes.subarray(at);
-    for (let feed = this.#rest.indexOf('\n'); feed >= 0; feed = this.#rest.indexOf('\n', feed + 1)) {
+    let feed = bytes.indexOf('\n', Math.max(at, this.#searched));
+    for (; feed >= 0; feed = bytes.indexOf('\n', feed + 1)) {
       // The parser would wait for `\r\n` forever.
-      if (this.#rest[feed - 1] !== CARRIAGE_RETURN) throw this.malformed('a line ends with a line feed only');
+      if (feed === at || bytes[feed - 1] !== CARRIAGE_RETURN) {
+        throw this.malformed('a line ends with a line feed only');
+      }
     }
     return undefined;
   }

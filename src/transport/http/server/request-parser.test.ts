@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MalformedRequest, RequestParser } from './request-parser.ts';
 
 interface Read {
@@ -179,6 +179,20 @@ test.each(['\nGET /2 HTTP/1.1', 'x: y\n', 'x: a\rb', 'x: \0', 'x', 'x : y', 'x: 
     expect(() => read([text])).toThrow('The request is not valid HTTP/1.1: a trailer is not a header line');
   },
 );
+
+test('a head that comes byte by byte is read in a time that grows with its length only', () => {
+  const head = `GET / HTTP/1.1\r\n${'a\r\n'.repeat(5000)}`;
+  const reads = vi.spyOn(Buffer.prototype, 'indexOf');
+  onTestFinished(() => reads.mockRestore());
+  const { parser } = read(Array.from(head), 16_384);
+  expect(parser.inHead).toBe(true);
+  expect(reads.mock.calls.length).toBeLessThan(3 * head.length);
+});
+
+test('a line feed that follows a body with a carriage return is refused', () => {
+  const text = 'POST / HTTP/1.1\r\ncontent-length: 1\r\n\r\n\r\nGET / HTTP/1.1\r\n';
+  expect(() => read([text])).toThrow('a line ends with a line feed only');
+});
 
 test('a long head is read in a time that grows with its length only', () => {
   const head = `GET / HTTP/1.1\r\n${'a:b\r\n'.repeat(3000)}x y\r\n\r\n`;
