@@ -200,11 +200,13 @@ class ServerBridge implements Bridge {
     try {
       result = await work(connection);
     } catch (error) {
-      this.#release(connection);
+      if (connection === this.#checked) this.#release(connection);
       throw error;
     }
+    // A client took it over meanwhile.
+    if (connection !== this.#checked) return result;
     // Without sessions there is no state to keep, and another process can be started at any time.
-    if (this.#remote && connection.era === 'legacy') return result;
+    if (this.#remote && connection.era === 'legacy' && !this.#hasClient()) return result;
     this.#release(connection);
     await Promise.all(this.#closing);
     return result;
@@ -250,8 +252,13 @@ class ServerBridge implements Bridge {
     } catch (error) {
       return this.#takeChecked(key, connection, error);
     }
-    if (this.#checked) this.#release(this.#checked);
+    // A check that is still running closes its connection itself.
+    if (this.#checked && !this.#checking) this.#release(this.#checked);
     return connection;
+  }
+
+  #hasClient(): boolean {
+    return [...this.#connections.values()].some(({ era }) => era !== undefined);
   }
 
   /** Whether callers without a session that have the same principal may be different people. */

@@ -324,3 +324,28 @@ test('a closed bridge leaves no listener at the sessions that used it', async ()
   expect(getEventListeners(session.signal, 'abort')).toEqual([]);
   expect([ends.length, bridge.upstreams]).toEqual([1, 0]);
 });
+
+test.each(['legacy', 'modern'] as const)(
+  'a client that connects while the server is described does not disturb the description (%s)',
+  async (eras) => {
+    const { open, opened } = gate();
+    let lists = 0;
+    const { service } = scripted(
+      {
+        'tools/list': async () => {
+          lists += 1;
+          await opened;
+          return { tools: [{ name: 'add', inputSchema: { type: 'object' } }] };
+        },
+      },
+      { tools: {} },
+    );
+    const { bridge, errors } = bridged(service, {}, undefined, eras);
+    const described = bridge.describe();
+    await expect.poll(() => lists).toBe(1);
+    await bridge.service(from('p', 'echo', {}, able));
+    open();
+    expect(await described).toMatchObject({ name: 'scripted', tools: ['add'] });
+    expect([bridge.upstreams, errors]).toEqual([1, []]);
+  },
+);
