@@ -18,6 +18,14 @@ test.each([
   ],
   ['throw new Error()\n      ^\n', 'throw new Error()'],
   ['Node.js v20.20.0\n', 'Node.js v20.20.0'],
+  [
+    'npm error code E404\nnpm error 404 Not Found - GET https://registry.example.com/x\nnpm error 404\nnpm error tarball, folder, http url, or git url.\nnpm error A complete log of this run can be found in: /x.log\n',
+    'npm error 404 Not Found - GET https://registry.example.com/x',
+  ],
+  [
+    'npm error could not determine executable to run\nnpm error A complete log of this run can be found in: /x.log\n',
+    'npm error could not determine executable to run',
+  ],
 ])('the last useful line of %j is %j', (text, last) => {
   expect(wrote(text).lastLine?.trim()).toBe(last);
 });

@@ -6,8 +6,11 @@ const MAX_LINE = 64 * 1024;
 /** The limits of the tail in error messages, in lines and in UTF-16 units. */
 const LAST_LINES = 8;
 const LAST_UNITS = 1000;
-/** Lines of Node and Python errors that do not give the reason. */
-const NOISE = /^\s*(?:at .*|Node\.js v\d.*|File ".*", line \d.*|\^+)$/;
+/** Lines of Node, Python and npm errors that do not give the reason. */
+const NOISE =
+  /^\s*(?:at .*|Node\.js v\d.*|File ".*", line \d.*|\^+|npm (?:error|ERR!) A complete log of this run can be found in.*)$/;
+/** The line of npm that says why a package could not be loaded. Advice follows it. */
+const NPM_STATUS = /^npm (?:error|ERR!) \d{3} .* - [A-Z]+ http/;
 
 /** The end of what Node prints for an error that nothing caught, and the line of it that names the error. */
 const UNCAUGHT = /^Node\.js v\d/;
@@ -35,7 +38,8 @@ export class StderrLog {
     const uncaught = lines.some((line) => UNCAUGHT.test(line))
       ? lines.findLast((line) => NAMED_ERROR.test(line))
       : undefined;
-    const last = uncaught ?? lines.findLast((line) => !NOISE.test(line)) ?? lines.at(-1);
+    const reason = uncaught ?? lines.findLast((line) => NPM_STATUS.test(line));
+    const last = reason ?? lines.findLast((line) => !NOISE.test(line)) ?? lines.at(-1);
     return last && beginning(last, LAST_UNITS);
   }
 
