@@ -22,7 +22,7 @@ export async function call([name, ...args]: readonly string[], flags: CallFlags)
     const tool = tools.find((each) => each.name === name);
     if (!tool) {
       const names = tools.map((each) => each.name);
-      throw Failure.usage(`the server has no tool ${JSON.stringify(name)}${suggestion(name, names)}`);
+      throw Failure.usage(`the server has no tool ${JSON.stringify(name)}${hint(name, names)}`);
     }
     const given = toolArguments(tool, args, base);
     await checkArguments(tool, given);
@@ -42,6 +42,14 @@ export async function call([name, ...args]: readonly string[], flags: CallFlags)
     }
     return result.isError ? ExitCode.Refused : ExitCode.Ok;
   };
+}
+
+/** Behind a bridge of several servers, a name begins with its server's name, unless the tool was renamed. */
+function hint(name: string, names: readonly string[]): string {
+  const similar = suggestion(name, names);
+  if (similar !== '') return similar;
+  const same = names.find((each) => each.endsWith(`_${name}`) || name.endsWith(`_${each}`));
+  return same === undefined ? '; see everwire list' : ` (did you mean ${JSON.stringify(same)}?)`;
 }
 
 /** The largest arguments, in bytes. */

@@ -36,6 +36,8 @@ describe('call', () => {
     ['arguments that are not JSON', ['add', '--args-json', '{'], /the arguments from --args-json are not JSON/],
     ['a missing file', ['add', '--args-json', '@/nowhere'], /cannot read the arguments from \/nowhere/],
     ['an unknown tool', ['ad'], /the server has no tool "ad" \(did you mean "add"\?\)$/],
+    ['a name with a prefix', ['demo__add'], /the server has no tool "demo__add" \(did you mean "add"\?\)$/],
+    ['a name like no other', ['translate'], /the server has no tool "translate"; see everwire list$/],
     ['a missing tool name', [], /the name of a tool is missing/],
   ])('refuses %s before anything is sent', async (_, args, said) => {
     const { code, stdout, stderr } = await runEverwire(['call', ...args, ...demo]);
