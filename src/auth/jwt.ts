@@ -119,6 +119,8 @@ async function verified(
     if (error instanceof errors.JWKSInvalid) throw error;
     if (error instanceof errors.JWTExpired) throw new InvalidToken('The access token has expired');
     if (error instanceof errors.JWTClaimValidationFailed) throw new InvalidToken(whatIsWrong(error.claim));
+    if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed)
+      throw new InvalidToken('The access token is not signed with a key of the issuer');
     if (error instanceof errors.JOSEError) throw new InvalidToken('The access token is not valid');
     throw error;
   }

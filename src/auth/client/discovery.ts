@@ -59,12 +59,21 @@ export async function discoverAuthority(options: DiscoveryOptions): Promise<Auth
   if (!issuers.includes(issuer))
     throw new TypeError('The chosen authorization server is not one that the metadata of the server names');
   return {
-    server: await authorizationServer(issuer, http, signal),
+    server: await authorizationServer(issuer, http, signal).catch((error: unknown) => {
+      throw unreachableFor(endpoint, error);
+    }),
     resource: resource['resource'] as string,
     scopesSupported: strings(resource['scopes_supported']),
     dpopRequired: resource['dpop_bound_access_tokens_required'] === true,
     metadataUrl: options.metadataUrl,
   };
+}
+
+/** The user asked for the MCP server, so the error says first how the authorization server comes into it. */
+function unreachableFor(endpoint: URL, error: unknown): unknown {
+  if (!(error instanceof OAuthError) || error.code !== 'unreachable') return error;
+  const what = `${shown(endpoint)} requires a login, but its authorization server cannot be reached`;
+  return new OAuthError('unreachable', `${what}: ${error.message}`, { cause: error });
 }
 
 /**

@@ -296,6 +296,16 @@ describe('discovery', () => {
     expect(world.read).toHaveLength(1);
   });
 
+  test('says which server needs the authorization server that does not respond', async () => {
+    const world = new OAuthWorld();
+    world.documents.set(`${ISSUER}/.well-known/oauth-authorization-server`, { status: 503 });
+    const failure = send(world.authorizer());
+    await expect(failure).rejects.toMatchObject({ code: 'unreachable' });
+    await expect(failure).rejects.toThrow(
+      /^\S+\/mcp requires a login, but its authorization server cannot be reached: http/,
+    );
+  });
+
   test('uses the authorization server that the application chooses', async () => {
     const world = new OAuthWorld();
     const issuers = [ISSUER, 'https://second.example'];
