@@ -101,7 +101,11 @@ function refuseLogin({ url }: LoginServer, allowed: boolean): RedirectHandler {
   const how = allowed ? 'run "everwire login"' : 'run "everwire login", or the command without --no-login';
   const { host } = new URL(url);
   return {
-    start: () =>
-      Promise.reject(new OAuthError('authorization', `${host} requires a login: ${how}, or add --header with a token`)),
+    start: (_, further) => {
+      const message = further
+        ? `the login at ${host} lacks scopes: run "everwire login" with --scope for each of these: ${further.join(', ')}`
+        : `${host} requires a login: ${how}, or add --header with a token`;
+      return Promise.reject(new OAuthError('authorization', message));
+    },
   };
 }

@@ -71,6 +71,17 @@ describe.skipIf(process.platform === 'win32')('everwire login', () => {
     expect(await server.visited()).toHaveLength(1);
   });
 
+  test('gets the scopes that another command names', async () => {
+    await logIn();
+    const write = (): Promise<Outcome> => everwire('call', server.url, 'write', '--no-login');
+    const { code, stderr } = await write();
+    expect(code).toBe(4);
+    const [, scopes] = /lacks scopes: run "everwire login" with --scope for each of these: (.*)$/.exec(stderr) ?? [];
+    expect(scopes?.split(', ')).toContain('notes:write');
+    await logIn(scopes!.split(', ').flatMap((scope) => ['--scope', scope]));
+    expect(await write()).toMatchObject({ code: 0, stdout: 'Written.' });
+  });
+
   test('takes the name of a server in an mcp.json', async () => {
     const file = path.join(server.folder, 'mcp.json');
     await writeFile(file, JSON.stringify({ mcpServers: { notes: { url: server.url } } }));

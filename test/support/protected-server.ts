@@ -29,6 +29,7 @@ export async function startProtectedServer(configuration?: Configuration): Promi
   const auth = bearerAuth({ resource: url, issuer: authorization.issuer, scopes: ['notes:read'] });
   const server = new McpServer({ name: 'notes', version: '1.0.0', http: { auth } });
   server.tool('who', {}, (_, { caller }) => `${caller.principal} ${caller.auth?.scopes.join(' ')}`);
+  server.tool('write', { scopes: ['notes:write'] }, () => 'Written.');
   http.on('request', server.node);
 
   const folder = await mkdtemp(path.join(tmpdir(), 'everwire-login-'));

@@ -124,13 +124,14 @@ async function askUser(
   scopes: readonly string[],
   dpop: DpopKey | undefined,
 ): Promise<Acquired> {
-  const { options, http, key, signal } = attempt;
+  const { options, http, key, signal, demand } = attempt;
   const { server, resource } = attempt.authority;
   const { store } = options;
+  const further = demand.stepUp ? demand.scopes : undefined;
   for (let first = true; ; first = false) {
     const stored = await store.get(key);
     const known = knownClient(options, server);
-    const login = await redirect.start(stored?.client?.redirectUris ?? []);
+    const login = await redirect.start(stored?.client?.redirectUris ?? [], further);
     try {
       checkRedirect(login.redirectUri);
       const former = stored?.client && canReuse(stored.client, login.redirectUri) ? stored.client : undefined;

@@ -160,8 +160,8 @@ class OAuth implements Authorizer {
   /** Wraps a redirect handler to record when a login is active. */
   #recorded(redirect: RedirectHandler): RedirectHandler {
     return {
-      start: async (registered) => {
-        const login = await redirect.start(registered);
+      start: async (...given) => {
+        const login = await redirect.start(...given);
         return {
           redirectUri: login.redirectUri,
           authorize: async (request) => {

@@ -37,8 +37,9 @@ export interface RedirectHandler {
    *
    * @param registered redirect URIs of the client's registration. If one of them is used again, no new registration is
    * necessary.
+   * @param further the scopes that the server requires, if the token of an earlier login lacks some of them.
    */
-  start(registered: readonly string[]): Promise<LoginAttempt>;
+  start(registered: readonly string[], further?: readonly string[]): Promise<LoginAttempt>;
 }
 
 /**
