@@ -176,3 +176,15 @@ test.each([
 ])('the arguments of a tool are described: %j', (inputSchema, description) => {
   expect(wanted({ name: 'bare', inputSchema })).toBe(description);
 });
+
+test.each(['tags=["a","b"]', 'sizes=[1]'])('a list is not written as JSON behind =: %s', (word) => {
+  const [key, json] = word.split('=');
+  expect(() => toolArguments(tool, [word])).toThrow(
+    `the argument ${key} of search is a list: write ${key}:=${json}, or ${key}=value for each item`,
+  );
+  expect(toolArguments(tool, [word.replace('=', ':=')])[key!]).toEqual(JSON.parse(json!));
+});
+
+test('an item of a list may begin with a bracket', () => {
+  expect(toolArguments(tool, ['tags=[x'])).toEqual({ tags: ['[x'] });
+});

@@ -121,6 +121,15 @@ function parseJson(text: string, key: string): unknown {
   }
 }
 
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function isList(schema: ToolSchema): boolean {
   return schema.types.has('array') && !schema.types.has('string');
 }
@@ -142,6 +151,11 @@ function convert(text: string, schema: ToolSchema, key: string, tool: NamedTool)
   if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true';
   if (types.has('integer') && /^[+-]?\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
   if (types.has('number') && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
+  if (isList(schema) && text.startsWith('[') && isJson(text)) {
+    throw Failure.usage(
+      `the argument ${key} of ${tool.name} is a list: write ${key}:=${text}, or ${key}=value for each item`,
+    );
+  }
   if (types.has('string')) return text;
   const structured = ['object', 'array'].some((type) => types.has(type));
   throw mistaken(text, item, key, tool, structured ? `; write ${key}:=json for it` : '');
