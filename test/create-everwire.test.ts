@@ -69,7 +69,8 @@ describe('npm create everwire', () => {
 
   test('the output says what to do next', () => {
     const { stdout } = create(folder, 'with space');
-    expect(stdout).toContain('  cd "with space"\n  npm install\n  npm test\n  npm run dev\n');
+    const loader = RUNS_TYPESCRIPT ? '' : '  npm install --save-dev tsx\n';
+    expect(stdout).toContain(`  cd "with space"\n  npm install\n${loader}  npm test\n  npm run dev\n`);
     const empty = path.join(folder, 'here');
     mkdirSync(empty);
     expect(create(empty).stdout).toContain('Created the server here. Next:\n\n  npm install\n');

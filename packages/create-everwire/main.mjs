@@ -24,7 +24,10 @@ function fail(message) {
 /** The steps after this one, as commands. @param {string} folder relative to the current folder */
 function nextSteps(folder) {
   const quoted = /^[\w./\\-]+$/.test(folder) ? folder : JSON.stringify(folder);
-  return [...(folder === '' ? [] : [`cd ${quoted}`]), 'npm install', 'npm test', 'npm run dev'];
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  // Node runs TypeScript from 22.18 on. Before that, `everwire dev` needs tsx.
+  const loader = major < 22 || (major === 22 && minor < 18) ? ['npm install --save-dev tsx'] : [];
+  return [...(folder === '' ? [] : [`cd ${quoted}`]), 'npm install', ...loader, 'npm test', 'npm run dev'];
 }
 
 /** @param {string[]} args @returns {number} the exit code */
