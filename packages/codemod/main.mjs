@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { transform } from './transform.mjs';
@@ -25,6 +25,19 @@ function* filesIn(name) {
   return undefined;
 }
 
+/** Replaces a file in one step: if the disk is full, its author keeps the source. */
+function replaceFile(name, text) {
+  const file = realpathSync(name);
+  const temporary = `${file}.everwire-codemod`;
+  try {
+    writeFileSync(temporary, text, { mode: statSync(file).mode, flag: 'wx' });
+    renameSync(temporary, file);
+  } catch (error) {
+    if (error.code !== 'EEXIST') rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
 function run({ values, positionals }) {
   if (values.help || positionals.length === 0) {
     console.log(USAGE);
@@ -36,7 +49,7 @@ function run({ values, positionals }) {
     if (!source.includes('@modelcontextprotocol/sdk')) continue;
     try {
       const { code, changes, todos } = transform(source, file);
-      if (code !== source && !values['dry-run']) writeFileSync(file, code);
+      if (code !== source && !values['dry-run']) replaceFile(file, code);
       if (code === source) console.log(`${file}: uses the SDK, but not McpServer; left as it is`);
       else console.log(`${file}: ${changes} rewritten, ${todos.length} left`);
       for (const { line, text } of todos) console.log(`  line ${line}: ${text}`);

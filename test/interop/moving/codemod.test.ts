@@ -1,5 +1,5 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { transform } from '../../../packages/codemod/transform.mjs';
@@ -299,4 +299,18 @@ test('the command rewrites files in place, and only shows it with --dry-run', ()
   run(here);
   expect(readFileSync(file, 'utf8')).toContain("server.listChanged('tools');");
   expect(run('--help')).toContain('Usage: everwire-codemod');
+});
+
+test.skipIf(process.platform === 'win32')('a file keeps its source if there is no space for the new one', () => {
+  const here = folder();
+  const file = `${here}/server.ts`;
+  const source = `${head}server.registerTool('t', {}, () => f());\n// ${'x'.repeat(5000)}\n`;
+  writeFileSync(file, source);
+  // A file of this shell may have 1 KiB.
+  const limited = ['-c', 'ulimit -f 1; exec "$@"', 'bash', process.execPath, `${root}packages/codemod/main.mjs`, file];
+  const { status, stderr } = spawnSync('bash', limited, { encoding: 'utf8' });
+  expect(stderr).toContain('file too large');
+  expect(status).toBe(1);
+  expect(readFileSync(file, 'utf8')).toBe(source);
+  expect(readdirSync(here)).toEqual(['server.ts']);
 });
