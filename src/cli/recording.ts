@@ -1,7 +1,6 @@
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Capture } from '../inspect/capture.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
+import { built } from './built.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { printStatus } from './print-status.ts';
 import { atEnd } from './shutdown.ts';
@@ -52,7 +51,7 @@ export async function observe({ target, file, page, onpage }: Observation): Prom
 
 /** The folder of the built page of the inspector. */
 export function pageFolder(): string {
-  return path.join(fileURLToPath(import.meta.resolve('everwire/package.json')), '../dist/page');
+  return built('page');
 }
 
 /** Records a capture to a file until the process ends. @throws Failure with code 2 if the file cannot be written. */

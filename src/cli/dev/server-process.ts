@@ -7,6 +7,7 @@ import { isObject } from '../../jsonrpc/message.ts';
 import { ProcessGroup } from '../../transport/stdio/process-group.ts';
 import { watchdog } from '../../transport/stdio/watchdog.ts';
 import type { Transport } from '../../transport/transport.ts';
+import { built } from '../built.ts';
 import type { ChildMessage } from './child-messages.ts';
 import { Channels } from './channels.ts';
 
@@ -39,7 +40,7 @@ export class ServerProcess {
 
   constructor({ file, imports, onfiles }: ServerProcessOptions) {
     this.#file = path.basename(file);
-    const args = [...imports.flatMap((each) => ['--import', each]), childFile(), file];
+    const args = [...imports.flatMap((each) => ['--import', each]), built('lib/dev-child.js'), file];
     const child = spawn(process.execPath, args, {
       stdio: ['ignore', 2, 2, 'ipc'],
       env: { ...process.env, WATCH_REPORT_DEPENDENCIES: '1' },
@@ -110,11 +111,6 @@ export class ServerProcess {
     if (this.#child.connected) this.#child.disconnect();
     this.#gone.resolve();
   }
-}
-
-/** The built file: the child begins with a file of its own. */
-function childFile(): string {
-  return path.join(fileURLToPath(import.meta.resolve('everwire/package.json')), '../dist/lib/dev-child.js');
 }
 
 /** The paths of modules that Node has reported. Modules of Node itself and of packages are left out. */
