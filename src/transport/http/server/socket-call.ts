@@ -66,7 +66,7 @@ export class SocketCall extends CountedCall implements HttpCall {
       const body = new BodyReader(limit, declared, this.server.budget, done);
       this.#body = body;
       if (this.complete) body.end();
-      else if (body.wanted) this.#connection.onbody();
+      else if (body.wanted && !this.gone) this.#connection.onbody();
     });
   }
 

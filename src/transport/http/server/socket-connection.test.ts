@@ -135,6 +135,19 @@ describe('a client that waits for permission to send its body', () => {
     );
   });
 
+  test('gets none if it is gone before the body is read, and the reader waits', async () => {
+    const calls: HttpCall[] = [];
+    const { send, socket, listener } = await serving((call) => void calls.push(call));
+    send(head(5));
+    await vi.waitFor(() => expect(calls).toHaveLength(1));
+    socket.destroy();
+    await vi.waitFor(() => expect(calls[0]!.gone).toBe(true));
+    const settled = vi.fn<() => void>();
+    calls[0]!.readBody(100, undefined).then(settled, settled);
+    await listener.close(0);
+    expect(settled).not.toHaveBeenCalled();
+  });
+
   test('is refused if it waits for something else', async () => {
     const { send, received, socket } = await serving(ok);
     send(`GET / HTTP/1.1\r\n${HOST}expect: something\r\n\r\n`);
