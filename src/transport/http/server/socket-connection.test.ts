@@ -174,6 +174,18 @@ test('a body that is read late is read whole', async () => {
   expect(received()).toContain('content-length: 300000');
 });
 
+test('a connection with an answered request that never ends does not delay the end of the server', async () => {
+  // Without the time limit of a request.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const { send, received, listener, socket } = await serving(ok);
+  send(`POST / HTTP/1.1\r\n${HOST}content-length: 5\r\n\r\n`);
+  await vi.waitFor(() => expect(received()).toContain('fine'));
+  const closed = vi.fn<() => void>();
+  void listener.close(3_600_000).then(closed);
+  await once(socket, 'close');
+  await vi.waitFor(() => expect(closed).toHaveBeenCalled());
+});
+
 test('a request that cannot be read is refused with the reason, and reported', async () => {
   const { send, received, socket, refusals } = await serving(ok);
   send('GET / HTTP/1.1\r\nhost : localhost\r\n\r\n');

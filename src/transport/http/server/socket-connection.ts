@@ -99,7 +99,7 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
   /** Closes the connection when it serves no request. */
   retire(): void {
     this.#retired = true;
-    if (!this.#call) this.socket.destroySoon();
+    if (!this.#call || this.#sent) this.socket.destroySoon();
   }
 
   /** Disconnects a client that has taken too long. @param now in milliseconds. */
