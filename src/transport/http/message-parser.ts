@@ -165,7 +165,7 @@ export abstract class MessageParser {
       throw this.malformed(`its head is larger than ${this.#maxHeadBytes} bytes`, 'size');
     }
     if (found >= 0) return bytes.toString('latin1', at, found);
-    this.#rest = bytes.subarray(at);
+    this.#rest = compact(bytes.subarray(at));
     let feed = bytes.indexOf('\n', Math.max(at, this.#searched));
     for (; feed >= 0; feed = bytes.indexOf('\n', feed + 1)) {
       // The parser would wait for `\r\n` forever.
@@ -257,6 +257,11 @@ export function keepsConnection(headers: Headers, http11: boolean): boolean {
   // Stryker disable next-line StringLiteral: any text without the two options
   const connection = headers.get('connection')?.toLowerCase() ?? '';
   return http11 ? !/\bclose\b/.test(connection) : /\bkeep-alive\b/.test(connection);
+}
+
+/** Bytes that are kept for later: a copy, if they keep much more memory than they need. */
+export function compact(bytes: Buffer): Buffer {
+  return bytes.buffer.byteLength - bytes.length > Buffer.poolSize ? Buffer.from(bytes) : bytes;
 }
 
 /** The text from a position on, without spaces and tabs around it. `trim` would remove other characters too. */

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MalformedRequest, RequestParser } from './request-parser.ts';
 
@@ -192,6 +194,25 @@ test('a head that comes byte by byte is read in a time that grows with its lengt
 test('a line feed that follows a body with a carriage return is refused', () => {
   const text = 'POST / HTTP/1.1\r\ncontent-length: 1\r\n\r\n\r\nGET / HTTP/1.1\r\n';
   expect(() => read([text])).toThrow('a line ends with a line feed only');
+});
+
+test('the beginning of a head does not keep the bytes in front of it', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const parser = new RequestParser(1024, { onhead: () => {}, ondata: () => {}, onend: () => {} });
+  const push = (): WeakRef<ArrayBufferLike> => {
+    const text = `POST / HTTP/1.1\r\n${HOST}content-length: 60000\r\n\r\n${'x'.repeat(60_000)}G`;
+    let rest: Buffer = Buffer.from(text);
+    const all = new WeakRef(rest.buffer);
+    while (rest.length > 0) rest = parser.push(rest);
+    return all;
+  };
+  const all = push();
+  await vi.waitFor(() => {
+    collect();
+    expect(all.deref() === undefined).toBe(true);
+  });
+  expect(parser.inHead).toBe(true);
 });
 
 test('a long head is read in a time that grows with its length only', () => {

@@ -245,6 +245,31 @@ test('a header that would break the response is not sent, and reported', async (
   expect(errors).toEqual(['The header "x-a" of a response cannot be sent']);
 });
 
+describe('what waits for the current request', () => {
+  const held = async (sent: string) => {
+    const calls: HttpCall[] = [];
+    const { send, listener, open } = await serving((call) => void calls.push(call));
+    send(sent);
+    await vi.waitFor(() => expect(calls).toHaveLength(1));
+    // Another connection shows that the server has read what came before.
+    for (let n = 2; n <= 10; n += 1) {
+      (await open()).send(`GET / HTTP/1.1\r\n${HOST}\r\n`);
+      await vi.waitFor(() => expect(calls).toHaveLength(n));
+    }
+    return listener.handler.bufferedBytes;
+  };
+
+  test('is counted', async () => {
+    expect(await held(`GET / HTTP/1.1\r\n${HOST}\r\nabc`)).toBe(3);
+  });
+
+  test('is counted with what Node reads before it stops', async () => {
+    const bytes = await held(`GET / HTTP/1.1\r\n${HOST}\r\n${'x'.repeat(1_000_000)}`);
+    expect(bytes).toBeGreaterThan((64 + 128) * 1024);
+    expect(bytes).toBeLessThanOrEqual((128 + 128) * 1024);
+  });
+});
+
 describe('time limits', () => {
   async function after(milliseconds: number, text: string, answer = ok) {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });

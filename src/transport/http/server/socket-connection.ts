@@ -4,14 +4,17 @@ import type { Holder } from '../../../base/buffer-budget.ts';
 import { errorResponse } from '../../../jsonrpc/message.ts';
 import { JSON_HEADERS, REFUSED } from './access/refusal-format.ts';
 import type { HttpHandler } from './handler.ts';
+import { compact } from '../message-parser.ts';
 import { MalformedRequest, RequestParser, type RequestHead, type RequestListener } from './request-parser.ts';
 import { SocketCall, type CallConnection } from './socket-call.ts';
 import { SocketResponse, type ResponseConnection } from './socket-response.ts';
 
 /** The largest head of a request, in bytes, as in `node:http`. */
 const MAX_HEAD = 16 * 1024;
-/** How many bytes of the next requests are read while a request is being answered. */
+/** If more bytes of the next requests have come while a request is being answered, the socket is not read any more. */
 const MAX_AHEAD = 64 * 1024;
+/** How many bytes Node may keep for a socket that is not read: it reads 64 KiB at a time until it has 64 KiB. */
+const MAX_UNREAD = 128 * 1024;
 /** How long the client may take to close a connection after the last response, in milliseconds. */
 const CLOSING_TIMEOUT = 2000;
 const NOTHING = Buffer.alloc(0);
@@ -202,8 +205,11 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
     } finally {
       this.#parsing = false;
     }
-    if (this.#ahead.length !== this.held) this.#handler.budget.hold(this, this.#ahead.length);
-    if (this.#ahead.length > MAX_AHEAD) this.socket.pause();
+    this.#ahead = compact(this.#ahead);
+    const full = this.#ahead.length > MAX_AHEAD;
+    const held = full ? this.#ahead.length + MAX_UNREAD : this.#ahead.length;
+    if (held !== this.held) this.#handler.budget.hold(this, held);
+    if (full) this.socket.pause();
     else if (this.socket.isPaused()) this.socket.resume();
   }
 
