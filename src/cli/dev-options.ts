@@ -21,7 +21,7 @@ export interface DevFlags extends ServeFlags {
 export function withDevOptions(command: Command): Command {
   command
     .usage('[options] <file>')
-    .description('serve the McpServer of a file, and reload it when the file changes')
+    .description('serve the McpServer that a file exports, and reload it when the file changes')
     .argument('<file>')
     .configureHelp({ visibleArguments: () => [] })
     .addOption(repeatable('--import <module>', 'let Node load this module before the file, as node --import does'));

@@ -23,7 +23,7 @@ export function withInspectOptions(command: Command): Command {
     .addOption(
       new Option(
         '--port <number>',
-        `port of the page; 0 picks a free one, as --through does (default: ${INSPECTOR_PORT})`,
+        `port of the page; 0 picks a free one (default: ${INSPECTOR_PORT}; with --through, 0)`,
       ).argParser(port),
     )
     .option('--no-open', 'do not open a browser')

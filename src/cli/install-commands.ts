@@ -9,9 +9,14 @@ export function addInstallCommands(root: Command, command: string[] | undefined)
     .usage('[options] <host> <url> | [options] <host> -- <command> [args...]')
     .description('add a server to the configuration of an MCP host, such as Claude or Cursor')
     .option('--name <name>', 'name of the server in the host (default: from its URL or command)')
-    .addOption(repeatable('--header <header>', "the host sends this 'Name: value' header; ${env:NAME} is its variable"))
-    .addOption(repeatable('--env <variable>', 'the command gets this NAME=value variable'))
-    .option('--bridge', 'let the host start a bridge to the URL, instead of connecting to it (default if it cannot)')
+    .addOption(
+      repeatable(
+        '--header <header>',
+        "'Name: value' header that the host sends; ${env:NAME} is a variable of the host",
+      ),
+    )
+    .addOption(repeatable('--env <variable>', 'NAME=value variable for the command'))
+    .option('--bridge', 'let the host start a bridge to the URL (the default if the host cannot connect to a URL)')
     .option('--replace', 'replace a server of the same name');
   withChangeOptions(installing)
     .addHelpText('after', help(['cursor https://example.com/mcp', 'claude --name files -- npx -y some-server /path']))

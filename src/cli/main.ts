@@ -26,7 +26,7 @@ const HELP_TERM = 18;
  */
 function program(target: string[] | undefined, bridgesUrl = false): Command {
   const root = new Command('everwire')
-    .description('The whole MCP wire: every revision, every transport.')
+    .description('Serve, call, inspect and install MCP servers of every revision.')
     .version(VERSION)
     .enablePositionalOptions()
     .configureHelp({
@@ -44,7 +44,10 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
       getOutHelpWidth: () => Math.min(HELP_WIDTH, process.stdout.columns ?? HELP_WIDTH),
     });
 
-  const demoCommand = root.command('demo').usage('[options]').description('serve the example server');
+  const demoCommand = root
+    .command('demo')
+    .usage('[options]')
+    .description('serve a demo server with a tool, a resource and a prompt');
   withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions');
   withRecordOption(demoCommand).action(async (flags: ServeFlags) =>
     run('demo', (await import('../../examples/demo.ts')).server, flags),
