@@ -49,9 +49,9 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
     .usage('[options]')
     .description('serve a demo server with a tool, a resource and a prompt');
   withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions');
-  withRecordOption(demoCommand).action(async (flags: ServeFlags) =>
-    run('demo', (await import('../../examples/demo.ts')).server, flags),
-  );
+  withRecordOption(demoCommand)
+    .addHelpText('after', '\nExamples:\n  everwire demo\n  everwire demo --stdio')
+    .action(async (flags: ServeFlags) => run('demo', (await import('../../examples/demo.ts')).server, flags));
 
   withDevOptions(root.command('dev')).action(async (file: string, flags: DevFlags) =>
     (await import('./dev.ts')).dev(file, flags),
