@@ -77,7 +77,7 @@ describe.runIf(able)('on a terminal', () => {
   test("a host's file is changed only if the user agrees", async () => {
     const file = path.join(directory, 'hosts', 'mcp.json');
     const args = ['install', 'cursor', 'https://example.com/mcp', '--file', file];
-    const refused = onTerminal(args);
+    const refused = onTerminal(args, { NO_COLOR: '' });
     await refused.shows(/\[32m\+ {4}"example-com": \{.\[39m/);
     await refused.shows(/Write this\? \[Y\/n\] /);
     refused.type('n\r');

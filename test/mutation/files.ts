@@ -29,7 +29,12 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/auth/client/acquisition.ts': ['src/auth/client/{acquisition,oauth}.test.ts'],
   'src/wire/modern/inbound/sealed-state.ts': ['src/wire/modern/inbound/sealed-state.test.ts'],
   'src/core/state-key.ts': ['src/wire/modern/inbound/sealed-state.test.ts'],
+  'src/transport/http/message-parser.ts': [
+    'src/transport/http/client/response-parser.test.ts',
+    'src/transport/http/server/request-parser.test.ts',
+  ],
   'src/transport/http/client/response-parser.ts': ['src/transport/http/client/response-parser.test.ts'],
+  'src/transport/http/server/request-parser.ts': ['src/transport/http/server/request-parser.test.ts'],
   'src/transport/stdio/framing.ts': ['src/transport/stdio/framing.test.ts'],
   'src/transport/stdio/lines.ts': ['src/transport/stdio/lines.test.ts'],
   'src/store/memory.ts': ['src/store/memory.test.ts'],
