@@ -71,9 +71,18 @@ export class ResponseWriter {
       // A reader is not slow if the kernel took all at once.
       if (response.writableLength === 0) continue;
       copy = Buffer.allocUnsafeSlow(PIECE);
-      if (ready === false) return false;
+      if (ready === false) {
+        this.#shrink();
+        return false;
+      }
     }
     return !response.writableNeedDrain;
+  }
+
+  /** A part of a text keeps the memory of all of it, of which the kernel may have taken most. */
+  #shrink(): void {
+    const [first] = this.#rest;
+    if (first && first.length < first.buffer.byteLength / 2) this.#rest[0] = Buffer.from(first);
   }
 
   /** Closes the connection and frees the text. */
