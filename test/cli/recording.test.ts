@@ -36,7 +36,7 @@ describe('--record', () => {
     ]);
     expect([code, stdout]).toEqual([0, '3']);
     const [client, server] = [await read(ours), await read(theirs)];
-    expect(client[0]).toMatchObject({ layer: 'open', role: 'client', peer: path.parse(programs.everwire[0]!).name });
+    expect(client[0]).toMatchObject({ layer: 'open', role: 'client', peer: path.parse(programs.everwire[0]).name });
     expect(server[0]).toMatchObject({ layer: 'open', role: 'server' });
     for (const dir of ['c>s', 's>c'] as const) expect(bytesOf(client, dir)).toEqual(bytesOf(server, dir));
     expect(requests(client, 1)).toContain('tools/call');
