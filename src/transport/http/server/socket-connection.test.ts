@@ -67,6 +67,16 @@ test('a response to HEAD, and one with status 204, has no body', async () => {
   expect(none).toBe('204 No Content\r\nconnection: keep-alive\r\nkeep-alive: timeout=65\r\n\r\n');
 });
 
+test('where a response ends is said once, also if a page gives headers for it', async () => {
+  const { send, received } = await serving((call) => {
+    if (call.path === '/204') return call.stream(204, {}).end();
+    call.respond(200, { 'Content-Length': '1', 'transfer-encoding': 'chunked' }, 'fine');
+  });
+  send(`GET / HTTP/1.1\r\n${HOST}\r\nGET /204 HTTP/1.1\r\n${HOST}\r\n`);
+  await vi.waitFor(() => expect(statuses(received())).toEqual(['200', '204']));
+  expect(received().match(/^(?:content-length|transfer-encoding):.*$/gim)).toEqual(['content-length: 4']);
+});
+
 test('a text that is not ASCII keeps its characters, as a response and as a stream', async () => {
   const { send, received } = await serving((call) => {
     if (call.path === '/text') return call.respond(200, {}, 'grün 🌍');

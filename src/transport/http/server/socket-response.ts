@@ -20,6 +20,8 @@ export interface ResponseConnection {
   onresponse(last: boolean): void;
 }
 
+/** The headers that say where a response ends. The server sets them: two that differ would end it at two places. */
+const FRAMING: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 const LAST_CHUNK = '0\r\n\r\n';
 
 /** The response to one request on a connection of our own HTTP server (RFC 9112). */
@@ -57,11 +59,12 @@ export class SocketResponse implements Outgoing {
     let closes = last || !connection.keepsOpen || (length === undefined && !http11);
     for (const name in headers) {
       const value = headers[name]!;
-      if (name.toLowerCase() !== 'connection') head += `${name}: ${value}\r\n`;
-      else closes ||= value.toLowerCase() === 'close';
+      const lower = name.toLowerCase();
+      if (lower === 'connection') closes ||= value.toLowerCase() === 'close';
+      else if (!FRAMING.has(lower)) head += `${name}: ${value}\r\n`;
     }
     if (length !== undefined && status !== 204) head += `content-length: ${length}\r\n`;
-    else if (chunks) head += 'transfer-encoding: chunked\r\n';
+    else if (chunks && status !== 204) head += 'transfer-encoding: chunked\r\n';
     head += `date: ${httpDate()}\r\n${closes ? 'connection: close\r\n' : connection.keepAlive}\r\n`;
     this.#head = head;
     if (method === 'HEAD' || status === 204 || status === 304) this.#framing = 'none';
