@@ -1,4 +1,3 @@
-import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { Capture } from '../src/inspect/capture.ts';
@@ -7,11 +6,6 @@ import { fixedState } from '../src/inspect/page-server/state-feed.ts';
 
 /** What is measured in the inspector's page, in a real browser. */
 export interface PageCosts {
-  /** Milliseconds until a row is shown, the 95th percentile, with `perSecond` messages a second. */
-  readonly rowDelay: number;
-  readonly perSecond: number;
-  /** How many messages were sent and never shown. */
-  readonly lost: number;
   /** Milliseconds that a filter takes with 100,000 records. */
   readonly filter: number;
   /** Milliseconds of the main thread for a frame while the rows scroll, the 95th percentile. */
@@ -29,12 +23,11 @@ const LARGE = 50_000_000;
 const FILTERS = ['id:99', 'method:other', 'number-777', 'dir:s>c'];
 
 /** The pages of a browser, each with a capture of its own. */
-export async function pageCosts(executablePath: string, seconds: number): Promise<PageCosts> {
+export async function pageCosts(executablePath: string): Promise<PageCosts> {
   const browser = await chromium.launch({ executablePath, args: ['--enable-precise-memory-info'] });
   try {
-    const delays = await rowDelays(browser, seconds);
     const [many, longestTask] = [await manyRecords(browser), await longestTaskOfLarge(browser)];
-    return { ...delays, ...many, longestTask };
+    return { ...many, longestTask };
   } finally {
     await browser.close();
   }
@@ -58,44 +51,6 @@ async function withPage<T>(browser: Browser, capture: Capture, use: (page: Page)
 
 /** The number of rows that the grid has, without its head. */
 const ROW_COUNT = `Number(document.querySelector('[role=grid]').getAttribute('aria-rowcount')) - 1`;
-
-async function rowDelays(
-  browser: Browser,
-  seconds: number,
-): Promise<Pick<PageCosts, 'rowDelay' | 'lost' | 'perSecond'>> {
-  const capture = new Capture();
-  return withPage(browser, capture, async (page) => {
-    await page.evaluate(`{
-      globalThis.seen = [];
-      const look = () => {
-        globalThis.seen.push([Date.now(), ${ROW_COUNT}]);
-        requestAnimationFrame(look);
-      };
-      requestAnimationFrame(look);
-    }`);
-    const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
-    const perSecond = 5000;
-    const sent: [time: number, count: number][] = [];
-    const begin = Date.now();
-    for (let count = 0; count < perSecond * seconds;) {
-      const due = Math.min(((Date.now() - begin) * perSecond) / 1000, perSecond * seconds);
-      for (; count < due; count += 1) {
-        tap.bytes('c>s', Buffer.from(`{"jsonrpc":"2.0","method":"x/y","params":{"number":${count}}}\n`));
-      }
-      sent.push([Date.now(), count]);
-      await turn();
-    }
-    const total = perSecond * seconds;
-    // What is not shown ten seconds later is lost.
-    const shown = await page
-      .waitForFunction(`${ROW_COUNT} >= ${total}`, undefined, { timeout: 10_000 })
-      .then(() => total)
-      .catch(() => page.evaluate<number>(ROW_COUNT));
-    const seen = (await page.evaluate('globalThis.seen')) as [number, number][];
-    const delays = sent.map(([time, count]) => (seen.find(([, rows]) => rows >= count)?.[0] ?? Infinity) - time);
-    return { perSecond, lost: total - shown, rowDelay: percentile(delays, 0.95) };
-  });
-}
 
 async function manyRecords(browser: Browser): Promise<Pick<PageCosts, 'filter' | 'frame' | 'rows' | 'heap'>> {
   const capture = new Capture();

@@ -41,8 +41,6 @@ Measures Everwire beside the official SDKs, other bridges and the bare limit, al
 const CONNECTIONS = 16;
 const SUBSCRIPTIONS = 10_000;
 const TOOLS = [5, 500];
-/** How long messages come to the inspector's page, in seconds. */
-const PAGE_SECONDS = 30;
 const CLIENTS = ['everwire', 'sdk-v1', 'sdk-v2'];
 /** The number of connections that a client opens in a round. */
 const CONNECTS = 200;
@@ -238,11 +236,9 @@ const sections: Record<string, () => Promise<void>> = {
     const browser = findBrowser();
     if (browser === undefined) return;
     progress('page');
-    const costs = await pageCosts(browser, PAGE_SECONDS);
+    const costs = await pageCosts(browser);
     const add = (what: string, result: string): void =>
       void rows.push([`inspector, ${what}`, 'everwire', result, '', '', '', '', '']);
-    add(`${costs.perSecond} messages/s for ${PAGE_SECONDS} s: lost`, `${costs.lost}`);
-    add(`${costs.perSecond} messages/s: until a row is shown, p95`, `${costs.rowDelay.toFixed(0)} ms`);
     add('100,000 records: the slowest of eight filters', `${costs.filter.toFixed(0)} ms`);
     add('100,000 records: main thread for a frame while scrolling, p95', `${costs.frame.toFixed(1)} ms`);
     add('100,000 records: row elements', `${costs.rows}`);
