@@ -3,6 +3,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 import { Capture } from '../src/inspect/capture.ts';
 import { servePage } from '../src/inspect/page-server/page-server.ts';
 import { fixedState } from '../src/inspect/page-server/state-feed.ts';
+import { rowDelay, type RowDelay } from './row-delay.ts';
 
 /** What is measured in the inspector's page, in a real browser. */
 export interface PageCosts {
@@ -16,6 +17,8 @@ export interface PageCosts {
   readonly heap: number;
   /** Milliseconds of the longest task while a result of 50 MB is opened, hashed and saved. */
   readonly longestTask: number;
+  /** With 5,000 messages a second. */
+  readonly delay: RowDelay;
 }
 
 const RECORDS = 100_000;
@@ -26,8 +29,8 @@ const FILTERS = ['id:99', 'method:other', 'number-777', 'dir:s>c'];
 export async function pageCosts(executablePath: string): Promise<PageCosts> {
   const browser = await chromium.launch({ executablePath, args: ['--enable-precise-memory-info'] });
   try {
-    const [many, longestTask] = [await manyRecords(browser), await longestTaskOfLarge(browser)];
-    return { ...many, longestTask };
+    const many = await manyRecords(browser);
+    return { ...many, longestTask: await longestTaskOfLarge(browser), delay: await rowDelay(browser) };
   } finally {
     await browser.close();
   }
