@@ -1,8 +1,9 @@
+import { bytesOfBinary } from '../../src/base/bytes.browser.ts';
+
 /** The bytes of base64 text. Undefined if the text is not base64. */
 export function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
-    const text = atob(base64.replaceAll('-', '+').replaceAll('_', '/'));
-    return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    return bytesOfBinary(atob(base64.replaceAll('-', '+').replaceAll('_', '/')));
   } catch {
     return undefined;
   }

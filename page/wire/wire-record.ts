@@ -1,3 +1,4 @@
+import { bytesOfBinary } from '../../src/base/bytes.browser.ts';
 import type { RequestId } from '../../src/jsonrpc/message.ts';
 import type { Span } from '../../src/inspect/spans/span.ts';
 
@@ -42,7 +43,7 @@ const NONE: readonly Span[] = [];
 const encoder = new TextEncoder();
 
 function contentOf({ data, base64 }: { data?: string; base64?: string }, range: readonly number[]): Content {
-  if (data === undefined) return Uint8Array.from(atob(base64!), (char) => char.charCodeAt(0));
+  if (data === undefined) return bytesOfBinary(atob(base64!));
   return data.length === range[1]! - range[0]! ? data : encoder.encode(data);
 }
 

@@ -27,8 +27,16 @@ export function decodeBase64(text: string): Uint8Array | undefined {
   try {
     const characters = atob(text);
     // `atob` accepts spaces and missing padding.
-    return btoa(characters) === text ? Uint8Array.from(characters, (each) => each.charCodeAt(0)) : undefined;
+    return btoa(characters) === text ? bytesOfBinary(characters) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** The bytes of a string in which each character stands for one, as `atob` returns it. */
+export function bytesOfBinary(characters: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(characters.length);
+  // `Uint8Array.from` takes thirty times as long.
+  for (let at = 0; at < characters.length; at += 1) bytes[at] = characters.charCodeAt(at);
+  return bytes;
 }
