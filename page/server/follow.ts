@@ -1,4 +1,5 @@
 import { signal, type ReadonlySignal, type Signal } from '@preact/signals';
+import { inNextTurn } from '../../src/base/next-turn.browser.ts';
 import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
 import type { RecordStore } from '../wire/record-store.ts';
 import { readLine } from '../wire/wire-record.ts';
@@ -25,6 +26,8 @@ export interface Followed {
 }
 
 const RETRY_MS = 2000;
+/** How long lines are added before the page can draw again. Milliseconds. */
+const SLICE_MS = 20;
 
 const BEFORE: InspectorState = {
   role: 'observer',
@@ -63,7 +66,14 @@ export function follow(server: Server, store: RecordStore): Followed {
   const run = async (): Promise<void> => {
     for (;;) {
       try {
-        for await (const lines of server.stream(store.newest)) add(lines);
+        let until = performance.now() + SLICE_MS;
+        for await (const lines of server.stream(store.newest)) {
+          add(lines);
+          // As long as lines are ready, they come without a turn of the event loop.
+          if (performance.now() < until) continue;
+          await new Promise<void>(inNextTurn);
+          until = performance.now() + SLICE_MS;
+        }
       } catch (error) {
         if (error instanceof RefusedError || error instanceof SyntaxError) {
           link.value = { status: 'refused', reason: error.message };
