@@ -46,7 +46,7 @@ export class StreamBytes {
           if (!record) break;
         }
         if (offset >= end) break;
-        const piece = record!.content!.slice(offset - start, end - start);
+        const piece = part(record!.content!, offset - start, end - start);
         if (piece.length > 0) pieces.push(piece);
         offset += piece.length;
       }
@@ -64,6 +64,11 @@ export class StreamBytes {
     }
     return low;
   }
+}
+
+/** A part of the bytes, without a copy. */
+function part(content: Content, start: number, end: number): Content {
+  return typeof content === 'string' ? content.slice(start, end) : content.subarray(start, end);
 }
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
