@@ -40,7 +40,7 @@ test.skipIf(process.platform === 'win32')('the commands print what the guide sho
   writeFileSync(path.join(folder, 'bin/npx'), `#!/bin/sh\nshift\nexec ${command} "$@"\n`, { mode: 0o755 });
   const [, block] = /^```console\n([\s\S]*?)^```/m.exec(page)!;
   const examples = block!.split(/^\$ /m).slice(1);
-  expect(examples).toHaveLength(2);
+  expect(examples).toHaveLength(3);
   for (const example of examples) {
     const end = example.indexOf('\n');
     const { stdout, stderr } = spawnSync('sh', ['-c', example.slice(0, end)], {

@@ -1,10 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ClientFlags } from './client-options.ts';
 import type { Work } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { indented } from './screen.ts';
-import { fileProblem } from '../base/file-problem.ts';
+import { readJson } from './json-value.ts';
 import { suggestion } from '../base/nearest.ts';
 import { checkArguments, toolArguments } from './tool-arguments.ts';
 
@@ -16,7 +14,9 @@ export interface CallFlags extends ClientFlags {
 /** `everwire call`: calls a tool. The tool's schema decides the types of the arguments. */
 export async function call([name, ...args]: readonly string[], flags: CallFlags): Promise<Work> {
   if (name === undefined) throw Failure.usage('the name of a tool is missing; see everwire list');
-  const base = flags.argsJson === undefined ? {} : await readArguments(flags.argsJson);
+  if (flags.argsJson === '-' && flags.answers === '-')
+    throw Failure.usage('--args-json and --answers cannot both read stdin');
+  const base = flags.argsJson === undefined ? {} : await readJson('--args-json', 'arguments', flags.argsJson);
   return async ({ client, output, terminal, signal }) => {
     const tools = await client.listTools({ signal });
     const tool = tools.find((each) => each.name === name);
@@ -50,37 +50,4 @@ function hint(name: string, names: readonly string[]): string {
   if (similar !== '') return similar;
   const same = names.find((each) => each.endsWith(`_${name}`) || name.endsWith(`_${each}`));
   return same === undefined ? '; see everwire list' : ` (did you mean ${JSON.stringify(same)}?)`;
-}
-
-/** The largest arguments, in bytes. */
-const MAX_ARGUMENTS = 16 * 1024 * 1024;
-
-async function readArguments(source: string): Promise<JsonObject> {
-  const from = source === '-' ? 'stdin' : source.startsWith('@') ? source.slice(1) : '--args-json';
-  let text = source;
-  try {
-    if (source === '-') text = await readStdin();
-    else if (source.startsWith('@')) text = await readFile(source.slice(1), 'utf8');
-  } catch (error) {
-    throw Failure.usage(`cannot read the arguments from ${from}: ${fileProblem(error)}`);
-  }
-  let args: unknown;
-  try {
-    args = JSON.parse(text);
-  } catch (error) {
-    throw Failure.usage(`the arguments from ${from} are not JSON: ${(error as Error).message}`);
-  }
-  if (!isObject(args)) throw Failure.usage(`the arguments from ${from} must be a JSON object`);
-  return args;
-}
-
-async function readStdin(): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_ARGUMENTS) throw new Error(`they are larger than ${MAX_ARGUMENTS} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

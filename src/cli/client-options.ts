@@ -12,6 +12,8 @@ export interface ClientFlags extends OutputFlags, TargetFlags {
   readonly logLevel: LogLevel;
   /** Directories that are offered to the server as roots. */
   readonly root: readonly string[];
+  /** JSON, `@file` or `-` for stdin. */
+  readonly answers?: string;
 }
 
 /** Adds the options of a command that calls a server. */
@@ -22,6 +24,10 @@ export function withClientOptions(command: Command): Command {
     'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)',
   )
     .addOption(repeatable('--root <directory>', 'offer this directory to the server as a root'))
+    .option(
+      '--answers <json>',
+      "answers to the server's questions as JSON, @file, or - for stdin; nobody is asked at the terminal",
+    )
     .addOption(new Option('--revision <revision>', 'use only this protocol revision').choices(Object.keys(REVISIONS)))
     .addOption(seconds('--timeout <seconds>', 'time limit for a response; progress restarts it', 60))
     .addOption(

@@ -35,7 +35,7 @@ test('a server’s error is quoted with its code, and a question that could not 
     'the server answered with an error: no such tool (-32602)',
   );
   expect(failureOf(new RpcError(-32021, 'needs elicitation'), true).message).toMatch(
-    /so run the command on a terminal$/,
+    /run the command on a terminal, or give the answers with --answers$/,
   );
 });
 

@@ -31,7 +31,10 @@ export function failureOf(error: unknown, connected: boolean): Failure {
   if (!(error instanceof RpcError)) return failed(ExitCode.Refused, message);
   const text = `the server answered with an error: ${message} (${error.code})`;
   return error.code === McpErrorCode.MissingRequiredClientCapability
-    ? failed(ExitCode.Refused, `${text}; the server asks questions, so run the command on a terminal`)
+    ? failed(
+        ExitCode.Refused,
+        `${text}; the server asks questions: run the command on a terminal, or give the answers with --answers`,
+      )
     : failed(ExitCode.Refused, text);
 }
 

@@ -122,7 +122,7 @@ async function open(
   const { timeout } = flags;
   const roots = rootsOf(flags.root);
   const options: ClientOptions = {
-    ...(terminal.interactive && handlersOf(terminal, nameOfTarget(target))),
+    ...(await answering(terminal, nameOfTarget(target), flags)),
     ...(roots.length > 0 && { onroots: () => roots }),
     revision: flags.revision,
     timeout,
@@ -171,7 +171,10 @@ function nameOfTarget(target: Target): string {
   return target.kind === 'url' ? new URL(target.url).host : nameOf(target);
 }
 
-function handlersOf(terminal: Terminal, name: string): Handlers {
+/** The answers of the command line, or the user at the terminal. Never both: a script must not wait for a user. */
+async function answering(terminal: Terminal, name: string, { answers }: ClientFlags): Promise<Handlers> {
+  if (answers !== undefined) return (await import('./answers.ts')).answersFrom(answers, printStatus);
+  if (!terminal.interactive) return {};
   return {
     onelicit: {
       form: (form, { signal }) => terminal.exclusively(() => fillIn(terminal, name, form, signal)),

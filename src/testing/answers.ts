@@ -41,16 +41,23 @@ export type AskedQuestion =
   | { readonly method: 'sampling/createMessage'; readonly params: SampleParams }
   | { readonly method: 'roots/list'; readonly params: Record<string, never> };
 
+/** Handlers whose `onelicit` always has its two parts. */
+interface AnsweringHandlers extends Handlers {
+  onelicit?: { form?: FormHandler; url?: UrlHandler };
+}
+
 /**
  * The handlers of a client that gives these answers.
  *
  * @param asked gets each question before it is answered.
+ * @param model the name of the model in answers that are only a text.
  */
 export function handlersFor(
   { elicit, elicitUrl, sample, roots }: Answers,
   asked: (question: AskedQuestion) => void,
-): Handlers {
-  const handlers: Handlers = {};
+  model = 'test',
+): AnsweringHandlers {
+  const handlers: AnsweringHandlers = {};
   const onelicit: { form?: FormHandler; url?: UrlHandler } = {};
   if (elicit !== undefined) {
     const next = answering('elicit', elicit);
@@ -71,7 +78,7 @@ export function handlersFor(
     const next = answering('sample', sample);
     handlers.onsample = async (params, context) => {
       asked({ method: Method.CreateMessage, params });
-      return sampleResult(await next(params, context));
+      return sampleResult(await next(params, context), model);
     };
   }
   if (roots !== undefined) {
@@ -98,7 +105,7 @@ function answering<Question extends object, Result extends string | object>(
     const message = 'message' in question ? `: ${JSON.stringify(question.message)}` : '';
     throw new RpcError(
       ErrorCode.InternalError,
-      `Unexpected question${message}. The test has ${list.length} answers in answers.${kind}, and this is question ${list.length + 1}`,
+      `Unexpected question${message}. There are ${list.length} answers in answers.${kind}, and this is question ${list.length + 1}`,
     );
   };
 }
@@ -107,7 +114,7 @@ function elicitResult(answer: ElicitResult | ElicitResult['action']): ElicitResu
   return typeof answer === 'string' ? { action: answer } : answer;
 }
 
-function sampleResult(answer: SampleResult | string): SampleResult {
+function sampleResult(answer: SampleResult | string, model: string): SampleResult {
   if (typeof answer !== 'string') return answer;
-  return { role: 'assistant', model: 'test', stopReason: 'endTurn', content: { type: 'text', text: answer } };
+  return { role: 'assistant', model, stopReason: 'endTurn', content: { type: 'text', text: answer } };
 }

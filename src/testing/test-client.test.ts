@@ -124,7 +124,7 @@ describe.each<Revision>(['2025-11-25', '2026-07-28'])('a test client of %s', (re
   test('fails a call that asks more questions than there are answers', async () => {
     const client = await open(asking(), { revision, answers: { elicit: ['decline'] } });
     await expect(client.callTool('order')).rejects.toThrow(
-      'Unexpected question: "Second size?". The test has 1 answers in answers.elicit, and this is question 2',
+      'Unexpected question: "Second size?". There are 1 answers in answers.elicit, and this is question 2',
     );
   });
 

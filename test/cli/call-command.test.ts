@@ -45,6 +45,73 @@ describe('call', () => {
     expect(stderr).toMatch(said);
   });
 
+  describe('answers the questions of a server', () => {
+    const ada = '{"elicit":{"action":"accept","content":{"name":"Ada"}}}';
+
+    test.each([
+      ['as JSON', ada, ''],
+      ['from stdin', '-', ada],
+      ['from a file', '@answers.json', ''],
+    ])('%s', async (_, source, stdin) => {
+      const file = path.join(temporaryFolder(), 'answers.json');
+      writeFileSync(file, ada);
+      const answers = source === '@answers.json' ? `@${file}` : source;
+      const result = await runEverwire(['call', 'ask', '--answers', answers, ...features], stdin);
+      expect(result).toEqual({ code: 0, stdout: '{"action":"accept","content":{"name":"Ada"}}', stderr: '' });
+    });
+
+    test.each(['2025-11-25', '2026-07-28'])('in %s, with a text for a model', async (revision) => {
+      const args = ['call', 'sample', 'prompt=Hi', '--answers', '{"sample":"Hello"}', '--revision', revision];
+      const { code, stdout } = await runEverwire([...args, ...features]);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ role: 'assistant', content: { type: 'text', text: 'Hello' } });
+    });
+
+    test.each<[string, string, string]>([
+      [
+        'does not match the form',
+        '{"elicit":"accept"}',
+        'the answer to "Who are you?" does not match the form: name: is missing',
+      ],
+      [
+        'is missing in a list',
+        '{"elicit":[]}',
+        'Unexpected question: "Who are you?". There are 0 answers in answers.elicit, and this is question 1',
+      ],
+    ])('and says why if an answer %s', async (_, answers, why) => {
+      const { code, stderr } = await runEverwire(['call', 'ask', '--answers', answers, ...features]);
+      expect(code).toBe(1);
+      expect(stderr.split('\n').slice(0, -1)).toEqual([`everwire: ${why}`]);
+    });
+
+    test('except those that it has no answer for', async () => {
+      const { code, stderr } = await runEverwire(['call', 'ask', '--answers', '{"sample":"x"}', ...features]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/elicitation/);
+    });
+
+    test.each<[string, string[], string]>([
+      ['JSON with a mistake', ['{'], 'the answers from --answers are not JSON: '],
+      ['an unknown kind', ['{"elicits":"accept"}'], '--answers has the unknown key "elicits" (did you mean "elicit"?)'],
+      ['roots', ['{"roots":[]}'], '--answers has the unknown key "roots"; offer roots with --root'],
+      [
+        'an unknown action',
+        ['{"elicitUrl":["accept","yes"]}'],
+        'elicitUrl in --answers must be "accept", "decline", "cancel", or an object with one of them as "action", or a list of such answers, not "yes"',
+      ],
+      [
+        'a model message without content',
+        ['{"sample":{"role":"assistant"}}'],
+        'sample in --answers must be a text, or an object with role, content and model, or a list of such answers, not {"role":"assistant"}',
+      ],
+      ['stdin for two options', ['-', '--args-json', '-'], '--args-json and --answers cannot both read stdin'],
+    ])('but refuses %s', async (_, answers, said) => {
+      const { code, stdout, stderr } = await runEverwire(['call', 'ask', '--answers', ...answers, ...features]);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain(`everwire: ${said}`);
+    });
+  });
+
   test('prints a tool error on stderr, or in the JSON', async () => {
     expect(await runEverwire(['call', 'fail', ...features])).toEqual({
       code: 1,

@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { fileProblem } from '../base/file-problem.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { Failure } from './failure.ts';
+
+/** The most bytes that are read from stdin. */
+const MAX_STDIN = 16 * 1024 * 1024;
+
+/**
+ * Reads the value of an option that takes a JSON object: the JSON itself, `@file`, or `-` for stdin.
+ *
+ * @param what the object, such as `arguments`.
+ * @throws Failure with code 2 if it cannot be read, or is no JSON object.
+ */
+export async function readJson(option: string, what: string, given: string): Promise<JsonObject> {
+  const from = given === '-' ? 'stdin' : given.startsWith('@') ? given.slice(1) : option;
+  let text = given;
+  try {
+    if (given === '-') text = await readStdin();
+    else if (given.startsWith('@')) text = await readFile(given.slice(1), 'utf8');
+  } catch (error) {
+    throw Failure.usage(`cannot read the ${what} from ${from}: ${fileProblem(error)}`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw Failure.usage(`the ${what} from ${from} are not JSON: ${(error as Error).message}`);
+  }
+  if (!isObject(value)) throw Failure.usage(`the ${what} from ${from} must be a JSON object`);
+  return value;
+}
+
+async function readStdin(): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_STDIN) throw new Error(`they are larger than ${MAX_STDIN} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
