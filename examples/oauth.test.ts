@@ -15,7 +15,11 @@ describe('the page about client authorization', () => {
   const files = filesShownIn('docs/client-authorization.md');
 
   test('shows the files of the example', () => {
-    expect(files.map(({ file }) => file)).toEqual(['examples/oauth.ts', 'examples/oauth-application.ts']);
+    expect(files.map(({ file }) => file)).toEqual([
+      'examples/oauth.ts',
+      'examples/oauth-application.ts',
+      'examples/oauth-logout.ts',
+    ]);
   });
 
   test.each(files)('shows $file unchanged', ({ shown, actual }) => {
@@ -62,7 +66,7 @@ async function who(server: string, fetch: typeof globalThis.fetch): Promise<unkn
   return (await client.callTool({ name: 'who' })).content;
 }
 
-test('the example with a user logs in and stores the tokens', async () => {
+test('the example with a user logs in, stores the tokens, and logs out', async () => {
   const server = await notes();
   const folder = await mkdtemp(path.join(tmpdir(), 'everwire-example-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -76,6 +80,13 @@ test('the example with a user logs in and stores the tokens', async () => {
   const { fetch } = await import('./oauth.ts');
   expect(await who(server, fetch)).toEqual([{ type: 'text', text: 'alice' }]);
   expect(await readdir(folder)).toHaveLength(1);
+  const { signOut } = await import('./oauth-logout.ts');
+  vi.mocked(console.error)
+    .mockReset()
+    .mockImplementation(() => {});
+  await signOut(server, folder);
+  expect(await readdir(folder)).toEqual([]);
+  expect(console.error).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('has no revocation endpoint'));
 });
 
 test('the example without a user calls as the application', async () => {

@@ -15,6 +15,7 @@ export type { AssertionRequest, AssertionSource, IdJagOptions } from './client/i
 export { idJag } from './client/id-jag.ts';
 export type { ClientAuthMethod, ClientKey, Identity } from './client/client-authentication.ts';
 export { FileTokenStore } from './client/file-token-store.ts';
+export { logOut, type LoggedOut, type LogoutOptions } from './client/log-out.ts';
 export { loopbackRedirect, type LoopbackOptions } from './client/loopback-redirect.ts';
 export { oauth } from './client/oauth.ts';
 export { OAuthError, type OAuthErrorCode } from './client/oauth-error.ts';

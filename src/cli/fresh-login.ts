@@ -1,14 +1,11 @@
 import { dropOthers } from '../auth/client/acquisition.ts';
+import { lockedSoon } from '../auth/client/locked-soon.ts';
+import { serverKey } from '../auth/client/log-out.ts';
 import type { RedirectHandler } from '../auth/client/redirect.ts';
-import {
-  MemoryTokenStore,
-  type CredentialKey,
-  type StoredTokens,
-  type TokenStore,
-} from '../auth/client/token-store.ts';
+import { MemoryTokenStore, type StoredTokens } from '../auth/client/token-store.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { inBrowser, type LoginPrinter, type LoginServer } from './browser-login.ts';
-import { loginBy, serverKey, tokenStore } from './login.ts';
+import { loginBy, tokenStore } from './login.ts';
 
 /**
  * A login that happens in any case. Its tokens replace the stored ones when it has succeeded. The client is stored with
@@ -37,7 +34,7 @@ export async function freshLogin(
   printer: LoginPrinter,
   open: (url: URL) => Promise<boolean>,
 ): Promise<FreshLogin> {
-  const key = serverKey(server);
+  const key = serverKey(server.url);
   const stored = tokenStore();
   const fresh = new MemoryTokenStore();
   for (const issuer of await stored.issuers(key)) {
@@ -80,31 +77,4 @@ export async function freshLogin(
       return login;
     },
   };
-}
-
-/** A refresh by another process is over within this time, in milliseconds. */
-const MAX_REFRESH = 10_000;
-
-/**
- * Runs a section under the lock of its key. Does not wait for a login of another process, such as that of a bridge which
- * opened a browser that nobody sees: the user has decided otherwise here.
- */
-export async function lockedSoon(store: TokenStore, key: CredentialKey, section: () => Promise<void>): Promise<void> {
-  const waiting = new AbortController();
-  const timer = setTimeout(() => waiting.abort(), MAX_REFRESH);
-  try {
-    await store.locked(
-      key,
-      () => {
-        clearTimeout(timer);
-        return section();
-      },
-      waiting.signal,
-    );
-  } catch (error) {
-    if (!waiting.signal.aborted) throw error;
-    await section();
-  } finally {
-    clearTimeout(timer);
-  }
 }

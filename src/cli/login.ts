@@ -45,13 +45,6 @@ export function loginByLink(
   return loginBy({ start }, server);
 }
 
-/** The server of the keys in the store. */
-export function serverKey({ url }: LoginServer): string {
-  const key = new URL(url);
-  key.hash = '';
-  return key.href;
-}
-
 /** The store of all commands. */
 export function tokenStore(): TokenStore {
   return new CompletingStore(path.join(dataFolder(), 'tokens'));

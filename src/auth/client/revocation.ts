@@ -1,7 +1,7 @@
 import type { Client } from 'oauth4webapi';
 import { clientAuthentication, type Identity } from './client-authentication.ts';
 import { authorizationServer } from './discovery.ts';
-import { GuardedHttp } from './guarded-http.ts';
+import { GuardedHttp, type GuardedHttpOptions } from './guarded-http.ts';
 import { OAuthError } from './oauth-error.ts';
 import { withoutSecrets } from './token-endpoint.ts';
 import type { CredentialKey, StoredTokens } from './token-store.ts';
@@ -11,14 +11,17 @@ import type { CredentialKey, StoredTokens } from './token-store.ts';
  * the other is revoked nevertheless.
  *
  * @param client the client that the tokens were issued to.
+ * @param options how requests to the authorization server are sent.
  * @throws OAuthError if a token was not revoked.
  */
 export async function revokeTokens(
   { server, issuer }: CredentialKey,
   { refreshToken, accessToken }: StoredTokens,
   client: Identity,
+  options: Omit<GuardedHttpOptions, 'server'> = {},
 ): Promise<void> {
-  const http = new GuardedHttp({ server: new URL(server) });
+  const { allowPrivateNetwork, fetch, proxy } = options;
+  const http = new GuardedHttp({ server: new URL(server), allowPrivateNetwork, fetch, proxy });
   // Each request has its own time limit.
   const metadata = await authorizationServer(issuer, http, new AbortController().signal);
   if (metadata.revocation_endpoint === undefined) {
@@ -27,7 +30,7 @@ export async function revokeTokens(
   const oauth = await import('oauth4webapi');
   const as: Client = { client_id: client.clientId };
   const authentication = await clientAuthentication(client, metadata);
-  const options = {
+  const sending = {
     [oauth.customFetch]: (url: string, init: Parameters<GuardedHttp['fetch']>[1]) => http.fetch(url, init),
     // `GuardedHttp` decides which addresses are allowed.
     [oauth.allowInsecureRequests]: true,
@@ -35,7 +38,7 @@ export async function revokeTokens(
   const revoke = async (token: string, kind: 'access' | 'refresh'): Promise<void> => {
     try {
       const additionalParameters = { token_type_hint: `${kind}_token` };
-      const sent = { ...options, additionalParameters };
+      const sent = { ...sending, additionalParameters };
       await oauth.processRevocationResponse(await oauth.revocationRequest(metadata, as, authentication, token, sent));
     } catch (error) {
       const secrets = [token, client.clientSecret ?? ''].filter((secret) => secret !== '');

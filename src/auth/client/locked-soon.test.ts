@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { MemoryTokenStore } from '../auth/client/token-store.ts';
-import { Deferred } from '../base/deferred.ts';
-import { lockedSoon } from './fresh-login.ts';
+import { MemoryTokenStore } from './token-store.ts';
+import { Deferred } from '../../base/deferred.ts';
+import { lockedSoon } from './locked-soon.ts';
 
 const KEY = { server: 'https://mcp.example/', issuer: 'https://auth.example' };
 
