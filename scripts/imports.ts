@@ -53,10 +53,11 @@ const ALLOWED: Record<string, readonly string[]> = {
     'protocol/revisions.ts',
     'transport/wiretap.ts',
   ],
+  lint: ['base', 'jsonrpc', 'schema', 'protocol', 'inspect'],
   inspector: [...BELOW_SERVER, 'auth', 'client', 'inspect'],
   operate: [...BELOW_WIRE, 'auth'],
   testing: [...BELOW_WIRE, 'auth/client/token-store.ts', 'client'],
-  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'inspect', 'inspector', 'testing'],
+  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'inspect', 'lint', 'inspector', 'testing'],
 };
 
 /** Files that import a file of the user, whose name only the user knows. */

@@ -96,6 +96,7 @@ export const navigation: readonly Entry[] = [
           { text: 'everwire/bridge', page: 'api/bridge.md' },
           { text: 'everwire/operate', page: 'api/operate.md' },
           { text: 'everwire/inspect', page: 'api/inspect.md' },
+          { text: 'everwire/lint', page: 'api/lint.md' },
           { text: 'everwire/testing', page: 'api/testing.md' },
           { text: 'everwire/testing/contracts', page: 'api/testing-contracts.md' },
         ],

@@ -1,0 +1,26 @@
+import type { Clauses } from './rule.ts';
+
+/**
+ * The clauses of a rule for the revisions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28, in this order.
+ * Undefined where the rule does not hold.
+ */
+export function clauses(
+  first: string | undefined,
+  second?: string,
+  third?: string,
+  fourth?: string,
+  fifth?: string,
+): Clauses {
+  return {
+    ...(first !== undefined && { '2024-11-05': first }),
+    ...(second !== undefined && { '2025-03-26': second }),
+    ...(third !== undefined && { '2025-06-18': third }),
+    ...(fourth !== undefined && { '2025-11-25': fourth }),
+    ...(fifth !== undefined && { '2026-07-28': fifth }),
+  };
+}
+
+/** The same clause in every revision. */
+export function everywhere(clause: string): Clauses {
+  return clauses(clause, clause, clause, clause, clause);
+}

@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { build } from 'esbuild';
+import { root } from '../../test/support/process.ts';
+import { HttpScript, StdioScript, modernMeta, rpc } from '../../test/support/wire-script.ts';
+
+const ids = async (script: { findings(): ReturnType<StdioScript['findings']> }): Promise<string[]> =>
+  (await script.findings()).map(({ rule, seen }) => `${rule.id}: ${seen}`);
+
+const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
+const call = { name: 'add', arguments: {} };
+const text = { content: [{ type: 'text', text: 'ok' }] };
+
+test.each(REVISIONS)('a plain session of %s over stdio and HTTP has no finding', async (revision) => {
+  const stdio = new StdioScript().handshake(revision).call('tools/call', call, text).end();
+  expect(await ids(stdio)).toEqual([]);
+  const http = new HttpScript().handshake(revision);
+  http.exchange({ message: rpc(1, 'tools/call', call) }, { frames: [{ jsonrpc: '2.0', id: 1, result: text }] });
+  expect(await ids(http.end())).toEqual([]);
+});
+
+test('plain requests of 2026-07-28 have no finding', async () => {
+  const stdio = new StdioScript();
+  stdio.call('server/discover', { _meta: modernMeta() }, discovered);
+  expect(await ids(stdio.end())).toEqual([]);
+});
+
+const discovered = {
+  resultType: 'complete',
+  supportedVersions: ['2026-07-28'],
+  capabilities: {},
+  serverInfo: { name: 's', version: '1' },
+  ttlMs: 0,
+  cacheScope: 'private',
+  _meta: { 'io.modelcontextprotocol/serverInfo': { name: 's', version: '1' } },
+};
+
+test('a finding names the rule, the revision, the clause, the records and what was seen, escaped', async () => {
+  const script = new StdioScript().handshake('2025-11-25');
+  script.raw('s>c', 'Server started \u001b[31m\n');
+  const [finding, ...others] = await script.findings();
+  expect(others).toEqual([]);
+  expect(finding).toMatchObject({
+    rule: { id: 'stdio-stdout-only-messages', area: 'stdio', severity: 'error' },
+    revision: '2025-11-25',
+    clause: 'basic/transports 3,5',
+    seen: String.raw`a line that is no message: "Server started \u001b[31m"`,
+  });
+  expect(script.records.find(({ n }) => n === finding!.records[0])).toMatchObject({ layer: 'line', dir: 's>c' });
+});
+
+test('the engine runs in browsers: it imports no module of Node', async () => {
+  const { metafile } = await build({
+    entryPoints: [`${root}src/lint/index.ts`],
+    bundle: true,
+    write: false,
+    platform: 'browser',
+    format: 'esm',
+    splitting: true,
+    outdir: 'out',
+    metafile: true,
+    logLevel: 'silent',
+  });
+  expect(Object.keys(metafile.inputs)).toContain('src/lint/schemas/schema-2026-07-28.ts');
+});

@@ -1,0 +1,94 @@
+import type { Revision } from '../protocol/revisions.ts';
+import { findingOf } from './finding.ts';
+import type { LintRecord } from './lint-record.ts';
+import type { WireEvent, WireEventBase, WireEvents } from './model/events.ts';
+import { WireModel } from './model/wire-model.ts';
+import type { Finding, WireRule } from './rule.ts';
+import { WIRE_RULES } from './rules/index.ts';
+import { loadSchema } from './schemas/load.ts';
+import type { RevisionSchema } from './schemas/revision-schema.ts';
+
+/** How to judge. */
+export interface LinterOptions {
+  /** How many bytes are kept until a message in them is complete. Default 64 MiB. */
+  readonly maxBytes?: number | undefined;
+}
+
+/**
+ * Judges the records of a capture by the rules of the revision that was negotiated. What it keeps is bounded. After
+ * missing records, it forgets what may have changed in them, so a breach may go unnoticed but nothing is reported that
+ * was not seen.
+ */
+export class Linter {
+  readonly #rules = new Map<keyof WireEvents, WireRule[]>();
+  readonly #model: WireModel;
+  readonly #schemas = new Map<Revision, RevisionSchema>();
+  readonly #exercised = new Set<string>();
+
+  constructor({ maxBytes = 64 * 1024 * 1024 }: LinterOptions = {}) {
+    for (const rule of WIRE_RULES) this.#rules.set(rule.on, [...(this.#rules.get(rule.on) ?? []), rule]);
+    this.#model = new WireModel(maxBytes);
+  }
+
+  /** The ids of the rules that had something to judge so far. */
+  get exercised(): ReadonlySet<string> {
+    return this.#exercised;
+  }
+
+  /**
+   * Judges the next record. Records are added in order, each after the promise of the one before has resolved.
+   *
+   * @returns what is certain to be wrong now.
+   */
+  async add(record: LintRecord): Promise<readonly Finding[]> {
+    const findings: Finding[] = [];
+    for (const { on, event } of this.#model.add(record)) {
+      if (on === 'message') event.schema = await this.#schemaOf(event.revisions);
+      this.#judge(on, event, findings);
+    }
+    return findings;
+  }
+
+  #judge(on: WireEvent['on'], event: WireEvents[WireEvent['on']], findings: Finding[]): void {
+    let isShapeless = false;
+    for (const rule of this.#rules.get(on) ?? []) {
+      if (rule.area === 'schema' && isShapeless) continue;
+      const revision = judgedBy(rule, event);
+      if (revision === undefined) continue;
+      const outcome = rule.check(event);
+      if (outcome === undefined) continue;
+      this.#exercised.add(rule.id);
+      if (outcome === true) continue;
+      isShapeless ||= rule.inSchema === true;
+      findings.push(findingOf(rule, revision, event.records, outcome));
+    }
+  }
+
+  async #schemaOf(revisions: readonly Revision[]): Promise<RevisionSchema | undefined> {
+    const [revision] = revisions;
+    if (revision === undefined || revisions.length > 1) return undefined;
+    let schema = this.#schemas.get(revision);
+    if (!schema) this.#schemas.set(revision, (schema = await loadSchema(revision)));
+    return schema;
+  }
+}
+
+/** The newest revision by which a rule judges an event. Undefined if it does not hold in one that may be negotiated. */
+function judgedBy({ clauses }: WireRule, { revisions }: WireEventBase): Revision | undefined {
+  return revisions.every((each) => clauses[each] !== undefined) ? revisions.at(-1) : undefined;
+}
+
+/**
+ * Judges all records of a recording or a capture.
+ *
+ * @param records such as those of `readRecording`, or batches of them, such as those of `Capture.records`.
+ */
+export async function* lint(
+  records: AsyncIterable<LintRecord | readonly LintRecord[]>,
+  linter: Linter = new Linter(),
+): AsyncGenerator<Finding, void> {
+  for await (const next of records) {
+    for (const record of Array.isArray(next) ? (next as readonly LintRecord[]) : [next as LintRecord])
+      yield* await linter.add(record);
+  }
+}

@@ -1,0 +1,117 @@
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { Revision } from '../../protocol/revisions.ts';
+import type { RevisionSchema } from '../schemas/revision-schema.ts';
+import type { Carriage, Conversation, Phase, SeenRequest, Side } from './conversation.ts';
+import type { EventFrame } from './event-frame.ts';
+import type { Exchange } from './exchange.ts';
+
+/** What every event has. */
+export interface WireEventBase {
+  /** The numbers of the records that show it, the most telling one first. */
+  readonly records: readonly number[];
+  /**
+   * The revisions that may have been negotiated. A rule applies if it holds in all of them. Several if it is not known
+   * which one it is.
+   */
+  readonly revisions: readonly Revision[];
+}
+
+/** A JSON-RPC message: on its own, or as a member of a batch. */
+export interface MessageEvent extends WireEventBase {
+  readonly kind: 'request' | 'notification' | 'result' | 'error';
+  readonly from: Side;
+  readonly message: JsonObject;
+  /** The method of a request or notification. Empty for answers. */
+  readonly method: string;
+  /** Its `params`, or an empty object. */
+  readonly params: JsonObject;
+  /** The `_meta` of its params or result, or an empty object. */
+  readonly meta: JsonObject;
+  /** The `result` of a result, or an empty object. */
+  readonly result: JsonObject;
+  /** The `error` of an error, or an empty object. */
+  readonly error: JsonObject;
+  readonly conversation: Conversation;
+  readonly carriage: Carriage;
+  /** How far the handshake had come before this message. */
+  readonly phase: Phase;
+  /** For HTTP. */
+  readonly exchange: Exchange | undefined;
+  readonly inBatch: boolean;
+  /**
+   * The request that it is about: the one that an answer answers, whose token progress has, or that is cancelled.
+   * Undefined if there is none, or if it is not known.
+   */
+  readonly about: SeenRequest | undefined;
+  /** What was known about `about` before this message. */
+  readonly before: { readonly answered: number | undefined; readonly progress: number | undefined } | undefined;
+  /** Whether `about` would be known if it existed. */
+  readonly knowsAll: boolean;
+  /** For a request: an earlier request of the same sender with the same id, or with the same token. */
+  readonly sameId: SeenRequest | undefined;
+  readonly sameToken: SeenRequest | undefined;
+  /** The capabilities of the client. Undefined if they are not known. */
+  readonly clientCapabilities: JsonObject | undefined;
+  /** The schema of the revision. Undefined if the revision is not certain. */
+  schema?: RevisionSchema | undefined;
+}
+
+/** A text where a message should be, which is none. */
+export interface MalformedEvent extends WireEventBase {
+  readonly from: Side;
+  readonly carriage: Carriage;
+  /** Why it cannot be read. `not a message`: other text on stdio. */
+  readonly problem: 'not UTF-8' | 'not JSON' | 'not a message';
+  /** The text, cut. */
+  readonly text: string;
+}
+
+/** A JSON array of messages. Its messages follow as events of their own. */
+export interface BatchEvent extends WireEventBase {
+  readonly from: Side;
+  readonly carriage: Carriage;
+  readonly messages: readonly unknown[];
+  readonly exchange: Exchange | undefined;
+}
+
+/** A line of stdio, whatever it is. */
+export interface LineEvent extends WireEventBase {
+  readonly from: Side;
+  readonly text: string;
+  readonly note: string | undefined;
+}
+
+/** An HTTP request, a response, or an exchange that has ended. */
+export interface ExchangeEvent extends WireEventBase {
+  readonly exchange: Exchange;
+  readonly conversation: Conversation;
+}
+
+/** A frame of an event stream. */
+export interface FrameEvent extends ExchangeEvent {
+  readonly frame: EventFrame;
+  /** The number of an earlier record with the same event id in the session. */
+  readonly sameId: number | undefined;
+  readonly isFirst: boolean;
+  readonly isCutOff: boolean;
+}
+
+/** The events that rules judge. */
+export interface WireEvents {
+  message: MessageEvent;
+  malformed: MalformedEvent;
+  batch: BatchEvent;
+  line: LineEvent;
+  /** An HTTP request. Its messages follow as events of their own. */
+  request: ExchangeEvent;
+  /** The head of an HTTP response. */
+  response: ExchangeEvent;
+  /** An HTTP response has ended, or its connection was closed. */
+  exchange: ExchangeEvent;
+  frame: FrameEvent;
+}
+
+/** An event with its kind. */
+export type WireEvent = {
+  [Kind in keyof WireEvents]: { readonly on: Kind; readonly event: WireEvents[Kind] };
+}[keyof WireEvents];

@@ -1,0 +1,87 @@
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { Revision } from '../../protocol/revisions.ts';
+import type { Conversation, SeenRequest } from './conversation.ts';
+import type { EventFrame } from './event-frame.ts';
+import type { HttpHead } from './http-head.ts';
+
+/** The most messages of a batch that are judged together. */
+export const MAX_BATCH = 1000;
+
+/** A message in the body of a request. */
+export interface PostedMessage {
+  readonly kind: string;
+  readonly method: string;
+  readonly message: JsonObject;
+  readonly params: JsonObject;
+}
+
+/** One HTTP request and its response. */
+export class Exchange {
+  readonly key: string;
+  readonly conn: number;
+  readonly role: string;
+  readonly request: HttpHead;
+  /** The number of the record with the head of the request. */
+  readonly n: number;
+  readonly method: string;
+  /** The target of the request: path and query. */
+  readonly target: string;
+  /** The messages in the request. */
+  readonly messages: PostedMessage[] = [];
+  /** The requests of the client in it that are not answered yet. */
+  readonly waiting = new Set<SeenRequest>();
+  /** Whether it carries MCP: it has a message, or asks for an event stream or the end of a session. */
+  isMcp = false;
+  /** Whether it is judged already. */
+  hasBegun = false;
+  revisions: readonly Revision[] = [];
+  conversation: Conversation | undefined;
+  response: HttpHead | undefined;
+  /** The number of the record with the head of the response. */
+  responseN = 0;
+  status = 0;
+  /** How many messages the response has. */
+  answers = 0;
+  /** How many frames the response has, and the newest one. */
+  frames = 0;
+  frame: EventFrame | undefined;
+  frameN = 0;
+  /** The newest id of an event. */
+  lastEventId: string | undefined;
+  /** Whether an event named how long to wait before a reconnection. */
+  hasRetry = false;
+  /** The bytes of the response's body. */
+  bodySize = 0;
+  /** Whether the response has ended, and not only the capture of it. */
+  isWhole = false;
+
+  constructor(
+    place: { readonly conn: number; readonly exchange: number; readonly n: number },
+    role: string,
+    head: HttpHead,
+  ) {
+    this.key = `${place.conn}/${place.exchange}`;
+    this.conn = place.conn;
+    this.role = role;
+    this.request = head;
+    this.n = place.n;
+    const [method = '', target = ''] = head.firstLine.split(' ');
+    this.method = method;
+    this.target = target;
+  }
+
+  /** Whether the response's content is compressed, so that nothing is known about it. */
+  get isOpaque(): boolean {
+    const coding = this.response?.get('content-encoding');
+    return coding !== undefined && coding.toLowerCase() !== 'identity';
+  }
+
+  get isStream(): boolean {
+    return this.response?.mediaType === 'text/event-stream';
+  }
+
+  /** Whether it resumes an earlier stream. */
+  get resumes(): boolean {
+    return this.request.get('last-event-id') !== undefined;
+  }
+}

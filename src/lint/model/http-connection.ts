@@ -1,0 +1,179 @@
+import { otherRecords, type PartOfStream } from './part.ts';
+import type { Conversation } from './conversation.ts';
+import type { HttpConversations } from './conversations.ts';
+import { parseFrame } from './event-frame.ts';
+import type { WireEvent } from './events.ts';
+import { Exchange } from './exchange.ts';
+import { HttpHead } from './http-head.ts';
+import { Method } from '../../protocol/methods.ts';
+import { revisionsOfClient, revisionsOfRequest } from './revisions-of.ts';
+import { isObject } from '../../jsonrpc/message.ts';
+import { decodeLatin1, decodeUtf8 } from './text.ts';
+import { eventsOfText, readText, type ReadText } from './text-reader.ts';
+
+/** The most exchanges of a connection that wait for their end. */
+const MAX_EXCHANGES = 1000;
+/** A longer frame is not read. Bytes. */
+const MAX_FRAME = 4 * 1024 * 1024;
+/** The most event ids of a session that are remembered. */
+const MAX_EVENT_IDS = 10_000;
+
+/** Turns the parts of one HTTP connection into events. */
+export class HttpConnection {
+  readonly #conn: number;
+  readonly #role: string;
+  readonly #conversations: HttpConversations;
+  readonly #exchanges = new Map<number, Exchange>();
+
+  constructor(conn: number, role: string, conversations: HttpConversations) {
+    this.#conn = conn;
+    this.#role = role;
+    this.#conversations = conversations;
+  }
+
+  *part(part: PartOfStream): Generator<WireEvent> {
+    const { layer, dir, exchange: number = 0 } = part;
+    const isRequest = dir === 'c>s';
+    if (layer === 'head') yield* isRequest ? this.#requestHead(number, part) : this.#responseHead(number, part);
+    const exchange = this.#exchanges.get(number);
+    if (!exchange) return;
+    if (layer === 'message') yield* isRequest ? this.#request(exchange, part) : this.#response(exchange, part);
+    else if (layer === 'frame') yield* this.#frame(exchange, part);
+    else if (layer === 'body') yield* isRequest ? this.#begin(exchange, undefined) : this.#end(number, exchange, part);
+  }
+
+  /** The connection was closed. Responses without an end were cut off. */
+  *close(): Generator<WireEvent> {
+    for (const [number, exchange] of this.#exchanges) yield* this.#finish(number, exchange);
+  }
+
+  lose(): void {
+    this.#exchanges.clear();
+  }
+
+  *#requestHead(number: number, part: PartOfStream): Generator<WireEvent> {
+    const bytes = part.bytes();
+    if (bytes === undefined || part.note !== undefined) return;
+    const head = new HttpHead(decodeLatin1(bytes));
+    const exchange = new Exchange({ conn: this.#conn, exchange: number, n: part.n }, this.#role, head);
+    // Without an end, an exchange waits until its connection closes. The oldest one is no longer judged then.
+    if (this.#exchanges.size >= MAX_EXCHANGES) this.#exchanges.delete(this.#exchanges.keys().next().value!);
+    this.#exchanges.set(number, exchange);
+    const hasBody = head.get('transfer-encoding') !== undefined || Number(head.get('content-length') ?? 0) > 0;
+    if (!hasBody) yield* this.#begin(exchange, undefined);
+  }
+
+  /** The request is known as far as it must be to be judged. */
+  *#begin(exchange: Exchange, read: ReadText | undefined): Generator<WireEvent> {
+    if (exchange.hasBegun) return;
+    exchange.hasBegun = true;
+    const value = read && 'value' in read ? read.value : undefined;
+    const conversation = this.#conversations.of(exchange, value);
+    exchange.conversation = conversation;
+    exchange.isMcp ||= carriesMcp(exchange, value);
+    const message = isObject(value) ? value : undefined;
+    exchange.revisions = message
+      ? revisionsOfClient(message, { conversation, exchange })
+      : revisionsOfRequest(exchange, conversation);
+    if (exchange.isMcp) yield { on: 'request', event: eventOf(exchange, conversation, [exchange.n]) };
+  }
+
+  *#request(exchange: Exchange, part: PartOfStream): Generator<WireEvent> {
+    const read = readText(part.bytes());
+    yield* this.#begin(exchange, read);
+    const conversation = exchange.conversation!;
+    const place = { n: part.n, others: [exchange.n], from: 'client', conversation, exchange } as const;
+    yield* eventsOfText(read, place, exchange.revisions);
+  }
+
+  *#responseHead(number: number, part: PartOfStream): Generator<WireEvent> {
+    const exchange = this.#exchanges.get(number);
+    const bytes = part.bytes();
+    if (!exchange || bytes === undefined || part.note !== undefined) return;
+    const head = new HttpHead(decodeLatin1(bytes));
+    const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head.firstLine)?.[1] ?? 0);
+    if (status < 200) return;
+    yield* this.#begin(exchange, undefined);
+    [exchange.response, exchange.responseN, exchange.status] = [head, part.n, status];
+    const initializes = exchange.messages.some(({ method }) => method === Method.Initialize);
+    let conversation = exchange.conversation!;
+    if (initializes && status < 300 && conversation.carriage === 'http')
+      exchange.conversation = conversation = this.#conversations.opened(exchange, conversation);
+    if (exchange.isOpaque) conversation.lose();
+    if (exchange.isMcp) yield { on: 'response', event: eventOf(exchange, conversation, [part.n, exchange.n]) };
+    const isEmpty =
+      status === 204 || status === 304 || exchange.method === 'HEAD' || head.get('content-length') === '0';
+    if (!isEmpty) return;
+    exchange.isWhole = true;
+    yield* this.#finish(number, exchange);
+  }
+
+  *#frame(exchange: Exchange, part: PartOfStream): Generator<WireEvent> {
+    const bytes = part.bytes();
+    const text = bytes && bytes.length <= MAX_FRAME ? decodeUtf8(bytes) : undefined;
+    exchange.frames += 1;
+    if (text === undefined) return;
+    const frame = parseFrame(text);
+    [exchange.frame, exchange.frameN] = [frame, part.n];
+    if (frame.event === 'endpoint' && exchange.method === 'GET')
+      exchange.conversation = this.#conversations.openedStream(exchange, frame.data ?? '');
+    const conversation = exchange.conversation!;
+    const { id, retry } = frame;
+    let sameId: number | undefined;
+    if (id !== undefined && id !== '' && conversation.session !== undefined) {
+      // A resumed stream repeats ids on purpose.
+      sameId = exchange.resumes ? undefined : conversation.eventIds.get(id);
+      if (conversation.eventIds.size < MAX_EVENT_IDS && id.length <= 256) conversation.eventIds.set(id, part.n);
+    }
+    if (id !== undefined) exchange.lastEventId = id;
+    if (retry !== undefined) exchange.hasRetry = true;
+    if (!exchange.isMcp) return;
+    const isCutOff = part.note !== undefined;
+    const event = eventOf(exchange, conversation, [part.n, exchange.responseN]);
+    yield { on: 'frame', event: { ...event, frame, sameId, isFirst: exchange.frames === 1, isCutOff } };
+  }
+
+  *#response(exchange: Exchange, part: PartOfStream): Generator<WireEvent> {
+    const conversation = exchange.conversation;
+    if (!conversation || !exchange.isMcp) return;
+    exchange.answers += 1;
+    const others = otherRecords([exchange.isStream ? exchange.frameN : exchange.responseN, exchange.n]);
+    const place = { n: part.n, others, from: 'server', conversation, exchange } as const;
+    yield* eventsOfText(readText(part.bytes()), place, exchange.revisions);
+  }
+
+  *#end(number: number, exchange: Exchange, part: PartOfStream): Generator<WireEvent> {
+    exchange.bodySize = sizeOf(part.range);
+    exchange.isWhole = part.note === undefined;
+    yield* this.#finish(number, exchange);
+  }
+
+  *#finish(number: number, exchange: Exchange): Generator<WireEvent> {
+    this.#exchanges.delete(number);
+    const { conversation, response, isMcp, responseN, n } = exchange;
+    if (!conversation || !response || !isMcp) return;
+    if (exchange.method === 'DELETE' && exchange.status < 300) conversation.ended = responseN;
+    yield { on: 'exchange', event: eventOf(exchange, conversation, [responseN, n]) };
+  }
+}
+
+function eventOf(
+  exchange: Exchange,
+  conversation: Conversation,
+  records: readonly number[],
+): { exchange: Exchange; conversation: Conversation; records: readonly number[]; revisions: Exchange['revisions'] } {
+  return { exchange, conversation, records, revisions: exchange.revisions };
+}
+
+/** Whether a request is one of MCP. A server may have other pages too. */
+function carriesMcp({ request, method }: Exchange, value: unknown): boolean {
+  if (value !== undefined) return true;
+  if (request.get('mcp-session-id') !== undefined || request.get('mcp-protocol-version') !== undefined) return true;
+  return method === 'GET' && (request.get('accept') ?? '').includes('text/event-stream');
+}
+
+function sizeOf(range: readonly number[]): number {
+  let size = 0;
+  for (let at = 1; at < range.length; at += 2) size += range[at]! - range[at - 1]!;
+  return size;
+}

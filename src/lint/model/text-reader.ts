@@ -1,0 +1,66 @@
+import { hasMoreKeysAndValues, isDeeper } from '../../jsonrpc/bounds.ts';
+import { isObject } from '../../jsonrpc/message.ts';
+import type { MalformedEvent, WireEvent } from './events.ts';
+import { MAX_BATCH } from './exchange.ts';
+import { readMessage, type MessagePlace } from './messages.ts';
+import { decodeAnyway, decodeUtf8 } from './text.ts';
+
+/** A longer message is not parsed: nothing is known about it. Bytes. */
+const MAX_MESSAGE = 4 * 1024 * 1024;
+/** Deeper or larger ones neither, because they take too long. */
+const MAX_DEPTH = 500;
+const MAX_KEYS_AND_VALUES = 200_000;
+/** How much of a text a finding may show, in UTF-16 code units. */
+const MAX_SHOWN = 200;
+
+/** What a text is: a value, or what is wrong with it. Undefined if it is too large to know. */
+export type ReadText =
+  | { readonly value: unknown; readonly size: number }
+  | { readonly problem: 'not UTF-8' | 'not JSON'; readonly text: string };
+
+export function readText(bytes: Uint8Array | undefined): ReadText | undefined {
+  if (bytes === undefined || bytes.length > MAX_MESSAGE) return undefined;
+  const text = decodeUtf8(bytes);
+  if (text === undefined) return { problem: 'not UTF-8', text: decodeAnyway(bytes.subarray(0, MAX_SHOWN)) };
+  if (isDeeper(text, MAX_DEPTH) || hasMoreKeysAndValues(text, MAX_KEYS_AND_VALUES)) return undefined;
+  try {
+    return { value: JSON.parse(text), size: text.length };
+  } catch {
+    return { problem: 'not JSON', text: text.slice(0, MAX_SHOWN) };
+  }
+}
+
+/** The events of a text that looks like a message or a batch. */
+export function* eventsOfText(
+  read: ReadText | undefined,
+  place: Omit<MessagePlace, 'inBatch' | 'size'>,
+  revisions: MalformedEvent['revisions'],
+): Generator<WireEvent> {
+  const { conversation, exchange, from, n, others = [] } = place;
+  const records = [n, ...others];
+  const { carriage } = conversation;
+  if (read === undefined) {
+    // A message that is not known may be any request or answer.
+    conversation.lose();
+    return;
+  }
+  if ('problem' in read) {
+    yield { on: 'malformed', event: { records, revisions, from, carriage, problem: read.problem, text: read.text } };
+    return;
+  }
+  const { value, size } = read;
+  if (!Array.isArray(value)) {
+    if (isObject(value)) yield* messageEvent(value, { ...place, inBatch: false, size });
+    return;
+  }
+  yield { on: 'batch', event: { records, revisions, from, carriage, messages: value, exchange } };
+  for (const each of value.slice(0, MAX_BATCH))
+    if (isObject(each)) yield* messageEvent(each, { ...place, inBatch: true, size: size / value.length });
+  if (value.length > MAX_BATCH) conversation.lose();
+}
+
+function* messageEvent(value: Record<string, unknown>, place: MessagePlace): Generator<WireEvent> {
+  const event = readMessage(value, place);
+  if (place.from === 'client') place.exchange?.messages.push(event);
+  yield { on: 'message', event };
+}
