@@ -78,6 +78,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   if (config.servers.length === 0) onwarning(`${file} has no servers, or all are disabled: nothing is served`);
   const members: ServedMembers = {
     find: (name) => fleet.services.get(name),
+    names: () => [...fleet.services.keys()],
     onchange: (clear) => {
       clearMounts = clear;
     },

@@ -20,6 +20,7 @@ function mounted(services: Map<string, Service>, options: Partial<HttpHandlerOpt
   };
   const mounts = new Mounts({
     find: (name) => services.get(name),
+    names: () => [...services.keys()],
     path: '/mcp',
     inbound: { onerror },
     http: { onerror },
@@ -40,6 +41,10 @@ function mounted(services: Map<string, Service>, options: Partial<HttpHandlerOpt
 
 const textOf = ({ content }: Awaited<ReturnType<Client['callTool']>>): unknown => content[0];
 
+async function messageOf(response: Response): Promise<string> {
+  return ((await response.json()) as { error: { message: string } }).error.message;
+}
+
 describe('servers at their own paths', () => {
   test.each(['legacy', 'modern'] as const)('are reached by their names: %s', async (eras) => {
     const { mounts, client } = mounted(new Map(['one', 'two words', 'a%2Fb'].map((name) => [name, named(name)])));
@@ -50,8 +55,9 @@ describe('servers at their own paths', () => {
     expect(mounts.sessions).toBe(eras === 'legacy' ? 3 : 0);
   });
 
-  test('are not served at any other path', async () => {
-    const { fetch } = mounted(new Map([['one', named('one')]]));
+  test('are not served at any other path, and the answer says where they are', async () => {
+    const services = new Map(['one', 'two words'].map((name) => [name, named(name)]));
+    const { fetch } = mounted(services);
     for (const path of [
       '/servers/none/mcp',
       '/servers/one',
@@ -59,8 +65,19 @@ describe('servers at their own paths', () => {
       '/servers/one/two/mcp',
       '/servers/%zz/mcp',
     ]) {
-      expect((await fetch(`http://localhost${path}`, { method: 'POST' })).status).toBe(404);
+      const response = await fetch(`http://localhost${path}`, { method: 'POST' });
+      expect([response.status, await messageOf(response)]).toEqual([
+        404,
+        'Not found; the servers are at /servers/one/mcp, /servers/two%20words/mcp',
+      ]);
     }
+    for (let number = 1; number <= 20; number++) services.set(`s${number}`, named('s'));
+    const many = await messageOf(await fetch('http://localhost/servers/none/mcp'));
+    expect(many).toMatch(/\/servers\/s18\/mcp, and 2 more$/);
+    services.clear();
+    expect(await messageOf(await fetch('http://localhost/servers/none/mcp'))).toBe(
+      'Not found; the bridge has no servers',
+    );
   });
 
   test('require the authenticator and the other checks, and know the caller', async () => {
@@ -78,6 +95,9 @@ describe('servers at their own paths', () => {
     });
     const path = '/servers/one/mcp';
     await expect(client(path, 'modern')).rejects.toThrow(/401/);
+    // Who may not use the servers does not learn their names.
+    const guess = await fetch('http://localhost/servers/none/mcp', { headers: { host: 'mcp.example' } });
+    expect([guess.status, await messageOf(guess)]).toEqual([401, 'no']);
     const headers = { authorization: 'Bearer good', host: 'mcp.example', origin: 'https://app.example' };
     const caller = await client(path, 'legacy', headers);
     expect(textOf(await caller.callTool('who'))).toEqual({ type: 'text', text: 'one, asked by ada' });

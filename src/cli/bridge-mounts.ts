@@ -6,12 +6,18 @@ import {
   type HttpHandlerOptions,
   type HttpPage,
 } from '../transport/http/server/handler.ts';
+import { refuse } from '../transport/http/server/access/refusals.ts';
 import { RewrittenCall } from '../transport/http/server/rewritten-call.ts';
 import { createInbound, type Inbound, type InboundOptions } from '../wire/serve.ts';
+
+/** The most servers that an error names. */
+const MAX_NAMED = 20;
 
 export interface MountsOptions {
   /** The service with this name. Undefined if there is none now. */
   readonly find: (name: string) => Service | undefined;
+  /** The names of the services now. */
+  readonly names: () => readonly string[];
   /** The part of the path after the name. */
   readonly path: string;
   readonly inbound: InboundOptions;
@@ -47,11 +53,17 @@ export class Mounts {
     this.#options = options;
   }
 
+  /** For a path that no service has. It requires a credential, because it names the services. */
+  readonly #missing: HttpPage = {
+    requiresAuth: true,
+    answer: (call) => refuse(call, 404, `Not found; ${this.#places()}`),
+  };
+
   /** For `pages` of the outer handler, which authenticates the caller. */
   readonly page = (path: string): HttpPage | undefined => {
     const name = this.#nameIn(path);
     const service = name === undefined ? undefined : this.#options.find(name);
-    if (name === undefined || !service) return undefined;
+    if (name === undefined || !service) return path.startsWith('/servers/') ? this.#missing : undefined;
     const { handler } = this.#mounts.get(name) ?? this.#add(name, service);
     return { requiresAuth: true, answer: (call) => handler.handle(new MountedCall(call)) };
   };
@@ -81,6 +93,13 @@ export class Mounts {
     const mounts = [...this.#mounts.values()];
     for (const { handler } of mounts) handler.drain();
     await Promise.all(mounts.map((mount) => end(mount, timeout)));
+  }
+
+  #places(): string {
+    const paths = this.#options.names().map((name) => `/servers/${encodeURIComponent(name)}${this.#options.path}`);
+    if (paths.length === 0) return 'the bridge has no servers';
+    const more = paths.length > MAX_NAMED ? `, and ${paths.length - MAX_NAMED} more` : '';
+    return `the servers are at ${paths.slice(0, MAX_NAMED).join(', ')}${more}`;
   }
 
   #nameIn(path: string): string | undefined {

@@ -32,6 +32,7 @@ export interface Served {
 /** Set if servers can be added and removed. */
 export interface ServedMembers {
   readonly find: (name: string) => Service | undefined;
+  readonly names: () => readonly string[];
   /** Called once, with a function to call after servers were removed. */
   readonly onchange: (changed: () => void) => void;
 }
@@ -74,6 +75,7 @@ export async function serveBridge(
   };
   const mounts = new Mounts({
     find,
+    names: () => served.members?.names() ?? [],
     path,
     inbound: inboundOptions,
     http: { maxSessions, idleTimeout, onerror },
@@ -94,7 +96,7 @@ export async function serveBridge(
     tls: tls?.credentials,
     wiretap: settings.wiretap,
     auth,
-    pages: (at) => pages(at) ?? mounts.page(at),
+    pages: (at) => pages(at) ?? (served.members && mounts.page(at)),
     onerror,
     onrefusal: refusalsTo(log, metrics),
   });
