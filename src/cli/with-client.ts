@@ -4,7 +4,7 @@ import { openBrowser } from '../auth/client/open-browser.ts';
 import { Deferred } from '../base/deferred.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
-import type { Handlers } from '../client/handlers.ts';
+import type { Handlers, LogMessage } from '../client/handlers.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { UrlServer } from '../bridge/config/config.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
@@ -139,7 +139,7 @@ async function open(
       target.kind === 'command' ? path.resolve(target.cwd ?? '.') : undefined,
     ),
     wiretap,
-    onlog: (message) => relay(logLine(message)),
+    onlog: logPrinter(relay),
     onerror,
   };
   if (target.kind === 'command') {
@@ -153,6 +153,17 @@ async function open(
   if (hasCredentials(target)) return connect({ url, transport }, { ...options, headers });
   const authorizer = await authorizerFor(target, loginPrinterOn(terminal));
   return connect({ url, transport }, { ...options, headers, authorizer });
+}
+
+/** Prints log messages. A bridge sends the same warning with each list, and it is printed once. */
+function logPrinter(print: (line: string) => void): (message: LogMessage) => void {
+  let last = '';
+  return (message) => {
+    const line = logLine(message);
+    if (message.logger === 'everwire' && line === last) return;
+    last = line;
+    print(line);
+  };
 }
 
 /** A user at the terminal may also paste the address that the login ends at. */

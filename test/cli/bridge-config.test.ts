@@ -50,6 +50,17 @@ async function toolsOf(caller: Client): Promise<string[]> {
 
 const sum = { structuredContent: { result: 3 } };
 
+test('a client that lists everything reads once that a server does not respond', async () => {
+  configure({ features, gone: { command: node, args: ['-e', 'process.exit(1)'] } });
+  const { url } = await start();
+  const listed = startNode([...programs.everwire, 'list', url]);
+  running.push(listed);
+  expect(await listed.exited).toMatchObject({ code: 0 });
+  expect(listed.stderr).toEqual([
+    '[warning] everwire: entries of gone are missing in lists, because there was no response',
+  ]);
+});
+
 describe.each(['legacy', 'modern'] as const)('several servers, for a client of a %s revision', (eras) => {
   test('are served together and separately, even if one is unreachable', async () => {
     configure({ features, demo, 'not there': { command: 'no-such-command-anywhere' } });

@@ -55,6 +55,16 @@ describe('the tools of a fleet', () => {
     await expect(call(fleet, 'git__gone_0123456789')).rejects.toThrow('Unknown tool: git__gone_0123456789');
   });
 
+  test('that their server refuses are refused with the name that the caller used', async () => {
+    const refusal = { code: -32602, message: 'Unknown tool: gone', data: { a: 1 } };
+    const git = toolServer('git', []);
+    const refusing = { ...git, service: () => Promise.reject(new RpcError(refusal.code, refusal.message, refusal)) };
+    const { fleet } = fleetOf({ git: refusing, hub: toolServer('hub', []) });
+    const named = { ...refusal, message: 'git__gone: Unknown tool: gone' };
+    await expect(call(fleet, 'git__gone')).rejects.toMatchObject(named);
+    await expect(call(fleetOf({ git: refusing }).fleet, 'gone')).rejects.toMatchObject(refusal);
+  });
+
   test('that are unknown are refused with the names of the servers', async () => {
     const { fleet } = fleetOf({ git: toolServer('git', ['search']), 'My hub': toolServer('hub', ['search']) });
     await expect(call(fleet, 'search')).rejects.toMatchObject({

@@ -152,7 +152,9 @@ class ServiceFleet implements Fleet {
       ask: (question, questionParams, options) =>
         exchange.ask(question, replaceRelatedTask(questionParams, renaming.taskId), options),
     });
-    const result = await member.service(child);
+    const result = await member.service(child).catch((error: unknown) => {
+      throw isNamed(method) ? withAskedName(error, exchange.params['name'], params['name']) : error;
+    });
     member.answered();
     if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${method} returned no result`);
     return renameResult(result, method, renaming);
@@ -227,6 +229,17 @@ class ServiceFleet implements Fleet {
       `_meta names the server ${JSON.stringify(named)}, which does not exist`,
     );
   }
+}
+
+function isNamed(method: string): boolean {
+  return method === Method.CallTool || method === Method.GetPrompt;
+}
+
+/** A server's refusal of parameters may contain the server's own name of a tool or prompt. The caller knows another one. */
+function withAskedName(error: unknown, asked: unknown, own: unknown): unknown {
+  if (!(error instanceof RpcError) || error.code !== ErrorCode.InvalidParams || asked === own) return error;
+  const { code, data, origin } = error;
+  return new RpcError(code, `${String(asked)}: ${error.message}`, { data, origin, cause: error });
 }
 
 function ownTaskId({ label }: FleetMember, taskId: string): string {

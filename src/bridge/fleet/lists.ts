@@ -40,7 +40,7 @@ export async function mergedList(
   });
   if (pages.length === 0 && missing.length === 0 && own[kind.capability] === undefined)
     throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${kind.method}`);
-  if (missing.length > 0) warnMissing(kind, exchange, missing);
+  if (missing.length > 0) warnMissing(exchange, missing);
   const nextCursor = cursorOf(pages);
   // All pages of a list must have the same scope, and later pages may be private.
   const isWhole = nextCursor === undefined && !cursors && missing.length === 0;
@@ -118,7 +118,8 @@ function invalidCursor(): RpcError {
   return new RpcError(ErrorCode.InvalidParams, 'Invalid cursor: read the list again from its first page');
 }
 
-function warnMissing(kind: ListKind, exchange: Exchange, missing: readonly string[]): void {
-  const data = `the ${kind.key} of ${missing.join(', ')} are missing, because there was no response`;
+/** The same text for all lists: a client that requests several at once can show it once. */
+function warnMissing(exchange: Exchange, missing: readonly string[]): void {
+  const data = `entries of ${missing.join(', ')} are missing in lists, because there was no response`;
   exchange.notify(NotificationMethod.Message, { level: 'warning', logger: 'everwire', data }).catch(() => {});
 }

@@ -21,7 +21,7 @@ describe('a server that is down', () => {
           params: {
             level: 'warning',
             logger: 'everwire',
-            data: 'the tools of broken are missing, because there was no response',
+            data: 'entries of broken are missing in lists, because there was no response',
           },
         },
       ]);
