@@ -1,7 +1,8 @@
 import type { ClientFlags } from './client-options.ts';
 import type { Work } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { indented } from './screen.ts';
+import { printStatus } from './print-status.ts';
+import { indented, oneLine } from './screen.ts';
 import { readJson } from './json-value.ts';
 import { suggestion } from '../base/nearest.ts';
 import { checkArguments, toolArguments } from './tool-arguments.ts';
@@ -25,7 +26,7 @@ export async function call([name, ...args]: readonly string[], flags: CallFlags)
       throw Failure.usage(`the server has no tool ${JSON.stringify(name)}${hint(name, names)}`);
     }
     const given = toolArguments(tool, args, base);
-    await checkArguments(tool, given);
+    await checkArguments(tool, given, (message) => printStatus(oneLine(message)));
     const onprogress = (progress: { progress: number }): void => terminal.progress(progress);
     const result = await client
       .callTool(name, given, { signal, onprogress, onstatus: (task) => terminal.status(task) })

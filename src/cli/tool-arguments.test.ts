@@ -1,5 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { checkArguments, toolArguments, wanted } from './tool-arguments.ts';
+
+/** For a schema that can be used. */
+const unexpected = (message: string): never => {
+  throw new Error(message);
+};
 
 const tool = {
   name: 'search',
@@ -118,18 +123,22 @@ describe('an invalid argument is reported before anything is sent', () => {
     [{ text: 'x', limit: 0 }, /^the argument limit of search: must be >= 1\./],
     [{ text: 'x', within: { north: 'up' } }, /^the argument within.north of search: must be number\./],
   ])('%j', async (args, message) => {
-    await expect(checkArguments(tool, args)).rejects.toThrow(
+    await expect(checkArguments(tool, args, unexpected)).rejects.toThrow(
       expect.objectContaining({ exitCode: 2, message: expect.stringMatching(message) }),
     );
   });
 
   test('never a valid one', async () => {
-    await expect(checkArguments(tool, { text: 'x', limit: 1, tags: [] })).resolves.toBeUndefined();
+    await expect(checkArguments(tool, { text: 'x', limit: 1, tags: [] }, unexpected)).resolves.toBeUndefined();
   });
 
   test('unless the schema of the tool cannot be understood', async () => {
     const odd = { name: 'odd', inputSchema: { $schema: 'http://json-schema.org/draft-04/schema#', type: 'object' } };
-    await expect(checkArguments(odd, { a: 1 })).resolves.toBeUndefined();
+    const warn = vi.fn<(message: string) => void>();
+    await checkArguments(odd, { a: 1 }, warn);
+    expect(warn).toHaveBeenCalledExactlyOnceWith(
+      expect.stringMatching(/^the arguments are not checked before the call: The input schema of odd .*draft-04/),
+    );
   });
 });
 
@@ -151,8 +160,8 @@ test('a schema that refers to itself is described to a limited depth', () => {
 test('a server’s slow pattern is checked in bounded time', async () => {
   const text = { type: 'string', pattern: '^(.|.|.)*\\u0001$' };
   const slow = { name: 'slow', inputSchema: { type: 'object', properties: { text } } };
-  await expect(checkArguments(slow, { text: `${'x'.repeat(40)}\u0001` })).resolves.toBeUndefined();
-  await expect(checkArguments(slow, { text: 'x'.repeat(40) })).rejects.toThrow('must match pattern');
+  await expect(checkArguments(slow, { text: `${'x'.repeat(40)}\u0001` }, unexpected)).resolves.toBeUndefined();
+  await expect(checkArguments(slow, { text: 'x'.repeat(40) }, unexpected)).rejects.toThrow('must match pattern');
 });
 
 test('lists inside lists are described to a limited depth', () => {

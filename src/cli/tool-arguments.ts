@@ -47,9 +47,14 @@ export function toolArguments(tool: NamedTool, words: readonly string[], base: J
 /**
  * Checks arguments against the tool's schema, as the server will.
  *
+ * @param warn called if the schema cannot be used. The server may understand it, and checks the arguments anyway.
  * @throws Failure with code 2 that names the argument and the arguments that the tool takes.
  */
-export async function checkArguments(tool: NamedTool, args: JsonObject): Promise<void> {
+export async function checkArguments(
+  tool: NamedTool,
+  args: JsonObject,
+  warn: (message: string) => void,
+): Promise<void> {
   const schema = new ToolSchema(tool.inputSchema);
   for (const name of schema.required) {
     if (!Object.hasOwn(args, name)) {
@@ -60,9 +65,8 @@ export async function checkArguments(tool: NamedTool, args: JsonObject): Promise
   let checked;
   try {
     checked = new JsonSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
-  } catch {
-    // The server may understand a schema that we cannot read. It checks the arguments anyway.
-    return;
+  } catch (error) {
+    return warn(`the arguments are not checked before the call: ${(error as Error).message}`);
   }
   const [issue] = checked.issues ?? [];
   if (!issue) return;

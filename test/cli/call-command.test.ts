@@ -45,6 +45,29 @@ describe('call', () => {
     expect(stderr).toMatch(said);
   });
 
+  test('calls a tool whose input schema is invalid, and says so in one line', async () => {
+    const file = path.join(temporaryFolder(), 'invalid.mjs');
+    writeFileSync(
+      file,
+      `import { createInterface } from 'node:readline';
+      const results = {
+        initialize: {
+          protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' },
+        },
+        'tools/list': { tools: [{ name: 't', inputSchema: { type: 'object', properties: { a: { type: 'text' } } } }] },
+        'tools/call': { content: [{ type: 'text', text: 'done' }] },
+      };
+      createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line);
+        const answer = results[method] ? { result: results[method] } : { error: { code: -32601, message: 'no' } };
+        if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...answer }) + '\\n');
+      });`,
+    );
+    const { code, stdout, stderr } = await runEverwire(['call', 't', 'a:=1', '--', node, file]);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'done' });
+    expect(stderr).toMatch(/^everwire: the arguments are not checked before the call: The input schema of t .*type.*$/);
+  });
+
   describe('answers the questions of a server', () => {
     const ada = '{"elicit":{"action":"accept","content":{"name":"Ada"}}}';
 
