@@ -9,6 +9,7 @@ import { bridgeLog, logServer, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo } from './bridge-target.ts';
 import { Failure } from './failure.ts';
+import { configurationName } from './run.ts';
 import { printStatus } from './print-status.ts';
 import { observe } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
@@ -56,14 +57,11 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   } catch (error) {
     throw new Error(problem(error as Error), { cause: error });
   }
-  const shown = description.name?.replaceAll(/[^\w.-]+/g, '-').slice(0, MAX_NAME) || name;
+  const shown = configurationName(description.name) || name;
   await serveBridge({ name: shown, service }, observer, settings, log);
   logServer(log, name, description, settings.tools);
   patterns.check(name, {}, description.tools);
 }
-
-/** The longest name in a client configuration, in characters. */
-const MAX_NAME = 64;
 
 /** Records the bridge, and serves a page that shows both of its sides, if the user wants that. */
 function observed(target: string, { record, inspect, inspectPort: port, logFormat }: BridgeFlags, log: CleanLog) {

@@ -25,7 +25,13 @@ export async function dev(given: string, flags: DevFlags): Promise<void> {
     return listenOn({ ...options, onsession, onrequest, onerror });
   };
   const page = flags.inspect ? { port: flags.inspectPort, portOption: '--inspect-port' } : undefined;
-  await run(path.parse(file).name, { connect: (transport) => inbound.connect(transport), listen }, flags, page);
+  await run(
+    path.parse(file).name,
+    { connect: (transport) => inbound.connect(transport), listen },
+    flags,
+    page,
+    reloading.named,
+  );
   // Runs first: without its process, nothing is left to wait for.
   atEnd(() => reloading.close());
   reloading.start();

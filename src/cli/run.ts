@@ -18,19 +18,23 @@ export interface Servable {
  *
  * @param name the server's name in the client configuration.
  * @param page of the inspector, if the user wants one.
+ * @param named resolves with the name that the server gives itself, if that is known only later.
  */
 export async function run(
   name: string,
   served: Servable,
   flags: ServeFlags,
   page?: Observation['page'],
+  named?: Promise<string>,
 ): Promise<void> {
   const onpage = ({ href }: URL): void => printStatus(`inspector on ${href}`);
   const wiretap = await observe({ target: name, file: flags.record, page, onpage });
   if (flags.stdio) return serveStdio(served, { wiretap });
   const listener = await served.listen({ ...listenOptions(flags), wiretap });
   atEnd(() => listener.close());
-  announce(name, listener);
+  if (!named) return announce(name, listener);
+  announceAddress(listener);
+  void named.then((own) => announceConfiguration(configurationName(own) || name, listener.url));
 }
 
 /**
@@ -65,9 +69,25 @@ export function announce(
   members = false,
   headers?: Readonly<Record<string, string>>,
 ): void {
+  announceAddress({ url, sseUrl });
+  if (members) printStatus(`each server separately on ${url.replace(/(?<=\/\/[^/]+)(?=\/)/, '/servers/<name>')}`);
+  announceConfiguration(name, url, headers);
+}
+
+function announceAddress({ url, sseUrl }: Pick<HttpListener, 'url' | 'sseUrl'>): void {
   printStatus(`listening on ${url}`);
   if (sseUrl) printStatus(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
-  if (members) printStatus(`each server separately on ${url.replace(/(?<=\/\/[^/]+)(?=\/)/, '/servers/<name>')}`);
+}
+
+function announceConfiguration(name: string, url: string, headers?: Readonly<Record<string, string>>): void {
   printStatus('client configuration:');
   process.stderr.write(`${JSON.stringify({ mcpServers: { [name]: { type: 'http', url, headers } } }, null, 2)}\n`);
+}
+
+/** The longest name in a client configuration, in characters. */
+const MAX_NAME = 64;
+
+/** A name that every host accepts, from the name that a server gives itself. Empty if there is none. */
+export function configurationName(given: string | undefined): string {
+  return given?.replaceAll(/[^\w.-]+/g, '-').slice(0, MAX_NAME) ?? '';
 }

@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import spawn from 'cross-spawn';
 import { whyNotStarted } from '../transport/stdio/start-error.ts';
+import { printStatus } from './print-status.ts';
 import { watchdog } from '../transport/stdio/watchdog.ts';
 
 /** A command that runs in place of this process. */
@@ -39,7 +40,9 @@ export async function startThrough(command: string, args: readonly string[]): Pr
     const why = whyNotStarted(cause as NodeJS.ErrnoException, command);
     throw new Error(`cannot start ${command}: ${why}`, { cause });
   }
-  if (process.platform !== 'win32') watchdog.add(child.pid!, () => {});
+  if (process.platform !== 'win32') {
+    watchdog.add(child.pid!, ({ message }) => printStatus(`The watchdog of ${command} cannot run: ${message}`));
+  }
   const { stdin, stdout, stderr } = child;
   return { stdin: stdin!, stdout: stdout!, stderr: stderr!, exited, kill: (signal) => void child.kill(signal) };
 }

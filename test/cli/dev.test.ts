@@ -45,11 +45,19 @@ describe('everwire dev', () => {
     await server.line(/^everwire: serving mine 1\.0\.0 with nothing$/);
   });
 
-  test('ignores what the file sends to its parent process, as process managers expect', async () => {
-    const file = devFile(`process.send('ready');\n${say('sent')}`);
-    const server = await startDev(file.path);
-    expect(await textOf(await client(server.url), 'say')).toEqual(text('sent'));
+  test('prints a client configuration with the name that the server gives itself', async () => {
+    const server = await startDev(devFile('export default server;').path);
+    await server.line(/^ {4}"mine": \{$/);
   });
+
+  test.each(["'ready'", '{ ready: true }', "{ unusable: 'no' }", '{ close: 1 }', "{ 'watch:import': 1 }"])(
+    'ignores that the file sends %s to its parent process, as process managers expect',
+    async (sent) => {
+      const file = devFile(`process.send(${sent});\n${say('sent')}`);
+      const server = await startDev(file.path);
+      expect(await textOf(await client(server.url), 'say')).toEqual(text('sent'));
+    },
+  );
 
   test('serves a CommonJS file, as a compiler writes it', async () => {
     const file = devFile(say('required'));

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { isObject } from '../../jsonrpc/message.ts';
 import type { Transport } from '../../transport/transport.ts';
-import type { ChildMessage } from './child-messages.ts';
+import { DEV, type ChildMessage, type DevMessage } from './child-messages.ts';
 import { Channels, type Packet } from './channels.ts';
 
 /** The process in which `everwire dev` runs one version of the user's file. */
@@ -22,7 +22,8 @@ function candidatesIn(exported: unknown): unknown[] {
   return [named, main, ...(isObject(main) ? [main['server'], main['default']] : [])];
 }
 
-function post(message: ChildMessage): Promise<void> {
+function post(content: DevMessage): Promise<void> {
+  const message: ChildMessage = { [DEV]: content };
   return new Promise((resolve, reject) => {
     process.send?.(message, undefined, undefined, (error) => (error ? reject(error) : resolve()));
   });

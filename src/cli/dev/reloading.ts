@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { Deferred } from '../../base/deferred.ts';
 import { waitFor } from '../../base/wait.ts';
 import { printStatus } from '../print-status.ts';
 import { FileWatch } from './file-watch.ts';
@@ -24,6 +25,9 @@ const SLOW = 3000;
  */
 export class Reloading {
   readonly versions: Versions;
+  /** Resolves with the name that the first version gives its server. */
+  readonly named: Promise<string>;
+  readonly #named = new Deferred<string>();
   readonly #options: ReloadingOptions;
   readonly #name: string;
   readonly #watch: FileWatch;
@@ -36,6 +40,7 @@ export class Reloading {
 
   constructor(options: ReloadingOptions) {
     this.#options = options;
+    this.named = this.#named.promise;
     this.#name = path.basename(options.file);
     this.versions = new Versions(this.#name, ({ message }) => printStatus(message));
     this.#watch = new FileWatch((files) => this.#reload(files));
@@ -70,7 +75,8 @@ export class Reloading {
       if (!signal.aborted) for (const each of files) this.#watch.add(each);
     };
     this.#count += 1;
-    const version = new Version(`v${this.#count}`, { file, imports, onfiles }, ({ message }) => printStatus(message));
+    const onerror = ({ message }: Error): void => printStatus(message);
+    const version = new Version(`v${this.#count}`, { file, imports, onfiles, onerror }, onerror);
     const slow = setTimeout(() => printStatus(`${this.#name} is still being loaded`), SLOW);
     try {
       await waitFor(version.ready, { signal });
@@ -90,7 +96,10 @@ export class Reloading {
     this.#lists = lists;
     const differences = before ? compareLists(before, lists) : { changed: {}, lines: [] };
     this.versions.replace(version, differences.changed);
-    if (!before) return printStatus(`serving ${lists.name} ${lists.version} with ${counted(lists)}`);
+    if (!before) {
+      printStatus(`serving ${lists.name} ${lists.version} with ${counted(lists)}`);
+      return this.#named.resolve(lists.name);
+    }
     const { lines } = differences;
     const shown = lines.slice(0, MAX_LINES);
     if (lines.length > shown.length) shown.push(`and ${lines.length - shown.length} more`);

@@ -8,7 +8,7 @@ import { ProcessGroup } from '../../transport/stdio/process-group.ts';
 import { watchdog } from '../../transport/stdio/watchdog.ts';
 import type { Transport } from '../../transport/transport.ts';
 import { built } from '../built.ts';
-import type { ChildMessage } from './child-messages.ts';
+import { DEV, type DevMessage } from './child-messages.ts';
 import { Channels } from './channels.ts';
 
 export interface ServerProcessOptions {
@@ -18,6 +18,7 @@ export interface ServerProcessOptions {
   readonly imports: readonly string[];
   /** Called with the paths of modules when Node loads them, or looks for them. */
   readonly onfiles: (files: readonly string[]) => void;
+  readonly onerror: (error: Error) => void;
 }
 
 /** How long a process has to end after SIGTERM, and then after SIGKILL. Milliseconds. */
@@ -38,7 +39,7 @@ export class ServerProcess {
   readonly #gone = new Deferred();
   #ended = false;
 
-  constructor({ file, imports, onfiles }: ServerProcessOptions) {
+  constructor({ file, imports, onfiles, onerror }: ServerProcessOptions) {
     this.#file = path.basename(file);
     const args = [...imports.flatMap((each) => ['--import', each]), built('lib/dev-child.js'), file];
     const child = spawn(process.execPath, args, {
@@ -51,7 +52,11 @@ export class ServerProcess {
     this.#child = child;
     if (child.pid !== undefined) {
       this.#group = new ProcessGroup(child.pid);
-      if (!WINDOWS) watchdog.add(child.pid, () => {});
+      if (!WINDOWS) {
+        watchdog.add(child.pid, ({ message }) =>
+          onerror(new Error(`The watchdog of ${this.#file} cannot run: ${message}`)),
+        );
+      }
     }
     this.#channels = new Channels(
       (packet) =>
@@ -65,11 +70,12 @@ export class ServerProcess {
     child.on('message', (given: unknown) => {
       // The user's file may send something else, for example to a process manager.
       if (!isObject(given)) return;
-      const message = given as ChildMessage;
+      if (Array.isArray(given['watch:import'])) onfiles(pathsIn(given['watch:import']));
+      else if (Array.isArray(given['watch:require'])) onfiles(pathsIn(given['watch:require']));
+      if (!Object.hasOwn(given, DEV)) return;
+      const message = given[DEV] as DevMessage;
       if ('ready' in message) ready.resolve();
       else if ('unusable' in message) ready.reject(new Error(message.unusable));
-      else if ('watch:import' in message) onfiles(pathsIn(message['watch:import']));
-      else if ('watch:require' in message) onfiles(pathsIn(message['watch:require']));
       else this.#channels.receive(message);
     });
     const end = (how: string): void => {

@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 /** Why a command could not be started. */
 export function whyNotStarted(error: NodeJS.ErrnoException, command: string, cwd?: string): string {
   if (error.code === 'EACCES')
-    return 'it is not executable: run chmod +x, or start it with its interpreter, such as node';
+    return process.platform === 'win32'
+      ? 'access was denied: name a program, or start a script with its interpreter, such as node'
+      : 'it is not executable: run chmod +x, or start it with its interpreter, such as node';
   if (error.code !== 'ENOENT') return error.message;
   if (cwd !== undefined && !existsSync(cwd)) return `there is no directory ${cwd}`;
   // Hosts with a window often have another PATH than a shell.
