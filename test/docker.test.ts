@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DockerfileParser, type Dockerfile } from 'dockerfile-ast';
 import { validate, ValidationSeverity } from 'dockerfile-utils';
@@ -111,6 +111,7 @@ describe('docs/guides/docker.md', () => {
     expect(shown.map(([, file]) => file)).toEqual([
       'examples/docker/bridge.Dockerfile',
       'examples/docker/compose.yaml',
+      'examples/docker/tsconfig.json',
       'examples/docker/server.ts',
       'examples/docker/server.Dockerfile',
     ]);
@@ -179,6 +180,22 @@ describe('docs/guides/docker.md', () => {
     const host = await connect({ command: process.execPath, args: [...programs.everwire, ...words] });
     onTestFinished(() => host.close());
     expect((await host.callTool('hello')).content).toEqual([{ type: 'text', text: 'Hello!' }]);
+  });
+
+  test('shows how to build a server of your own', () => {
+    const project = temporaryFolder();
+    mkdirSync(path.join(project, 'src'));
+    mkdirSync(path.join(project, 'node_modules'));
+    for (const [name, target] of Object.entries({ everwire: '.', '@types': 'node_modules/@types' }))
+      symlinkSync(path.resolve(root, target), path.join(project, 'node_modules', name), 'junction');
+    writeFileSync(path.join(project, 'package.json'), '{ "type": "module" }');
+    copyFileSync(`${root}examples/docker/tsconfig.json`, path.join(project, 'tsconfig.json'));
+    copyFileSync(`${root}examples/docker/server.ts`, path.join(project, 'src/server.ts'));
+    const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
+    const { stdout } = spawnSync(process.execPath, [compiler], { cwd: project, encoding: 'utf8' });
+    expect(stdout).toBe('');
+    // The Dockerfile starts this file.
+    expect(existsSync(path.join(project, wordsOf('examples/docker/server.Dockerfile', 'CMD')[1]!))).toBe(true);
   });
 
   test('shows a server of your own, which is healthy and stops', async () => {
