@@ -47,6 +47,7 @@ function rewriteExtra(extra, handler, job) {
     if (name === 'signal') continue;
     if (name === '_meta') job.replace(member.property, "exchange.params['_meta']");
     else if (name === 'sendNotification') rewriteNotification(member, ancestors.at(-2), extra.name, job);
+    else if (name === 'authInfo' && isKnownAuth(member, ancestors.slice(0, -1))) job.replace(member.property, 'auth');
     else if (name === 'requestInfo' && rewriteHeader(member, ancestors, extra.name, job)) continue;
     else if (!job.isServerOption(ancestors))
       job.refuse(name ? `${extra.name}.${name} ${adviceFor(name)}` : `${extra.name} is passed on`, 'replacements');
@@ -60,10 +61,13 @@ function rewritePattern(extra, handler, job) {
   if (names?.size === 1 && names.has('signal')) return undefined;
   const declarations = declarationsIn(handler);
   const signals = [];
+  const auths = [];
   for (const [name, property] of names ?? [['…', {}]]) {
     const uses = property.shorthand ? usesOf(name, handler, declarations) : [];
     const plain = property.shorthand && declarations.get(name)?.length === 1;
     if (plain && name === 'signal') signals.push(...uses);
+    else if (plain && name === 'authInfo' && uses.every(({ node, ancestors }) => isKnownAuth(node, ancestors)))
+      auths.push(...uses);
     else if (!plain || uses.some(({ node, ancestors }) => !job.isServerOption([...ancestors, node])))
       job.refuse(`${name} of the second parameter ${adviceFor(name)}`, 'replacements');
   }
@@ -71,7 +75,14 @@ function rewritePattern(extra, handler, job) {
   job.replace(extra, 'ctx');
   for (const { node, ancestors } of signals)
     job.replace(node, ancestors.at(-1).shorthand ? 'signal: ctx.signal' : 'ctx.signal');
+  for (const { node } of auths) job.replace(node, 'ctx.auth');
   return 'ctx';
+}
+
+/** Whether only those parts of a credential are used that Everwire has, too. */
+function isKnownAuth(node, ancestors) {
+  const part = memberOf(node, ancestors);
+  return part?.property.name === 'clientId' || part?.property.name === 'scopes';
 }
 
 /** What becomes of a property of the second parameter that has another meaning in Everwire. */

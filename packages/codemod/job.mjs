@@ -1,3 +1,6 @@
+/** The longest line for an object literal, in characters. */
+const MAX_LINE = 100;
+
 /**
  * The rewriting of one statement: edits that are made together, or not at all. If something in the statement cannot be
  * rewritten safely, `refuse` says what, and nothing is edited.
@@ -7,6 +10,8 @@ export class Job {
   #file;
   /** Why the statement stays as it is: each with the section of the guide. */
   refusals = [];
+  /** What a person must check in the new statement. */
+  advice = [];
 
   /** @param file what is known about the whole file: its source, and the names of imports */
   constructor(file) {
@@ -81,6 +86,21 @@ export class Job {
   refuse(why, section) {
     this.refusals.push({ why, section });
     return undefined;
+  }
+
+  /** Says what a person must still check in a statement that is rewritten. */
+  advise(why, section) {
+    this.advice.push({ why, section });
+  }
+
+  /** An object literal in place of a node: on one line if it fits, else with one property on each line. */
+  object(properties, node) {
+    const { source, newline } = this.#file;
+    const line = source.lastIndexOf('\n', node.start - 1) + 1;
+    const text = properties.length > 0 ? `{ ${properties.join(', ')} }` : '{}';
+    if (!text.includes('\n') && node.start - line + text.length <= MAX_LINE) return text;
+    const indentation = /^[ \t]*/.exec(source.slice(line))[0];
+    return `{${newline}${properties.map((each) => `${indentation}  ${each},${newline}`).join('')}${indentation}}`;
   }
 
   /** An import that the new code needs. */

@@ -73,7 +73,7 @@ function deprecatedTool(call, job) {
     } else return job.refuse('the schema is a raw shape, and `z` is not imported from zod 4', 'the-deprecated-methods');
   }
   const handler = call.arguments.at(-1);
-  job.replaceRange(name.end, handler.start, `, ${parts.length > 0 ? `{ ${parts.join(', ')} }` : '{}'}, `, call);
+  job.replaceRange(name.end, handler.start, `, ${job.object(parts, handler)}, `, call);
   return handlerOf(call, kind, job);
 }
 
@@ -117,7 +117,7 @@ function rewriteResource(call, { name, uri, config }, job) {
   } else if (uri.type !== 'StringLiteral') return job.refuse('the URI is not a string literal', 'resources');
   job.replace(call.callee.property, isTemplate ? 'resourceTemplate' : 'resource');
   const first = isTemplate ? uri.arguments[0] : uri;
-  job.replaceRange(name.start, end, `${job.text(first)}, { ${settings.join(', ')} }`, call);
+  job.replaceRange(name.start, end, `${job.text(first)}, ${job.object(settings, name)}`, call);
   return handlerOf(call, isTemplate ? 'template' : 'resource', job);
 }
 
@@ -152,7 +152,7 @@ function deprecatedPrompt(call, job) {
     if (text === undefined) return undefined;
     parts.push(`arguments: ${text}`);
   }
-  job.replaceRange(name.end, call.arguments.at(-1).start, `, { ${parts.join(', ')} }, `, call);
+  job.replaceRange(name.end, call.arguments.at(-1).start, `, ${job.object(parts, name)}, `, call);
   return handlerOf(call, middle[0] ? 'args' : 'none', job);
 }
 

@@ -7,6 +7,14 @@ const LISTS = {
 };
 /** What the server knows about the one client of its session, and a handler about its caller. */
 const OF_CALLER = { getClientCapabilities: 'capabilities', getClientVersion: 'clientInfo' };
+/** Requests of the server to the client, and the methods of the context that replace them. */
+const QUESTIONS = { elicitInput: 'elicit', createMessage: 'sample', listRoots: 'roots' };
+/** What to do with handlers of the low level. */
+const HANDLERS = {
+  SubscribeRequestSchema: 'delete this handler: Everwire keeps subscriptions itself, and resourceUpdated notifies them',
+  UnsubscribeRequestSchema: 'delete this handler: Everwire keeps subscriptions itself',
+  SetLevelRequestSchema: 'delete this handler: Everwire sends each caller the levels that it asked for',
+};
 const SECTIONS = {
   getClientCapabilities: 'replacements',
   getClientVersion: 'replacements',
@@ -46,8 +54,13 @@ export function rewriteServerUse(node, ancestors, extra, job) {
       );
   }
   if (method === 'sendLoggingMessage') return log(inner, call, extra, job);
-  const context = (method === 'elicitInput' || method in OF_CALLER) && isCall(inner, call) ? extra?.() : undefined;
-  if (context !== undefined && method === 'elicitInput') return elicit(inner, call, context, job);
+  if (method === 'setRequestHandler')
+    return job.refuse(HANDLERS[call.arguments?.[0]?.name] ?? 'answer this method in server.use(…)', 'the-low-level');
+  const context = (method in QUESTIONS || method in OF_CALLER) && isCall(inner, call) ? extra?.() : undefined;
+  if (context !== undefined && method in QUESTIONS) {
+    if (method === 'listRoots') return roots(call, ancestors, context, job);
+    return ask(inner, call, `${context}.${QUESTIONS[method]}`, SECTIONS[method], job);
+  }
   if (context !== undefined) return job.replace(call, `${context}.caller.${OF_CALLER[method]}`);
   return job.refuse(
     `${node.name}.server.${method ?? '…'} has no direct replacement`,
@@ -66,14 +79,36 @@ function isPassedOn(node, ancestors) {
   return parent.type === 'CallExpression' && parent.arguments.includes(node);
 }
 
-function elicit(member, call, extra, job) {
-  const [params, options] = call.arguments;
+/** Refuses a question whose options mean something in Everwire. `relatedRequestId` does not. */
+function hasOptions(options, section, job) {
   const keys = options ? [...(propertiesOf(options)?.keys() ?? ['…'])] : [];
   const others = keys.filter((key) => key !== 'relatedRequestId');
-  if (others.length > 0) return job.refuse(`the question has options: ${others.join(', ')}`, 'elicitation');
-  job.replace(member, `${extra}.elicit`);
+  if (others.length > 0) job.refuse(`the question has options: ${others.join(', ')}`, section);
+  return others.length > 0;
+}
+
+function ask(member, call, replacement, section, job) {
+  const [params, options] = call.arguments;
+  if (hasOptions(options, section, job)) return undefined;
+  job.replace(member, replacement);
   if (options) job.replaceRange(params.end, options.end, '', call);
+  if (member.property.name === 'createMessage')
+    job.advise('content of ctx.sample may be a list of blocks: use [content].flat()', section);
   return undefined;
+}
+
+/** `const { roots } = await server.server.listRoots()` becomes `const roots = await ctx.roots()`. */
+function roots(call, ancestors, extra, job) {
+  const section = SECTIONS.listRoots;
+  if (hasOptions(call.arguments[1], section, job)) return undefined;
+  const [declarator, awaited] = ancestors.slice(-5, -3);
+  const pattern =
+    awaited?.type === 'AwaitExpression' && declarator?.type === 'VariableDeclarator' ? declarator.id : undefined;
+  const names = pattern?.type === 'ObjectPattern' ? propertiesOf({ ...pattern, type: 'ObjectExpression' }) : undefined;
+  const name = names?.size === 1 ? names.get('roots')?.value : undefined;
+  if (name?.type !== 'Identifier') return job.refuse(`write ${extra}.roots(), which returns the list itself`, section);
+  job.replace(pattern, job.text(name));
+  return job.replace(call, `${extra}.roots()`);
 }
 
 function log(member, call, extra, job) {

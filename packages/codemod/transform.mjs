@@ -74,8 +74,10 @@ export function transform(source, path = 'module.ts') {
   if (blocked.length > 0) return result(0);
   let changes = 0;
   const attempt = (job, statement) => {
-    if (job.apply(output)) changes += 1;
-    else todo(statement, job.refusals);
+    if (job.apply(output)) {
+      changes += 1;
+      todo(statement, job.advice);
+    } else todo(statement, job.refusals);
   };
   for (const { job } of creations) job.apply(output);
 
@@ -237,7 +239,10 @@ function rewriteImports(imports, { file, names, program, declarations, output, t
     const transports = kept.filter(({ imported }) => imported.name === 'StreamableHTTPServerTransport');
     if (transports.length > 0)
       todo(node, [
-        { why: 'the transport still works, but the server can serve HTTP itself', section: 'transports-and-sessions' },
+        {
+          why: 'the transport still works; to serve HTTP without it, use server.listen() or server.node',
+          section: 'transports-and-sessions',
+        },
       ]);
   }
 }

@@ -26,14 +26,15 @@ function finish(code: string, start: RegExp, end: string, by: string): string {
 describe('the codemod', () => {
   test('leaves of the notes server what needs a person, and says where the guide explains it', () => {
     const { code, changes, todos } = transform(notes);
-    expect(changes).toBe(11);
+    expect(changes).toBe(13);
     expect(todos.map(({ text }) => text)).toEqual([
       expect.stringContaining('#transports-and-sessions'),
-      expect.stringContaining('listRoots has no direct replacement'),
-      expect.stringContaining('createMessage has no direct replacement'),
-      expect.stringContaining('authInfo of the second parameter'),
-      ...Array.from({ length: 3 }, () => expect.stringContaining('#the-low-level')),
+      expect.stringContaining('content of ctx.sample may be a list'),
+      expect.stringContaining('delete this handler: Everwire keeps subscriptions itself, and resourceUpdated'),
+      expect.stringContaining('delete this handler: Everwire keeps subscriptions itself. '),
+      expect.stringContaining('answer this method in server.use(…)'),
     ]);
+    expect(code.split('\n').filter((line) => line.length > 120 && !line.includes('TODO'))).toEqual([]);
     const guide = readFileSync(`${root}docs/moving/official-sdk-1.md`, 'utf8');
     const headings = Array.from(guide.matchAll(/^## (.*)$/gm), ([, text]) =>
       text!
@@ -56,24 +57,9 @@ describe('the codemod', () => {
     let { code } = transform(notes);
     code = finish(
       code,
-      /\/\/ TODO.*createMessage.*\n/,
-      '\n  });',
-      `
-  server.tool('summarize', { description: 'Summarizes all notes' }, async (_, ctx) => {
-    const roots = await ctx.roots();
-    const text = store.all().map((note) => note.text).join('\\n');
-    const { content } = await ctx.sample({ maxTokens: 100, messages: [{ role: 'user', content: { type: 'text', text } }] });
-    const [part] = [content].flat();
-    return \`\${part?.type === 'text' ? part.text : ''} (\${roots.map(({ name }) => name).join()})\`;
-  });`,
-    );
-    code = finish(
-      code,
-      /const secret = /,
-      '\n  }));',
-      `const secret = server.tool('secret', { description: 'Not for everyone' }, async (_, ctx) => {
-    return \`\${ctx.auth?.principal ?? 'nobody'} may \${ctx.auth?.scopes.join() ?? 'nothing'}\`;
-  });`,
+      /const text = content\.type/,
+      ';',
+      "const [part] = [content].flat();\n    const text = part?.type === 'text' ? part.text : '';",
     );
     code = finish(
       code,
@@ -136,6 +122,17 @@ describe('a server that is written in an odd way', () => {
     ['a comment between arguments', "server.tool('t', /* why */ 'text', () => f());", 'replacements'],
     ['the low level', 'server.server.setRequestHandler(S, () => f());', 'the-low-level'],
     ['a question outside of a call', 'await server.server.elicitInput(form);', 'elicitation'],
+    [
+      'roots that are passed on',
+      "server.registerTool('t', {}, async () => f(await server.server.listRoots()));",
+      'sampling-and-roots',
+    ],
+    [
+      'a question to a model with a time limit',
+      "server.registerTool('t', {}, () => server.server.createMessage(p, { timeout: 1 }));",
+      'sampling-and-roots',
+    ],
+    ['the token', "server.registerTool('t', {}, ({ authInfo }) => f(authInfo.token));", 'replacements'],
     ['a computed method', "server['registerTool']('t', {}, () => f());", 'the-server'],
   ])('keeps %s, with a comment', (_, statement, section) => {
     const { code, todos } = transform(`${head}${statement}\n`);
