@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { wrapUri } from './ids.ts';
 import { TOOLS, type ListKind } from './kinds.ts';
 import type { ToolSelection } from './selection.ts';
@@ -111,7 +111,7 @@ export class Naming {
     const room = MAX_NAME - this.#prefixes.get(server)!.length - this.#separator.length;
     if (name.length <= room && ALLOWED.test(name) && !SHORTENED.test(name)) return name;
     const head = name.slice(0, room).replace(/[^A-Za-z0-9_-]+/g, '_');
-    return `${head.slice(0, room - HASH_LENGTH - 1)}_${hash(name)}`;
+    return `${head.slice(0, room - HASH_LENGTH - 1)}_${shortHash(name)}`;
   }
 
   /** The URI of a server's resource for clients: `everwire+notes:file:///a.txt`. Also for URI templates. */
@@ -151,9 +151,10 @@ export function labelOf(server: string): string {
 function wordsOf(name: string, filler: string): string {
   const words = name.match(/[A-Za-z0-9]+/g)?.join(filler) ?? '';
   if (words !== '' && words.length <= MAX_PREFIX) return words;
-  return `${words.slice(0, MAX_PREFIX - HASH_LENGTH)}${hash(name)}`;
+  return `${words.slice(0, MAX_PREFIX - HASH_LENGTH)}${shortHash(name)}`;
 }
 
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, HASH_LENGTH);
+/** A list may have tens of thousands of names to shorten. `createHash` needs three times as long. */
+function shortHash(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, HASH_LENGTH);
 }
