@@ -65,6 +65,26 @@ describe('the tools of a fleet', () => {
     await expect(call(fleetOf({ git: refusing }).fleet, 'gone')).rejects.toMatchObject(refusal);
   });
 
+  /** How often the list is read for two calls of a tool. */
+  async function readsFor(own: readonly string[], index: number): Promise<number> {
+    const git = toolServer('git', own);
+    const { fleet } = fleetOf({ git, hub: toolServer('hub', []) });
+    const name = (await tools(fleet))[index]!;
+    git.seen.length = 0;
+    expect([await call(fleet, name), await call(fleet, name)]).toEqual([`git: ${own[index]}`, `git: ${own[index]}`]);
+    return git.seen.filter(({ method }) => method === 'tools/list').length;
+  }
+
+  test('that are shortened are read again for each call if they have more than 512 characters', async () => {
+    const names = ['x'.repeat(512), 'y'.repeat(513)];
+    expect([await readsFor(names, 0), await readsFor(names, 1)]).toEqual([0, 2]);
+  });
+
+  test('beyond the first 20,000 that are shortened are read again for each call', async () => {
+    const names = Array.from({ length: 20_001 }, (_, index) => `a.${index}`);
+    expect([await readsFor(names, 19_999), await readsFor(names, 20_000)]).toEqual([0, 2]);
+  });
+
   test('that are unknown are refused with the names of the servers', async () => {
     const { fleet } = fleetOf({ git: toolServer('git', ['search']), 'My hub': toolServer('hub', ['search']) });
     await expect(call(fleet, 'search')).rejects.toMatchObject({

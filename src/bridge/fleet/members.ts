@@ -1,4 +1,3 @@
-import { Oldest } from '../../base/oldest.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { invoke } from '../../core/invoke.ts';
 import { isFromPeer } from '../../jsonrpc/error-chain.ts';
@@ -21,8 +20,10 @@ export interface FleetServer extends NamedServer {
 const SHORT_TIMEOUT = 2000;
 /** Milliseconds before the same warning about a server is repeated. */
 const WARN_AGAIN_AFTER = 60_000;
-/** Shortened names that are remembered for one server. */
+/** How many shortened names are remembered for one server. Others are looked up in the server's list each time. */
 const MAX_SHORTENED = 20_000;
+/** The longest full name that is remembered, in characters. */
+const MAX_REMEMBERED = 512;
 
 export interface MemberOptions {
   /** Milliseconds to wait for one server in a request to several. */
@@ -43,7 +44,6 @@ export class FleetMember {
   #lastWarning: { readonly text: string; readonly at: number } | undefined;
   readonly #gone = new AbortController();
   readonly #ownNames = new Map<string, string>();
-  readonly #oldestName = new Oldest(this.#ownNames);
 
   constructor(source: FleetServer, options: MemberOptions) {
     this.name = source.name;
@@ -144,8 +144,7 @@ export class FleetMember {
 
   /** A shortened name depends only on the server's own name, so all callers share one map. */
   remember(shortened: string, own: string): void {
-    this.#ownNames.set(shortened, own);
-    if (this.#ownNames.size > MAX_SHORTENED) this.#ownNames.delete(this.#oldestName.take()!);
+    if (own.length <= MAX_REMEMBERED && this.#ownNames.size < MAX_SHORTENED) this.#ownNames.set(shortened, own);
   }
 
   #childOf(parent: Exchange, method: string, params: JsonObject): ChildExchange {
