@@ -7,6 +7,7 @@ import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { inside, put, without } from '../jsonrpc/shape.ts';
 import { isNotificationMethod, Method, NotificationMethod } from '../protocol/methods.ts';
 import { checkStateKey } from '../core/state-key.ts';
+import { refuseVariants } from './exact-keys.ts';
 import { replaceRelatedTask, replaceTaskIds } from './task-ids.ts';
 
 export interface BoundTasksOptions {
@@ -168,24 +169,6 @@ function inFilter(params: JsonObject, replace: (ids: string[]) => string[]): Jso
     if (!Array.isArray(ids)) return filter;
     return put(filter, 'taskIds', replace(ids.filter((id) => typeof id === 'string')));
   });
-}
-
-/**
- * Some servers ignore case when they read a key, or accept `task_id` for `taskId`. With such a key, a caller could use
- * a task that is not its own.
- *
- * @throws RpcError −32602 if the object has such a key.
- */
-function refuseVariants(object: JsonObject, name: 'taskId' | 'taskIds' | 'notifications'): void {
-  for (const key of Object.keys(object)) {
-    // Upper case first, because letters such as ſ become plain letters only in upper case.
-    const letters = key
-      .toUpperCase()
-      .toLowerCase()
-      .replaceAll(/[^a-z]/g, '');
-    if (key !== name && letters === name.toLowerCase())
-      throw new RpcError(ErrorCode.InvalidParams, `${JSON.stringify(key)} is not accepted; write "${name}"`);
-  }
 }
 
 function idsIn(replace: typeof replaceTaskIds, message: JsonObject): string[] {

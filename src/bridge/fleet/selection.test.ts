@@ -48,6 +48,21 @@ test('a hidden tool cannot be called', async () => {
   }
 });
 
+test('the name in a call has exactly one spelling and is text, because some servers are less strict', async () => {
+  const service = selected({ hide: ['say'] });
+  for (const params of [
+    { name: 'add', Name: 'say' },
+    { name: 'add', NAME: 'say' },
+    { Name: 'say' },
+    { name: ['say'] },
+    {},
+  ]) {
+    await expect(service(new TestExchange('tools/call', params))).rejects.toMatchObject({ code: -32602 });
+  }
+  const { called } = await service(new TestExchange('tools/call', { name: 'add', arguments: { Name: 'say' } }));
+  expect(called).toBe('add');
+});
+
 test('a tool can be renamed to the name of another, and two tools can exchange names', async () => {
   const service = selected({ rename: { add: 'say' } });
   expect(await call(service, 'say')).toBe('add');

@@ -4,6 +4,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { put } from '../../jsonrpc/shape.ts';
 import { Method } from '../../protocol/methods.ts';
+import { refuseVariants } from '../exact-keys.ts';
 
 /** Which tools of a server are shown, and how. All names are the server's own. A `*` matches any characters. */
 export interface ToolSelection {
@@ -67,8 +68,11 @@ export function selectTools(
       const result = await service(exchange);
       return Array.isArray(result['tools']) ? { ...result, tools: result['tools'].flatMap(shown) } : result;
     }
+    if (method !== Method.CallTool) return service(exchange);
     const { name } = params;
-    if (method !== Method.CallTool || typeof name !== 'string') return service(exchange);
+    // Some servers make a string of anything.
+    if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
+    refuseVariants(params, 'name');
     const own = ownNames.get(name) ?? name;
     if (shownAs(own) !== name) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name}`);
     return service(own === name ? exchange : derive(exchange, { params: { ...params, name: own } }));
