@@ -125,6 +125,15 @@ describe('a subscription to several servers', () => {
     ]);
   });
 
+  test("does not let a server report changes of another server's resources", async () => {
+    const [a, b] = [server(), server()];
+    const { fleet } = fleetOf({ a, b });
+    const { exchange } = listen(fleet, { resourceSubscriptions: ['everwire+a:x:1', 'everwire+b:x:1'] });
+    await settled();
+    await a.subscribers[0]!.notify('notifications/resources/updated', { uri: 'everwire+b:x:1' });
+    expect(notificationsOf(exchange).slice(1)).toEqual([['resources/updated', 'everwire+a:everwire+b:x:1']]);
+  });
+
   test("uses the caller's ids for tasks", async () => {
     const [a, b] = [server(), server()];
     const { fleet } = fleetOf({ a, b });

@@ -152,7 +152,10 @@ export class MergedListen {
   /** The URI as the caller wrote it: URIs depend on the number of servers, which may have changed since. */
   #outwardUri(member: FleetMember, uri: string): string {
     const asked = this.#filter.resourceSubscriptions ?? [];
-    const forms = [wrapUri(member.label, uri), uri];
+    const wrapped = wrapUri(member.label, uri);
+    const named = unwrapUri(uri);
+    // A server cannot announce a change of another server's resource.
+    const forms = named && this.#members.withLabel(named.label) ? [wrapped] : [wrapped, uri];
     return (
       forms.find((form) => asked.some((each) => isWithin(form, each))) ?? this.#members.naming.outwardUri(member, uri)
     );
