@@ -96,6 +96,22 @@ test('if the session ends, the stream of a request ends with an error, so the cl
   expect(await events.next()).toBeUndefined();
 });
 
+test('a session with many requests in flight is ended in portions, so that others are served in between', async () => {
+  const { service, seen } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
+  const session = await new TestHttp(service).open();
+  const pending = Array.from({ length: 1200 }, (_, id) => session.call(id, 'work'));
+  await settled();
+  const deleted = session.delete();
+  const counts: number[] = [];
+  for (let ended = 0; ended < 1200; counts.push(ended)) {
+    await nextTurn();
+    ended = seen.filter(({ method, signal }) => method === 'work' && signal.aborted).length;
+  }
+  expect(counts.length).toBeGreaterThan(1);
+  expect((await deleted).status).toBe(204);
+  for (const { status } of await Promise.all(pending)) expect(status).toBe(404);
+});
+
 test('if initialize takes longer than 100 ms, its stream has the session id in the header', async () => {
   const ready = deferred();
   const { service } = scripted({ 'server/discover': () => ready.promise.then(() => ({ capabilities: {} })) });

@@ -80,9 +80,9 @@ export class Reply {
     this.#begin().pause(retry);
   }
 
-  /** Fails a request on its stream. Without a response, many clients would wait until their timeout. */
+  /** Fails a request for a client that reads its stream. Without a response, many would wait until their timeout. */
   fail(id: RequestId, message: string): void {
-    this.stream?.send(errorResponse(id, { code: REFUSED, message })).catch(() => {});
+    if (this.stream?.connected) this.stream.send(errorResponse(id, { code: REFUSED, message })).catch(() => {});
   }
 
   /** The session has ended and closes its streams. A call that has no response yet gets this error. */

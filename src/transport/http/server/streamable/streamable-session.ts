@@ -1,3 +1,4 @@
+import { inPortions } from '../../../../base/portions.ts';
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
 import { IdTable } from '../../../../jsonrpc/id-table.ts';
 import {
@@ -140,19 +141,22 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
     if (this.#opening) refuse(this.#opening.call, status, message);
-    for (const [id, reply] of this.#replies.entries()) reply.fail(id, message);
-    for (const reply of new Set(this.#replies.values())) reply.end(status, message);
-    this.#replies.clear();
     this.#options.sessions.delete(this.sessionId);
-    const forgotten = this.#forget([...(this.#streams?.values() ?? [])]);
+    const ended = this.#endReplies(status, message);
     this.guard(() => this.onclose?.());
-    return forgotten;
+    return ended;
   }
 
-  /** Waits until the streams have written everything, then removes them from the log. */
-  async #forget(streams: readonly EventStream[]): Promise<void> {
-    if (streams.length === 0) return;
-    await Promise.all(streams.map((stream) => stream.close()));
+  /** Waits until the streams have written everything, then removes them from the log. A session may have 10,000 calls. */
+  async #endReplies(status: number, message: string): Promise<void> {
+    const replies = this.#replies.entries();
+    this.#replies.clear();
+    await inPortions(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(status, message));
+    await inPortions(replies, ([id, reply]) => reply.fail(id, message));
+    if (!this.#streams) return;
+    const closed: Promise<void>[] = [];
+    await inPortions(this.#streams.values(), (stream) => void closed.push(stream.close()));
+    await Promise.all(closed);
     await this.#options.log.drop(this.sessionId);
   }
 
