@@ -2,7 +2,7 @@ import { request } from 'node:https';
 import { connect as connectPlain } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { once } from 'node:events';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { canCertify, certificate, type Certificate } from '../../../../test/support/certificate.ts';
 import { listen, type HttpListener, type ListenOptions } from './listen.ts';
 
@@ -68,6 +68,25 @@ describe.skipIf(!canCertify)('a listener with a certificate', () => {
     await get(listener.url, first);
     const gone = Promise.all([once(idle, 'close'), once(silent, 'close')]);
     await listener.close(60_000);
+    await gone;
+  });
+
+  test('closes a connection whose handshake takes more than 15 seconds, even if bytes still come', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const listener = await listening();
+    const slow = connectPlain(listener.port, '127.0.0.1').resume();
+    onTestFinished(() => void slow.destroy());
+    slow.on('error', () => {});
+    const gone = once(slow, 'close');
+    // The beginning of a handshake of 16 KiB.
+    slow.write(Buffer.from([0x16, 3, 1, 0x40, 0, 1, 0, 0x3f, 0xfc]));
+    await get(listener.url, first);
+    vi.advanceTimersByTime(14_000);
+    slow.write(Buffer.from([3, 3]));
+    await get(listener.url, first);
+    expect(slow.closed).toBe(false);
+    vi.advanceTimersByTime(2000);
     await gone;
   });
 

@@ -19,8 +19,8 @@ export class SocketServer {
   readonly #handler: HttpHandler;
   readonly #wiretap: Wiretap | undefined;
   readonly #connections = new Set<SocketConnection>();
-  /** Connections in a TLS handshake, by the address of the client. */
-  readonly #shaking = new Map<string, Socket>();
+  /** Connections in a TLS handshake, and when they began, in milliseconds. By the address of the client. */
+  readonly #shaking = new Map<string, { readonly socket: Socket; readonly since: number }>();
   #checks: ReturnType<typeof setInterval> | undefined;
 
   private constructor(server: Server | TlsServer, handler: HttpHandler, wiretap: Wiretap | undefined) {
@@ -46,8 +46,7 @@ export class SocketServer {
       return http;
     }
     const tls = await import('node:tls');
-    const handshakeTimeout = HANDSHAKE_TIMEOUT;
-    const server = tls.createServer({ ...options, ...context, handshakeTimeout, ALPNProtocols: ['http/1.1'] });
+    const server = tls.createServer({ ...options, ...context, ALPNProtocols: ['http/1.1'] });
     const https = new SocketServer(server, handler, wiretap);
     server.on('connection', (socket: Socket) => https.#shake(socket));
     server.on('secureConnection', (socket: Socket) => {
@@ -89,7 +88,7 @@ export class SocketServer {
     const timer = setTimeout(() => {
       for (const { socket } of this.#connections) socket.destroy();
     }, timeout);
-    for (const socket of this.#shaking.values()) socket.destroy();
+    for (const { socket } of this.#shaking.values()) socket.destroy();
     await ended;
     for (const connection of this.#connections) connection.retire();
     await closed;
@@ -106,13 +105,15 @@ export class SocketServer {
 
   #shake(socket: Socket): void {
     const from = addressOf(socket);
-    this.#shaking.set(from, socket);
+    this.#shaking.set(from, { socket, since: performance.now() });
     socket.once('close', () => this.#shaking.delete(from));
   }
 
   #checkTimes(): void {
     const now = performance.now();
     for (const connection of this.#connections) connection.checkTime(now);
+    // The limit that Node has begins again with each byte, and closes nothing.
+    for (const { socket, since } of this.#shaking.values()) if (now - since > HANDSHAKE_TIMEOUT) socket.destroy();
   }
 }
 
