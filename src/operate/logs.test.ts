@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLog, type LogOptions } from './logs.ts';
 
 async function logging(options: LogOptions = {}) {
@@ -20,6 +20,22 @@ describe('a log', () => {
       for (const severity of ['debug', 'info', 'warn', 'error'] as const) log.write(severity, 'said');
       expect(lines).toHaveLength(count);
     }
+  });
+
+  test.each(['plain', 'json'] as const)('leaves out lines while nobody reads stderr: %s', async (format) => {
+    let unread = 0;
+    const lines: string[] = [];
+    vi.spyOn(process.stderr, 'writableLength', 'get').mockImplementation(() => unread);
+    vi.spyOn(process.stderr, 'write').mockImplementation((line) => lines.push(String(line)) > 0);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const log = await createLog({ format });
+    log.write('info', 'read');
+    unread = 5 * 1024 * 1024;
+    for (let n = 0; n < 3; n += 1) log.write('info', 'unread');
+    unread = 0;
+    log.write('info', 'read again');
+    const lost = '3 lines of the log were left out, because stderr was not read';
+    expect(lines).toEqual(['read', lost, 'read again'].map((text) => expect.stringContaining(text)));
   });
 
   test('in plain format has the same form as other output of everwire', async () => {

@@ -18,6 +18,8 @@ export type LogFields = Readonly<Record<string, string | number | boolean | unde
 
 /** Maximum length of a message or a field, in characters. A child process may write an endless line to stderr. */
 const MAX_TEXT = 16_384;
+/** How much text may wait until someone reads stderr, in UTF-16 code units. Beyond this, lines are left out. */
+const MAX_UNREAD = 4 * 1024 * 1024;
 
 /** The output of a log. */
 export interface Log {
@@ -51,7 +53,10 @@ export interface LogOptions {
   readonly format?: LogFormat | undefined;
   /** Default `info`. */
   readonly level?: LogThreshold | undefined;
-  /** Receives each line with its newline. Default: writes to stderr, because stdout may carry the protocol. */
+  /**
+   * Receives each line with its newline. Default: writes to stderr, because stdout may carry the protocol. If nobody
+   * reads stderr, lines are left out.
+   */
   readonly write?: ((line: string) => void) | undefined;
   /**
    * Tokens and keys of this process, of at least 8 characters, that must not appear in the log. Their single lines, if
@@ -68,11 +73,11 @@ export interface LogOptions {
  */
 export async function createLog(options: LogOptions = {}): Promise<CleanLog> {
   const { format = 'plain', level = 'info', secrets = [] } = options;
-  const { write = (line: string) => void process.stderr.write(line) } = options;
   const hidden = new Map<string, Hidden>();
   let scrub = scrubber(secrets);
   const clean = (text: string): string => bounded(withoutQueries(scrub(bounded(text, MAX_TEXT * 2))), MAX_TEXT);
-  const sink = format === 'json' ? await jsonSink(level, write) : plainSink(level, write);
+  const sinkTo = format === 'json' ? await jsonSinks() : plainSink;
+  const sink = options.write ? sinkTo(level, options.write) : stderrSink((write) => sinkTo(level, write));
   return {
     write: (severity, message, fields = {}) => {
       const shown = Object.entries(fields).flatMap(([key, value]): [string, string | number | boolean][] =>
@@ -118,16 +123,37 @@ function plainSink(level: LogThreshold, write: (line: string) => void): Sink {
   };
 }
 
-async function jsonSink(level: LogThreshold, write: (line: string) => void): Promise<Sink> {
+async function jsonSinks(): Promise<typeof plainSink> {
   const { pino } = await import('pino').catch(ifMissing('logs in JSON need', 'pino'));
-  const logger = pino(
-    {
-      level,
-      base: { pid: process.pid },
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    { write: (line: string) => write(printable(line)) },
-  );
-  return (severity, message, fields, address) => logger[severity]({ ...Object.fromEntries(fields), address }, message);
+  return (level, write) => {
+    const logger = pino(
+      {
+        level,
+        base: { pid: process.pid },
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+      },
+      { write: (line: string) => write(printable(line)) },
+    );
+    return (severity, message, fields, address) =>
+      logger[severity]({ ...Object.fromEntries(fields), address }, message);
+  };
+}
+
+/** Writes to stderr, as long as it is read. Clients can cause a line with each request. */
+function stderrSink(sinkTo: (write: (line: string) => void) => Sink): Sink {
+  const { stderr } = process;
+  let leftOut = 0;
+  const sink = sinkTo((line) => {
+    if (stderr.writableLength > MAX_UNREAD) leftOut += 1;
+    else stderr.write(line);
+  });
+  return (...line) => {
+    if (leftOut > 0 && stderr.writableLength <= MAX_UNREAD) {
+      const count = leftOut;
+      leftOut = 0;
+      sink('error', `${count} lines of the log were left out, because stderr was not read`, []);
+    }
+    sink(...line);
+  };
 }
