@@ -32,8 +32,7 @@ export async function bridgeTo(
   log: CleanLog,
 ): Promise<Bridge> {
   log.hide(name, secretsOf(target));
-  // What a command itself does is reported with its name.
-  const named = (line: string): string => (!oneOfSeveral || line.startsWith(`${name} `) ? line : `${name}: ${line}`);
+  const named = (line: string): string => (oneOfSeveral ? `${name}: ${line}` : line);
   const warn = unrepeated((line) => log.write('warn', named(line)));
   const { connections, anonymous, handshakeTimeout: connectTimeout, serverIdleTimeout: idleTimeout, listen } = settings;
   const server =

@@ -18,6 +18,7 @@ import { mergedList } from './lists.ts';
 import { Members, type FleetMember, type FleetServer } from './members.ts';
 import type { NameRules } from './names.ts';
 import { renameNotice, renameResult, renamingFor } from './results.ts';
+import { runListen } from './run-listen.ts';
 import { Routes, type Route } from './routes.ts';
 import { singleServer } from './single-server.ts';
 
@@ -130,7 +131,7 @@ class ServiceFleet implements Fleet {
       case Method.Discover:
         return this.#discover(exchange);
       case Method.Listen:
-        return this.#listen(exchange);
+        return runListen(this.#listens, new MergedListen(exchange, this.#members));
       default:
         if (isNotificationMethod(method)) return this.#notifyAll(exchange);
         if (params['taskId'] !== undefined) return this.#forward(exchange, this.#routes.task(params));
@@ -179,17 +180,6 @@ class ServiceFleet implements Fleet {
       }
     }
     throw unreached ?? without ?? new RpcError(ErrorCode.MethodNotFound, `Method not found: ${exchange.method}`);
-  }
-
-  async #listen(exchange: Exchange): Promise<JsonObject> {
-    const listen = new MergedListen(exchange, this.#members);
-    this.#listens.add(listen);
-    try {
-      await listen.run();
-      return {};
-    } finally {
-      this.#listens.delete(listen);
-    }
   }
 
   async #discover(exchange: Exchange): Promise<JsonObject> {

@@ -5,6 +5,7 @@ import { splitState, splitTaskId } from '../../bridge/fleet/ids.ts';
 import { LIST_CAPABILITIES } from '../../bridge/fleet/description.ts';
 import { LISTS } from '../../bridge/fleet/kinds.ts';
 import { renameNotice, renameResult } from '../../bridge/fleet/results.ts';
+import { runListen } from '../../bridge/fleet/run-listen.ts';
 import { replaceRelatedTask } from '../../bridge/task-ids.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
@@ -90,7 +91,7 @@ export class Versions {
       if (!this.#first) throw this.#notStarted();
       await waitFor(this.#first.promise, { signal: exchange.signal });
     }
-    if (method === Method.Listen) return this.#listen(exchange);
+    if (method === Method.Listen) return runListen(this.#listens, new VersionsListen(exchange, this.#live));
     if (isNotificationMethod(method)) return this.#notifyAll(exchange);
     const list = LISTS.get(method);
     if (list && LIST_CAPABILITIES[list.capability])
@@ -143,17 +144,6 @@ export class Versions {
       const result = await use.version.service(derive(exchange, { params, notify, ask }));
       return isObject(result) ? use.seen(renameResult(result, method, renaming)) : result;
     });
-  }
-
-  async #listen(exchange: Exchange): Promise<JsonObject> {
-    const listen = new VersionsListen(exchange, this.#live);
-    this.#listens.add(listen);
-    try {
-      await listen.run();
-      return {};
-    } finally {
-      this.#listens.delete(listen);
-    }
   }
 
   /** Sends the caller's general notifications to all versions, such as a change of its roots. */

@@ -79,7 +79,7 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
     };
     socket.on('data', (bytes: Buffer) => this.#read(bytes));
     socket.on('drain', () => this.#call?.response.ondrain?.());
-    socket.on('end', () => this.#onend());
+    socket.on('end', () => this.#oninputend());
     socket.on('timeout', () => socket.destroy());
     socket.on('error', () => {});
     socket.on('close', () => this.#close());
@@ -236,7 +236,7 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
   }
 
   /** The client sends nothing more. It counts as gone, unless its last response is only waiting to be taken. */
-  #onend(): void {
+  #oninputend(): void {
     this.#keepsOpen = false;
     this.#ahead = NOTHING;
     if (this.#call && !this.#call.response.writableEnded) this.socket.destroy();
