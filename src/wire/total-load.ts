@@ -1,16 +1,17 @@
-/** The most bytes for all clients together. */
+/** The most bytes for all peers together. */
 const MAX_BYTES = 256 * 1024 * 1024;
-/** The bytes that each client may always use, even if the total is exhausted. */
+/** The bytes that each peer may always use, even if the total is exhausted. */
 const FREE_BYTES = 64 * 1024;
 
 /**
- * Counts what a service keeps for the sessions of all its clients: requests in flight, or subscriptions. Closing a
- * connection ends neither, so the limit of one session does not limit a client with many sessions.
+ * Counts what is kept for all peers together: the requests in flight, or the subscriptions, of all sessions of a service;
+ * or the open questions of all servers. Closing a session's connection ends neither, so the limit of one session does not
+ * limit a client with many sessions.
  */
 export class TotalLoad {
   #bytes = 0;
 
-  /** @param own the bytes that the session would use, including the new ones. */
+  /** @param own the bytes that the peer would use, including the new ones. */
   hasRoom(bytes: number, own: number): boolean {
     return own <= FREE_BYTES || this.#bytes + bytes <= MAX_BYTES;
   }

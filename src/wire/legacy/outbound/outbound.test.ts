@@ -510,6 +510,66 @@ describe('questions of the server', () => {
     expect([questionCount, server.take()]).toEqual([1001, []]);
   });
 
+  const MEBIBYTE = 1024 * 1024;
+  const big = (n: number, size = 20) => ({
+    id: `s${n}`,
+    method: 'roots/list',
+    params: { text: 'x'.repeat(size * MEBIBYTE) },
+  });
+  const refused = (n: number, why: string) => ({
+    jsonrpc: '2.0',
+    id: `s${n}`,
+    error: { code: -32603, message: expect.stringContaining(why) },
+  });
+
+  test('are limited in memory: further ones are refused until one is answered or withdrawn', async () => {
+    const { server, start } = await ready();
+    const first = deferred<JsonObject>();
+    let questionCount = 0;
+    const onask = (): Promise<JsonObject> => ((questionCount += 1) === 1 ? first.promise : new Promise(() => {}));
+    await start('tools/call', {}, { onask });
+    server.take();
+    await server.send(big(1), big(2), big(3), big(4));
+    expect([questionCount, server.take()]).toEqual([3, [refused(4, '67108864 bytes')]]);
+    first.resolve({ roots: [] });
+    await settled();
+    server.take();
+    await server.send(big(5), big(6));
+    expect([questionCount, server.take()]).toEqual([4, [refused(6, 'bytes')]]);
+    await server.send({ method: 'notifications/cancelled', params: { requestId: 's5' } }, big(7));
+    expect([questionCount, server.take()]).toEqual([5, []]);
+  });
+
+  test('may be larger than the limit if no other is open', async () => {
+    const { server, start } = await ready();
+    await start('tools/call', {}, answering('call'));
+    server.take();
+    await server.send(big(1, 70));
+    expect(server.take()).toMatchObject([{ id: 's1', result: { name: 'call' } }]);
+  });
+
+  test('of all servers are limited in memory, until a connection closes', async () => {
+    const servers: Peer[] = [];
+    for (let n = 0; n < 5; n += 1) {
+      const { server, start } = await ready();
+      await start('tools/call', {}, { onask: () => new Promise(() => {}) });
+      server.take();
+      servers.push(server);
+    }
+    const [first, , , , last] = servers as [Peer, Peer, Peer, Peer, Peer];
+    for (const server of servers) await server.send(big(1), big(2), big(3));
+    expect(last.take()).toEqual([
+      refused(1, 'of all servers'),
+      refused(2, 'of all servers'),
+      refused(3, 'of all servers'),
+    ]);
+    await last.send({ id: 'small', method: 'roots/list' });
+    expect(last.take()).toEqual([]);
+    await first.transport.close();
+    await last.send(big(4));
+    expect(last.take()).toEqual([]);
+  });
+
   test("fail with the caller's error", async () => {
     const { server, start } = await ready();
     await start('tools/call', {}, { onask: () => Promise.reject(new RpcError(-1, 'declined', { data: 5 })) });

@@ -9,12 +9,23 @@ import {
   type Request,
   type RequestId,
 } from '../../../jsonrpc/message.ts';
+import { weightOf } from '../../../jsonrpc/weight.ts';
 import { Method } from '../../../protocol/methods.ts';
+import { TotalLoad } from '../../total-load.ts';
 import type { Attribution } from './attribution.ts';
 import type { CallsInFlight } from './calls-in-flight.ts';
 
 /** How many questions of the server may be open at a time. */
 const MAX_QUESTIONS = 1000;
+/** The most memory of these questions, in bytes (estimated). A single question may be larger. */
+const MAX_SIZE = 64 * 1024 * 1024;
+/** The open questions of all servers of the process. Nobody may ever answer them. */
+const total = new TotalLoad();
+
+interface OpenQuestion {
+  readonly controller: AbortController;
+  readonly size: number;
+}
 
 /**
  * The questions of a server (sampling, roots, elicitation, ping). Each is asked through a call of the client that it is
@@ -24,7 +35,8 @@ export class ServerQuestions {
   readonly #calls: CallsInFlight;
   readonly #attribution: Attribution;
   readonly #reply: (response: Message) => void;
-  readonly #open = new Map<RequestId, AbortController>();
+  readonly #open = new Map<RequestId, OpenQuestion>();
+  #size = 0;
 
   constructor(calls: CallsInFlight, attribution: Attribution, reply: (response: Message) => void) {
     this.#calls = calls;
@@ -39,12 +51,12 @@ export class ServerQuestions {
       const message = `Invalid request: id ${JSON.stringify(id)} is still in use`;
       return this.#reply(errorResponse(undefined, { code: ErrorCode.InvalidRequest, message }));
     }
-    if (this.#open.size >= MAX_QUESTIONS) {
-      const message = `${method} was not asked: ${MAX_QUESTIONS} questions of the server are open; wait until some are answered`;
-      return this.#reply(errorResponse(id, { code: ErrorCode.InternalError, message }));
-    }
+    const size = weightOf([id, params], MAX_SIZE);
+    const message = this.#refusal(method, size);
+    if (message !== undefined) return this.#reply(errorResponse(id, { code: ErrorCode.InternalError, message }));
     const controller = new AbortController();
-    this.#open.set(id, controller);
+    this.#open.set(id, { controller, size });
+    this.#count(size);
     this.#ask(method, params, related, controller.signal).then(
       (result) => this.#answer(id, resultResponse(id, result)),
       (error: unknown) => this.#answer(id, errorResponse(id, RpcError.from(error).toObject())),
@@ -53,20 +65,45 @@ export class ServerQuestions {
 
   /** The server has cancelled a question. */
   cancel(id: RequestId, reason: RpcError): void {
-    const controller = this.#open.get(id);
-    this.#open.delete(id);
+    const { controller } = this.#open.get(id) ?? {};
+    this.#remove(id);
     controller?.abort(reason);
   }
 
   /** The connection has closed, so no answer can be sent. */
   close(reason: Error): void {
-    for (const controller of this.#open.values()) controller.abort(reason);
+    for (const { controller } of this.#open.values()) controller.abort(reason);
     this.#open.clear();
+    this.#count(-this.#size);
   }
 
   /** Sends the response, unless the server has cancelled the question meanwhile. */
   #answer(id: RequestId, response: Message): void {
-    if (this.#open.delete(id)) this.#reply(response);
+    if (this.#remove(id)) this.#reply(response);
+  }
+
+  /** Returns whether the question was open. */
+  #remove(id: RequestId): boolean {
+    const question = this.#open.get(id);
+    if (question) this.#count(-question.size);
+    return this.#open.delete(id);
+  }
+
+  #count(size: number): void {
+    this.#size += size;
+    total.add(size);
+  }
+
+  /** Why a further question cannot be asked now. Undefined if it can. */
+  #refusal(method: string, size: number): string | undefined {
+    if (this.#open.size >= MAX_QUESTIONS)
+      return `${method} was not asked: ${MAX_QUESTIONS} questions of the server are open; wait until some are answered`;
+    const own = this.#size + size;
+    if (this.#size > 0 && own > MAX_SIZE)
+      return `${method} was not asked: the open questions of the server take ${MAX_SIZE} bytes; wait until some are answered`;
+    if (!total.hasRoom(size, own))
+      return `${method} was not asked: the open questions of all servers take too much memory; wait until some are answered`;
+    return undefined;
   }
 
   async #ask(
