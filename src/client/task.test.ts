@@ -201,6 +201,30 @@ describe('a server that behaves oddly', () => {
     expect(onroots).toHaveBeenCalledTimes(1);
   });
 
+  test('gets answers to as many questions at a time as fit into 64 MiB', async () => {
+    const message = 'x'.repeat(30 * 1024 * 1024);
+    const form = { method: 'elicitation/create', params: { message, requestedSchema: { type: 'object' } } };
+    let open = 0;
+    let most = 0;
+    const onelicit = async (): Promise<{ action: 'decline' }> => {
+      most = Math.max(most, ++open);
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      open -= 1;
+      return { action: 'decline' };
+    };
+    const left = new Map(['a', 'b', 'c', 'd', 'e'].map((key) => [key, form]));
+    const { client, updates } = await odd(
+      () => {
+        for (const update of updates) for (const key of Object.keys(update)) left.delete(key);
+        if (left.size === 0) return { status: 'completed', result: { content: [] } };
+        return { status: 'input_required', inputRequests: Object.fromEntries(left) };
+      },
+      { options: { onelicit } },
+    );
+    await inTime(client.callTool('a'));
+    expect([most, updates.flatMap(Object.keys)]).toEqual([2, ['a', 'b', 'c', 'd', 'e']]);
+  });
+
   test.each<[string, JsonObject, JsonObject]>([
     ['a protocol error', { status: 'failed', error: { code: -32050, message: 'no' } }, { code: -32050, message: 'no' }],
     [
@@ -219,6 +243,11 @@ describe('a server that behaves oddly', () => {
       'a question without a method',
       { status: 'input_required', inputRequests: { a: {} } },
       { name: 'InvalidResultError' },
+    ],
+    [
+      'a question with a long key',
+      { status: 'input_required', inputRequests: { ['k'.repeat(8193)]: { method: 'roots/list' } } },
+      { message: 'The task asked a question whose key is longer than 8192 characters' },
     ],
     [
       'a text in place of questions',

@@ -3,6 +3,7 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import { onAborted } from '../base/abort.ts';
 import { Waiters } from '../base/waiters.ts';
 import { startTimer, type Timer } from '../base/timer.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
 import { Method } from '../protocol/methods.ts';
 import { isTerminal, type DetailedTask } from '../protocol/tasks.ts';
 import type { CallToolResult } from '../protocol/types.ts';
@@ -23,8 +24,11 @@ const MAX_INTERVAL = 60_000;
 const JITTER = 0.1;
 /** How many polls in a row may fail before the wait fails. */
 const MAX_FAILURES = 5;
-/** The most questions of one task. */
+/** The most questions of one task, and the longest key of one, in characters. */
 const MAX_QUESTIONS = 1000;
+const MAX_KEY = 8192;
+/** The most memory of the open questions of one task, in bytes (estimated). A single question may be larger. */
+const MAX_SIZE = 64 * 1024 * 1024;
 
 /** A call that runs in the background at its server (tasks extension). Another client only needs its id. */
 export class TaskHandle {
@@ -36,6 +40,8 @@ export class TaskHandle {
    * Questions that were answered or are being answered. A key is never reused (tasks extension: Task Update Requests).
    */
   readonly #asked = new Set<string>();
+  /** The memory of the questions that are being answered. */
+  #size = 0;
 
   constructor(
     requester: Requester,
@@ -148,12 +154,20 @@ export class TaskHandle {
       if (this.#asked.has(key)) continue;
       if (this.#asked.size >= MAX_QUESTIONS)
         throw new InvalidResultError(`The task asked more than ${MAX_QUESTIONS} times`);
+      if (key.length > MAX_KEY)
+        throw new InvalidResultError(`The task asked a question whose key is longer than ${MAX_KEY} characters`);
+      const size = weightOf(question, MAX_SIZE);
+      // The server shows each question until it is answered.
+      if (this.#size > 0 && this.#size + size > MAX_SIZE) return;
       this.#asked.add(key);
-      this.#answer(key, question, waiting).catch((error: unknown) => {
-        // If the server still needs the answer, it asks the next caller that waits for the task.
-        this.#asked.delete(key);
-        waiting.fail(error as Error);
-      });
+      this.#size += size;
+      this.#answer(key, question, waiting)
+        .catch((error: unknown) => {
+          // If the server still needs the answer, it asks the next caller that waits for the task.
+          this.#asked.delete(key);
+          waiting.fail(error as Error);
+        })
+        .finally(() => void (this.#size -= size));
     }
   }
 
