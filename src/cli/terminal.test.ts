@@ -1,6 +1,8 @@
 import { PassThrough, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from 'vitest';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { LogMessage } from '../client/handlers.ts';
 import { logLine, Terminal } from './terminal.ts';
 
@@ -81,7 +83,7 @@ describe('a user', () => {
     const question = (name: string) =>
       terminal.exclusively(async () => {
         order.push(`${name}: ${await terminal.ask(`${name}? `, signal)}`);
-      });
+      }, signal);
     const both = Promise.all([question('first'), question('second')]);
     await setImmediate();
     terminal.progress({ progress: 1, message: 'drawn over' });
@@ -92,10 +94,35 @@ describe('a user', () => {
     expect(screen.text).not.toContain('drawn over');
   });
 
+  test('is not asked a question that was cancelled while it waited, and nothing keeps it in memory', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const { terminal, keys } = terminalOf();
+    const first = terminal.exclusively(() => terminal.ask('first? ', signal), signal);
+    const asked = vi.fn<(params: object) => void>();
+    const ask = async (): Promise<WeakRef<object>> => {
+      const controller = new AbortController();
+      const params = { text: 'long' };
+      const second = terminal.exclusively(async () => asked(params), controller.signal);
+      controller.abort(new Error('taken back'));
+      await expect(second).rejects.toThrow('taken back');
+      return new WeakRef(params);
+    };
+    const left = await ask();
+    await vi.waitFor(() => {
+      collect();
+      expect(left.deref() === undefined).toBe(true);
+    });
+    const third = terminal.exclusively(() => terminal.ask('third? ', signal), signal);
+    keys.write('1\r3\r');
+    expect(await Promise.all([first, third])).toEqual(['1', '3']);
+    expect(asked).not.toHaveBeenCalled();
+  });
+
   test('is asked the next question even if the previous one failed', async () => {
     const { terminal } = terminalOf();
-    await expect(terminal.exclusively(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    expect(await terminal.exclusively(async () => 'yes')).toBe('yes');
+    await expect(terminal.exclusively(() => Promise.reject(new Error('no')), signal)).rejects.toThrow('no');
+    expect(await terminal.exclusively(async () => 'yes', signal)).toBe('yes');
   });
 });
 

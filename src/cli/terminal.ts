@@ -1,6 +1,8 @@
 import { createInterface, type Interface } from 'node:readline';
 import type { LogMessage, Progress } from '../client/handlers.ts';
 import type { Task } from '../protocol/tasks.ts';
+import { Deferred } from '../base/deferred.ts';
+import { waitFor } from '../base/wait.ts';
 import { printable } from '../base/printable.ts';
 import type { Prompter } from './prompter.ts';
 import { ProgressBar } from './progress-bar.ts';
@@ -27,8 +29,8 @@ export class Terminal implements Prompter {
   #typed: string[] = [];
   /** Called with the next line. */
   #waiting: ((line: string | undefined) => void) | undefined;
-  #turn: Promise<unknown> = Promise.resolve();
-  #asking = false;
+  /** The question that uses the terminal, and those that wait for it. */
+  readonly #turns = new Set<Deferred>();
 
   constructor(input: Input = process.stdin, screen: Screen = process.stderr) {
     this.#input = input;
@@ -54,12 +56,12 @@ export class Terminal implements Prompter {
 
   progress(progress: Progress): void {
     // A bar would overwrite what the user types.
-    if (!this.#asking) this.#bar.show(progress);
+    if (this.#turns.size === 0) this.#bar.show(progress);
   }
 
   /** Shows the status of a call that became a task. */
   status({ status, statusMessage }: Pick<Task, 'status' | 'statusMessage'>): void {
-    if (!this.#asking) this.#bar.status(statusMessage ?? status);
+    if (this.#turns.size === 0) this.#bar.status(statusMessage ?? status);
   }
 
   /** Removes the progress bar after its call. */
@@ -67,19 +69,22 @@ export class Terminal implements Prompter {
     this.#bar.clear();
   }
 
-  /** Questions use the terminal one at a time. */
-  exclusively<T>(question: () => Promise<T>): Promise<T> {
-    const answer = this.#turn.then(async () => {
-      this.#asking = true;
+  /**
+   * Questions use the terminal one at a time. One that is cancelled while it waits is not asked, and leaves nothing in
+   * memory: a server may ask and cancel without end.
+   */
+  async exclusively<T>(question: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const turn = new Deferred();
+    this.#turns.add(turn);
+    try {
+      if (this.#turns.size > 1) await waitFor(turn.promise, { signal });
       this.#bar.clear();
-      try {
-        return await question();
-      } finally {
-        this.#asking = false;
-      }
-    });
-    this.#turn = answer.catch(() => {});
-    return answer;
+      return await question();
+    } finally {
+      this.#turns.delete(turn);
+      const [next] = this.#turns;
+      next?.resolve();
+    }
   }
 
   /** @param cancelled printed if the signal fires first. */

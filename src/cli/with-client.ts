@@ -172,7 +172,7 @@ function loginPrinterOn(terminal: Terminal): LoginPrinter {
     print: (line) => terminal.print(line),
     address: (line, address) => terminal.address(line, address),
     ask: terminal.interactive
-      ? (prompt, signal) => terminal.exclusively(() => terminal.ask(prompt, signal, ''))
+      ? (prompt, signal) => terminal.exclusively(() => terminal.ask(prompt, signal, ''), signal)
       : undefined,
   };
 }
@@ -188,9 +188,10 @@ async function answering(terminal: Terminal, name: string, { answers }: ClientFl
   if (!terminal.interactive) return {};
   return {
     onelicit: {
-      form: (form, { signal }) => terminal.exclusively(() => fillIn(terminal, name, form, signal)),
-      url: (request, { signal }) => terminal.exclusively(() => offerUrl(terminal, name, request, openBrowser, signal)),
+      form: (form, { signal }) => terminal.exclusively(() => fillIn(terminal, name, form, signal), signal),
+      url: (request, { signal }) =>
+        terminal.exclusively(() => offerUrl(terminal, name, request, openBrowser, signal), signal),
     },
-    onsample: (params, { signal }) => terminal.exclusively(() => answerByHand(terminal, name, params, signal)),
+    onsample: (params, { signal }) => terminal.exclusively(() => answerByHand(terminal, name, params, signal), signal),
   };
 }
