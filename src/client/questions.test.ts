@@ -1,3 +1,6 @@
+import { getEventListeners } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test, vi } from 'vitest';
 import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -15,7 +18,7 @@ function setUp(handlers: Handlers, revision: Revision = '2025-11-25') {
   const { signal } = new AbortController();
   const ask = (method: string, params: JsonObject = {}, options = {}) =>
     questions.answer('tools/call', method, params, revision, signal, options);
-  return { ask, onerror };
+  return { ask, onerror, signal };
 }
 
 describe('the client declares capabilities for its handlers', () => {
@@ -163,4 +166,23 @@ test('the response to a cancelled question does not wait for its handler, and th
   await expect(answer).rejects.toThrow('taken back');
   expect(signal.aborted).toBe(true);
   expect(onerror).not.toHaveBeenCalled();
+});
+
+test('answered questions leave nothing in memory', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const { ask, signal } = setUp({ onroots: () => [] });
+  const heapAfter = async (count: number): Promise<number> => {
+    for (let n = 0; n < count; n += 1) await ask('roots/list', {}, { signal: new AbortController().signal });
+    // Weak references are cleared in another turn.
+    for (let turn = 0; turn < 3; turn += 1) {
+      collect();
+      await new Promise(setImmediate);
+    }
+    return process.memoryUsage().heapUsed;
+  };
+  const before = await heapAfter(1000);
+  // Node 20 keeps 50 bytes for each `AbortSignal.any`.
+  expect((await heapAfter(20_000)) - before).toBeLessThan(400_000);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { joined } from '../base/abort.ts';
 import { waitFor } from '../base/wait.ts';
 import type { AskOptions } from '../core/exchange.ts';
 import { ELICIT_ACTIONS } from '../core/questions.ts';
@@ -56,10 +57,10 @@ export class Questions {
     signal: AbortSignal,
     options: AskOptions = {},
   ): Promise<JsonObject> {
+    const { signal: taken, release } = joined(signal, options.signal);
     try {
       const missing = missingCapability(method, params, this.capabilities, REVISIONS[revision]);
       if (missing !== undefined) throw undeclared(method, missing, revision);
-      const taken = options.signal ? AbortSignal.any([signal, options.signal]) : signal;
       taken.throwIfAborted();
       const answer = this.#answer(method, params, { signal: taken, method: during, key: options.key });
       return await waitFor(answer, { signal: taken });
@@ -73,6 +74,8 @@ export class Questions {
       const failed = new RpcError(ErrorCode.InternalError, `The client could not answer ${method}`, { cause: error });
       this.#onerror(failed);
       throw failed;
+    } finally {
+      release();
     }
   }
 
