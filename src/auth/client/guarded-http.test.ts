@@ -130,6 +130,16 @@ describe('a response', () => {
     await expect(http.get(new URL(origin), {})).rejects.toThrow('larger than 1048576 bytes');
   });
 
+  test('with more than 50,000 keys and values counts as empty, and with as many does not', async () => {
+    const list = (length: number): string => JSON.stringify(Array.from({ length }, () => 0));
+    const origin = await serve(
+      (request, response) => void response.end(list(request.url === '/many' ? 50_000 : 49_999)),
+    );
+    const lengthAt = async (path: string): Promise<number> =>
+      (await (await http.get(new URL(path, origin), {})).text()).length;
+    expect([await lengthAt('/many'), await lengthAt('/')]).toEqual([0, list(49_999).length]);
+  });
+
   test('is read if it has exactly the maximum size', async () => {
     const origin = await serve((_, response) => response.end(Buffer.alloc(1024 * 1024)));
     expect((await (await http.get(new URL(origin), {})).arrayBuffer()).byteLength).toBe(1024 * 1024);

@@ -1,5 +1,6 @@
 import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
+import { hasMoreKeysAndValues } from '../../jsonrpc/bounds.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { originOf, shown } from '../../transport/http/client/errors.ts';
 import { fetchHttp } from '../../transport/http/client/fetch-http.ts';
@@ -16,6 +17,8 @@ const TIMEOUT = 10_000;
 const MAX_REDIRECTS = 3;
 /** The largest body of a response, in bytes. */
 const MAX_BYTES = 1024 * 1024;
+/** A body with more keys and values counts as empty. `JSON.parse` needs 0.2 seconds for the worst body of the largest size. */
+const MAX_KEYS_AND_VALUES = 50_000;
 /** The headers of a response that OAuth uses. */
 const HEADERS = ['content-type', 'dpop-nonce', 'location', 'www-authenticate'];
 
@@ -160,7 +163,8 @@ function literalReach(hostname: string): Reach | undefined {
 }
 
 async function responseOf(reply: HttpReply): Promise<Response> {
-  const text = await reply.text(MAX_BYTES);
+  const body = await reply.text(MAX_BYTES);
+  const text = hasMoreKeysAndValues(body, MAX_KEYS_AND_VALUES) ? '' : body;
   const { status } = reply;
   if (status < 200 || status > 599) throw new Error(`status ${status}`);
   const headers = HEADERS.flatMap((name): [string, string][] => {
