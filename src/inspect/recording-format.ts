@@ -17,7 +17,9 @@ export interface RecordingHeader {
   readonly masked: readonly string[];
 }
 
-/** The most bytes of a line. A record has at most 64 KiB, and JSON may need six bytes for each. */
+/** The most bytes of a record. Each of them may be a part of its own. */
+const MAX_BYTES = 64 * 1024;
+/** The most bytes of a line: JSON may need six bytes for each byte of a record. */
 export const MAX_LINE = 1024 * 1024;
 
 const ASTERISK = 0x2a;
@@ -104,6 +106,7 @@ function bytesOf(
   const bytes = typeof data === 'string' ? Buffer.from(data) : Buffer.from(base64 as string, 'base64');
   if (range.length !== 2 || bytes.length !== range[1]! - range[0]!)
     throw new Error(`"range" must be as long as the bytes, which are ${bytes.length}`);
+  if (bytes.length > MAX_BYTES) throw new Error(`a record must not have more than ${MAX_BYTES} bytes`);
   return { bytes, ...(isRange(secret) && { secret }) };
 }
 

@@ -226,6 +226,10 @@ describe('a recording', () => {
     ['{"n":1,"t":0,"layer":"bytes","conn":1,"dir":"c>s","range":[1]}', '"range" must be pairs'],
     ['{"n":1,"t":0,"layer":"bytes","conn":1,"dir":"c>s","range":[0,1]}', '"data" or "base64"'],
     ['{"n":1,"t":0,"layer":"bytes","conn":1,"dir":"c>s","range":[0,1],"data":"ab"}', '"range" must be as long'],
+    [
+      `{"n":1,"t":0,"layer":"bytes","conn":1,"dir":"c>s","range":[0,65537],"data":"${'a'.repeat(65_537)}"}`,
+      'a record must not have more than 65536 bytes',
+    ],
     ['{"n":5,"t":0,"layer":"gap","from":6}', '"from" must be'],
     [`{"n":1,"note":"${'x'.repeat(1024 * 1024)}"}`, 'longer than 1048576 bytes'],
   ])('with the line %.80s is refused, with the number of the line', async (line, message) => {
