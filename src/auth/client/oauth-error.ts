@@ -1,4 +1,4 @@
-import { printableLine } from '../../base/printable.ts';
+import { printableLine, printableMessage } from '../../base/printable.ts';
 import { scrubber } from '../scrub.ts';
 
 /**
@@ -42,7 +42,7 @@ export class OAuthError extends Error {
 
   constructor(code: OAuthErrorCode, message: string, options: ErrorOptions & { error?: string } = {}) {
     // The message may contain the name of an issuer or other text of a server.
-    super(printableLine(message), options);
+    super(printableMessage(message), options);
     this.code = code;
     this.error = options.error;
   }

@@ -1,5 +1,5 @@
 import type { TransportFailure } from '../../../jsonrpc/error-chain.ts';
-import { printableLine } from '../../../base/printable.ts';
+import { printableMessage } from '../../../base/printable.ts';
 import { ErrorCode } from '../../../jsonrpc/errors.ts';
 import type { ErrorResponse } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
@@ -22,7 +22,7 @@ export class HttpStatusError extends Error implements TransportFailure {
 
   constructor(status: number, message: string, response?: ErrorResponse) {
     // The message may contain text of the server.
-    super(printableLine(message));
+    super(printableMessage(message));
     this.status = status;
     this.temporary = status >= 500 || status === 408 || status === 429;
     this.response = response;
@@ -64,7 +64,7 @@ export class AnswerLost extends Error implements TransportFailure {
   readonly code = CONNECTION_CLOSED;
 
   constructor(message: string, options?: ErrorOptions) {
-    super(printableLine(message), options);
+    super(printableMessage(message), options);
   }
 }
 

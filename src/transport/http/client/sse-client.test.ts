@@ -107,6 +107,17 @@ test('an endpoint of another origin is refused', async () => {
   }
 });
 
+test('an error shows only the beginning of a long endpoint', async () => {
+  const server = await scripted(
+    (_asked, response) => void events(response, endpoint(`http://${'x'.repeat(100_000)}/`)),
+  );
+  const error = await make(server.url)
+    .client.start()
+    .then(String, ({ message }: Error) => message);
+  expect(error).toContain('sent an endpoint of another origin, http://xxx');
+  expect(error.length).toBeLessThan(9000);
+});
+
 test('start fails without an event stream, or without an endpoint event', async () => {
   const none = await scripted((_asked, response) => void response.writeHead(405).end());
   await expect(make(none.url).client.start()).rejects.toThrow(HttpStatusError);

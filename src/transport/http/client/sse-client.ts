@@ -1,3 +1,4 @@
+import { printableError } from '../../../base/printable.ts';
 import { Deadline } from '../../../base/deadline.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { isType } from './endpoint.ts';
@@ -103,7 +104,7 @@ export class SseClient extends PostingClient {
         const target = URL.canParse(data, this.url.href) ? new URL(data, this.url) : undefined;
         if (target?.origin !== this.url.origin) {
           const why = target ? `of another origin, ${originOf(target)}` : 'that is not a valid URL';
-          throw new Error(`${shown(this.url)} sent an endpoint ${why}`);
+          throw printableError(`${shown(this.url)} sent an endpoint ${why}`);
         }
         this.target = target;
         this.phase = 'open';
