@@ -138,3 +138,25 @@ test('a client stops reading a server that floods pings and does not read the re
   await vi.waitUntil(() => delivered === pings, 20_000);
   expect(errors).toEqual([]);
 });
+
+test.each([
+  ['notifications', notice],
+  ['requests with an id that is in use', `${JSON.stringify(request(1, 'a'))}\n`],
+])('the event loop runs after 100 %s, so that a flood delays others only a little', async (_, line) => {
+  const input = new PassThrough();
+  const client = streamTransport(input, new PassThrough().resume(), { role: 'client' });
+  onTestFinished(() => client.close());
+  let lines = 0;
+  let atTurn = 0;
+  const count = (): void => {
+    if (lines === 0) setImmediate(() => (atTurn = lines));
+    lines += 1;
+  };
+  client.onmessage = count;
+  client.onerror = count;
+  await client.start();
+  for (let n = 0; n < 10; n += 1) input.write(line.repeat(500));
+  await vi.waitUntil(() => lines === 5000, 20_000);
+  // The lines are counted after each 8 KiB.
+  expect(atTurn).toBeLessThan(500);
+});

@@ -63,10 +63,10 @@ const GONE_POLL_INTERVAL = 1000;
  */
 const SLICE = 8 * 1024;
 /**
- * After this many messages, the event loop runs. Otherwise Node would read thousands of small messages from a pipe at
- * once.
+ * After this many lines, the event loop runs. Otherwise Node would read thousands of small ones from a pipe at once, and
+ * a peer that floods would delay all others.
  */
-const MESSAGES_PER_TURN = 1000;
+const LINES_PER_TURN = 100;
 const NOTHING = new Uint8Array();
 /** Below this size in bytes, the size of a message is not reported to the owner. */
 const SMALL = 4096;
@@ -95,8 +95,8 @@ export class StreamTransport extends BaseTransport implements Transport {
   readonly #maxUnsentBytes: number;
   /** The number of answers that the peer has not read yet. */
   #unread = 0;
-  /** The number of messages since the event loop was last known to run. */
-  #delivered = 0;
+  /** The number of messages and errors since the event loop was last known to run. */
+  #lines = 0;
   /** The part of the last chunk that was not read yet, because reading is paused. */
   #rest: Uint8Array = NOTHING;
   #phase: 'new' | 'open' | 'ended' | 'closing' | 'closed' = 'new';
@@ -119,11 +119,14 @@ export class StreamTransport extends BaseTransport implements Transport {
     this.#framing = new Framing(
       {
         deliver: (message, bytes, cause) => {
-          this.#delivered += 1;
+          this.#lines += 1;
           this.callOnmessage(message, cause ? { cause } : bytes > SMALL ? { bytes } : undefined);
         },
         answer: (json) => void this.#write(json, true).catch((error: Error) => this.#sendFailed(error)),
-        report: (error) => this.report(error),
+        report: (error) => {
+          this.#lines += 1;
+          this.report(error);
+        },
         lost: (error) => this.fail(error),
       },
       { answerInvalid: this.#server, maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES },
@@ -224,7 +227,7 @@ export class StreamTransport extends BaseTransport implements Transport {
   #take(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; at += SLICE) {
       const noisy = this.#framing.push(chunk.subarray(at, at + SLICE));
-      if ((noisy || this.#delivered >= MESSAGES_PER_TURN) && this.#phase === 'open') this.#pauseForATurn();
+      if ((noisy || this.#lines >= LINES_PER_TURN) && this.#phase === 'open') this.#pauseForATurn();
       if (!this.#input.isPaused() || this.#phase !== 'open') continue;
       this.#rest = chunk.subarray(at + SLICE);
       return;
@@ -333,7 +336,7 @@ export class StreamTransport extends BaseTransport implements Transport {
 
   /** Lets timers and other connections run before the next chunk. */
   #pauseForATurn(): void {
-    this.#delivered = 0;
+    this.#lines = 0;
     if (this.#input.isPaused()) return;
     this.#input.pause();
     setImmediate(() => this.#resume());
