@@ -166,6 +166,23 @@ test('pipelined requests run one after the other', async () => {
   await expect.poll(() => [...text.matchAll(/"id":(\d)/g)].map(([, id]) => id)).toEqual(['1', '2', '3']);
 });
 
+test('the event loop runs between pipelined requests with large responses', async () => {
+  let answered = 0;
+  let atTurn = 0;
+  const big = () => {
+    if (answered === 0) setImmediate(() => (atTurn = answered));
+    answered += 1;
+    return { filler: 'x'.repeat(100_000) };
+  };
+  const { port, open } = await onNode(scripted({ big }).service);
+  const headers = await open();
+  const socket = await socketTo(port);
+  socket.resume();
+  socket.write(Array.from({ length: 10 }, (_, id) => rawPost(headers, call(id, 'big'))).join(''));
+  await expect.poll(() => answered).toBe(10);
+  expect(atTurn).toBe(1);
+});
+
 test('a client that disconnects in the middle of a stream does not cancel the request, and can resume', async () => {
   const go = deferred();
   const { service, seen } = scripted({

@@ -40,8 +40,8 @@ export function answerNode(handler: HttpHandler): (request: NodeRequest, respons
     const handle = (): void => handler.handle(new NodeCall(request, response, handler));
     if (response.socket !== null) return handle();
     // Only safe methods may run in parallel here (RFC 9112, section 9.3.2). One answer at a time also bounds what a client
-    // can request and not read.
-    response.once('socket', handle);
+    // can request and not read. The event loop runs in between, so that many large answers do not delay others.
+    response.once('socket', () => setImmediate(handle));
   };
 }
 

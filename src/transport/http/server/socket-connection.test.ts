@@ -58,6 +58,19 @@ test('a response has a length and a date, and keeps the connection', async () =>
   );
 });
 
+test('the event loop runs between pipelined requests with large responses', async () => {
+  let answered = 0;
+  let atTurn = 0;
+  const { send } = await serving((call) => {
+    if (answered === 0) setImmediate(() => (atTurn = answered));
+    answered += 1;
+    call.respond(200, {}, 'x'.repeat(100_000));
+  });
+  send(`GET / HTTP/1.1\r\n${HOST}\r\n`.repeat(10));
+  await vi.waitFor(() => expect(answered).toBe(10));
+  expect(atTurn).toBe(1);
+});
+
 test('a response to HEAD, and one with status 204, has no body', async () => {
   const { send, received } = await serving((call) => (call.method === 'HEAD' ? ok(call) : call.respond(204, {})));
   send(`HEAD / HTTP/1.1\r\n${HOST}\r\nGET / HTTP/1.1\r\n${HOST}\r\n`);

@@ -170,8 +170,10 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
     this.#call = undefined;
     this.#since = performance.now();
     if (this.#retired) this.socket.destroySoon();
-    else if (this.keepsOpen) this.#parse();
-    else this.#end();
+    else if (!this.keepsOpen) this.#end();
+    else if (this.#ahead.length === 0) this.#parse();
+    // Otherwise a hundred requests that came together, each with a large response, would run before anything else.
+    else setImmediate(() => this.#parse());
   }
 
   /** Ends the connection. Destroying it while the client sends could take the response away from it. */
