@@ -50,6 +50,7 @@ export const navigation: readonly Entry[] = [
       { text: 'Command line', page: 'cli.md' },
       { text: 'Inspector', page: 'inspector.md' },
       { text: 'Recordings', page: 'mcpcap.md' },
+      { text: 'Checking traffic', page: 'check.md' },
     ],
   },
   {

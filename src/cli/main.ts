@@ -3,6 +3,7 @@ import { Command, CommanderError, Help } from 'commander';
 import { fileProblem } from '../base/file-problem.ts';
 import { VERSION } from '../version.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
+import { withCheckOptions, type CheckFlags } from './check-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
 import { withDevOptions, type DevFlags } from './dev-options.ts';
 import { addCompletionCommand } from './completion-command.ts';
@@ -73,6 +74,10 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
 
   withInspectOptions(root.command('inspect')).action(async (words: string[], flags: InspectFlags) =>
     (await import('./inspect.ts')).inspect({ words, command: target }, flags),
+  );
+
+  withCheckOptions(root.command('check')).action(async (words: string[], flags: CheckFlags) =>
+    (await import('./check.ts')).check({ words, command: target }, flags),
   );
 
   addClientCommands(root, target);

@@ -14,7 +14,10 @@ test.each(REVISIONS)('a plain session of %s over stdio and HTTP has no finding',
   const stdio = new StdioScript().handshake(revision).call('tools/call', call, text).end();
   expect(await ids(stdio)).toEqual([]);
   const http = new HttpScript().handshake(revision);
-  http.exchange({ message: rpc(1, 'tools/call', call) }, { frames: [{ jsonrpc: '2.0', id: 1, result: text }] });
+  http.exchange(
+    { message: rpc(1, 'tools/call', call) },
+    { frames: ['id: 1\ndata:\n\n', { jsonrpc: '2.0', id: 1, result: text }] },
+  );
   expect(await ids(http.end())).toEqual([]);
 });
 

@@ -151,7 +151,7 @@ export class HttpScript extends WireScript {
   }
 
   /** Opens a session. */
-  handshake(revision: string, client: Json = {}, server: Json = { tools: {} }, session = 'session-1'): this {
+  handshake(revision: string, client: Json = {}, server: Json = { tools: {} }, session = 'session-of-a-test'): this {
     const message = initialize(revision, client);
     const result = { jsonrpc: '2.0', id: 0, result: initialized(revision, server) };
     this.exchange({ message }, { message: result, headers: { 'Mcp-Session-Id': session } });

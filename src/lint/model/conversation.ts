@@ -31,10 +31,12 @@ export interface SeenRequest {
   answered: number | undefined;
   /** The number of the record that cancelled it. */
   cancelled: number | undefined;
+  /** Whether it was answered with a task, whose progress continues. */
+  isTask: boolean;
   /** The newest value of its progress. */
   progress: number | undefined;
-  /** For `subscriptions/listen`: whether it was acknowledged, and the accepted filter. */
-  acknowledged: JsonObject | undefined;
+  /** For `subscriptions/listen`: the filter that the server has accepted. */
+  accepted: JsonObject | undefined;
 }
 
 /** The most requests of each side that are remembered. */
@@ -105,6 +107,8 @@ export type Phase = 'none' | 'new' | 'initializing' | 'answered' | 'operating';
 
 /** The most tools of a conversation that are remembered. */
 const MAX_TOOLS = 2000;
+/** The most tasks. */
+const MAX_TASKS = 2000;
 
 /**
  * What is known about messages that belong together: of a stdio connection, an HTTP session, or, without a session, of
@@ -127,6 +131,8 @@ export class Conversation {
   session: string | undefined;
   /** The number of the record that ended the session. */
   ended: number | undefined;
+  /** The number of the record in which the server said that it does not know the session. */
+  gone: number | undefined;
   /** The ids of events on the streams of a session, with the number of their records. */
   readonly eventIds = new Map<string, number>();
   /** Tools by name. Null if there were different ones of one name. */
@@ -155,6 +161,7 @@ export class Conversation {
     this.tasks.clear();
     this.#tools.clear();
     this.ended = undefined;
+    this.gone = undefined;
     for (const texts of [this.states, this.cursors, this.elicitations]) texts.lose();
   }
 
@@ -174,6 +181,11 @@ export class Conversation {
   forgetParams(answered: SeenRequest): void {
     if (this.#answered && this.#answered !== answered) this.#answered.params = undefined;
     this.#answered = answered;
+  }
+
+  /** A task has a status. Tasks of several clients have different ids. */
+  addTask({ taskId, status }: { readonly taskId: string; readonly status: string }): void {
+    if (this.tasks.size < MAX_TASKS || this.tasks.has(taskId)) this.tasks.set(taskId, status);
   }
 
   forgetTools(): void {

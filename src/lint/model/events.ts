@@ -50,6 +50,13 @@ export interface MessageEvent extends WireEventBase {
   /** For a request: an earlier request of the same sender with the same id, or with the same token. */
   readonly sameId: SeenRequest | undefined;
   readonly sameToken: SeenRequest | undefined;
+  /** Whether all requests of its HTTP exchange were answered before this message of the server. */
+  readonly isAfterAnswer: boolean;
+  /** The subscription that a notification of 2026-07-28 names. */
+  readonly subscription: SeenRequest | undefined;
+  /** The state of a task that it has, and the status of this task before. */
+  readonly task: { readonly taskId: string; readonly status: string } | undefined;
+  readonly taskBefore: string | undefined;
   /** The capabilities of the client. Undefined if they are not known. */
   readonly clientCapabilities: JsonObject | undefined;
   /** The schema of the revision. Undefined if the revision is not certain. */

@@ -32,6 +32,13 @@ export class Exchange {
   readonly waiting = new Set<SeenRequest>();
   /** Whether it carries MCP: it has a message, or asks for an event stream or the end of a session. */
   isMcp = false;
+  /** Whether it opens a session. */
+  initializes = false;
+  /** Whether its body has a message, and whether this is a request. */
+  hasMessage = false;
+  hasRequest = false;
+  /** Whether the client sent requests in it. */
+  asks = false;
   /** Whether it is judged already. */
   hasBegun = false;
   revisions: readonly Revision[] = [];
@@ -50,8 +57,8 @@ export class Exchange {
   lastEventId: string | undefined;
   /** Whether an event named how long to wait before a reconnection. */
   hasRetry = false;
-  /** The bytes of the response's body. */
-  bodySize = 0;
+  /** The bytes of the response's content. */
+  contentSize = 0;
   /** Whether the response has ended, and not only the capture of it. */
   isWhole = false;
 
@@ -74,6 +81,16 @@ export class Exchange {
   get isOpaque(): boolean {
     const coding = this.response?.get('content-encoding');
     return coding !== undefined && coding.toLowerCase() !== 'identity';
+  }
+
+  get isChunked(): boolean {
+    return this.response?.get('transfer-encoding') !== undefined;
+  }
+
+  /** Counts a chunk of the response, whose size line and end are not content. */
+  addChunk([start = 0, end = 0]: readonly number[]): void {
+    // The last chunk is `0`, two line ends and perhaps trailers, and a chunk with content has at least six bytes.
+    this.contentSize += Math.max(0, end - start - 5);
   }
 
   get isStream(): boolean {

@@ -38,6 +38,7 @@ export class HttpConnection {
     const exchange = this.#exchanges.get(number);
     if (!exchange) return;
     if (layer === 'message') yield* isRequest ? this.#request(exchange, part) : this.#response(exchange, part);
+    else if (layer === 'chunk' && !isRequest) exchange.addChunk(part.range);
     else if (layer === 'frame') yield* this.#frame(exchange, part);
     else if (layer === 'body') yield* isRequest ? this.#begin(exchange, undefined) : this.#end(number, exchange, part);
   }
@@ -72,6 +73,9 @@ export class HttpConnection {
     exchange.conversation = conversation;
     exchange.isMcp ||= carriesMcp(exchange, value);
     const message = isObject(value) ? value : undefined;
+    exchange.hasMessage = value !== undefined;
+    exchange.hasRequest = message?.['method'] !== undefined && message['id'] !== undefined;
+    exchange.initializes = message?.['method'] === Method.Initialize;
     exchange.revisions = message
       ? revisionsOfClient(message, { conversation, exchange })
       : revisionsOfRequest(exchange, conversation);
@@ -95,11 +99,11 @@ export class HttpConnection {
     if (status < 200) return;
     yield* this.#begin(exchange, undefined);
     [exchange.response, exchange.responseN, exchange.status] = [head, part.n, status];
-    const initializes = exchange.messages.some(({ method }) => method === Method.Initialize);
     let conversation = exchange.conversation!;
-    if (initializes && status < 300 && conversation.carriage === 'http')
+    if (exchange.initializes && status < 300 && conversation.carriage === 'http')
       exchange.conversation = conversation = this.#conversations.opened(exchange, conversation);
     if (exchange.isOpaque) conversation.lose();
+    if (status === 404) conversation.gone ??= part.n;
     if (exchange.isMcp) yield { on: 'response', event: eventOf(exchange, conversation, [part.n, exchange.n]) };
     const isEmpty =
       status === 204 || status === 304 || exchange.method === 'HEAD' || head.get('content-length') === '0';
@@ -143,7 +147,7 @@ export class HttpConnection {
   }
 
   *#end(number: number, exchange: Exchange, part: PartOfStream): Generator<WireEvent> {
-    exchange.bodySize = sizeOf(part.range);
+    exchange.contentSize = exchange.isChunked ? exchange.contentSize : sizeOf(part.range);
     exchange.isWhole = part.note === undefined;
     yield* this.#finish(number, exchange);
   }

@@ -38,3 +38,8 @@ export class HttpHead {
     return this.get('content-type')?.split(';', 1)[0]!.trim().toLowerCase();
   }
 }
+
+/** The media types of an `Accept` header, in lower case and without parameters. */
+export function listedIn(accept: string | undefined): string[] {
+  return (accept ?? '').split(',').map((each) => each.split(';', 1)[0]!.trim().toLowerCase());
+}

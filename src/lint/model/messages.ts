@@ -2,7 +2,14 @@ import { isObject, isRequestId, type JsonObject, type RequestId } from '../../js
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { Meta, Method, NotificationMethod } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
-import { otherSide, type Conversation, type Requests, type SeenRequest, type Side } from './conversation.ts';
+import {
+  otherSide,
+  type Conversation,
+  type Phase,
+  type Requests,
+  type SeenRequest,
+  type Side,
+} from './conversation.ts';
 import type { MessageEvent } from './events.ts';
 import type { Exchange } from './exchange.ts';
 import { revisionsOfClient, revisionsOfServer } from './revisions-of.ts';
@@ -45,6 +52,7 @@ export function readMessage(message: JsonObject, place: MessagePlace): MessageEv
     conversation.isModernServer = true;
   const revisions = from === 'client' ? revisionsOfClient(message, place) : revisionsOfServer(message, place, about);
   const own = conversation.requests[from];
+  const task = taskIn(kind, method, params, result);
   const isRequest = kind === 'request' && isRequestId(message['id']);
   const token = progressTokenOf(meta);
   // Without a session, requests of several clients may have the same id.
@@ -70,6 +78,10 @@ export function readMessage(message: JsonObject, place: MessagePlace): MessageEv
     knowsAll,
     sameId: comparable ? own.find(message['id']) : undefined,
     sameToken: comparable && token !== undefined ? own.withToken(token) : undefined,
+    isAfterAnswer: from === 'server' && exchange?.asks === true && exchange.waiting.size === 0,
+    subscription: subscriptionOf(from, meta, place),
+    task,
+    taskBefore: task && conversation.tasks.get(task.taskId),
     clientCapabilities: capabilitiesOf(conversation, exchange, from, meta, about),
   };
   if (isRequest) {
@@ -86,10 +98,14 @@ export function readMessage(message: JsonObject, place: MessagePlace): MessageEv
       answered: undefined,
       cancelled: undefined,
       progress: undefined,
-      acknowledged: undefined,
+      isTask: false,
+      accepted: undefined,
     };
     own.add(request);
-    if (from === 'client') exchange?.waiting.add(request);
+    if (from === 'client' && exchange) {
+      exchange.asks = true;
+      exchange.waiting.add(request);
+    }
   }
   apply(event, place);
   return event;
@@ -145,10 +161,35 @@ function inConversation(
   return { about: isShared ? undefined : find(requests[side]), knowsAll: requests[side].isComplete };
 }
 
+/** The `subscriptions/listen` that a notification belongs to (2026-07-28, basic/patterns/subscriptions). */
+function subscriptionOf(
+  from: Side,
+  meta: JsonObject,
+  { conversation, exchange }: MessagePlace,
+): SeenRequest | undefined {
+  const id: unknown = meta[Meta.SubscriptionId];
+  if (from !== 'server' || id === undefined) return undefined;
+  const here = [...(exchange?.waiting ?? [])].find((each) => each.id === id);
+  return here ?? (conversation.isShared ? undefined : conversation.requests.client.find(id));
+}
+
 function isModernAnswer(about: SeenRequest, result: JsonObject, error: JsonObject): boolean {
   if (!about.revisions.some((each) => profileOf(each)!.era === 'modern')) return false;
   const discovers = about.method === Method.Discover && Array.isArray(result['supportedVersions']);
   return discovers || typeof result['resultType'] === 'string' || MODERN_CODES.has(error['code']);
+}
+
+/** The state of a task in a result or a status notification. */
+function taskIn(
+  kind: MessageEvent['kind'],
+  method: string,
+  params: JsonObject,
+  result: JsonObject,
+): MessageEvent['task'] {
+  const isNotification = method === NotificationMethod.TaskStatus || method === NotificationMethod.Task;
+  const state = kind === 'result' ? (isObject(result['task']) ? result['task'] : result) : isNotification ? params : {};
+  const { taskId, status } = state;
+  return typeof taskId === 'string' && typeof status === 'string' ? { taskId, status } : undefined;
 }
 
 function capabilitiesOf(
@@ -167,10 +208,13 @@ function capabilitiesOf(
 /** What a message changes for later ones. */
 function apply(event: MessageEvent, { n }: MessagePlace): void {
   const { kind, from, method, params, result, about, conversation, exchange } = event;
-  if (kind === 'request' && method === Method.Initialize && conversation.phase === 'new')
-    conversation.phase = 'initializing';
-  if (method === NotificationMethod.Initialized && conversation.phase === 'answered') conversation.phase = 'operating';
+  if (from === 'client' && method !== '' && method !== Method.Ping) conversation.phase = phaseAfter(event);
+  if (method === NotificationMethod.Acknowledged && event.subscription)
+    event.subscription.accepted = objectOf(params['notifications']);
   if (method === NotificationMethod.ToolsListChanged) conversation.forgetTools();
+  if (event.task) conversation.addTask(event.task);
+  if (method === Method.Elicit) conversation.elicitations.add(params['elicitationId']);
+  for (const each of listIn(event.error)) conversation.elicitations.add(objectOf(each)['elicitationId']);
   if (!about) return;
   if (method === NotificationMethod.Progress && typeof params['progress'] === 'number') {
     about.progress = params['progress'];
@@ -178,9 +222,24 @@ function apply(event: MessageEvent, { n }: MessagePlace): void {
   if (method === NotificationMethod.Cancelled) about.cancelled ??= n;
   if (kind !== 'result' && kind !== 'error') return;
   about.answered ??= n;
+  about.isTask ||= result['resultType'] === 'task' || isObject(result['task']);
   conversation.forgetParams(about);
   if (kind === 'result') learn(about, result, conversation, from);
   exchange?.waiting.delete(about);
+}
+
+/** The phase after a message of the client. A message that is out of order is reported only once. */
+function phaseAfter({ method, phase, kind, revisions }: MessageEvent): Phase {
+  switch (phase) {
+    case 'new':
+      // A client of both eras may try 2026-07-28 first.
+      if (revisions.length === 1 && profileOf(revisions[0]!)!.era === 'modern') return phase;
+      return method === Method.Initialize && kind === 'request' ? 'initializing' : 'none';
+    case 'answered':
+      return 'operating';
+    default:
+      return phase;
+  }
 }
 
 /** What a result says about its conversation. */
@@ -209,6 +268,12 @@ function learn(about: SeenRequest, result: JsonObject, conversation: Conversatio
 function agreed<T>(conversation: Conversation, known: T | undefined, now: T | undefined): T | undefined {
   if (!conversation.isShared || known === undefined || JSON.stringify(known) === JSON.stringify(now)) return now;
   return undefined;
+}
+
+/** The elicitations that the error −32042 requires (2025-11-25). */
+function listIn({ data }: JsonObject): readonly unknown[] {
+  const listed: unknown = objectOf(data)['elicitations'];
+  return Array.isArray(listed) ? listed : [];
 }
 
 export function objectOf(value: unknown): JsonObject {

@@ -41,13 +41,13 @@ export function revisionsOfClient(message: JsonObject, { conversation, exchange 
 /** The revisions by which an HTTP request, or a message without a revision of its own, may be judged. */
 export function revisionsOfRequest(
   exchange: Exchange | undefined,
-  { revision, carriage, isModernServer }: Conversation,
+  { revision, carriage, isModernServer, phase }: Conversation,
 ): readonly Revision[] {
   const named = exchange && headerRevision(exchange.request);
   if (named !== undefined && profileOf(named)!.era === 'modern') return [named];
   if (revision !== undefined) return [revision];
   if (named !== undefined) return [named];
-  if (carriage !== 'stdio') return LEGACY_REVISIONS;
+  if (carriage !== 'stdio' || phase === 'initializing') return LEGACY_REVISIONS;
   return isModernServer ? MODERN_REVISIONS : ALL_REVISIONS;
 }
 

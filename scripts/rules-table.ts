@@ -1,0 +1,39 @@
+import { AREAS, type RuleInfo } from '../src/lint/index.ts';
+
+const START = '<!-- rules -->\n';
+const END = '<!-- /rules -->';
+
+/** The tables of all rules by area, as `docs/check.md` has them. */
+export function rulesTables(rules: readonly RuleInfo[]): string {
+  const areas = AREAS.map((area) => ({ area, own: rules.filter((rule) => rule.area === area) }));
+  const counts = areas.map(({ area, own }) => `${area} ${own.length}`).join(', ');
+  const tables = areas
+    .filter(({ own }) => own.length > 0)
+    .map(
+      ({ area, own }) => `### ${area}\n\n${table([['Rule', 'Severity', 'Since', 'What is right'], ...own.map(row)])}\n`,
+    );
+  return `${rules.length} rules: ${counts}.\n\n${tables.join('\n')}`;
+}
+
+/** A page with the tables in their place. @throws Error if it has no place for them. */
+export function withTables(page: string, tables: string): string {
+  const [before, rest] = page.split(START);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined) throw new Error('docs/check.md has no place for the rules');
+  return `${before}${START}\n${tables}\n${END}${after}`;
+}
+
+function row({ id, severity, clauses, right }: RuleInfo): string[] {
+  const revisions = Object.keys(clauses);
+  const [first = '', last = ''] = [revisions[0], revisions.at(-1)];
+  const until = last === '2026-07-28' ? '' : first === last ? ' only' : ` until ${last}`;
+  return [`\`${id}\``, severity, `${first}${until}`, right.replaceAll('|', '\\|')];
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((each) => each[column]!.length)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`;
+  const [header, ...body] = rows;
+  return [line(header!), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n');
+}

@@ -1,0 +1,77 @@
+import { summaryText, type CheckReport, type RuleFindings } from './check-report.ts';
+
+const WIDTH = 80;
+/** How many findings of a rule are shown. */
+const MAX_SHOWN = 3;
+/** How many rules the report says to mend first. */
+const MAX_FIRST = 3;
+
+/** A report to read on a terminal, at most 80 columns wide. */
+export function textReport(report: CheckReport): string {
+  const { target, breaches, coverage, notes } = report;
+  const lines = [...wrapped(`${target}: ${summaryText(report)}`, ''), ''];
+  const first = breaches.filter(({ rule }) => rule.severity === 'error').slice(0, MAX_FIRST);
+  if (first.length > 0) {
+    lines.push('Mend first:');
+    for (const { rule } of first) lines.push(...wrapped(`${rule.id}: ${plain(rule.right)}`, '  '));
+    lines.push('');
+  }
+  let area: string | undefined;
+  for (const breach of breaches) {
+    if (breach.rule.area !== area) {
+      area = breach.rule.area;
+      lines.push(`# ${area}`, '');
+    }
+    lines.push(...breachLines(breach), '');
+  }
+  const rules = coverage.reduce((sum, each) => sum + each.rules, 0);
+  const exercised = coverage.reduce((sum, each) => sum + each.exercised, 0);
+  lines.push(`${exercised} of ${rules} rules had something to judge:`);
+  lines.push(...wrapped(coverage.map((each) => `${each.area} ${each.exercised}/${each.rules}`).join(', '), '  '));
+  for (const note of notes) lines.push(...wrapped(note, ''));
+  return `${lines.join('\n')}\n`;
+}
+
+function breachLines({ rule, findings, count }: RuleFindings): string[] {
+  const times = count === 1 ? '' : ` (${count} times)`;
+  const lines = wrapped(`${rule.severity}: ${rule.id}${times}`, '  ');
+  lines.push(...wrapped(plain(rule.right), '    '));
+  for (const { seen, records, revision, clause } of findings.slice(0, MAX_SHOWN)) {
+    const [n] = records;
+    const where = n === undefined ? '' : ` in record ${n}`;
+    lines.push(...wrapped(`seen${where}: ${seen}`, '    ', '      '));
+    lines.push(...wrapped(`${revision}, ${clause}`, '      '));
+  }
+  if (count > MAX_SHOWN) lines.push(`    and ${count - MAX_SHOWN} more`);
+  return lines;
+}
+
+/** Without the marks for code. */
+function plain(text: string): string {
+  return text.replaceAll('`', '');
+}
+
+/** Lines of at most 80 columns. A word that is longer is cut into several. */
+function wrapped(text: string, indent: string, next = indent): string[] {
+  const lines: string[] = [];
+  let line = indent;
+  let isEmpty = true;
+  const push = (): void => {
+    lines.push(line.trimEnd());
+    [line, isEmpty] = [next, true];
+  };
+  for (let word of text.split(' ')) {
+    const space = isEmpty ? '' : ' ';
+    if (!isEmpty && line.length + space.length + word.length > WIDTH) push();
+    while (line.length + word.length > WIDTH) {
+      const room = WIDTH - line.length;
+      line += word.slice(0, room);
+      word = word.slice(room);
+      push();
+    }
+    line += `${isEmpty ? '' : ' '}${word}`;
+    isEmpty = false;
+  }
+  push();
+  return lines;
+}

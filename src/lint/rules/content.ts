@@ -1,0 +1,225 @@
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { Method } from '../../protocol/methods.ts';
+import { clauses } from '../clauses.ts';
+import type { MessageEvent } from '../model/events.ts';
+import { onEvent, type Outcome, type WireRule } from '../rule.ts';
+import { duplicate } from './tools.ts';
+import { shown } from './shown.ts';
+import { isUri } from './uri.ts';
+
+const MIME_TYPE = /^[\w!#$&^.+-]+\/[\w!#$&^.+*-]+(?:\s*;.*)?$/;
+const BASE64 = /^(?:[A-Za-z\d+/]{4})*(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?$/;
+const URI_CLAUSES = clauses(
+  'server/resources 7; server/prompts 4',
+  'server/resources 7; server/prompts 5',
+  'server/resources 5,8; server/prompts 5',
+  'server/resources 5,8; server/prompts 5',
+  'server/resources 8,13; server/prompts 8',
+);
+
+/** Content blocks, resources and prompts. */
+export const CONTENT_RULES: readonly WireRule[] = [
+  onEvent('message', {
+    id: 'content-base64',
+    area: 'resources',
+    severity: 'error',
+    clauses: clauses(
+      'server/prompts 3,4; server/resources 9',
+      'server/prompts 3,4,5; server/resources 9',
+      'server/prompts 3,4,7; server/resources 10',
+      'server/prompts 3,4,7; server/resources 10',
+      'server/prompts 6,7,8; server/resources 15',
+    ),
+    right: 'Images, audio and binary resources are Base64 with padding.',
+    check: (event) =>
+      first(
+        binariesOf(event),
+        ({ data, what }) => BASE64.test(data) || `${what} that is not Base64: ${shown(data.slice(0, 40))}`,
+      ),
+  }),
+  onEvent('message', {
+    id: 'content-mime-type',
+    area: 'resources',
+    severity: 'error',
+    clauses: clauses(
+      'server/prompts 3',
+      'server/prompts 3,4',
+      'server/prompts 3,4,6',
+      'server/prompts 3,4,6',
+      'server/prompts 6,7,8',
+    ),
+    right: 'A MIME type has a type and a subtype.',
+    check: (event) =>
+      first(
+        objectsOf(event).filter(({ mimeType }) => typeof mimeType === 'string'),
+        ({ mimeType }) => MIME_TYPE.test(mimeType as string) || `"mimeType": ${shown(mimeType)}`,
+      ),
+  }),
+  onEvent('message', {
+    id: 'content-mime-kind',
+    area: 'resources',
+    severity: 'warning',
+    clauses: clauses(
+      'server/prompts 3',
+      'server/prompts 3,4',
+      'server/prompts 3,4',
+      'server/prompts 3,4',
+      'server/prompts 6,7',
+    ),
+    right: 'The MIME type of an image begins with `image/`, and that of audio with `audio/`.',
+    check: (event) =>
+      first(
+        objectsOf(event).filter(
+          ({ type, mimeType }) => (type === 'image' || type === 'audio') && typeof mimeType === 'string',
+        ),
+        ({ type, mimeType }) => String(mimeType).startsWith(`${type}/`) || `${shown(mimeType)} for ${type}`,
+      ),
+  }),
+  onEvent('message', {
+    id: 'resource-uri',
+    area: 'resources',
+    severity: 'error',
+    clauses: URI_CLAUSES,
+    right: 'The URI of a resource is absolute, and has only the characters of RFC 3986.',
+    check: (event) =>
+      first(
+        objectsOf(event).filter(({ uri }) => typeof uri === 'string'),
+        ({ uri }) => isUri(uri as string) || `"uri": ${shown(uri)}`,
+      ),
+  }),
+  onEvent('message', {
+    id: 'resource-uri-duplicate',
+    area: 'resources',
+    severity: 'advice',
+    clauses: clauses(
+      'server/resources',
+      'server/resources',
+      'server/resources',
+      'server/resources',
+      'server/resources',
+    ),
+    right: 'A list has each resource once.',
+    check: (event) =>
+      resultOf(event, Method.ListResources) ? duplicate(listOf(event, 'resources'), 'uri') : undefined,
+  }),
+  onEvent('message', {
+    id: 'prompt-name-duplicate',
+    area: 'prompts',
+    severity: 'advice',
+    clauses: clauses('server/prompts', 'server/prompts', 'server/prompts', 'server/prompts', 'server/prompts'),
+    right: 'A list has each prompt once.',
+    check: (event) => (resultOf(event, Method.ListPrompts) ? duplicate(listOf(event, 'prompts'), 'name') : undefined),
+  }),
+  onEvent('message', {
+    id: 'prompt-argument-duplicate',
+    area: 'prompts',
+    severity: 'advice',
+    clauses: clauses('server/prompts', 'server/prompts', 'server/prompts', 'server/prompts', 'server/prompts'),
+    right: 'A prompt has each argument once.',
+    check: (event) => {
+      if (!resultOf(event, Method.ListPrompts)) return undefined;
+      return first(listOf(event, 'prompts'), (prompt) => {
+        const args = Array.isArray(prompt['arguments']) ? prompt['arguments'].filter(isObject) : [];
+        const outcome = duplicate(args, 'name');
+        return typeof outcome === 'string' ? `the prompt ${shown(prompt['name'])} has ${outcome}` : outcome;
+      });
+    },
+  }),
+  onEvent('message', {
+    id: 'resource-contents-empty',
+    area: 'resources',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'server/resources 12'),
+    right: 'A resource that does not exist is an error, and not a result without contents.',
+    check: (event) => {
+      const contents: unknown = event.result['contents'];
+      if (!resultOf(event, Method.ReadResource) || !Array.isArray(contents)) return undefined;
+      return contents.length > 0 || 'no contents';
+    },
+  }),
+  onEvent('message', {
+    id: 'resource-not-found-code',
+    area: 'resources',
+    severity: 'warning',
+    clauses: clauses('server/resources 5', 'server/resources 5', 'server/resources 6', 'server/resources 6'),
+    right: 'A resource that does not exist is the error −32002.',
+    check: ({ kind, from, about, error: { code, message } }) => {
+      if (kind !== 'error' || from !== 'server' || about?.method !== Method.ReadResource) return undefined;
+      if (typeof message !== 'string' || !/\bnot found\b|does not exist|unknown resource/i.test(message))
+        return undefined;
+      return code === -32002 || `the code ${shown(code)} for ${shown(message)}`;
+    },
+  }),
+  onEvent('message', {
+    id: 'resource-updated-unsubscribed',
+    area: 'notifications',
+    severity: 'warning',
+    clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
+    right: 'A server that announces changes of resources has declared `resources.subscribe`.',
+    check: ({ from, method, conversation: { serverCapabilities } }) => {
+      if (from !== 'server' || method !== 'notifications/resources/updated' || !serverCapabilities) return undefined;
+      return serverCapabilities['resources']?.subscribe === true || `${method} without resources.subscribe`;
+    },
+  }),
+  onEvent('message', {
+    id: 'completion-values',
+    area: 'prompts',
+    severity: 'error',
+    clauses: clauses(
+      'server/utilities/completion',
+      'server/utilities/completion',
+      'server/utilities/completion',
+      'server/utilities/completion',
+      'server/utilities/completion',
+    ),
+    right: 'A completion has at most 100 values.',
+    check: (event) => {
+      const values: unknown = event.result['completion']?.values;
+      if (!resultOf(event, Method.Complete) || !Array.isArray(values)) return undefined;
+      return values.length <= 100 || `${values.length} values`;
+    },
+  }),
+];
+
+/** Whether an event is the server's result of a method. */
+export function resultOf({ kind, from, about }: MessageEvent, method: string): boolean {
+  return kind === 'result' && from === 'server' && about?.method === method;
+}
+
+function listOf({ result }: MessageEvent, member: string): readonly JsonObject[] {
+  const list: unknown = result[member];
+  return Array.isArray(list) ? list.filter(isObject) : [];
+}
+
+/** The outcome of the first one with a breach. Undefined if there is nothing to judge. */
+function first<T>(all: readonly T[], check: (one: T) => Outcome): Outcome {
+  let outcome: Outcome;
+  for (const one of all) {
+    const next = check(one);
+    if (typeof next === 'string') return next;
+    outcome ??= next;
+  }
+  return outcome;
+}
+
+/** Content blocks, entries of lists, and contents of resources in a result. */
+function objectsOf({ kind, from, about, result }: MessageEvent): readonly JsonObject[] {
+  if (kind !== 'result' || from !== 'server' || !about) return [];
+  const blocks = [
+    ...objects(result['content']),
+    ...objects(result['messages']).flatMap(({ content }) => (isObject(content) ? [content] : [])),
+  ];
+  const embedded = blocks.flatMap(({ resource }) => (isObject(resource) ? [resource] : []));
+  return [...blocks, ...embedded, ...objects(result['contents']), ...objects(result['resources'])];
+}
+
+function objects(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+function binariesOf(event: MessageEvent): readonly { readonly data: string; readonly what: string }[] {
+  return objectsOf(event).flatMap(({ type, data, blob }) => {
+    if ((type === 'image' || type === 'audio') && typeof data === 'string') return [{ data, what: type }];
+    return typeof blob === 'string' ? [{ data: blob, what: 'a blob' }] : [];
+  });
+}

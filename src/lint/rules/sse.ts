@@ -1,0 +1,203 @@
+import { clauses } from '../clauses.ts';
+import type { SeenRequest } from '../model/conversation.ts';
+import type { Exchange } from '../model/exchange.ts';
+import { onEvent, type WireRule } from '../rule.ts';
+import { shown } from './shown.ts';
+
+/** Event streams. */
+export const SSE_RULES: readonly WireRule[] = [
+  onEvent('frame', {
+    id: 'sse-event-id-unique',
+    area: 'sse',
+    severity: 'error',
+    clauses: clauses(undefined, 'basic/transports 30', 'basic/transports 30', 'basic/transports 36'),
+    right: 'An event id is unique among all streams of its session.',
+    check: ({ frame: { id }, conversation, sameId, exchange }) => {
+      if (id === undefined || id === '' || conversation.session === undefined || exchange.resumes) return undefined;
+      return sameId === undefined || `the id ${shown(id)} was used in record ${sameId}`;
+    },
+  }),
+  onEvent('frame', {
+    id: 'sse-priming-event',
+    area: 'sse',
+    severity: 'warning',
+    clauses: clauses(undefined, undefined, undefined, 'basic/transports 20'),
+    right: 'The stream for a request begins with an event that has an id and empty data.',
+    check: ({ isFirst, frame, exchange, conversation }) => {
+      if (!isFirst || exchange.method !== 'POST' || conversation.carriage !== 'http') return undefined;
+      const isRight = frame.id !== undefined && frame.id !== '' && frame.data === '';
+      return isRight || `a first event ${frame.id === undefined ? 'without an id' : 'with data'}`;
+    },
+  }),
+  onEvent('frame', {
+    id: 'sse-endpoint-first',
+    area: 'sse',
+    severity: 'error',
+    clauses: clauses('basic/transports 10', 'basic/transports', 'basic/transports', 'basic/transports'),
+    right: 'An HTTP+SSE stream begins with the event `endpoint`, whose data is the URI for messages.',
+    check: ({ frame, isFirst }) => {
+      if (frame.event !== 'endpoint') return undefined;
+      return isFirst ? (frame.data ?? '') !== '' || 'an endpoint without a URI' : 'endpoint after another event';
+    },
+  }),
+  onEvent('frame', {
+    id: 'sse-data-message',
+    area: 'sse',
+    severity: 'error',
+    clauses: clauses(
+      'basic/transports',
+      'basic/transports 16',
+      'basic/transports 16',
+      'basic/transports 18',
+      'basic/transports/streamable-http 14',
+    ),
+    right: 'The data of an event is a JSON-RPC message.',
+    check: ({ frame: { data, event }, isCutOff }) => {
+      if (data === undefined || data === '' || isCutOff || (event !== undefined && event !== 'message'))
+        return undefined;
+      return /^\s*[{[]/.test(data) || `the data ${shown(data)}`;
+    },
+  }),
+  onEvent('frame', {
+    id: 'sse-event-name',
+    area: 'sse',
+    severity: 'advice',
+    clauses: clauses(
+      'basic/transports',
+      'basic/transports',
+      'basic/transports',
+      'basic/transports',
+      'basic/transports/streamable-http',
+    ),
+    right: 'Events with messages have no name, or the name `message`: clients ignore others.',
+    check: ({ frame: { data, event } }) => {
+      if (data === undefined || data === '' || event === 'endpoint') return undefined;
+      return event === undefined || event === '' || event === 'message' || `the event ${shown(event)}`;
+    },
+  }),
+  onEvent('frame', {
+    id: 'sse-field',
+    area: 'sse',
+    severity: 'advice',
+    clauses: clauses(
+      'basic/transports',
+      'basic/transports',
+      'basic/transports',
+      'basic/transports',
+      'basic/transports/streamable-http',
+    ),
+    right: 'The fields of an event are `data`, `event`, `id` and `retry`: others are ignored.',
+    check: ({ frame: { unknownFields, retry } }) => {
+      const [unknown] = unknownFields;
+      if (unknown !== undefined) return `the field ${shown(unknown)}`;
+      return retry === undefined || /^\d+$/.test(retry) || `retry: ${retry}`;
+    },
+  }),
+  onEvent('exchange', {
+    id: 'sse-ends-unanswered',
+    area: 'sse',
+    severity: 'warning',
+    clauses: clauses(
+      undefined,
+      'basic/transports 18,20',
+      'basic/transports 18,20',
+      'basic/transports 24',
+      'basic/transports/streamable-http 14',
+    ),
+    right: 'The stream for a request contains its response before the server closes it.',
+    check: ({ exchange, conversation }) => {
+      const { isStream, isWhole, asks, method, lastEventId, isOpaque } = exchange;
+      if (!isStream || method !== 'POST' || !asks || isOpaque || conversation.carriage !== 'http') return undefined;
+      const left = leftOpen(exchange);
+      if (!left) return true;
+      // A client may resume a stream whose events have ids.
+      return !isWhole || lastEventId !== undefined ? undefined : `no response to ${left.method}`;
+    },
+  }),
+  onEvent('exchange', {
+    id: 'sse-retry-missing',
+    area: 'sse',
+    severity: 'warning',
+    clauses: clauses(undefined, undefined, undefined, 'basic/transports 22,33'),
+    right: 'A server that closes a connection before the stream ends sends `retry` first.',
+    check: ({ exchange }) => {
+      const { isStream, isWhole, lastEventId, hasRetry, asks } = exchange;
+      if (!isStream || !isWhole || !asks || lastEventId === undefined || !leftOpen(exchange)) return undefined;
+      return hasRetry || 'a stream closed before the response, without retry';
+    },
+  }),
+  onEvent('message', {
+    id: 'sse-message-after-response',
+    area: 'sse',
+    severity: 'warning',
+    clauses: clauses(
+      undefined,
+      'basic/transports 21',
+      'basic/transports 21',
+      'basic/transports 26',
+      'basic/transports/streamable-http 18',
+    ),
+    right: 'The server closes the stream for a request after its response.',
+    check: ({ from, exchange, isAfterAnswer, kind, method }) => {
+      if (from !== 'server' || !exchange?.isStream || exchange.method !== 'POST' || !exchange.asks) return undefined;
+      return !isAfterAnswer || `${method === '' ? `a second ${kind}` : method} after the response`;
+    },
+  }),
+  onEvent('message', {
+    id: 'sse-response-on-get',
+    area: 'sse',
+    severity: 'error',
+    clauses: clauses(undefined, 'basic/transports 27', 'basic/transports 27', 'basic/transports 32'),
+    right: 'A stream opened by GET has no responses, unless it resumes the stream of a request.',
+    check: ({ from, kind, exchange, carriage }) => {
+      if (from !== 'server' || carriage !== 'http' || exchange?.method !== 'GET') return undefined;
+      if (!exchange.isStream || exchange.resumes) return undefined;
+      return kind === 'request' || kind === 'notification' || 'a response on a GET stream';
+    },
+  }),
+  onEvent('message', {
+    id: 'server-request-without-session',
+    area: 'lifecycle',
+    severity: 'error',
+    clauses: clauses(
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      'basic/patterns/index 1; basic/patterns/mrtr 1; basic/transports/stdio 8; basic/transports/streamable-http 17',
+    ),
+    right: 'A server sends no requests. It asks with a result of type `input_required`.',
+    check: ({ from, kind, method }) => (from === 'server' ? kind !== 'request' || `the request ${method}` : undefined),
+  }),
+  onEvent('message', {
+    id: 'client-response-without-session',
+    area: 'lifecycle',
+    severity: 'error',
+    clauses: clauses(
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      'basic/transports/stdio 6; basic/transports/streamable-http 11',
+    ),
+    right: 'A client sends no responses.',
+    check: ({ from, kind }) =>
+      from === 'client' ? (kind !== 'result' && kind !== 'error') || 'a response of the client' : undefined,
+  }),
+  onEvent('response', {
+    id: 'sse-accel-buffering',
+    area: 'sse',
+    severity: 'warning',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/transports/streamable-http 19'),
+    right: 'An event stream has the header `X-Accel-Buffering: no`, so that proxies do not delay events.',
+    check: ({ exchange, conversation }) => {
+      if (!exchange.isStream || !conversation.isModernServer) return undefined;
+      return exchange.response!.get('x-accel-buffering')?.toLowerCase() === 'no' || 'a stream without it';
+    },
+  }),
+];
+
+/** A request of an exchange that is neither answered nor cancelled. */
+function leftOpen({ waiting }: Exchange): SeenRequest | undefined {
+  return [...waiting].find(({ cancelled, answered }) => cancelled === undefined && answered === undefined);
+}

@@ -1,0 +1,162 @@
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { Method } from '../../protocol/methods.ts';
+import { clauses } from '../clauses.ts';
+import type { MessageEvent } from '../model/events.ts';
+import { onEvent, type WireRule } from '../rule.ts';
+import { shown } from './shown.ts';
+
+const PAGE = 'basic/utilities/tasks';
+const RELATED = 'io.modelcontextprotocol/related-task';
+const ABOUT_TASKS: ReadonlySet<string> = new Set(['tasks/get', 'tasks/list', 'tasks/cancel']);
+const WITH_ID: ReadonlySet<string> = new Set(['tasks/get', 'tasks/result', 'tasks/cancel']);
+
+/** Tasks: of the core in 2025-11-25, and of the extension in 2026-07-28. */
+export const TASK_RULES: readonly WireRule[] = [
+  onEvent('message', {
+    id: 'task-undeclared',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 1,2,4`),
+    right: 'A task is requested only if the other side declared tasks for this request.',
+    check: ({ kind, from, method, params, conversation: { serverCapabilities }, clientCapabilities }) => {
+      if (kind !== 'request' || !isObject(params['task'])) return undefined;
+      const declared = from === 'client' ? serverCapabilities : clientCapabilities;
+      if (declared === undefined) return undefined;
+      const [area = '', name = ''] = method.split('/');
+      return declared['tasks']?.requests?.[area]?.[name] !== undefined || `${method} as a task`;
+    },
+  }),
+  onEvent('message', {
+    id: 'task-tool-support',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 5,7`),
+    right: 'A tool is called as a task if it requires it, and not if it forbids it.',
+    check: ({ kind, from, method, params, conversation }) => {
+      if (kind !== 'request' || from !== 'client' || method !== Method.CallTool) return undefined;
+      const tool = conversation.tool(params['name']);
+      if (!tool || conversation.serverCapabilities?.['tasks']?.requests?.tools?.call === undefined) return undefined;
+      const support: unknown = tool['execution']?.taskSupport ?? 'forbidden';
+      const isTask = params['task'] !== undefined;
+      if (support === 'required') return isTask || `the tool ${shown(params['name'])} without a task`;
+      return support !== 'forbidden' || !isTask || `the tool ${shown(params['name'])} as a task`;
+    },
+  }),
+  onEvent('message', {
+    id: 'task-first-status',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 20,34`),
+    right: 'A task begins with the status `working`.',
+    check: ({ kind, about, result: { task } }) =>
+      kind === 'result' && about && isObject(about.params?.['task']) && isObject(task)
+        ? task['status'] === 'working' || `the status ${shown(task['status'])}`
+        : undefined,
+  }),
+  onEvent('message', {
+    id: 'task-status-order',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 21,22,54`, 'extensions/tasks 17,18,20,21,22'),
+    right: 'The status of a task that has ended does not change.',
+    check: ({ taskBefore, task }) => {
+      if (taskBefore === undefined || task === undefined) return undefined;
+      const hasEnded = taskBefore === 'completed' || taskBefore === 'failed' || taskBefore === 'cancelled';
+      return !hasEnded || task.status === taskBefore || `${shown(task.status)} after ${shown(taskBefore)}`;
+    },
+  }),
+  onEvent('message', {
+    id: 'task-related-superfluous',
+    area: 'tasks',
+    severity: 'warning',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 42,44,46,57`),
+    right: 'Requests about tasks, their results and status notifications do not name the task in `_meta` too.',
+    check: ({ kind, method, about, meta }) => {
+      const isAbout =
+        kind === 'result'
+          ? ABOUT_TASKS.has(about?.method ?? '')
+          : WITH_ID.has(method) || method === 'notifications/tasks/status';
+      return isAbout
+        ? meta[RELATED] === undefined || `${RELATED} in ${method || `the result of ${about!.method}`}`
+        : undefined;
+    },
+  }),
+  onEvent('message', {
+    id: 'task-result-related',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 39,56,58`),
+    right: 'The result of `tasks/result` names the task in `_meta`.',
+    check: ({ kind, about, meta }) =>
+      kind === 'result' && about?.method === 'tasks/result' ? isObject(meta[RELATED]) || `no ${RELATED}` : undefined,
+  }),
+  onEvent('message', {
+    id: 'task-cancelled-status',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 53`),
+    right: 'The result of `tasks/cancel` has the status `cancelled`.',
+    check: ({ kind, about, result }) =>
+      kind === 'result' && about?.method === Method.CancelTask
+        ? result['status'] === 'cancelled' || `the status ${shown(result['status'])}`
+        : undefined,
+  }),
+  onEvent('message', {
+    id: 'task-id-guessable',
+    area: 'tasks',
+    severity: 'advice',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 68`, 'extensions/tasks 56'),
+    right: 'The id of a task cannot be guessed: it has at least 16 characters.',
+    check: ({ kind, about, result }) => {
+      const id = kind === 'result' && about ? createdTask(result)?.['taskId'] : undefined;
+      return typeof id === 'string' ? id.length >= 16 || `the id ${shown(id)}` : undefined;
+    },
+  }),
+  onEvent('message', {
+    id: 'task-result-type',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'extensions/tasks 23,36,40'),
+    right: 'The results of `tasks/get`, `tasks/update` and `tasks/cancel` are of type `complete`.',
+    check: ({ kind, from, about, result }) => {
+      if (kind !== 'result' || from !== 'server' || !about?.method.startsWith('tasks/')) return undefined;
+      return result['resultType'] === 'complete' || `"resultType": ${shown(result['resultType'])}`;
+    },
+  }),
+  onEvent('message', {
+    id: 'task-state-content',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'extensions/tasks 18,20,22,51'),
+    right: 'A finished task has its result, a failed one its error, and one that waits has its questions.',
+    check: ({ kind, from, about, result }) => {
+      if (kind !== 'result' || from !== 'server' || about?.method !== Method.GetTask) return undefined;
+      const member = CONTENT.get(result['status']);
+      if (member === undefined) return undefined;
+      return result[member] !== undefined || `the status ${shown(result['status'])} without ${member}`;
+    },
+  }),
+  onEvent('message', {
+    id: 'task-failed-tool-error',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'extensions/tasks 9,52,53'),
+    right: 'A tool error is a result: its task is `completed`. Only a JSON-RPC error makes it `failed`.',
+    check: ({ kind, from, about, result }) =>
+      kind === 'result' && from === 'server' && about?.method === Method.GetTask && result['status'] === 'failed'
+        ? !isObject(result['result']) || 'the status failed with a result'
+        : undefined,
+  }),
+];
+
+const CONTENT: ReadonlyMap<unknown, string> = new Map([
+  ['completed', 'result'],
+  ['failed', 'error'],
+  ['input_required', 'inputRequests'],
+]);
+
+/** The task that a result creates. */
+function createdTask(result: MessageEvent['result']): JsonObject | undefined {
+  if (isObject(result['task'])) return result['task'];
+  return result['resultType'] === 'task' ? result : undefined;
+}

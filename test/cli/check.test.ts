@@ -1,0 +1,146 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { rulesTables, withTables } from '../../scripts/rules-table.ts';
+import { recordLine } from '../../src/inspect/recording-format.ts';
+import { isPart } from '../../src/inspect/record.ts';
+import { RULES } from '../../src/lint/index.ts';
+import { demo, runEverwire, temporaryFolder } from '../support/command-line.ts';
+import { web } from '../support/lint-conversations.ts';
+import { root } from '../support/process.ts';
+import { StdioScript, rpc, type WireScript } from '../support/wire-script.ts';
+
+const page = readFileSync(`${root}docs/check.md`, 'utf8');
+const HEADER = '{"mcpcap":1,"started":"2026-01-01T00:00:00.000Z","masked":[]}\n';
+
+/** Writes a conversation as a recording. */
+function recorded(script: WireScript, name = 'session.mcpcap'): string {
+  const file = path.join(temporaryFolder(), name);
+  const lines = script.records.filter((record) => !isPart(record)).map((record) => recordLine(record, false));
+  writeFileSync(file, HEADER + lines.join(''));
+  return file;
+}
+
+const mistaken = (): WireScript =>
+  web('2025-11-25', {}, {})
+    .exchange({ message: rpc(1, 'ping'), headers: { Accept: 'application/json' } }, { message: pong(1) })
+    .exchange({ message: rpc(2, 'ping') }, { frames: [pong(2)] })
+    .end();
+const pong = (id: number): object => ({ jsonrpc: '2.0', id, result: {} });
+
+describe('everwire check', () => {
+  test('judges what another command has recorded', async () => {
+    const file = path.join(temporaryFolder(), 'session.mcpcap');
+    expect(await runEverwire(['list', '--record', file, ...demo])).toMatchObject({ code: 0 });
+    const { code, stdout, stderr } = await runEverwire(['check', file]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^session\.mcpcap: no errors, no warnings, no pieces of advice\n\n\d+ of \d+ rules had/);
+  });
+
+  test('prints a report of at most 80 columns with what to mend first, as in the guide', async () => {
+    const { code, stdout } = await runEverwire(['check', recorded(mistaken())]);
+    expect(code).toBe(1);
+    const example = /^```text\n([\s\S]*?)^```/m.exec(page)![1]!;
+    expect(stdout).toContain(example.trimEnd());
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
+  });
+
+  test('shows escapes for what a peer wrote, and cuts it', async () => {
+    const script = new StdioScript().handshake('2025-11-25').raw('s>c', `\u001b[2J${'x'.repeat(1000)}\n`);
+    const { stdout } = await runEverwire(['check', recorded(script)]);
+    expect(stdout).toContain(String.raw`\u001b[2J`);
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout.length).toBeLessThan(2000);
+  });
+
+  test('writes JSON with clauses, pages and records', async () => {
+    const { stdout } = await runEverwire(['check', recorded(mistaken()), '--format', 'json']);
+    const { counts, findings, coverage } = JSON.parse(stdout);
+    expect(counts).toEqual({ error: 1, warning: 1, advice: 0 });
+    expect(findings[0]).toEqual({
+      rule: 'http-accept-post',
+      area: 'http',
+      severity: 'error',
+      revision: '2025-11-25',
+      clause: 'basic/transports 14',
+      url: 'https://modelcontextprotocol.io/specification/2025-11-25/basic/transports',
+      records: expect.any(Array),
+      seen: 'Accept: application/json',
+      right: expect.stringContaining('application/json'),
+    });
+    expect(
+      coverage.map(({ rules }: { rules: number }) => rules).reduce((sum: number, each: number) => sum + each),
+    ).toBe(RULES.length);
+  });
+
+  test('writes JUnit XML and SARIF to a file', async () => {
+    const file = recorded(mistaken());
+    const out = path.join(path.dirname(file), 'report');
+    const run = await runEverwire(['check', file, '--format', 'junit', '--out', out]);
+    expect(run).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `everwire: session.mcpcap: 1 error, 1 warning, no pieces of advice; the report is in ${out}`,
+    });
+    const xml = readFileSync(out, 'utf8');
+    expect(xml.match(/<testcase /g)).toHaveLength(RULES.length);
+    expect(xml.match(/<failure /g)).toHaveLength(1);
+    expect(xml).toContain('<failure type="http-accept-post"');
+    await runEverwire(['check', file, '--format', 'sarif', '--out', out]);
+    const { version, runs } = JSON.parse(readFileSync(out, 'utf8'));
+    expect(version).toBe('2.1.0');
+    expect(runs[0].results.map(({ ruleId, level }: { ruleId: string; level: string }) => [ruleId, level])).toEqual([
+      ['http-accept-post', 'error'],
+      ['sse-priming-event', 'warning'],
+    ]);
+    expect(runs[0].tool.driver.rules).toHaveLength(RULES.length);
+  });
+
+  test.each([
+    [['check'], 'check needs a recording'],
+    [['check', 'a.mcpcap', 'b'], 'check takes only a recording, and not "b"'],
+    [
+      ['check', 'https://example.com/mcp'],
+      'check reads a recording: record the server first, with --record of another command',
+    ],
+    [
+      ['check', '--', 'node', 'server.js'],
+      'check reads a recording: record the server first, with --record of another command',
+    ],
+  ])('%j is refused', async (args, message) => {
+    expect(await runEverwire(args)).toEqual({ code: 2, stdout: '', stderr: `everwire: ${message}` });
+  });
+
+  test('a file that is no recording is refused', async () => {
+    const { code, stderr } = await runEverwire(['check', `${root}package.json`]);
+    expect(code).toBe(2);
+    expect(stderr).toContain('package.json, line 1: ');
+  });
+
+  test('a report that cannot be written is an error', async () => {
+    const out = path.join(temporaryFolder(), 'no', 'report');
+    const { code, stderr } = await runEverwire(['check', recorded(new StdioScript()), '--out', out]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`cannot write ${out}: `);
+  });
+});
+
+test('docs/check.md has all rules (npm run docs:rules writes them)', () => {
+  expect(withTables(page, rulesTables(RULES))).toBe(page);
+  console.info(rulesTables(RULES).split('\n', 1)[0]);
+});
+
+test('the commands of the workflow in docs/check.md work', async () => {
+  const [, workflow] = /^```yaml\n([\s\S]*?)^```/m.exec(page)!;
+  const steps: { run?: string }[] = parse(workflow!).jobs.check.steps;
+  const commands = steps.flatMap(({ run }) => (run?.startsWith('npx everwire ') ? [run.split(' ').slice(2)] : []));
+  const folder = temporaryFolder();
+  const placed = (word: string): string => (/^(session|report)\./.test(word) ? path.join(folder, word) : word);
+  for (const words of commands) {
+    const at = words.indexOf('--');
+    const args = (at < 0 ? words : words.slice(0, at)).map(placed);
+    expect(await runEverwire([...args, ...(at < 0 ? [] : demo)])).toMatchObject({ code: 0 });
+  }
+  expect(JSON.parse(readFileSync(path.join(folder, 'report.sarif'), 'utf8'))).toMatchObject({ version: '2.1.0' });
+});

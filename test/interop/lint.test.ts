@@ -1,0 +1,188 @@
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { Capture } from '../../src/inspect/capture.ts';
+import { readRecording } from '../../src/inspect/read-recording.ts';
+import { lint, type Finding, type LintRecord } from '../../src/lint/index.ts';
+import { node, temporaryFolder } from '../support/command-line.ts';
+import { programs, root } from '../support/process.ts';
+import { tcpTap } from '../support/tcp-tap.ts';
+import { connect, type ClientKind, type OfficialClient, type TransportKind } from './clients.ts';
+import { v1Http, v1Sse, v2Http, v2HttpSession } from './client/official-servers.ts';
+import { ourClient } from './client/our-client.ts';
+import { features, type Peer } from './features.ts';
+import { DOUBTFUL } from './lint-doubtful.ts';
+import { demo, everything, featureServer } from './peers.ts';
+import { serveBoth } from './servers.ts';
+
+const used = new Set<(typeof DOUBTFUL)[number]>();
+
+/** Findings of clean traffic, without those that the specification's text settles. */
+async function findingsIn(records: AsyncIterable<LintRecord | readonly LintRecord[]>, who: string): Promise<string[]> {
+  const found: Finding[] = [];
+  for await (const finding of lint(records)) if (finding.rule.severity !== 'advice') found.push(finding);
+  const left = found.filter(({ rule, seen }) => {
+    const known = DOUBTFUL.find((each) => each.rule === rule.id && each.who.test(who) && each.seen.test(seen));
+    if (known) used.add(known);
+    return !known;
+  });
+  return left.map(({ rule, revision, seen, records: [n] }) => `${who}: ${rule.id} (${revision}, ${n}): ${seen}`);
+}
+
+/** Uses every feature of a server. What fails is not of interest here. */
+async function useAll(client: OfficialClient, peer: Peer): Promise<void> {
+  for (const { has, run } of features) {
+    if (!has(peer)) continue;
+    await run(client, peer).catch(() => {});
+  }
+}
+
+const CLIENTS: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy', 'client 2.x modern'];
+
+type Program = readonly [name: string, peer: Peer, http: readonly string[], stdio: readonly string[]];
+
+/** Servers that are programs, with the arguments of `node` over HTTP and over stdio. */
+const PROGRAMS: readonly Program[] = [
+  ['demo', demo, [...programs.everwire, 'demo', '--port', '0'], [...programs.everwire, 'demo', '--stdio']],
+  ['features', featureServer, [...programs.features, '--port', '0'], [...programs.features, '--stdio']],
+];
+
+/** What a server with a handshake but without sessions can do. */
+const { name: serverName, lists, structured, resource, prompt, completion, invalidArguments } = featureServer;
+const WITHOUT_SESSION: Peer = {
+  ...{ name: serverName, lists, structured, resource, prompt, completion, invalidArguments },
+  missingResource: featureServer.missingResource,
+  namesMissingResource: false,
+};
+
+/** Uses a server over HTTP through a tap. */
+async function overHttp(
+  who: string,
+  port: number,
+  use: (moved: (url: string) => string) => Promise<void>,
+): Promise<string[]> {
+  const capture = new Capture();
+  const tap = await tcpTap(capture, port);
+  await use((url) => url.replace(/:\d+/, `:${tap.port}`));
+  await tap.stop();
+  capture.close();
+  return findingsIn(capture.records(), who);
+}
+
+/** A program over stdio, started through an observer that records to a file. */
+function observed(file: string, stdio: readonly string[]): string[] {
+  return [...programs.everwire, 'inspect', '--through', '--no-open', '--record', file, '--', node, ...stdio];
+}
+
+describe('clean traffic has no finding', () => {
+  const cells = PROGRAMS.flatMap(([name, ...server]) =>
+    CLIENTS.flatMap((client) => (['http', 'sse'] as const).map((over) => [client, name, over, server] as const)),
+  );
+
+  test.each(cells.filter(([client, , over]) => over !== 'sse' || client !== 'client 2.x modern'))(
+    '%s with %s over %s',
+    async (kind, name, over, [peer, http, stdio]) => {
+      const { target, stop } = await serveBoth(http, stdio);
+      const who = `${kind} with ${name} over ${over}`;
+      const found = await overHttp(who, Number(new URL(target.url).port), async (moved) => {
+        const client = await connect(kind, over, { ...target, url: moved(target.url), sseUrl: moved(target.sseUrl) });
+        await useAll(client, peer);
+        await client.close();
+      });
+      await stop();
+      expect(found).toEqual([]);
+    },
+  );
+
+  const published = (name: string): string => `${root}node_modules/@modelcontextprotocol/server-${name}/dist/index.js`;
+  const OVER_STDIO: readonly (readonly [name: string, peer: Peer | undefined, stdio: readonly string[]])[] = [
+    ...PROGRAMS.map(([name, peer, , stdio]) => [name, peer, stdio] as const),
+    ['server-everything', everything, programs.everything],
+    ['server-filesystem', undefined, [published('filesystem'), root]],
+    ['server-memory', undefined, [published('memory')]],
+    ['server-sequential-thinking', undefined, [published('sequential-thinking')]],
+  ];
+  const stdioCells = OVER_STDIO.flatMap(([name, ...server]) =>
+    CLIENTS.map((client) => [client, name, server] as const),
+  );
+  const isModern = (name: string): boolean => !name.startsWith('server-');
+
+  test.each(stdioCells.filter(([client, name]) => isModern(name) || client !== 'client 2.x modern'))(
+    '%s with %s over stdio',
+    async (kind, name, [peer, stdio]) => {
+      const file = path.join(temporaryFolder(), 'session.mcpcap');
+      const client = await connect(kind, 'stdio', { stdio: observed(file, stdio), url: '', sseUrl: '' });
+      if (peer) await useAll(client, peer);
+      else await client.methods.listTools();
+      await client.close();
+      expect(await findingsIn(await readRecording(file), `${kind} with ${name} over stdio`)).toEqual([]);
+    },
+  );
+
+  const OFFICIAL: readonly [name: string, start: typeof v1Http, clients: readonly ClientKind[], over: TransportKind][] =
+    [
+      ['server 1.x', v1Http, ['sdk 1.x', 'client 2.x legacy'], 'http'],
+      ['server 1.x', v1Sse, ['sdk 1.x', 'client 2.x legacy'], 'sse'],
+      ['server 2.x with sessions', v2HttpSession, ['sdk 1.x', 'client 2.x legacy'], 'http'],
+      ['server 2.x of both eras', () => v2Http('stateless'), CLIENTS, 'http'],
+      ['server 2.x without handshakes', () => v2Http('reject'), ['client 2.x modern'], 'http'],
+    ];
+  const officialCells = OFFICIAL.flatMap(([name, start, clients, over]) =>
+    clients.map((client) => [client, name, over, start] as const),
+  );
+
+  test.each(officialCells)('%s with %s over %s', async (kind, name, over, start) => {
+    const { target, stop } = await start();
+    if (typeof target !== 'string') throw new Error('it has no URL');
+    const who = `${kind} with ${name} over ${over}`;
+    const found = await overHttp(who, Number(new URL(target).port), async (moved) => {
+      const url = moved(target);
+      const client = await connect(kind, over, { stdio: [], url, sseUrl: url });
+      const isStateless = kind !== 'client 2.x modern' && name.includes('of both eras');
+      await useAll(client, isStateless ? WITHOUT_SESSION : { ...featureServer, namesMissingResource: false });
+      await client.close();
+    });
+    await stop();
+    expect(found).toEqual([]);
+  });
+
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('a client of %s over HTTP and stdio', async (revision) => {
+    const [name, peer, http, stdio] = PROGRAMS[1]!;
+    const { target, stop } = await serveBoth(http, stdio);
+    const revisions = { revisions: [revision] };
+    const found = await overHttp(
+      `${revision} with ${name} over http`,
+      Number(new URL(target.url).port),
+      async (moved) => {
+        const client = await connect('client 2.x legacy', 'http', { ...target, url: moved(target.url) }, revisions);
+        await useAll(client, peer);
+        await client.close();
+      },
+    );
+    await stop();
+    expect(found).toEqual([]);
+    const file = path.join(temporaryFolder(), 'session.mcpcap');
+    const client = await connect('client 2.x legacy', 'stdio', { ...target, stdio: observed(file, stdio) }, revisions);
+    await useAll(client, peer);
+    await client.close();
+    expect(await findingsIn(await readRecording(file), `${revision} with ${name} over stdio`)).toEqual([]);
+  });
+
+  test.each(['http', 'stdio'] as const)('our client over %s', async (over) => {
+    const [name, peer, http, stdio] = PROGRAMS[1]!;
+    const { target, stop } = await serveBoth(http, stdio);
+    for (const eras of ['legacy', 'modern'] as const) {
+      const capture = new Capture();
+      const server = over === 'http' ? target.url : { command: node, args: [...stdio] };
+      const client = await ourClient(server, { wiretap: capture, eras });
+      await useAll(client, peer);
+      await client.close();
+      capture.close();
+      expect(await findingsIn(capture.records(), `our client (${eras}) with ${name} over ${over}`)).toEqual([]);
+    }
+    await stop();
+  });
+});
+
+test('every settled case still occurs', () => {
+  expect(DOUBTFUL.filter((each) => !used.has(each))).toEqual([]);
+});
