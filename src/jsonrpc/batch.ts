@@ -23,13 +23,14 @@ export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBat
     throw new InvalidMessage(ErrorCode.InvalidRequest, `Invalid request: a batch may hold at most ${limit} messages`);
   }
   const messages: Message[] = [];
-  const requests: RequestId[] = [];
+  // Ids can be long, and comparing each with all others would take seconds.
+  const requests = new Set<RequestId>();
   const errors: Response[] = [];
   for (const element of elements) {
     try {
       const message = checkMessage(element);
       if (isRequest(message)) {
-        if (requests.includes(message.id)) {
+        if (requests.has(message.id)) {
           errors.push(
             errorResponse(undefined, {
               code: ErrorCode.InvalidRequest,
@@ -38,7 +39,7 @@ export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBat
           );
           continue;
         }
-        requests.push(message.id);
+        requests.add(message.id);
       }
       messages.push(message);
     } catch (error) {
@@ -47,7 +48,7 @@ export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBat
       errors.push(errorResponse(error.id, error.toObject()));
     }
   }
-  return { messages, requests, errors };
+  return { messages, requests: [...requests], errors };
 }
 
 interface Group {

@@ -55,3 +55,14 @@ test('refused requests are reported even if the transport has no onerror', () =>
   const batch = admitBatch([1, request(5, 'b')], { profile, inUse: (id) => id === 5, answerInvalid: false });
   expect(batch.errors).toEqual([refused('Invalid request: id 5 is still in use')]);
 });
+
+test('long ids take little time', () => {
+  const id = (n: number): string => 'x'.repeat(16_000) + String(n);
+  const text = JSON.stringify(Array.from({ length: 1000 }, (_, n) => request(id(n), 'ping')));
+  // Parsed, because texts that were made in another way may already be known to differ.
+  const elements = JSON.parse(text) as unknown[];
+  const before = process.cpuUsage();
+  expect(admitBatch(elements, { profile, inUse: none }).messages).toHaveLength(1000);
+  // The processor time of this process only. It took 0.4 seconds when each id was compared with all others.
+  expect(process.cpuUsage(before).user).toBeLessThan(200_000);
+});

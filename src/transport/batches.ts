@@ -30,7 +30,8 @@ export function admitBatch(elements: readonly unknown[], rules: BatchRules): Ope
     throw invalidRequest(`batches exist only in revision 2025-03-26; ${spoken}`);
   }
   const opened = openBatch(elements);
-  const isTaken = (id: RequestId): boolean => inUse(id) || opened.requests.includes(id);
+  const requested = new Set(opened.requests);
+  const isTaken = (id: RequestId): boolean => inUse(id) || requested.has(id);
   const admitted: OpenedBatch = { messages: [], requests: [], errors: [] };
   for (const response of opened.errors) {
     if ('error' in response) refused?.(RpcError.fromObject(response.error));
