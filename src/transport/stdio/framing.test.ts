@@ -85,7 +85,7 @@ describe('a line that is not a message', () => {
   });
 
   test('is answered by a client with the id of a request, unless a request in flight has that id', () => {
-    const bench = new Bench({ answerInvalid: false });
+    const bench = new Bench({ answerInvalid: false, revision: '2025-11-25' });
     const params = (id: unknown) => ({ jsonrpc: '2.0', id, method: 'elicitation/create', params: 'str' });
     const why = 'Invalid request: "params" must be an object';
     bench.push(params('s1'), { jsonrpc: '1.0', id: 2, method: 'ping' }, params(1.5), params(undefined));
@@ -217,6 +217,16 @@ describe('an id', () => {
     bench.push(request(1, 'first'), cancelled(1), request(1, 'second'));
     expect(bench.delivered).toEqual([request(1, 'first'), cancelled(1), request(1, 'second')]);
   });
+});
+
+test.each([
+  ['before negotiation', undefined, 0],
+  ['in 2026-07-28', '2026-07-28', 0],
+  ['in 2025-11-25', '2025-11-25', 1000],
+])('a client remembers the requests of a server only if it answers them: %s', (_, revision, expected) => {
+  const bench = new Bench({ answerInvalid: false, ...(revision && { revision }) });
+  for (let id = 0; id < 1000; id += 1) bench.push(request(id, 'roots/list'));
+  expect([bench.delivered.length, bench.framing.inFlight.size]).toEqual([1000, expected]);
 });
 
 test('after stop, nothing is delivered, answered or reported, not even from the same chunk', () => {

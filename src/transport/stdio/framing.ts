@@ -205,7 +205,8 @@ export class Framing {
   }
 
   #deliver(message: Message, bytes: number, cause?: Error): void {
-    this.inFlight.add(message);
+    // A client answers requests only in handshake revisions. In others they would be in flight for ever.
+    if (this.#answerInvalid || this.#profile?.era === 'legacy') this.inFlight.add(message);
     this.#sink.deliver(message, bytes, cause);
     if ('method' in message && message.method === 'notifications/cancelled') {
       const id: unknown = message.params?.['requestId'];
