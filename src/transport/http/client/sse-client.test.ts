@@ -97,6 +97,19 @@ test('a malformed request of the server is answered', async () => {
   expect(errors).toHaveLength(1);
 });
 
+test('messages before the endpoint are ignored: they could not be answered', async () => {
+  const early = Array.from({ length: 3 }, (_, id) => event({ jsonrpc: '2.0', id, method: 'ping' })).join('');
+  const late = event({ jsonrpc: '2.0', id: 9, method: 'ping' });
+  const server = await scripted((asked, response) => {
+    if (asked.method === 'GET') events(response, early + endpoint('/messages') + late);
+    else response.writeHead(202).end();
+  });
+  const { client, inbox, errors } = make(server.url);
+  await client.start();
+  await vi.waitUntil(() => inbox.length > 0);
+  expect([inbox, errors]).toEqual([[request(9, 'ping')], []]);
+});
+
 test('an endpoint of another origin is refused', async () => {
   for (const uri of ['http://other.example/messages', '//other.example/messages', 'file:///etc/passwd', 'http://']) {
     const server = await scripted((_asked, response) => void events(response, endpoint(uri)));

@@ -99,7 +99,8 @@ export class SseClient extends PostingClient {
       maxEventLength: this.maxMessageBytes,
       caughtUp: () => this.answers.caughtUp(),
       onevent: ({ type, data }) => {
-        if (type === 'message' && data !== '') return this.incoming.receive(data);
+        // Before its endpoint, a server has nothing to say, and nothing can be answered.
+        if (type === 'message' && data !== '' && this.phase !== 'opening') return this.incoming.receive(data);
         if (type !== 'endpoint' || this.phase !== 'opening') return;
         const target = URL.canParse(data, this.url.href) ? new URL(data, this.url) : undefined;
         if (target?.origin !== this.url.origin) {
