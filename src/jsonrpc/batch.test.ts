@@ -72,6 +72,28 @@ test('a cancelled request gets no response, and no longer delays its batch', () 
   expect(answers.abandon(3)).toBeUndefined();
 });
 
+test('responses above 1 MiB do not wait for the last one of their batch, whichever batch is large', () => {
+  const answers = new BatchAnswers();
+  const large = (id: number, size: number) => resultResponse(id, { text: 'x'.repeat(size) });
+  answers.add(openBatch([request(1, 'a'), request(2, 'b'), request(3, 'c')]));
+  answers.add(openBatch([request(4, 'd'), request(5, 'e')]));
+  const [one, two] = [large(1, 900_000), large(2, 200_000)];
+  expect(answers.take(one)).toBeUndefined();
+  expect(answers.take(large(4, 100_000))).toBeUndefined();
+  expect(answers.take(two)).toEqual([one, two]);
+  // There is room again.
+  expect(answers.take(large(5, 900_000))).toHaveLength(2);
+  expect(answers.take(resultResponse(3, {}))).toEqual([resultResponse(3, {})]);
+});
+
+test('errors above 1 MiB do not wait', () => {
+  const answers = new BatchAnswers();
+  const id = 'x'.repeat(2_000_000);
+  const batch = openBatch([request(1, 'a'), { jsonrpc: '2.0', id, method: 5 }]);
+  expect(answers.add(batch)).toEqual(batch.errors);
+  expect(answers.take(resultResponse(1, {}))).toEqual([resultResponse(1, {})]);
+});
+
 test('a malformed response in a batch fails its request, and its error has no id', () => {
   const { messages, errors } = openBatch([{ jsonrpc: '2.0', id: 1, result: 5 }]);
   const error = { code: -32600, message: expect.stringContaining('Invalid response') };

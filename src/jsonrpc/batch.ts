@@ -1,6 +1,7 @@
 import { ErrorCode } from './errors.ts';
 import { InvalidMessage, InvalidResponse, checkMessage } from './parse.ts';
 import { errorResponse, isRequest, isResponse, type Message, type RequestId, type Response } from './message.ts';
+import { weightOf } from './weight.ts';
 
 /** The parts of a batch: what to deliver, and what to answer at once. */
 export interface OpenedBatch {
@@ -51,40 +52,64 @@ export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBat
   return { messages, requests: [...requests], errors };
 }
 
+/** The most memory of the responses that wait for others, in bytes (estimated). */
+const MAX_HELD = 1024 * 1024;
+
 interface Group {
   open: number;
-  readonly responses: Response[];
+  responses: Response[];
+  /** The memory of the responses. */
+  size: number;
 }
 
-/** Collects the responses to a batch until all are there, because a batch is answered by one batch. */
+/**
+ * Collects the responses to a batch until all are there, because a batch is answered by one batch. Above a limit, the
+ * responses that are there are sent as a batch of their own: a peer may never let the last one happen.
+ */
 export class BatchAnswers {
   readonly #groups = new Map<Response['id'], Group>();
+  /** The memory of all responses that wait. */
+  #held = 0;
 
-  add(batch: OpenedBatch): void {
-    const group: Group = { open: batch.requests.length, responses: [...batch.errors] };
-    for (const id of batch.requests) this.#groups.set(id, group);
+  /** Returns what to send at once: the errors, if no response will follow or if they are too large to wait. */
+  add({ requests, errors }: OpenedBatch): Response[] | undefined {
+    const group: Group = { open: requests.length, responses: [], size: 0 };
+    for (const id of requests) this.#groups.set(id, group);
+    return this.#hold(group, errors);
   }
 
   /**
-   * Returns what to send for an outgoing message: the message itself, nothing yet, or all responses of a completed batch.
+   * Returns what to send for an outgoing message: the message itself, nothing yet, or the responses of a batch.
    */
   take(message: Message): Message | Response[] | undefined {
     if (!isResponse(message)) return message;
     const group = this.#groups.get(message.id);
     if (!group) return message;
-    group.responses.push(message);
-    return this.#close(message.id, group);
+    this.#groups.delete(message.id);
+    group.open -= 1;
+    return this.#hold(group, [message]);
   }
 
   /** Removes a cancelled request, which gets no response. Returns the batch's responses if it is now complete. */
   abandon(id: RequestId): Response[] | undefined {
     const group = this.#groups.get(id);
-    return group && this.#close(id, group);
-  }
-
-  #close(id: Response['id'], group: Group): Response[] | undefined {
+    if (!group) return undefined;
     this.#groups.delete(id);
     group.open -= 1;
-    return group.open === 0 && group.responses.length > 0 ? group.responses : undefined;
+    return this.#hold(group, []);
+  }
+
+  /** Adds responses to a batch. Returns its responses if they need not or must not wait. */
+  #hold(group: Group, responses: readonly Response[]): Response[] | undefined {
+    group.responses.push(...responses);
+    const size = responses.length === 0 ? 0 : weightOf(responses, MAX_HELD);
+    group.size += size;
+    this.#held += size;
+    if (group.open > 0 && this.#held <= MAX_HELD) return undefined;
+    const ready = group.responses;
+    this.#held -= group.size;
+    group.responses = [];
+    group.size = 0;
+    return ready.length > 0 ? ready : undefined;
   }
 }

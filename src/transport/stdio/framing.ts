@@ -231,11 +231,11 @@ export class Framing {
       this.#failAll(elements, error);
       return this.#countNoise();
     }
-    const { messages, requests, errors } = batch;
+    const { messages } = batch;
     if (messages.length > 0) this.#noise?.end();
     else this.#countNoise();
-    this.#answers.add(batch);
-    if (requests.length === 0 && errors.length > 0) this.#sink.answer(JSON.stringify(errors));
+    const ready = this.#answers.add(batch);
+    if (ready) this.#sink.answer(JSON.stringify(ready));
     for (const message of messages) {
       this.#deliver(message, bytes / batch.messages.length);
     }

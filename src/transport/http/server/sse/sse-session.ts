@@ -89,8 +89,8 @@ export class SseSession extends BaseTransport implements Transport {
     }
     const batch = admitBatch(body, { profile: this.#profile, inUse });
     if (!this.#options.scopes.admits(call, batch.messages.filter(isRequest), true)) return false;
-    this.#answers.add(batch);
-    if (batch.requests.length === 0 && batch.errors.length > 0) this.#answer(batch.errors);
+    const ready = this.#answers.add(batch);
+    if (ready) this.#answer(ready);
     for (const message of batch.messages) this.deliver(message, call, batch.messages.length);
     return true;
   }
