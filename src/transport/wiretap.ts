@@ -31,6 +31,8 @@ export interface ConnectionTap {
    * operating system. The bytes may change after the call.
    */
   bytes(stream: WireStream, chunk: Buffer): void;
+  /** Like `bytes`, for text that is sent. Default: the text is encoded, and `bytes` is called. */
+  text?(stream: WireStream, text: string, encoding: BufferEncoding): void;
   /** There are no more bytes. Called once. */
   close(): void;
 }
@@ -54,9 +56,9 @@ export function tapStreams(wiretap: Wiretap, connection: WireConnection, streams
   const tap = wiretap.open(connection);
   const [received, sent]: WireStream[] = connection.role === 'client' ? ['s>c', 'c>s'] : ['c>s', 's>c'];
   const undo = [
-    tapReads(input, (chunk) => tap.bytes(received!, chunk)),
-    tapWrites(output, (chunk) => tap.bytes(sent!, chunk)),
-    stderr && tapReads(stderr, (chunk) => tap.bytes('stderr', chunk)),
+    tapReads(input, (chunk, encoding) => see(tap, received!, chunk, encoding)),
+    tapWrites(output, (chunk, encoding) => see(tap, sent!, chunk, encoding)),
+    stderr && tapReads(stderr, (chunk, encoding) => see(tap, 'stderr', chunk, encoding)),
   ];
   let closed = false;
   return () => {
@@ -72,13 +74,22 @@ export function tapSocket(wiretap: Wiretap, connection: WireConnection, socket: 
   socket.once('close', tapStreams(wiretap, connection, { input: socket, output: socket }));
 }
 
-type OnBytes = (chunk: Buffer) => void;
+/** @param encoding the encoding of a string. For bytes, a stream passes `buffer`. */
+type OnData = (chunk: Uint8Array | string, encoding: BufferEncoding) => void;
+
+function see(tap: ConnectionTap, stream: WireStream, chunk: Uint8Array | string, encoding: BufferEncoding): void {
+  if (typeof chunk === 'string') {
+    if (tap.text) tap.text(stream, chunk, encoding);
+    else tap.bytes(stream, Buffer.from(chunk, encoding));
+  } else
+    tap.bytes(stream, Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+}
 
 /** Observes the calls in which a stream gets its data. A second `data` listener would cost more. */
-function tapReads(input: Readable, onbytes: OnBytes): () => void {
+function tapReads(input: Readable, ondata: OnData): () => void {
   const push = input.push.bind(input);
   input.push = (chunk: Uint8Array | string | null, encoding) => {
-    if (chunk !== null) onbytes(bytesOf(chunk, encoding ?? 'utf8'));
+    if (chunk !== null) ondata(chunk, encoding ?? 'utf8');
     return push(chunk, encoding);
   };
   return () => {
@@ -97,16 +108,16 @@ interface Written {
  * Observes the calls in which a stream hands its data on. Calls of `write` and `end` would also show data that is never
  * sent, and not the order on the wire.
  */
-function tapWrites(output: Writable, onbytes: OnBytes): () => void {
+function tapWrites(output: Writable, ondata: OnData): () => void {
   const write = output._write.bind(output);
   const writeAll = output._writev?.bind(output);
   output._write = (chunk: Uint8Array | string, encoding, done) => {
-    onbytes(bytesOf(chunk, encoding));
+    ondata(chunk, encoding);
     return write(chunk, encoding, done);
   };
   if (writeAll) {
     output._writev = (chunks: Written[], done) => {
-      for (const { chunk, encoding } of chunks) onbytes(bytesOf(chunk, encoding));
+      for (const { chunk, encoding } of chunks) ondata(chunk, encoding);
       return writeAll(chunks, done);
     };
   }
@@ -116,9 +127,3 @@ function tapWrites(output: Writable, onbytes: OnBytes): () => void {
   };
 }
 /* oxlint-enable eslint/no-underscore-dangle */
-
-/** @param encoding the encoding of a string. For bytes, a stream passes `buffer`. */
-function bytesOf(chunk: Uint8Array | string, encoding: BufferEncoding): Buffer {
-  if (typeof chunk === 'string') return Buffer.from(chunk, encoding);
-  return Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-}

@@ -4,6 +4,7 @@ import { RecordLog } from '../record-log.ts';
 import type { WireRecord } from '../record.ts';
 import { wireEvents } from '../wire-events.ts';
 import { Backlog } from './backlog.ts';
+import { BatchSlots, memoryFor } from './batch-slots.ts';
 import { EventBatches } from './event-batches.ts';
 
 const HTTP = { protocol: 'http', role: 'server' } as const;
@@ -14,10 +15,11 @@ function lateLog(maxBytes: number) {
   const { started, now } = startClock();
   const backlog = new Backlog(maxBytes);
   const log = new RecordLog(started, { parts: true, once: false, backlog });
-  const batches = new EventBatches({ post: (batch) => backlog.add(batch), waiting: () => 0, maxWaiting: 0 });
+  const slots = new BatchSlots(memoryFor(2));
+  const batches = new EventBatches(slots, (slot, length) => backlog.add(slots.read(slot, length)));
   return {
     wiretap: wireEvents(now, batches),
-    flush: () => batches.end(now()),
+    flush: () => batches.send(),
     async read(): Promise<readonly WireRecord[]> {
       log.close();
       const all: WireRecord[] = [];

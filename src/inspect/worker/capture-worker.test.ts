@@ -98,7 +98,7 @@ test('a worker that fails is reported once, and the process goes on', async () =
   const worker = await started;
   const exited = new Promise((resolve) => void worker.once('exit', resolve));
   // A batch that ends within an event.
-  worker.postMessage(Uint8Array.of(3, 0, 0), []);
+  worker.postMessage({ last: Uint8Array.of(3, 0, 0) }, []);
   await exited;
   // An error that nobody handles would be found in the next turn.
   await new Promise((resolve) => void setImmediate(resolve));

@@ -7,6 +7,7 @@ import { recordToFile } from '../record-to-file.ts';
 import type { PageServer } from '../page-server/page-server.ts';
 import { wireEvents } from '../wire-events.ts';
 import { Backlog } from './backlog.ts';
+import { BatchSlots } from './batch-slots.ts';
 import { EventBatches } from './event-batches.ts';
 import { readEvents } from './event-format.ts';
 
@@ -14,9 +15,6 @@ import { readEvents } from './event-format.ts';
  * A capture that works in a thread of its own. The thread of the connections only copies bytes. Both threads load this
  * file.
  */
-
-/** How many bytes may wait for the worker. It falls behind only if the machine is busy. */
-const MAX_WAITING = 16 * 1024 * 1024;
 
 /** What a capture in a worker does. */
 export interface CaptureWorkerOptions {
@@ -43,9 +41,16 @@ export interface CaptureWorker {
 interface Setup extends Omit<CaptureWorkerOptions, 'onerror'> {
   readonly everwire: 'capture';
   readonly started: Date;
-  /** One number, shared by both threads: how many bytes of batches the worker has read, modulo 2^32. */
-  readonly taken: Int32Array;
+  /** Shared by both threads: batches of what happens. */
+  readonly memory: SharedArrayBuffer;
 }
+
+/** A message to the worker. */
+type Order =
+  /** A batch is to be read. */
+  | readonly [slot: number, length: number]
+  /** Nothing follows after this last batch. */
+  | { readonly last: Uint8Array };
 
 /** A message from the worker: it is ready, or has failed. */
 type Report = { readonly ready: true; readonly url?: string | undefined } | { readonly problem: string };
@@ -57,16 +62,19 @@ type Report = { readonly ready: true; readonly url?: string | undefined } | { re
  */
 export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerOptions): Promise<CaptureWorker> {
   const { started, now } = startClock();
-  const taken = new Int32Array(new SharedArrayBuffer(4));
-  const setup: Setup = { everwire: 'capture', ...options, started, taken };
+  const slots = new BatchSlots();
+  const setup: Setup = { everwire: 'capture', ...options, started, memory: slots.memory };
   const worker = new Worker(new URL(import.meta.url), { workerData: setup });
   const [report] = (await once(worker, 'message')) as [Report];
   if ('problem' in report) throw new Error(report.problem);
+  const send = (order: Order): void => worker.postMessage(order, []);
+  const batches = new EventBatches(slots, (slot, length) => send([slot, length]));
   let alive = true;
   let closing = false;
   const fail = (error: Error): void => {
     if (alive) onerror(error);
     alive = false;
+    batches.stop();
   };
   const what = options.file === undefined ? 'what the page shows' : `the recording ${options.file}`;
   // `once` would reject if the worker fails, and nobody would handle that before `close`.
@@ -76,29 +84,18 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
   worker.on('exit', () => {
     if (!closing) fail(new Error(`${what} is incomplete: its thread ended`));
   });
-  let sent = 0;
-  const batches = new EventBatches({
-    post: (batch) => {
-      if (!alive || closing) return;
-      sent += batch.length;
-      worker.postMessage(batch, [batch.buffer as ArrayBuffer]);
-    },
-    waiting: () => (sent - Atomics.load(taken, 0)) >>> 0,
-    maxWaiting: MAX_WAITING,
-  });
   return {
     url: report.url,
     wiretap: wireEvents(now, batches),
     async close() {
-      if (alive) batches.end(now());
       closing = true;
-      worker.postMessage('close', []);
+      send({ last: batches.end(now()) });
       await exited;
     },
   };
 }
 
-async function serve(port: MessagePort, { target, file, page, started, taken }: Setup): Promise<void> {
+async function serve(port: MessagePort, { target, file, page, started, memory }: Setup): Promise<void> {
   const report = (message: Report): void => port.postMessage(message);
   // The recording and the page have a log each, because nobody may ever look at the page.
   const log = new RecordLog(started, { parts: false, once: true });
@@ -114,16 +111,19 @@ async function serve(port: MessagePort, { target, file, page, started, taken }: 
       await shown?.close();
       port.close();
     };
-    const take = (message: Uint8Array): void => {
-      const batch = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
+    const slots = new BatchSlots(memory);
+    const take = (batch: Buffer): void => {
       if (recording) for (const event of readEvents(batch)) log.add(event);
-      if (shown) {
-        backlog.add(batch);
-        shownLog.wake();
-      }
-      Atomics.add(taken, 0, message.length);
+      if (!shown) return;
+      backlog.add(batch);
+      shownLog.wake();
     };
-    port.on('message', (message: Uint8Array | 'close') => void (message === 'close' ? close() : take(message)));
+    port.on('message', (order: Order) => {
+      if ('last' in order) {
+        take(Buffer.from(order.last));
+        void close();
+      } else take(slots.read(...order));
+    });
     report({ ready: true, url: shown?.url });
   } catch (error) {
     report({ problem: (error as Error).message });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { WireConnection, WireStream } from '../../transport/wiretap.ts';
 import type { WireEvent } from '../record.ts';
 import { wireEvents } from '../wire-events.ts';
+import { BatchSlots, memoryFor } from './batch-slots.ts';
 import { EventBatches } from './event-batches.ts';
 import { readEvents } from './event-format.ts';
 
@@ -11,29 +12,23 @@ const STDIO: WireConnection = { protocol: 'stdio', role: 'client' };
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** A receiver that reads when it is told to. */
-function receiver(maxWaiting = Infinity) {
-  const posted: Buffer[] = [];
-  let waiting = 0;
-  const batches = new EventBatches({
-    post: (batch) => {
-      posted.push(batch);
-      waiting += batch.length;
-    },
-    waiting: () => waiting,
-    maxWaiting,
-  });
+/** A receiver that reads when it is told to. @param count how many batches it may leave unread. */
+function receiver(count = 8) {
+  const posted: [slot: number, length: number][] = [];
+  const slots = new BatchSlots(memoryFor(count));
+  // The receiver is another thread, which has an object of its own.
+  const received = new BatchSlots(slots.memory);
+  const batches = new EventBatches(slots, (slot, length) => posted.push([slot, length]));
   let now = 0;
   const wiretap = wireEvents(() => (now += 1), batches);
+  const take = (): Buffer[] => posted.splice(0).map(([slot, length]) => received.read(slot, length));
   return {
     batches,
     wiretap,
     posted,
+    take,
     /** Everything that was posted since the last call. */
-    read: (): WireEvent[] => {
-      waiting = 0;
-      return posted.splice(0).flatMap((batch) => Array.from(readEvents(batch)));
-    },
+    read: (): WireEvent[] => take().flatMap((batch) => Array.from(readEvents(batch))),
   };
 }
 
@@ -67,61 +62,107 @@ test('events arrive whole and in order, whatever becomes of their bytes', () => 
   ]);
 });
 
-test('events of 20 ms are one batch, which holds little more memory than it needs', () => {
-  const { wiretap, posted, read } = receiver();
+test('sent text arrives as the bytes that are sent', () => {
+  const { wiretap, batches, read } = receiver();
+  const tap = wiretap.open(HTTP);
+  tap.text!('s>c', 'ä', 'latin1');
+  tap.text!('s>c', '€\ud800', 'utf8');
+  tap.text!('s>c', '', 'utf8');
+  tap.bytes('c>s', Buffer.from('GET'));
+  const large = '€'.repeat(30_000);
+  tap.text!('s>c', large, 'utf8');
+  tap.close();
+  tap.text!('s>c', 'x', 'utf8');
+  batches.end(100);
+  const [, ...events] = read();
+  expect(events).toMatchObject([
+    { t: 2, dir: 's>c', range: [0, 1], bytes: Buffer.from([0xe4]) },
+    { t: 3, dir: 's>c', range: [1, 7], bytes: Buffer.from('€\ufffd') },
+    { dir: 'c>s', range: [0, 3] },
+    { dir: 's>c', range: [7, 65_543], bytes: Buffer.from(large).subarray(0, 65_536) },
+    { dir: 's>c', range: [65_543, 90_007] },
+    { layer: 'close' },
+  ]);
+});
+
+test('events of 20 ms are one batch, which is copied to no more memory than it needs', () => {
+  const { wiretap, posted, take } = receiver();
   const tap = wiretap.open(STDIO);
   for (let n = 0; n < 10; n += 1) tap.bytes('s>c', Buffer.from('x'));
   vi.advanceTimersByTime(19);
   expect(posted).toEqual([]);
   vi.advanceTimersByTime(1);
   expect(posted).toHaveLength(1);
-  expect(posted[0]!.buffer.byteLength).toBeLessThan(1000);
-  expect(read()).toHaveLength(11);
+  const [batch] = take();
+  expect(batch!.buffer.byteLength).toBeLessThan(1000);
+  expect(Array.from(readEvents(batch!))).toHaveLength(11);
   vi.advanceTimersByTime(1000);
   expect(posted).toEqual([]);
 });
 
+test('a receiver that is slower gets few batches, and all of their memory can be used', () => {
+  const { wiretap, posted, read } = receiver(2);
+  const tap = wiretap.open(STDIO);
+  for (let n = 0; n < 1000; n += 1) {
+    tap.bytes('s>c', Buffer.from('x'));
+    vi.advanceTimersByTime(20);
+  }
+  expect(posted).toHaveLength(1);
+  expect(read()).toHaveLength(2);
+  vi.advanceTimersByTime(20);
+  expect(read()).toHaveLength(999);
+});
+
 test('a receiver that falls behind gets a gap, and the offsets of all bytes stay right', () => {
-  const { wiretap, batches, posted, read } = receiver(200_000);
+  const { wiretap, batches, posted, read } = receiver(2);
   const send = (tap: ReturnType<typeof wiretap.open>, dir: WireStream, count: number): void =>
     tap.bytes(dir, Buffer.alloc(count, 'x'));
   const [stays, closes] = [wiretap.open(HTTP), wiretap.open(STDIO)];
-  for (let n = 0; n < 5; n += 1) send(stays, 'c>s', 60_000);
-  const waiting = posted.length;
-  send(stays, 'c>s', 1000);
+  // Four of them fit in a batch.
+  for (let n = 0; n < 8; n += 1) send(stays, 'c>s', 60_000);
+  stays.text!('c>s', 'x'.repeat(21_000), 'latin1');
+  send(stays, 'c>s', 39_000);
   const opens = wiretap.open(STDIO);
   send(opens, 'c>s', 10);
   const passes = wiretap.open(STDIO);
   passes.close();
   closes.close();
-  expect(posted).toHaveLength(waiting);
-  const before = read();
-  expect(before.at(-1)).toMatchObject({ range: [180_000, 240_000] });
+  expect(posted).toHaveLength(2);
+  expect(read().at(-1)).toMatchObject({ range: [420_000, 480_000] });
   send(stays, 's>c', 5);
   send(opens, 'c>s', 1);
   send(stays, 'c>s', 1);
   batches.end(100);
   expect(read()).toMatchObject([
-    { layer: 'bytes', conn: 1, range: [240_000, 300_000] },
-    { layer: 'gap', count: 6 },
+    { layer: 'gap', count: 7 },
     { layer: 'close', conn: 2 },
     { layer: 'bytes', conn: 1, dir: 's>c', range: [0, 5] },
     { layer: 'open', conn: 3 },
     { layer: 'bytes', conn: 3, range: [10, 11] },
-    { layer: 'bytes', conn: 1, dir: 'c>s', range: [301_000, 301_001] },
+    { layer: 'bytes', conn: 1, dir: 'c>s', range: [540_000, 540_001] },
   ]);
 });
 
 test('a gap at the end is told too', () => {
-  const { wiretap, batches, read } = receiver(0);
+  const { wiretap, batches, read } = receiver(1);
   const tap = wiretap.open(STDIO);
   vi.advanceTimersByTime(20);
   tap.bytes('s>c', Buffer.from('x'));
   tap.close();
-  batches.end(100);
-  expect(read()).toMatchObject([
-    { layer: 'open' },
+  const last = batches.end(100);
+  expect(read()).toMatchObject([{ layer: 'open' }]);
+  expect(Array.from(readEvents(last))).toMatchObject([
     { t: 100, layer: 'gap', count: 2 },
     { t: 100, layer: 'close', conn: 1 },
   ]);
+});
+
+test('a receiver that has ended gets nothing', () => {
+  const { wiretap, batches, posted } = receiver(1);
+  const tap = wiretap.open(STDIO);
+  batches.stop();
+  tap.bytes('s>c', Buffer.from('x'));
+  tap.close();
+  vi.advanceTimersByTime(1000);
+  expect(posted).toEqual([]);
 });

@@ -1,36 +1,31 @@
 import type { WireConnection, WireStream } from '../../transport/wiretap.ts';
 import type { WireEvent } from '../record.ts';
 import type { WireEventSink } from '../wire-events.ts';
-import { EVENT_HEAD, EventKind, writeEventHead } from './event-format.ts';
+import { BATCH, type BatchSlots } from './batch-slots.ts';
+import { EVENT_HEAD, kindOf, writeEvent, writeEventHead } from './event-format.ts';
 import { LeftOutEvents } from './left-out-events.ts';
 
-/** The size of a batch. The largest event has 64 KiB. */
-const BATCH = 256 * 1024;
 /** How long an event waits for others, in milliseconds. Each batch wakes the receiver, which costs more than a copy. */
 const DELAY = 20;
+/** The most bytes of a character. */
+const MAX_CHARACTER = 3;
 
-/** Where batches go. */
-export interface BatchReceiver {
-  /** Takes a batch, and may keep its memory. */
-  readonly post: (batch: Buffer) => void;
-  /** How many bytes of batches the receiver has not read yet. */
-  readonly waiting: () => number;
-  /** The most bytes that may wait. */
-  readonly maxWaiting: number;
-}
-
-const NOTHING = Buffer.alloc(0);
-
-/** Copies events into batches. If too much waits at the receiver, events are left out. */
+/** Copies events into batches. If no batch is free, because the receiver is slower, events are left out. */
 export class EventBatches implements WireEventSink {
-  readonly #receiver: BatchReceiver;
-  #batch = Buffer.allocUnsafeSlow(BATCH);
+  readonly #slots: BatchSlots;
+  readonly #post: (slot: number, length: number) => void;
+  /** The batch that is being written. */
+  #slot: number | undefined;
+  #batch: Buffer = Buffer.alloc(0);
   #used = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #leftOut = new LeftOutEvents();
+  #stopped = false;
 
-  constructor(receiver: BatchReceiver) {
-    this.#receiver = receiver;
+  /** @param post tells the receiver to read a batch. */
+  constructor(slots: BatchSlots, post: (slot: number, length: number) => void) {
+    this.#slots = slots;
+    this.#post = post;
   }
 
   open(t: number, conn: number, { protocol, role, peer }: WireConnection): void {
@@ -38,65 +33,92 @@ export class EventBatches implements WireEventSink {
   }
 
   bytes(t: number, conn: number, dir: WireStream, start: number, bytes: Buffer): void {
-    if (this.#hasRoom && this.#leftOut.isEmpty) this.#write(EventKind[dir], conn, t, start, bytes);
-    else this.#add({ t, conn, dir, layer: 'bytes', range: [start, start + bytes.length], bytes });
+    if (this.#leftOut.isEmpty && this.#hasRoom(EVENT_HEAD + bytes.length)) {
+      this.#batch.set(bytes, this.#used + EVENT_HEAD);
+      this.#finish(kindOf(dir), conn, t, start, bytes.length);
+    } else this.#add({ t, conn, dir, layer: 'bytes', range: [start, start + bytes.length], bytes });
+  }
+
+  text(t: number, conn: number, dir: WireStream, start: number, text: string, encoding: BufferEncoding): number {
+    if (this.#leftOut.isEmpty && this.#hasRoom(EVENT_HEAD + text.length * MAX_CHARACTER)) {
+      const length = this.#batch.write(text, this.#used + EVENT_HEAD, encoding);
+      this.#finish(kindOf(dir), conn, t, start, length);
+      return length;
+    }
+    const bytes = Buffer.from(text, encoding);
+    this.bytes(t, conn, dir, start, bytes);
+    return bytes.length;
   }
 
   close(t: number, conn: number): void {
     this.#add({ t, layer: 'close', conn });
   }
 
-  /** Sends everything. @param t the time. */
-  end(t: number): void {
-    for (const event of this.#leftOut.take(t)) this.#writeEvent(event);
-    this.#send();
+  /** Sends what was written. */
+  send(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#slot === undefined) return;
+    this.#post(this.#slot, this.#used);
+    this.#slot = undefined;
+    this.#used = 0;
   }
 
-  get #hasRoom(): boolean {
-    const { waiting, maxWaiting } = this.#receiver;
-    return waiting() <= maxWaiting;
+  /**
+   * Sends everything, and stops.
+   *
+   * @param t the time.
+   * @returns a last batch, of the events for which there was no room.
+   */
+  end(t: number): Buffer {
+    this.send();
+    this.stop();
+    return Buffer.concat(this.#leftOut.take(t).map((event) => writeEvent(event)));
+  }
+
+  /** The receiver has ended, and nothing is needed any more. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#stopped = true;
   }
 
   #add(event: WireEvent): void {
-    if (this.#hasRoom) for (const each of this.#leftOut.before(event)) this.#writeEvent(each);
-    else this.#leftOut.add(event);
-  }
-
-  #writeEvent(event: WireEvent): void {
-    const { t, layer } = event;
-    if (layer === 'gap') return this.#write(EventKind.gap, 0, t, event.count, NOTHING);
-    const { conn } = event;
-    if (layer === 'close') this.#write(EventKind.close, conn, t, 0, NOTHING);
-    else if (layer === 'bytes') this.#write(EventKind[event.dir], conn, t, event.range[0], event.bytes);
-    else {
-      const { protocol, role, peer } = event;
-      this.#write(EventKind.open, conn, t, 0, Buffer.from(JSON.stringify({ protocol, role, peer })));
+    if (this.#stopped) return;
+    let fits = true;
+    for (const each of this.#leftOut.before(event)) {
+      const bytes = writeEvent(each);
+      fits &&= this.#hasRoom(bytes.length);
+      if (!fits) this.#leftOut.add(each);
+      else {
+        this.#batch.set(bytes, this.#used);
+        this.#advance(bytes.length);
+      }
     }
   }
 
-  #write(kind: number, conn: number, t: number, place: number, data: Buffer): void {
-    const size = EVENT_HEAD + data.length;
-    if (this.#used + size > BATCH) this.#send();
-    writeEventHead(this.#batch, this.#used, kind, conn, t, place, data.length);
-    this.#batch.set(data, this.#used + EVENT_HEAD);
+  /** Makes room in a batch. False if none is free. */
+  #hasRoom(size: number): boolean {
+    if (this.#slot !== undefined && this.#used + size <= BATCH) return true;
+    this.send();
+    if (!this.#stopped) this.#slot = this.#slots.take();
+    if (this.#slot === undefined) return false;
+    this.#batch = this.#slots.at(this.#slot);
+    return true;
+  }
+
+  #finish(kind: number, conn: number, t: number, place: number, length: number): void {
+    writeEventHead(this.#batch, this.#used, kind, conn, t, place, length);
+    this.#advance(EVENT_HEAD + length);
+  }
+
+  #advance(size: number): void {
     this.#used += size;
-    this.#timer ??= setTimeout(() => this.#send(), DELAY);
+    this.#timer ??= setTimeout(() => this.#sendInTime(), DELAY);
   }
 
-  #send(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    if (this.#used === 0) return;
-    const written = this.#batch.subarray(0, this.#used);
-    if (this.#used > BATCH / 2) {
-      this.#batch = Buffer.allocUnsafeSlow(BATCH);
-      this.#receiver.post(written);
-    } else {
-      // The receiver may keep the batch for long, so a small batch gets a buffer of its own size.
-      const copy = Buffer.allocUnsafeSlow(this.#used);
-      copy.set(written);
-      this.#receiver.post(copy);
-    }
-    this.#used = 0;
+  /** A receiver that is slower gets full batches, so that all of them can wait. */
+  #sendInTime(): void {
+    if (this.#slots.used > 1) this.#timer!.refresh();
+    else this.send();
   }
 }

@@ -6,6 +6,11 @@ export const EventKind = { 'c>s': 0, 's>c': 1, stderr: 2, open: 3, close: 4, gap
 
 const STREAMS: readonly WireStream[] = ['c>s', 's>c', 'stderr'];
 
+/** The kind of an event with bytes of a stream. Faster than a lookup by a name that varies. */
+export function kindOf(dir: WireStream): number {
+  return dir === 'c>s' ? EventKind['c>s'] : dir === 's>c' ? EventKind['s>c'] : EventKind.stderr;
+}
+
 /** The offsets of the fields of an event: its connection, time, place and length of data. The kind is at 0. */
 const CONN = 1;
 const TIME = 5;
@@ -33,6 +38,26 @@ export function writeEventHead(
   batch.writeDoubleLE(t, at + TIME);
   batch.writeDoubleLE(place, at + PLACE);
   batch.writeUInt32LE(length, at + LENGTH);
+}
+
+/** An event as it is in a batch. */
+export function writeEvent(event: WireEvent): Buffer {
+  const { t, layer } = event;
+  if (layer === 'gap') return written(EventKind.gap, 0, t, event.count);
+  const { conn } = event;
+  if (layer === 'close') return written(EventKind.close, conn, t, 0);
+  if (layer === 'bytes') return written(kindOf(event.dir), conn, t, event.range[0], event.bytes);
+  const { protocol, role, peer } = event;
+  return written(EventKind.open, conn, t, 0, Buffer.from(JSON.stringify({ protocol, role, peer })));
+}
+
+const NOTHING = Buffer.alloc(0);
+
+function written(kind: number, conn: number, t: number, place: number, data: Uint8Array = NOTHING): Buffer {
+  const event = Buffer.alloc(EVENT_HEAD + data.length);
+  writeEventHead(event, 0, kind, conn, t, place, data.length);
+  event.set(data, EVENT_HEAD);
+  return event;
 }
 
 /** Reads the events of a batch. Their bytes share its memory. */
