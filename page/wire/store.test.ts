@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Capture } from '../../src/inspect/capture.ts';
-import { recordLine } from '../../src/inspect/recording-format.ts';
+import { LineBuffer } from '../../src/inspect/line-buffer.ts';
 import type { WireConnection } from '../../src/transport/wiretap.ts';
 import { RecordStore, type StoreLimits } from './record-store.ts';
 import { otherSideOf } from './related.ts';
@@ -30,7 +30,9 @@ class World {
     const { newest } = this.capture;
     if (newest > this.store.newest)
       for await (const records of this.capture.records({ after: this.store.newest })) {
-        const lines = records.map((record) => readLine(recordLine(record, false)));
+        const buffer = new LineBuffer(false);
+        for (const record of records) buffer.add(record);
+        const lines = buffer.take().toString().trimEnd().split('\n').map(readLine);
         for (let at = 0; at < lines.length; at += 10) this.store.add(lines.slice(at, at + 10));
         if (this.store.newest === newest) break;
       }

@@ -248,8 +248,13 @@ function bodyFraming(
     return lengths === undefined ? { framing } : { framing, note: 'both Transfer-Encoding and Content-Length' };
   }
   if (lengths === undefined) return { framing: otherwise };
-  const [length, ...others] = lengths.split(',').map((value) => value.trim());
-  if (!/^\d{1,15}$/.test(length!) || others.some((other) => other !== length))
+  const length = lengths.includes(',') ? onlyOf(lengths.split(',').map((value) => value.trim())) : lengths;
+  if (length === undefined || !/^\d{1,15}$/.test(length))
     return { framing: otherwise ?? CLOSE, note: 'a malformed Content-Length' };
   return { framing: length === '0' ? undefined : { kind: 'length', length: Number(length) } };
+}
+
+/** The value that all of them have. Undefined if they differ. */
+function onlyOf(values: readonly string[]): string | undefined {
+  return values.every((value) => value === values[0]) ? values[0] : undefined;
 }

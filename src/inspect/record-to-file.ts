@@ -3,8 +3,9 @@ import { open, type FileHandle } from 'node:fs/promises';
 import { fileProblem } from '../base/file-problem.ts';
 import { VERSION } from '../version.ts';
 import type { Capture } from './capture.ts';
+import { LineBuffer } from './line-buffer.ts';
 import { isPart } from './record.ts';
-import { headerLine, recordLine } from './recording-format.ts';
+import { headerLine } from './recording-format.ts';
 
 /** How to write a recording. */
 export interface RecordToFileOptions {
@@ -36,12 +37,15 @@ export async function recordToFile(
   const { target, mask = true, onerror } = options;
   const handle = await create(file, headerLine({ started: capture.started, target, by: `everwire ${VERSION}`, mask }));
   const write = async (): Promise<void> => {
+    const lines = new LineBuffer(mask);
     try {
       for await (const records of capture.records()) {
-        // Parts are left out, because readers find them again.
-        let lines = '';
-        for (const record of records) if (!isPart(record)) lines += recordLine(record, mask);
-        if (lines !== '') await handle.appendFile(lines);
+        for (const record of records) {
+          // Parts are left out, because readers find them again.
+          if (!isPart(record)) lines.add(record);
+          if (lines.isFull) await handle.appendFile(lines.take());
+        }
+        if (!lines.isEmpty) await handle.appendFile(lines.take());
       }
     } catch (error) {
       capture.close();

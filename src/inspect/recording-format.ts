@@ -1,6 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import type { WireStream } from '../transport/wiretap.ts';
-import type { BytesRecord, WireEvent, WireRecord } from './record.ts';
+import type { BytesRecord, WireEvent } from './record.ts';
 import { SECRETS } from './secrets.ts';
 
 /** The first line of a recording. */
@@ -22,8 +21,6 @@ const MAX_BYTES = 64 * 1024;
 /** The most bytes of a line: JSON may need six bytes for each byte of a record. */
 export const MAX_LINE = 1024 * 1024;
 
-const ASTERISK = 0x2a;
-
 export function headerLine(header: { started: Date; target?: string | undefined; by: string; mask: boolean }): string {
   const { started, target, by, mask } = header;
   const written: RecordingHeader = {
@@ -34,25 +31,6 @@ export function headerLine(header: { started: Date; target?: string | undefined;
     masked: mask ? SECRETS : [],
   };
   return `${JSON.stringify(written)}\n`;
-}
-
-/** One line for a record. @param mask whether secrets are replaced by asterisks. */
-export function recordLine(record: WireRecord, mask: boolean): string {
-  if (record.layer !== 'bytes') return `${JSON.stringify(record)}\n`;
-  const { n, t, conn, dir, range, secret, bytes } = record;
-  const shown = mask ? masked(record) : bytes;
-  const data = isUtf8(shown) ? `"data":${JSON.stringify(shown.toString())}` : `"base64":"${shown.toString('base64')}"`;
-  const secrets = secret ? `"secret":[${secret.join(',')}],` : '';
-  // Most lines are of this kind, and `JSON.stringify` would need twice the time for the whole line.
-  return `{"n":${n},"t":${t},"conn":${conn},"dir":"${dir}","layer":"bytes","range":[${range[0]},${range[1]}],${secrets}${data}}\n`;
-}
-
-/** Each byte of a secret becomes an asterisk, so ranges stay correct. */
-function masked({ bytes, range: [offset], secret }: BytesRecord): Buffer {
-  if (!secret) return bytes;
-  const copy = Buffer.from(bytes);
-  for (let i = 0; i < secret.length; i += 2) copy.fill(ASTERISK, secret[i]! - offset, secret[i + 1]! - offset);
-  return copy;
 }
 
 /** @throws Error that says what is wrong. */

@@ -10,7 +10,8 @@ import type { CaptureOptions } from './record-log.ts';
 import { readRecording, RecordingError, type Recording } from './read-recording.ts';
 import { recordToFile, type RecordToFileOptions } from './record-to-file.ts';
 import type { WireRecord } from './record.ts';
-import { parseRecord, recordLine } from './recording-format.ts';
+import { LineBuffer } from './line-buffer.ts';
+import { parseRecord } from './recording-format.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'everwire-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -101,7 +102,9 @@ test('any bytes read as they were', () => {
       const range = [5, 5 + bytes.length] as const;
       const record: WireRecord = { n: 1, t: 0, conn: 1, dir: 'c>s', layer: 'bytes', range, bytes };
       const { n, ...event } = record;
-      expect(parseRecord(recordLine(record, true), 0)).toEqual({ n, event });
+      const lines = new LineBuffer(true);
+      lines.add(record);
+      expect(parseRecord(lines.take().toString(), 0)).toEqual({ n, event });
     }),
   );
 });

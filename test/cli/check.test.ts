@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { rulesTables, withTables } from '../../scripts/rules-table.ts';
-import { recordLine } from '../../src/inspect/recording-format.ts';
+import { LineBuffer } from '../../src/inspect/line-buffer.ts';
 import { isPart } from '../../src/inspect/record.ts';
 import { RULES } from '../../src/lint/index.ts';
 import { demo, runEverwire, temporaryFolder } from '../support/command-line.ts';
@@ -17,8 +17,9 @@ const HEADER = '{"mcpcap":1,"started":"2026-01-01T00:00:00.000Z","masked":[]}\n'
 /** Writes a conversation as a recording. */
 function recorded(script: WireScript, name = 'session.mcpcap'): string {
   const file = path.join(temporaryFolder(), name);
-  const lines = script.records.filter((record) => !isPart(record)).map((record) => recordLine(record, false));
-  writeFileSync(file, HEADER + lines.join(''));
+  const lines = new LineBuffer(false);
+  for (const record of script.records) if (!isPart(record)) lines.add(record);
+  writeFileSync(file, HEADER + lines.take().toString());
   return file;
 }
 

@@ -6,7 +6,7 @@ import { pause } from '../../base/wait.ts';
 const FRAME = 16;
 
 export interface Lines {
-  readonly text: string;
+  readonly text: string | Uint8Array;
   /** Whether nothing newer is ready to be sent. */
   readonly isNewest: boolean;
 }

@@ -1,6 +1,7 @@
 import { VERSION } from '../../version.ts';
 import type { Capture } from '../capture.ts';
-import { headerLine, recordLine, type RecordingHeader } from '../recording-format.ts';
+import { LineBuffer } from '../line-buffer.ts';
+import { headerLine, type RecordingHeader } from '../recording-format.ts';
 import type { Lines } from './line-stream.ts';
 
 /** The records that are served to the page. */
@@ -24,9 +25,11 @@ export async function* recordLines(
   const by = `everwire ${VERSION}`;
   const first = header ? `${JSON.stringify(header)}\n` : headerLine({ started, target, by, mask: false });
   yield { text: first, isNewest: false };
+  const lines = new LineBuffer(false);
   for await (const records of source.records({ after, signal })) {
-    const text = records.map((record) => recordLine(record, false)).join('');
-    yield { text, isNewest: records.at(-1)!.n === source.newest };
+    for (const record of records) lines.add(record);
+    // A copy, because the stream keeps it until the page has read it.
+    yield { text: Buffer.from(lines.take()), isNewest: records.at(-1)!.n === source.newest };
   }
   yield { text: END, isNewest: false };
 }

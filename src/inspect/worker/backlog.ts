@@ -31,7 +31,9 @@ export class Backlog {
   /** Takes the events of the oldest batch. Undefined if there is none. */
   take(): readonly WireEvent[] | undefined {
     const batch = this.#shift();
-    return batch && Array.from(readEvents(batch), (event) => this.#leftOut.before(event)).flat();
+    if (!batch) return undefined;
+    const events = Array.from(readEvents(batch));
+    return this.#leftOut.isEmpty ? events : events.flatMap((event) => this.#leftOut.before(event));
   }
 
   #shift(): Buffer | undefined {

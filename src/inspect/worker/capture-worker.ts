@@ -9,7 +9,6 @@ import { wireEvents } from '../wire-events.ts';
 import { Backlog } from './backlog.ts';
 import { BatchSlots } from './batch-slots.ts';
 import { EventBatches } from './event-batches.ts';
-import { readEvents } from './event-format.ts';
 
 /**
  * A capture that works in a thread of its own. The thread of the connections only copies bytes. Both threads load this
@@ -97,12 +96,18 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
 
 async function serve(port: MessagePort, { target, file, page, started, memory }: Setup): Promise<void> {
   const report = (message: Report): void => port.postMessage(message);
-  // The recording and the page have a log each, because nobody may ever look at the page.
-  const log = new RecordLog(started, { parts: false, once: true });
-  const backlog = new Backlog();
-  const shownLog = new RecordLog(started, { parts: true, once: false, backlog });
+  // The recording and the page have a log each, because nobody may ever look at the page. They find records when these
+  // are read: records that wait cost several times as much.
+  const toWrite = new Backlog();
+  const log = new RecordLog(started, { parts: false, once: true, backlog: toWrite });
+  const toShow = new Backlog();
+  const shownLog = new RecordLog(started, { parts: true, once: false, backlog: toShow });
+  let isWritten = file !== undefined;
+  const onerror = ({ message }: Error): void => {
+    isWritten = false;
+    report({ problem: message });
+  };
   try {
-    const onerror = ({ message }: Error): void => report({ problem: message });
     const recording = file === undefined ? undefined : await recordToFile(log, file, { target, onerror });
     const shown = page && (await show(shownLog, target, page));
     const close = async (): Promise<void> => {
@@ -113,9 +118,12 @@ async function serve(port: MessagePort, { target, file, page, started, memory }:
     };
     const slots = new BatchSlots(memory);
     const take = (batch: Buffer): void => {
-      if (recording) for (const event of readEvents(batch)) log.add(event);
+      if (isWritten) {
+        toWrite.add(batch);
+        log.wake();
+      }
       if (!shown) return;
-      backlog.add(batch);
+      toShow.add(batch);
       shownLog.wake();
     };
     port.on('message', (order: Order) => {
