@@ -36,14 +36,19 @@ export function useRowWindow(box: { readonly current: HTMLElement | null }, rowH
   return view;
 }
 
-/** The rows to be rendered. The end is exclusive. */
+/**
+ * The rows to be rendered. The end is exclusive.
+ *
+ * @param position where the box will have scrolled to. Default: where it is.
+ */
 export function rowsIn(
   { scroll, height }: RowWindow,
   rowHeight: number,
   count: number,
+  position = scroll.value,
 ): readonly [start: number, end: number] {
-  const top = Math.floor(scroll.value / rowHeight);
-  const bottom = Math.ceil((scroll.value + height.value) / rowHeight);
+  const top = Math.floor(position / rowHeight);
+  const bottom = Math.ceil((position + height.value) / rowHeight);
   const start = Math.max(0, Math.min(top - EXTRA, count - 1));
   return [start, Math.min(count, bottom + EXTRA, start + MAX_ROWS)];
 }

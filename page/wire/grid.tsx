@@ -39,7 +39,9 @@ export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
   const version = view.version.value;
   const selected = view.selected.value;
   const follow = view.follow.value;
-  const [start, end] = rowsIn(window, ROW, rows.length);
+  // Where the grid scrolls to while it follows, below its head. A scroll event comes only after the next frame has begun.
+  const last = follow ? Math.max(0, (rows.length + 1) * ROW - window.height.value) : undefined;
+  const [start, end] = rowsIn(window, ROW, rows.length, last);
   useFollow(box, view, window.height.value);
   useSelectedInSight(box, view);
   const onKeyDown = (event: KeyboardEvent): void => {
