@@ -2,6 +2,9 @@ import type { SecretLines } from './secret-lines.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+const DELETE = 0x7f;
 /** The largest head that is read. `node:http` accepts 16 KiB. */
 const MAX_HEAD = 64 * 1024;
 /** Most heads have at most this many bytes. */
@@ -81,12 +84,14 @@ export class HeadReader {
   }
 
   #endLine(): void {
-    const line = this.#line.trimEnd();
-    if (this.#firstLine === undefined) this.#firstLine = line;
-    else if (line === '') this.state = 'done';
-    else if (/^[ \t]/.test(line)) this.#note ??= 'a folded header';
-    else this.#field(line);
+    const line = this.#line;
+    const first = line.charCodeAt(0);
     this.#line = '';
+    if (this.#firstLine === undefined) this.#firstLine = line.trimEnd();
+    else if (first > SPACE && first < DELETE) this.#field(line);
+    else if (line.trimEnd() === '') this.state = 'done';
+    else if (first === SPACE || first === TAB) this.#note ??= 'a folded header';
+    else this.#field(line);
   }
 
   #field(line: string): void {

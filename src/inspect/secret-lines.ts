@@ -59,7 +59,7 @@ export class SecretLines {
   }
 
   #hideParameters(text: string, offset: number): void {
-    if (!this.#parameters && !/[?&]/.test(text)) return;
+    if (!this.#parameters && !text.includes('?') && !text.includes('&')) return;
     this.#parameters ??= new SecretParameters();
     for (const [start, end] of this.#parameters.next(text)) this.#onsecret(offset + start, offset + end);
   }
