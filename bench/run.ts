@@ -24,7 +24,7 @@ import {
   stop,
   type HttpPeer,
 } from './processes.ts';
-import { medianSample, type Sample } from './sample.ts';
+import { median, medianSample, type Sample } from './sample.ts';
 import { bytesPerSession } from './sessions.ts';
 import { pageCosts } from './page.ts';
 import { findBrowser } from '../test/browser/support/find-browser.ts';
@@ -149,20 +149,13 @@ const sections: Record<string, () => Promise<void>> = {
     try {
       const bridges = observedBridges(server.url.href, path.join(folder, 'bridge.mcpcap'));
       const measured = await overHttp(what, bridges);
-      const [least] = measured.map(({ samples }) => medianSample(samples).mainCpu);
+      const bare = measured[0]!.samples;
       for (const { who, samples } of measured) {
         const { mainCpu } = medianSample(samples);
-        if (mainCpu === undefined || least === undefined) continue;
-        rows.push([
-          `${what}, processor of the main thread`,
-          who,
-          `${mainCpu.toFixed(1)} µs`,
-          '',
-          '',
-          '',
-          '',
-          ratio(mainCpu, least),
-        ]);
+        if (mainCpu === undefined) continue;
+        const spent = `${mainCpu.toFixed(1)} µs`;
+        const ofBare = medianRatio(samples, bare, 'mainCpu');
+        rows.push([`${what}, processor of the main thread`, who, spent, '', '', '', '', ofBare]);
       }
     } finally {
       await stop(server.process);
@@ -394,14 +387,14 @@ function report(
   unit: string,
   measured: readonly { who: string; samples: readonly Sample[]; peak: number | undefined }[],
 ): void {
-  let bare: number | undefined;
+  const bare = measured[0]!.samples;
   for (const { who, samples, peak } of measured) {
     const { perSecond, p50, p99, cpu } = medianSample(samples);
-    bare ??= perSecond;
     const megabytes = peak === undefined ? '–' : (peak / 1e6).toFixed(0);
     const rate = `${Math.round(perSecond)} ${unit}`;
     const spent = cpu === undefined ? '–' : cpu.toFixed(1);
-    rows.push([what, who, rate, p50.toFixed(2), p99.toFixed(2), spent, megabytes, ratio(perSecond, bare)]);
+    const ofBare = medianRatio(samples, bare, 'perSecond');
+    rows.push([what, who, rate, p50.toFixed(2), p99.toFixed(2), spent, megabytes, ofBare]);
   }
 }
 
@@ -414,6 +407,11 @@ async function withCpu(child: ChildProcess, load: () => Promise<Sample>): Promis
   const mainAfter = cpuSpent(child, 'main');
   if (before === undefined || after === undefined || mainBefore === undefined || mainAfter === undefined) return sample;
   return { ...sample, cpu: (after - before) / sample.count, mainCpu: (mainAfter - mainBefore) / sample.count };
+}
+
+/** Compares within each round, because other work on this machine changes from round to round. */
+function medianRatio(samples: readonly Sample[], bare: readonly Sample[], key: 'perSecond' | 'mainCpu'): string {
+  return median(samples.map((sample, round) => sample[key]! / bare[round]![key]!)).toFixed(2);
 }
 
 function ratio(value: number, bare: number): string {
