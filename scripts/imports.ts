@@ -54,10 +54,23 @@ const ALLOWED: Record<string, readonly string[]> = {
     'transport/wiretap.ts',
   ],
   lint: ['base', 'jsonrpc', 'schema', 'protocol', 'inspect'],
+  check: [...BELOW_SERVER, 'client', 'inspect', 'lint'],
   inspector: [...BELOW_SERVER, 'auth', 'client', 'inspect'],
   operate: [...BELOW_WIRE, 'auth'],
   testing: [...BELOW_WIRE, 'auth/client/token-store.ts', 'client'],
-  cli: [...BELOW_SERVER, 'auth', 'server', 'client', 'bridge', 'operate', 'inspect', 'lint', 'inspector', 'testing'],
+  cli: [
+    ...BELOW_SERVER,
+    'auth',
+    'server',
+    'client',
+    'bridge',
+    'operate',
+    'inspect',
+    'lint',
+    'check',
+    'inspector',
+    'testing',
+  ],
 };
 
 /** Files that import a file of the user, whose name only the user knows. */

@@ -28,6 +28,8 @@ export const AREAS = [
   'subscriptions',
   'caching',
   'authorization',
+  'security',
+  'utilities',
 ] as const;
 
 /** What a rule is about. */

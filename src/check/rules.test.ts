@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { afterAll, expect, test } from 'vitest';
+import { Capture } from '../inspect/capture.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { profileOf, REVISIONS, type Revision } from '../protocol/revisions.ts';
+import { root } from '../../test/support/process.ts';
+import { Ground } from './ground.ts';
+import { Marks } from './marks.ts';
+import { Skip, type Outcome } from './outcome.ts';
+import type { BehaviourRule } from './rule.ts';
+import { BEHAVIOUR_RULES } from './rules/index.ts';
+import type { CheckedServer } from './server.ts';
+
+const FAULTY = `${root}test/fixtures/faulty.mjs`;
+/** Rules about servers without handshakes. */
+const MODERN_ONLY = new Set(['initialize-refused', 'get-refused']);
+/** How the faulty server is told that it should break no rule. */
+const NOTHING = 'nothing';
+const ALL = Object.keys(REVISIONS) as Revision[];
+
+interface Case {
+  readonly rule: BehaviourRule;
+  readonly over: 'http' | 'stdio';
+  readonly revision: Revision;
+  readonly name: string;
+}
+
+/** The newest revision of each era in which a rule holds, over each carriage. */
+const CASES: Case[] = BEHAVIOUR_RULES.flatMap((rule) =>
+  (rule.over === 'any' ? (['http', 'stdio'] as const) : [rule.over]).flatMap((over) =>
+    (['legacy', 'modern'] as const).flatMap((era) => {
+      const revision = ALL.filter((each) => profileOf(each)!.era === era).findLast((each) => rule.clauses[each]);
+      return revision === undefined ? [] : [{ rule, over, revision, name: `${rule.id} over ${over} in ${revision}` }];
+    }),
+  ),
+);
+
+/** Rules that a broken server cannot break in every case. */
+const NOT_BROKEN: Readonly<Record<string, string>> = {
+  'cancelled-unknown over http in 2025-11-25': 'over HTTP, a refusal of a notification is allowed',
+  'cancelled-unknown over http in 2026-07-28': 'over HTTP, a refusal of a notification is allowed',
+  'notification-unknown over http in 2026-07-28': 'the server of the test has no such path',
+};
+
+const children: ChildProcess[] = [];
+afterAll(() => children.forEach((child) => child.kill()));
+/** One server for all rules that it obeys, in each era. */
+const obedient = new Map<boolean, Promise<CheckedServer>>();
+
+function serve(fault: string, over: Case['over'], isModernOnly: boolean): Promise<CheckedServer> | CheckedServer {
+  const args = [FAULTY, fault, over, ...(isModernOnly ? ['modern'] : [])];
+  if (over === 'stdio') return { kind: 'command', target: { command: process.execPath, args } };
+  if (fault !== NOTHING) return startHttp(args);
+  const server = obedient.get(isModernOnly) ?? startHttp(args);
+  obedient.set(isModernOnly, server);
+  return server;
+}
+
+async function startHttp(args: readonly string[]): Promise<CheckedServer> {
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  children.push(child);
+  const [port] = (await once(child.stdout, 'data')) as [Buffer];
+  return { kind: 'url', url: new URL(`http://127.0.0.1:${Number(String(port))}/mcp`), headers: {} };
+}
+
+async function outcomeOf({ rule, over, revision }: Case, fault: string): Promise<Outcome> {
+  const isModernOnly = MODERN_ONLY.has(rule.id);
+  const capabilities: JsonObject = { tools: {}, resources: {}, prompts: {}, logging: {} };
+  const calls = rule.id === 'request-state-verified' ? [{ tool: 'ask', args: {}, took: 0 }] : [];
+  const ground = new Ground({
+    server: await serve(fault, over, isModernOnly),
+    revision,
+    spoken: isModernOnly ? ['2026-07-28'] : ALL,
+    offer: {
+      capabilities,
+      tools: [],
+      resources: [],
+      prompts: [{ name: 'greet', arguments: [{ name: 'who', required: true }] }],
+      calls,
+    },
+    marks: new Marks(new Capture()),
+    patience: fault === NOTHING ? 5000 : 2000,
+    signal: new AbortController().signal,
+  });
+  try {
+    return await rule.probe(ground);
+  } catch (error) {
+    if (error instanceof Skip) return { kind: 'skipped', why: error.message };
+    throw error;
+  } finally {
+    await ground.close();
+  }
+}
+
+test.concurrent.each(CASES)('a server that obeys $name is not reported', async (each) => {
+  expect(await outcomeOf(each, NOTHING)).toEqual({ kind: 'right' });
+});
+
+test.concurrent.each(CASES.filter(({ name }) => NOT_BROKEN[name] === undefined))(
+  'a server that breaks $name is reported',
+  async (each) => {
+    expect(await outcomeOf(each, each.rule.id)).toMatchObject({ kind: 'broken' });
+  },
+);
+
+test('the ids of rules are unique, also among the rules for the wire', async () => {
+  const { RULES } = await import('../lint/index.ts');
+  const ids = [...BEHAVIOUR_RULES, ...RULES].map(({ id }) => id);
+  expect(ids).toEqual([...new Set(ids)]);
+});

@@ -1,0 +1,186 @@
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { clauses } from '../../lint/clauses.ts';
+import { profileOf } from '../../protocol/revisions.ts';
+import type { Ground } from '../ground.ts';
+import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';
+import { broken, RIGHT, Skip, skipped, type Outcome } from '../outcome.ts';
+import type { BehaviourRule } from '../rule.ts';
+
+/** Names that no server has. */
+const NOTHING = 'everwire-no-such-name';
+const NOWHERE = 'everwire-check://no-such-resource';
+
+/** Sends a request that needs a capability, and expects an error with this code. */
+async function expectCode(
+  ground: Ground,
+  capability: string,
+  method: string,
+  params: JsonObject,
+  code: number,
+): Promise<Outcome> {
+  ground.needs(capability);
+  const reply = await (await ground.session()).call(method, params);
+  return codeIn(reply) === code ? RIGHT : broken(shown(reply), reply.n);
+}
+
+/** Tools, resources, prompts, and what belongs to them. */
+export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
+  {
+    id: 'tool-unknown',
+    area: 'tools',
+    severity: 'advice',
+    clauses: clauses('server/tools', 'server/tools', 'server/tools', 'server/tools', 'server/tools'),
+    right: 'A call of an unknown tool is answered with the error −32602, and not with a result.',
+    over: 'any',
+    probe: (ground) =>
+      expectCode(ground, 'tools', 'tools/call', { name: NOTHING, arguments: {} }, ErrorCode.InvalidParams),
+  },
+  {
+    id: 'tool-unknown-succeeds',
+    area: 'tools',
+    severity: 'error',
+    clauses: clauses('server/tools', 'server/tools', 'server/tools', 'server/tools', 'server/tools'),
+    right: 'A call of an unknown tool does not succeed.',
+    over: 'any',
+    probe: async (ground) => {
+      ground.needs('tools');
+      const reply = await (await ground.session()).call('tools/call', { name: NOTHING, arguments: {} });
+      const result = resultIn(reply);
+      if (result) return result['isError'] === true ? RIGHT : broken(shown(reply), reply.n);
+      return errorIn(reply) ? RIGHT : broken(shown(reply), reply.n);
+    },
+  },
+  {
+    id: 'tool-order',
+    area: 'tools',
+    severity: 'warning',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'server/tools 9'),
+    right: 'The order of tools does not change while the tools do not.',
+    over: 'any',
+    probe: async (ground) => {
+      ground.needs('tools');
+      const session = await ground.session();
+      const [first, second] = [await session.call('tools/list'), await session.call('tools/list')];
+      const [before, after] = [namesIn(first), namesIn(second)];
+      if (before.toSorted().join() !== after.toSorted().join()) return skipped('the tools changed meanwhile');
+      return before.join() === after.join() ? RIGHT : broken(`${before.join()}, then ${after.join()}`, second.n);
+    },
+  },
+  {
+    id: 'resource-missing',
+    area: 'resources',
+    severity: 'warning',
+    clauses: clauses('server/resources 5', 'server/resources 5', 'server/resources 6', 'server/resources 6'),
+    right: 'A resource that does not exist is answered with the error −32002.',
+    over: 'any',
+    probe: (ground) =>
+      expectCode(ground, 'resources', 'resources/read', { uri: NOWHERE }, profileOf(ground.revision)!.resourceNotFound),
+  },
+  {
+    id: 'resource-missing-modern',
+    area: 'resources',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'server/resources 9,12'),
+    right: 'A resource that does not exist is answered with the error −32602.',
+    over: 'any',
+    probe: (ground) => expectCode(ground, 'resources', 'resources/read', { uri: NOWHERE }, ErrorCode.InvalidParams),
+  },
+  {
+    id: 'prompt-unknown',
+    area: 'prompts',
+    severity: 'warning',
+    clauses: clauses(
+      'server/prompts 5',
+      'server/prompts 6',
+      'server/prompts 8',
+      'server/prompts 8',
+      'server/prompts 9',
+    ),
+    right: 'An unknown prompt is answered with the error −32602.',
+    over: 'any',
+    probe: (ground) => expectCode(ground, 'prompts', 'prompts/get', { name: NOTHING }, ErrorCode.InvalidParams),
+  },
+  {
+    id: 'prompt-argument-missing',
+    area: 'prompts',
+    severity: 'warning',
+    clauses: clauses(
+      'server/prompts 6',
+      'server/prompts 7',
+      'server/prompts 9',
+      'server/prompts 9',
+      'server/prompts 10',
+    ),
+    right: 'A prompt without a required argument is answered with the error −32602.',
+    over: 'any',
+    probe: (ground) => {
+      const prompt = ground.offer.prompts.find(({ arguments: given }) =>
+        (Array.isArray(given) ? given : []).some((each: unknown) => isObject(each) && each['required'] === true),
+      );
+      if (!prompt) throw new Skip('no prompt requires an argument');
+      return expectCode(ground, 'prompts', 'prompts/get', { name: prompt['name'] }, ErrorCode.InvalidParams);
+    },
+  },
+  {
+    id: 'cursor-invalid',
+    area: 'utilities',
+    severity: 'warning',
+    clauses: clauses(
+      'server/utilities/pagination 9',
+      'server/utilities/pagination 9',
+      'server/utilities/pagination 9',
+      'server/utilities/pagination 9',
+      'server/utilities/pagination 10',
+    ),
+    right: 'An invalid cursor is answered with the error −32602.',
+    over: 'any',
+    probe: (ground) => {
+      const capability = ['tools', 'resources', 'prompts'].find((each) => ground.has(each));
+      if (capability === undefined) throw new Skip('the server has no lists');
+      return expectCode(ground, capability, `${capability}/list`, { cursor: NOTHING }, ErrorCode.InvalidParams);
+    },
+  },
+  {
+    id: 'completion-undeclared',
+    area: 'utilities',
+    severity: 'warning',
+    clauses: clauses(
+      undefined,
+      'server/utilities/completion 2',
+      'server/utilities/completion 2',
+      'server/utilities/completion 2',
+      'server/utilities/completion 3',
+    ),
+    right: 'Without the capability `completions`, a completion is answered with the error −32601.',
+    over: 'any',
+    probe: async (ground) => {
+      if (ground.has('completions')) return skipped('the server declares completions');
+      const ref = { type: 'ref/prompt', name: NOTHING };
+      const reply = await (
+        await ground.session()
+      ).call('completion/complete', { ref, argument: { name: 'a', value: '' } });
+      return codeIn(reply) === ErrorCode.MethodNotFound ? RIGHT : broken(shown(reply), reply.n);
+    },
+  },
+  {
+    id: 'log-level-unknown',
+    area: 'utilities',
+    severity: 'warning',
+    clauses: clauses(
+      'server/utilities/logging 2',
+      'server/utilities/logging 2',
+      'server/utilities/logging 2',
+      'server/utilities/logging 2',
+    ),
+    right: 'An unknown log level is answered with the error −32602.',
+    over: 'any',
+    probe: (ground) =>
+      expectCode(ground, 'logging', 'logging/setLevel', { level: 'deafening' }, ErrorCode.InvalidParams),
+  },
+];
+
+function namesIn(reply: Reply): string[] {
+  const tools: unknown = resultIn(reply)?.['tools'];
+  return Array.isArray(tools) ? tools.map((each: unknown) => (isObject(each) ? String(each['name']) : '')) : [];
+}

@@ -1,0 +1,197 @@
+import { clauses } from '../../lint/clauses.ts';
+import type { Clauses } from '../../lint/rule.ts';
+import { profileOf } from '../../protocol/revisions.ts';
+import { answered } from '../http-peer.ts';
+import { errorIn, isAccepted, resultIn, shown } from '../reply.ts';
+import { broken, RIGHT, skipped } from '../outcome.ts';
+import type { BehaviourRule } from '../rule.ts';
+import { heartbeatOf, isAlive } from '../session.ts';
+import { NO_REVISION } from './lifecycle.ts';
+
+/** Each revision with Streamable HTTP. */
+const TRANSPORT: Clauses = clauses(
+  undefined,
+  'basic/transports',
+  'basic/transports',
+  'basic/transports',
+  'basic/transports/streamable-http',
+);
+/** Larger than what servers take, and no flood. Bytes. */
+const LARGE_HEADER = 64 * 1024;
+/** How often two requests are sent at the same time. */
+const ROUNDS = 5;
+
+/** Statuses and headers of HTTP. */
+export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
+  {
+    id: 'not-json-status',
+    area: 'http',
+    severity: 'error',
+    clauses: TRANSPORT,
+    right: 'A body that is not JSON is answered with a 4xx status or a JSON-RPC error.',
+    over: 'http',
+    probe: async (ground) => {
+      const answer = answered(await (await ground.httpSession()).post('{"jsonrpc": "2.0", '));
+      if (errorIn(answer) || (answer.status >= 400 && answer.status < 500)) return RIGHT;
+      return broken(shown(answer), answer.n);
+    },
+  },
+  {
+    id: 'not-json-code',
+    area: 'http',
+    severity: 'advice',
+    clauses: TRANSPORT,
+    right: 'A body that is not JSON is answered with status 400 and the error −32700 (JSON-RPC 2.0, section 5.1).',
+    over: 'http',
+    probe: async (ground) => {
+      const answer = answered(await (await ground.httpSession()).post('{"jsonrpc": "2.0", '));
+      return answer.status === 400 && errorIn(answer)?.['code'] === -32700 ? RIGHT : broken(shown(answer), answer.n);
+    },
+  },
+  {
+    id: 'accept-respected',
+    area: 'http',
+    severity: 'advice',
+    clauses: TRANSPORT,
+    right: 'A POST that accepts neither JSON nor event streams is refused with 406.',
+    over: 'http',
+    probe: async (ground) => {
+      const session = await ground.httpSession();
+      const answer = answered(
+        await session.call(heartbeatOf(ground.revision), {}, { headers: { accept: 'text/html' } }),
+      );
+      return isAccepted(answer) ? broken(shown(answer), answer.n) : RIGHT;
+    },
+  },
+  {
+    id: 'response-accepted',
+    area: 'http',
+    severity: 'error',
+    clauses: clauses(undefined, 'basic/transports 14,15', 'basic/transports 14,15', 'basic/transports 16,17'),
+    right: 'A POST of a response is answered with 202 and no body, or with an HTTP error.',
+    over: 'http',
+    probe: async (ground) => {
+      const session = await ground.httpSession();
+      const response = JSON.stringify({ jsonrpc: '2.0', id: 'no-such-request', result: {} });
+      const answer = answered(await session.post(response, {}, { isEnough: () => true }));
+      if (answer.status >= 400) return RIGHT;
+      return answer.status === 202 && answer.text === '' ? RIGHT : broken(shown(answer), answer.n);
+    },
+  },
+  {
+    id: 'version-header-unsupported',
+    area: 'http',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, 'basic/transports 43', 'basic/transports 51'),
+    right: 'A request with an unsupported `MCP-Protocol-Version` is answered with status 400.',
+    over: 'http',
+    probe: async (ground) => {
+      const session = await ground.httpSession();
+      const answer = answered(await session.call('ping', {}, { headers: { 'mcp-protocol-version': NO_REVISION } }));
+      return answer.status === 400 ? RIGHT : broken(shown(answer), answer.n);
+    },
+  },
+  {
+    id: 'version-header-differs',
+    area: 'http',
+    severity: 'warning',
+    clauses: clauses(undefined, undefined, 'basic/lifecycle 14', 'basic/lifecycle 14'),
+    right: 'In a session, a request with another `MCP-Protocol-Version` than the negotiated one is refused.',
+    over: 'http',
+    probe: async (ground) => {
+      const session = await ground.httpSession();
+      if (session.id === undefined) return skipped('the server has no sessions');
+      const other = ground.spoken.find(
+        (each) => each !== ground.revision && profileOf(each)!.versionHeader && profileOf(each)!.era === 'legacy',
+      );
+      const named = other ?? (ground.revision === '2025-06-18' ? '2025-11-25' : '2025-06-18');
+      const answer = answered(await session.call('ping', {}, { headers: { 'mcp-protocol-version': named } }));
+      return isAccepted(answer)
+        ? broken(`${named} in a session of ${ground.revision}: ${shown(answer)}`, answer.n)
+        : RIGHT;
+    },
+  },
+  {
+    id: 'header-too-large',
+    area: 'http',
+    severity: 'error',
+    clauses: TRANSPORT,
+    right: 'The server goes on after a request with a header of 64 KiB, and refuses it with a 4xx status or at once.',
+    over: 'http',
+    probe: async (ground) => {
+      const session = await ground.httpSession();
+      const large = 'x'.repeat(LARGE_HEADER);
+      const answer = await session.call(heartbeatOf(ground.revision), {}, { headers: { 'x-everwire-check': large } });
+      if (answer.status >= 500) return broken(shown(answer), answer.n);
+      const other = await ground.httpSession();
+      return (await isAlive(other)) ? RIGHT : broken('after it, the server answers no more', answer.n);
+    },
+  },
+  {
+    id: 'answers-to-the-asker',
+    area: 'http',
+    severity: 'error',
+    clauses: clauses(undefined, 'basic/index 6', 'basic/index 6', 'basic/index 6', 'basic/index 6'),
+    right: 'Two clients whose requests have the same id each get their own answer.',
+    over: 'http',
+    probe: async (ground) => {
+      const lists = ['tools', 'resources', 'prompts'].filter((each) => ground.has(each));
+      const [first, second] = await Promise.all([ground.httpSession(), ground.httpSession()]);
+      const method = heartbeatOf(ground.revision);
+      if (lists.length === 0) return skipped('the server has no lists');
+      const list = lists[0]!;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const id = `same-${round}`;
+        const [listed, pinged] = await Promise.all([
+          first.call(`${list}/list`, {}, { id }),
+          second.call(method, {}, { id }),
+        ]);
+        if (resultIn(pinged)?.[list] !== undefined)
+          return broken(`${method} got the answer of ${list}/list of another client`, pinged.n);
+        const got = resultIn(listed);
+        if (got && got[list] === undefined)
+          return broken(`${list}/list got the answer of another client: ${shown(listed)}`, listed.n);
+        for (const answer of [listed, pinged])
+          if (!errorIn(answer) && !resultIn(answer) && answer.status < 400)
+            return broken(`a request got no answer while another client used its id: ${shown(answer)}`, answer.n);
+      }
+      return RIGHT;
+    },
+  },
+  {
+    id: 'duplicate-id-in-flight',
+    area: 'http',
+    severity: 'warning',
+    clauses: clauses(undefined, 'basic/transports 18', 'basic/transports 18', 'basic/transports 24'),
+    right: 'If a client uses an id twice at a time, each request gets its own answer, or one is refused.',
+    over: 'http',
+    probe: async (ground) => {
+      const session = await ground.httpSession();
+      const lists = ['tools', 'resources', 'prompts'].filter((each) => ground.has(each));
+      if (lists.length === 0) return skipped('the server has no lists');
+      const slow = ground.offer.calls.toSorted((a, b) => b.took - a.took).at(0);
+      const list = lists[0]!;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const id = `twice-${round}`;
+        const longer = slow
+          ? session.call(
+              'tools/call',
+              { name: slow.tool, arguments: slow.args },
+              { id, patience: ground.patience + slow.took },
+            )
+          : session.call(`${list}/list`, {}, { id });
+        const [one, pinged] = await Promise.all([longer, session.call('ping', {}, { id })]);
+        const result = resultIn(pinged);
+        if (result && (result[list] !== undefined || result['content'] !== undefined))
+          return broken(`ping got the answer of the other request with its id: ${shown(pinged)}`, pinged.n);
+        const own = resultIn(one);
+        if (own && own[list] === undefined && own['content'] === undefined)
+          return broken(`the other request got the answer of ping: ${shown(one)}`, one.n);
+        for (const answer of [one, pinged])
+          if (!errorIn(answer) && !resultIn(answer) && answer.status < 400)
+            return broken(`a request got no answer while its id was used twice: ${shown(answer)}`, answer.n);
+      }
+      return RIGHT;
+    },
+  },
+];

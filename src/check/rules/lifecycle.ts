@@ -1,0 +1,174 @@
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { isObject } from '../../jsonrpc/message.ts';
+import { clauses } from '../../lint/clauses.ts';
+import { McpErrorCode } from '../../protocol/errors.ts';
+import { Meta } from '../../protocol/methods.ts';
+import { profileOf } from '../../protocol/revisions.ts';
+import { errorIn, isAccepted, resultIn, shown } from '../reply.ts';
+import { broken, RIGHT, skipped } from '../outcome.ts';
+import type { BehaviourRule } from '../rule.ts';
+import { initializeParams, isAlive, metaOf } from '../session.ts';
+
+/** A revision that never was. */
+export const NO_REVISION = '1900-01-01';
+
+/** The handshake, and what must not happen before and after it. */
+export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
+  {
+    id: 'ping',
+    area: 'lifecycle',
+    severity: 'error',
+    clauses: clauses(
+      'basic/utilities/ping 1',
+      'basic/utilities/ping 1',
+      'basic/utilities/ping 1',
+      'basic/utilities/ping 1',
+    ),
+    right: 'A ping is answered with an empty result.',
+    over: 'any',
+    probe: async (ground) => {
+      const reply = await (await ground.session()).call('ping');
+      const result = resultIn(reply);
+      return result && Object.keys(result).every((key) => key === '_meta') ? RIGHT : broken(shown(reply), reply.n);
+    },
+  },
+  {
+    id: 'initialize-unknown-revision',
+    area: 'lifecycle',
+    severity: 'error',
+    clauses: clauses('basic/lifecycle 10', 'basic/lifecycle 11', 'basic/lifecycle 10', 'basic/lifecycle 10'),
+    right: 'To a client with an unknown revision, the server offers one that it supports.',
+    over: 'any',
+    probe: async (ground) => {
+      const session = await ground.unopened();
+      const reply = await session.call('initialize', initializeParams(NO_REVISION));
+      const offered = resultIn(reply)?.['protocolVersion'];
+      // Each revision has an example of an error for this, too.
+      if (offered === undefined) return errorIn(reply) ? RIGHT : broken(shown(reply), reply.n);
+      if (offered === NO_REVISION) return broken(`it offers ${NO_REVISION}, which does not exist`, reply.n);
+      return RIGHT;
+    },
+  },
+  {
+    id: 'initialize-newest-revision',
+    area: 'lifecycle',
+    severity: 'warning',
+    clauses: clauses('basic/lifecycle 11', 'basic/lifecycle 12', 'basic/lifecycle 11', 'basic/lifecycle 11'),
+    right: 'The revision that the server offers to such a client is its newest one with a handshake.',
+    over: 'any',
+    probe: async (ground) => {
+      const session = await ground.unopened();
+      const reply = await session.call('initialize', initializeParams(NO_REVISION));
+      const offered: unknown = resultIn(reply)?.['protocolVersion'];
+      if (typeof offered !== 'string' || profileOf(offered)?.era !== 'legacy') return skipped('it offers none');
+      return offered >= ground.revision
+        ? RIGHT
+        : broken(`it offers ${offered}, and also speaks ${ground.revision}`, reply.n);
+    },
+  },
+  {
+    id: 'declared-capability-works',
+    area: 'lifecycle',
+    severity: 'error',
+    clauses: clauses(
+      'basic/lifecycle 14',
+      'basic/lifecycle 15',
+      'basic/lifecycle 15',
+      'basic/lifecycle 15',
+      'server/discover',
+    ),
+    right: 'The server knows the methods of the capabilities that it declares.',
+    over: 'any',
+    probe: async (ground) => {
+      const declared = ['tools', 'resources', 'prompts'].filter((each) => ground.has(each));
+      if (declared.length === 0) return skipped('the server declares no lists');
+      const session = await ground.session();
+      for (const capability of declared) {
+        const reply = await session.call(`${capability}/list`);
+        if (errorIn(reply)?.['code'] === ErrorCode.MethodNotFound)
+          return broken(`${capability} is declared, and ${capability}/list gets ${shown(reply)}`, reply.n);
+      }
+      return RIGHT;
+    },
+  },
+  {
+    id: 'request-before-initialize',
+    area: 'lifecycle',
+    severity: 'advice',
+    clauses: clauses('basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1'),
+    right: 'A request other than a ping is refused before `initialize`.',
+    over: 'stdio',
+    probe: async (ground) => {
+      const capability = ['tools', 'resources', 'prompts'].find((each) => ground.has(each));
+      if (capability === undefined) return skipped('the server has no lists');
+      const session = await ground.unopened();
+      const reply = await session.call(`${capability}/list`);
+      return resultIn(reply) ? broken(`${capability}/list before initialize: ${shown(reply)}`, reply.n) : RIGHT;
+    },
+  },
+  {
+    id: 'initialize-twice',
+    area: 'lifecycle',
+    severity: 'advice',
+    clauses: clauses('basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1'),
+    right: 'A second `initialize` in a session is refused, and the session goes on.',
+    over: 'any',
+    probe: async (ground) => {
+      const session = await ground.session();
+      const reply = await session.call('initialize', initializeParams(ground.revision));
+      if (!(await isAlive(session))) return broken('after it, the session answers no more', reply.n);
+      return isAccepted(reply) ? broken(shown(reply), reply.n) : RIGHT;
+    },
+  },
+  {
+    id: 'initialize-refused',
+    area: 'lifecycle',
+    severity: 'warning',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/versioning 8'),
+    right: 'A server without handshakes answers `initialize` with an error that lists its revisions.',
+    over: 'any',
+    probe: async (ground) => {
+      if (ground.spoken.some((each) => profileOf(each)!.era === 'legacy')) return skipped('the server has handshakes');
+      const session = await ground.unopened();
+      const reply = await session.say(
+        JSON.stringify({ jsonrpc: '2.0', id: 'old', method: 'initialize', params: initializeParams('2025-11-25') }),
+      );
+      const data: unknown = errorIn(reply)?.['data'];
+      return isObject(data) && Array.isArray(data['supported']) ? RIGHT : broken(shown(reply), reply.n);
+    },
+  },
+  {
+    id: 'unsupported-revision',
+    area: 'lifecycle',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/versioning 1'),
+    right: 'A request of an unsupported revision is answered with −32022, and the supported ones in `data.supported`.',
+    over: 'any',
+    probe: async (ground) => {
+      const session = await ground.session();
+      const reply = await session.call(
+        'server/discover',
+        {},
+        { meta: metaOf(NO_REVISION), headers: { 'mcp-protocol-version': NO_REVISION } },
+      );
+      const error = errorIn(reply);
+      const supported: unknown = isObject(error?.['data']) ? error['data']['supported'] : undefined;
+      const isRight = error?.['code'] === McpErrorCode.UnsupportedProtocolVersion && Array.isArray(supported);
+      return isRight ? RIGHT : broken(shown(reply), reply.n);
+    },
+  },
+  {
+    id: 'meta-required',
+    area: 'lifecycle',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 51'),
+    right: 'A request whose `_meta` lacks a required field is answered with −32602.',
+    over: 'any',
+    probe: async (ground) => {
+      const session = await ground.session();
+      const { [Meta.ClientCapabilities]: _, ...meta } = metaOf(ground.revision);
+      const reply = await session.call('server/discover', {}, { meta });
+      return errorIn(reply)?.['code'] === ErrorCode.InvalidParams ? RIGHT : broken(shown(reply), reply.n);
+    },
+  },
+];

@@ -1,0 +1,96 @@
+import { clauses } from '../../lint/clauses.ts';
+import type { Clauses } from '../../lint/rule.ts';
+import { answered, type HeaderChanges, type HttpAnswer } from '../http-peer.ts';
+import type { Ground } from '../ground.ts';
+import { isAccepted, shown } from '../reply.ts';
+import { broken, RIGHT, skipped } from '../outcome.ts';
+import type { BehaviourRule } from '../rule.ts';
+import { heartbeatOf, initializeParams, isModern } from '../session.ts';
+
+/** A page that nobody allowed. */
+const FOREIGN = 'everwire-check.example';
+
+const ORIGIN: Clauses = clauses(
+  'basic/transports 5',
+  'basic/transports 7',
+  'basic/transports 7',
+  'basic/transports 8',
+  'basic/transports/streamable-http 2',
+);
+
+/** The first request of a client, with other headers. It changes nothing, and its session is ended. */
+async function firstRequest(ground: Ground, headers: HeaderChanges): Promise<HttpAnswer> {
+  const session = ground.unopenedHttp();
+  const { revision } = ground;
+  return answered(
+    isModern(revision)
+      ? await session.call(heartbeatOf(revision), {}, { headers })
+      : await session.call('initialize', initializeParams(revision), { headers }),
+  );
+}
+
+/** What a server must not let a foreign page do. */
+export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
+  {
+    id: 'origin-checked',
+    area: 'security',
+    severity: 'error',
+    clauses: ORIGIN,
+    right: 'A request with the `Origin` of a page that was not allowed is refused.',
+    over: 'http',
+    probe: async (ground) => {
+      const answer = await firstRequest(ground, { origin: `https://${FOREIGN}` });
+      return isAccepted(answer) ? broken(`with Origin: https://${FOREIGN}, ${shown(answer)}`, answer.n) : RIGHT;
+    },
+  },
+  {
+    id: 'origin-null-checked',
+    area: 'security',
+    severity: 'warning',
+    clauses: ORIGIN,
+    right: 'A request with `Origin: null`, as of a sandboxed frame, is refused.',
+    over: 'http',
+    probe: async (ground) => {
+      const answer = await firstRequest(ground, { origin: 'null' });
+      return isAccepted(answer) ? broken(`with Origin: null, ${shown(answer)}`, answer.n) : RIGHT;
+    },
+  },
+  {
+    id: 'origin-403',
+    area: 'security',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, 'basic/transports 9', 'basic/transports/streamable-http 3'),
+    right: 'The refusal of an `Origin` has the status 403.',
+    over: 'http',
+    probe: async (ground) => {
+      const answer = await firstRequest(ground, { origin: `https://${FOREIGN}` });
+      if (isAccepted(answer)) return skipped('the Origin is not refused');
+      return answer.status === 403 ? RIGHT : broken(`with Origin: https://${FOREIGN}, ${shown(answer)}`, answer.n);
+    },
+  },
+  {
+    id: 'host-checked',
+    area: 'security',
+    severity: 'advice',
+    clauses: ORIGIN,
+    right: 'A server on loopback refuses other names in `Host`: a page with a rebound name sends no `Origin` with GET.',
+    over: 'http',
+    probe: async (ground) => {
+      if (!ground.peer().isLoopback) return skipped('the server is not on loopback');
+      const answer = await firstRequest(ground, { host: FOREIGN });
+      return isAccepted(answer) ? broken(`with Host: ${FOREIGN}, ${shown(answer)}`, answer.n) : RIGHT;
+    },
+  },
+  {
+    id: 'content-type-checked',
+    area: 'security',
+    severity: 'advice',
+    clauses: ORIGIN,
+    right: 'A POST with `Content-Type: text/plain` is refused: browsers send it without asking the server first.',
+    over: 'http',
+    probe: async (ground) => {
+      const answer = await firstRequest(ground, { 'content-type': 'text/plain' });
+      return isAccepted(answer) ? broken(shown(answer), answer.n) : RIGHT;
+    },
+  },
+];

@@ -1,0 +1,174 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { basename } from 'node:path';
+import spawn from 'cross-spawn';
+import { Waiters } from '../base/waiters.ts';
+import type { CommandTarget } from '../client/target.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { LineReader } from '../transport/stdio/lines.ts';
+import { ProcessGroup } from '../transport/stdio/process-group.ts';
+import { whyNotStarted } from '../transport/stdio/start-error.ts';
+import { watchdog } from '../transport/stdio/watchdog.ts';
+import { tapStreams } from '../transport/wiretap.ts';
+import type { Marks } from './marks.ts';
+
+/** The longest line of the server, in bytes. */
+const MAX_LINE = 16 * 1024 * 1024;
+/** How long the server may take to exit after its stdin has closed, and again after SIGTERM. Milliseconds. */
+const GRACE = 1000;
+
+/** A message of the server. */
+export interface SeenMessage {
+  readonly message: JsonObject;
+  /** The number of the newest record when it had come. */
+  readonly n: number;
+}
+
+/** The server as a child process, whose stdin gets exactly the bytes that a probe wants. */
+export class StdioChild {
+  readonly #child: ChildProcess;
+  readonly #group: ProcessGroup;
+  readonly #news = new Waiters();
+  readonly #seen: SeenMessage[] = [];
+  #hasExited = false;
+  #hasEnded = false;
+
+  private constructor(child: ChildProcess, marks: Marks, name: string) {
+    this.#child = child;
+    const pid = child.pid!;
+    this.#group = new ProcessGroup(pid);
+    if (process.platform !== 'win32') watchdog.add(pid, () => {});
+    const { stdin, stdout, stderr } = child;
+    const untap = tapStreams(
+      marks.probing,
+      { protocol: 'stdio', role: 'client', peer: name },
+      { input: stdout!, output: stdin!, stderr },
+    );
+    const lines = new LineReader(
+      { line: (text) => this.#take(text, marks.newest), invalidUtf8: () => {}, tooLong: () => {} },
+      MAX_LINE,
+    );
+    stdout!.on('data', (chunk: Buffer) => {
+      lines.push(chunk);
+      this.#news.wake();
+    });
+    stdout!.on('end', () => {
+      lines.end();
+      this.#hasEnded = true;
+      this.#news.wake();
+    });
+    // Who writes to a server that has gone sees that by its exit.
+    for (const stream of [stdin!, stdout!, stderr!]) stream.on('error', () => {});
+    child.once('exit', () => {
+      this.#hasExited = true;
+      this.#news.wake();
+    });
+    child.once('close', untap);
+    child.on('error', () => {});
+  }
+
+  /** @throws Error with a readable reason if the command cannot be started. */
+  static async start({ command, args = [], env, cwd, onstderr }: CommandTarget, marks: Marks): Promise<StdioChild> {
+    const child = spawn(command, args, {
+      stdio: 'pipe',
+      env: { ...process.env, ...env },
+      cwd,
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    try {
+      await once(child, 'spawn');
+    } catch (cause) {
+      const why = whyNotStarted(cause as NodeJS.ErrnoException, command, cwd);
+      throw new Error(`Cannot start ${command}: ${why}`, { cause });
+    }
+    const started = new StdioChild(child, marks, basename(command));
+    const stderr = new LineReader(
+      { line: (text) => onstderr?.(text), invalidUtf8: () => {}, tooLong: () => {} },
+      MAX_LINE,
+    );
+    child.stderr!.on('data', (chunk: Buffer) => stderr.push(chunk));
+    return started;
+  }
+
+  get hasExited(): boolean {
+    return this.#hasExited;
+  }
+
+  /** All messages so far. */
+  get seen(): readonly SeenMessage[] {
+    return this.#seen;
+  }
+
+  write(bytes: string | Uint8Array): void {
+    this.#child.stdin!.write(bytes);
+  }
+
+  /** Closes the server's stdin. */
+  end(): void {
+    this.#child.stdin!.end();
+  }
+
+  /** The first message that fits. Undefined if none comes in time, or the server has ended. */
+  async find(
+    fits: (message: JsonObject) => boolean,
+    patience: number,
+    signal: AbortSignal,
+  ): Promise<SeenMessage | undefined> {
+    let found: SeenMessage | undefined;
+    await this.#until(
+      () => (found = this.#seen.find(({ message }) => fits(message))) !== undefined || this.#hasEnded,
+      patience,
+      signal,
+    );
+    return found;
+  }
+
+  /** Waits until the server has exited. Returns whether it has. */
+  async exit(patience: number, signal: AbortSignal): Promise<boolean> {
+    await this.#until(() => this.#hasExited && this.#hasEnded, patience, signal);
+    return this.#hasExited;
+  }
+
+  /** Ends the server and all its descendants. */
+  async close(): Promise<void> {
+    this.end();
+    const { signal } = new AbortController();
+    if (!(await this.exit(GRACE, signal))) {
+      this.#group.signal('SIGTERM');
+      if (!(await this.exit(GRACE, signal))) this.#group.signal('SIGKILL');
+    }
+    await this.exit(GRACE, signal);
+    await this.#group.endSurvivors(GRACE);
+    this.#group.forget();
+    watchdog.forget(this.#group.pid);
+    this.#child.stdout!.destroy();
+    this.#child.stderr!.destroy();
+  }
+
+  async #until(isReached: () => boolean, patience: number, signal: AbortSignal): Promise<void> {
+    const end = performance.now() + patience;
+    while (!isReached()) {
+      signal.throwIfAborted();
+      const left = end - performance.now();
+      if (left <= 0) return;
+      await this.#news.wait({ signal, timeout: left });
+    }
+  }
+
+  #take(text: string, n: number): void {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      return;
+    }
+    for (const message of [value].flat()) {
+      if (!isObject(message)) continue;
+      this.#seen.push({ message, n });
+      // A server that gets no answer to its ping may end the connection.
+      if (message['method'] === 'ping' && message['id'] !== undefined)
+        this.write(`${JSON.stringify({ jsonrpc: '2.0', id: message['id'], result: {} })}\n`);
+    }
+  }
+}

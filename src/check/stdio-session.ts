@@ -1,0 +1,95 @@
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { Revision } from '../protocol/revisions.ts';
+import type { Reply } from './reply.ts';
+import {
+  heartbeatOf,
+  initializeParams,
+  isModern,
+  notificationOf,
+  requestOf,
+  resultOf,
+  type RawSession,
+  type RequestChanges,
+} from './session.ts';
+import { seconds } from './seconds.ts';
+import type { StdioChild } from './stdio-child.ts';
+
+export interface StdioSessionOptions {
+  readonly revision: Revision;
+  readonly patience: number;
+  readonly signal: AbortSignal;
+}
+
+/** A conversation over stdio. */
+export class StdioSession implements RawSession {
+  readonly revision: Revision;
+  readonly child: StdioChild;
+  opened: JsonObject | undefined;
+  readonly #options: StdioSessionOptions;
+  #lastId = 0;
+
+  constructor(child: StdioChild, options: StdioSessionOptions) {
+    this.child = child;
+    this.#options = options;
+    this.revision = options.revision;
+  }
+
+  /** @throws Skip if the server refuses. */
+  async open(): Promise<this> {
+    if (isModern(this.revision)) return this;
+    const reply = await this.call('initialize', initializeParams(this.revision));
+    this.opened = resultOf(reply, 'initialize');
+    this.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    return this;
+  }
+
+  send(message: unknown): void {
+    this.child.write(`${JSON.stringify(message)}\n`);
+  }
+
+  nextId(): string {
+    this.#lastId += 1;
+    return `check-${this.#lastId}`;
+  }
+
+  async call(method: string, params?: JsonObject, changes: RequestChanges = {}): Promise<Reply> {
+    const { id = this.nextId(), meta, patience } = changes;
+    this.send(requestOf(this.revision, id, method, params, meta));
+    return this.answerTo(id, patience);
+  }
+
+  /** Waits for the response with this id. */
+  async answerTo(id: unknown, patience = this.#options.patience): Promise<Reply> {
+    const seen = await this.child.find(
+      (message) => message['id'] === id && message['method'] === undefined,
+      patience,
+      this.#options.signal,
+    );
+    if (seen) return { messages: [seen.message], n: seen.n };
+    const failure = this.child.hasExited ? 'the server exited' : `no answer within ${seconds(patience)}`;
+    return { messages: [], n: 0, failure };
+  }
+
+  async notify(method: string, params?: JsonObject): Promise<Reply> {
+    return this.say(JSON.stringify(notificationOf(this.revision, method, params)));
+  }
+
+  async say(text: string): Promise<Reply> {
+    const before = this.child.seen.length;
+    this.child.write(`${text}\n`);
+    // An answer that takes some turns of an event loop may come after that of the first request.
+    const ids = [this.nextId(), this.nextId()];
+    let later: Reply = { messages: [], n: 0 };
+    for (const id of ids) {
+      this.send(requestOf(this.revision, id, heartbeatOf(this.revision)));
+      later = await this.answerTo(id);
+      if (later.failure !== undefined) break;
+    }
+    const since = this.child.seen.slice(before).filter(({ message }) => !ids.includes(message['id'] as string));
+    return {
+      messages: since.map(({ message }) => message),
+      n: since.at(-1)?.n ?? later.n,
+      failure: later.failure,
+    };
+  }
+}
