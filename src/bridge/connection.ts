@@ -24,7 +24,10 @@ export interface ServerDescription {
   readonly name: string | undefined;
   readonly version: string | undefined;
   readonly revision: Revision;
-  /** The names of its tools. Undefined if it does not list them, or has more than 100 pages of them. */
+  /**
+   * The names of its tools. Undefined if it does not list them, or if they have more than 100 pages or a million
+   * characters. Each name counts as at least 100.
+   */
   readonly tools: readonly string[] | undefined;
 }
 
@@ -32,6 +35,9 @@ export interface ServerDescription {
 const LIST_TIMEOUT = 10_000;
 /** The most pages of tools that a description reads. */
 const MAX_PAGES = 100;
+/** The most characters of all tools' names in a description. Each name counts as at least 100. A page may have 16 MiB. */
+const MAX_NAMES = 1024 * 1024;
+const MIN_NAME = 100;
 
 export interface ConnectionOptions {
   readonly opener: Opener;
@@ -132,12 +138,18 @@ export class Connection {
 
   async #toolNames(caller: Caller): Promise<string[] | undefined> {
     const names: string[] = [];
+    let room = MAX_NAMES;
     const signal = AbortSignal.timeout(LIST_TIMEOUT);
     let params: JsonObject = {};
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const { tools, nextCursor } = await this.service(backgroundListExchange(params, caller, signal));
       if (!Array.isArray(tools)) return undefined;
-      for (const tool of tools) if (isObject(tool) && typeof tool['name'] === 'string') names.push(tool['name']);
+      for (const tool of tools) {
+        if (!isObject(tool) || typeof tool['name'] !== 'string') continue;
+        names.push(tool['name']);
+        room -= Math.max(tool['name'].length, MIN_NAME);
+      }
+      if (room < 0) return undefined;
       if (typeof nextCursor !== 'string') return names;
       params = { cursor: nextCursor };
     }

@@ -349,3 +349,23 @@ test.each(['legacy', 'modern'] as const)(
     expect([bridge.upstreams, errors]).toEqual([1, []]);
   },
 );
+
+test.each([
+  ['1,000 characters each', 'x'.repeat(1000), 1100],
+  ['few characters', '', 11_000],
+])('a description does not keep endless names of tools, here with %s', async (_, name, count) => {
+  let pages = 0;
+  const { service } = scripted(
+    {
+      'tools/list': () => {
+        pages += 1;
+        const tools = Array.from({ length: count / 10 }, (_each, n) => ({ name: `${name}${n}` }));
+        return { tools, nextCursor: String(pages) };
+      },
+    },
+    { tools: {} },
+  );
+  const { bridge } = bridged(service);
+  expect((await bridge.describe()).tools).toBeUndefined();
+  expect(pages).toBe(10);
+});
