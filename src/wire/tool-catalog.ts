@@ -10,10 +10,7 @@ import { weightOf } from '../jsonrpc/weight.ts';
 
 /** How many pages of a list are read. */
 const MAX_PAGES = 100;
-/**
- * How many tools are remembered, and how much memory the facts about them may use (bytes, estimated). The oldest are
- * dropped first.
- */
+/** How many tools are remembered. The oldest are dropped first. */
 const MAX_TOOLS = 10_000;
 const MAX_SIZE = 16 * 1024 * 1024;
 
@@ -35,6 +32,8 @@ export interface ToolCatalogOptions<Known extends Fact, Reader> {
   readonly absent?: Known | undefined;
   /** How long reading the whole list may take. Milliseconds. Default: no limit. */
   readonly timeout?: number | undefined;
+  /** How much memory the facts may use, in bytes (estimated). The oldest are dropped first. Default 16 MiB. */
+  readonly maxSize?: number | undefined;
   /** Called with the first tool of a list that is too large to remember. Default: ignored. */
   readonly ontoolarge?: ((name: string) => void) | undefined;
   /** Called with definitions that cannot be used, and with errors from reading lists. Default: ignored. */
@@ -68,11 +67,13 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
   readonly #options: ToolCatalogOptions<Known, Reader>;
   readonly #known = new Map<string, { readonly fact: Known; readonly size: number }>();
   readonly #oldest = new Oldest(this.#known);
+  readonly #maxSize: number;
   #size = 0;
   #reading: Promise<void> | undefined;
 
   constructor(options: ToolCatalogOptions<Known, Reader>) {
     this.#options = options;
+    this.#maxSize = options.maxSize ?? MAX_SIZE;
   }
 
   /** Learns a result of `tools/list`. Returns it without tools whose definitions cannot be used. Those are reported. */
@@ -81,7 +82,7 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     if (!Array.isArray(tools)) return result;
     // All tools of a message share one limit, so that the message cannot delay others.
     const work = new Work();
-    let left = MAX_SIZE;
+    let left = this.#maxSize;
     const usable = tools.filter((tool: unknown) => {
       if (!isObject(tool) || typeof tool['name'] !== 'string') return true;
       const { name } = tool;
@@ -112,7 +113,7 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     });
     await this.#reading;
     const { absent } = this.#options;
-    if (!this.#known.has(name)) this.#remember(name, absent, MAX_SIZE);
+    if (!this.#known.has(name)) this.#remember(name, absent, this.#maxSize);
     return this.known(name) ?? absent;
   }
 
@@ -155,7 +156,7 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     if (size > limit) return size;
     this.#known.set(name, { fact, size });
     this.#size += size;
-    while (this.#known.size > MAX_TOOLS || this.#size > MAX_SIZE) this.#drop(this.#oldest.take()!);
+    while (this.#known.size > MAX_TOOLS || this.#size > this.#maxSize) this.#drop(this.#oldest.take()!);
     return size;
   }
 

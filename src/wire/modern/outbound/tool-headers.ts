@@ -10,15 +10,20 @@ import { ToolCatalog, type ToolCatalogOptions } from '../../tool-catalog.ts';
 export type ToolHeaders = readonly ParamHeader[] | Error;
 
 const NONE: readonly ParamHeader[] = [];
+/**
+ * The most memory for what is known of a server's tools, in bytes (estimated). A bridge may have a hundred connections to
+ * a server, and each remembers the names of its tools.
+ */
+const MAX_SIZE = 1024 * 1024;
 
 /**
  * The headers that the tools of a server require with `x-mcp-header` (2026-07-28, basic/transports/streamable-http:
  * Custom Headers from Tool Parameters). A tool that is not in the list requires none.
  */
 export function headerCatalog<Reader = void>(
-  options: Omit<ToolCatalogOptions<ToolHeaders, Reader>, 'keep' | 'absent'>,
+  options: Omit<ToolCatalogOptions<ToolHeaders, Reader>, 'keep' | 'absent' | 'maxSize'>,
 ): ToolCatalog<ToolHeaders, Reader> {
-  return new ToolCatalog<ToolHeaders, Reader>({ ...options, keep: headersOf, absent: NONE });
+  return new ToolCatalog<ToolHeaders, Reader>({ ...options, keep: headersOf, absent: NONE, maxSize: MAX_SIZE });
 }
 
 function headersOf(tool: JsonObject, name: string, work: Work): ToolHeaders {
