@@ -22,6 +22,7 @@ import type { DiscoverResult } from '../../../protocol/types.ts';
 import { SENT_AT_ONCE, type MessageExtra, type Transport } from '../../../transport/transport.ts';
 import { HANDSHAKE_TIMEOUT, limitsOf, type OpeningOptions, type Upstream } from '../../upstream.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
+import { checkServerDescription } from '../../server-description.ts';
 import { Recent } from '../../../base/recent.ts';
 import type { Attribution } from './attribution.ts';
 import { CallsInFlight, type CallInFlight } from './calls-in-flight.ts';
@@ -139,6 +140,7 @@ class LegacyOutbound implements Upstream {
         `The server speaks revision ${printableLine(JSON.stringify(answer['protocolVersion'] ?? null))}, which this client does not speak`,
       );
     }
+    checkServerDescription(answer);
     this.revision = profile.revision;
     transport.setProtocolVersion?.(profile.revision);
     this.discovered = {

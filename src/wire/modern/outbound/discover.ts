@@ -9,6 +9,7 @@ import type { DiscoverResult, Implementation } from '../../../protocol/types.ts'
 import type { CarriedResponse, Carrier } from '../../../transport/carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { Deadline } from '../../../base/deadline.ts';
+import { checkServerDescription } from '../../server-description.ts';
 
 /** What a server of this era answered to `server/discover`. */
 export interface Discovery {
@@ -69,7 +70,10 @@ export async function discover(carrier: Carrier, options: DiscoverOptions): Prom
   for (let left = ours.length; ; left -= 1) {
     const response = await ask(carrier, revision, options);
     const found = judge(response, ours);
-    if ('result' in response) return found;
+    if ('result' in response) {
+      checkServerDescription(response.result);
+      return found;
+    }
     // Only an error has listed this revision so far, so ask again with it.
     if (left === 0) throw new NotModern(RpcError.fromObject(response.error, response.failure), { recognised: true });
     ({ revision } = found);

@@ -17,6 +17,7 @@ import { declaresTasks } from '../../../protocol/tasks.ts';
 import type { DiscoverResult, Implementation } from '../../../protocol/types.ts';
 import type { CarriedResponse, Carrier } from '../../../transport/carrier.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
+import { checkServerDescription } from '../../server-description.ts';
 import type { ToolCatalog } from '../../tool-catalog.ts';
 import { HANDSHAKE_TIMEOUT, limitsOf, type OpeningOptions, type Upstream } from '../../upstream.ts';
 import { Deadline } from '../../../base/deadline.ts';
@@ -231,7 +232,10 @@ class ModernOutbound implements Upstream {
   /** Remembers what this side needs from a result, and returns what the caller gets. */
   #take(method: string, result: JsonObject): JsonObject {
     if (method === Method.ListTools && this.#carrier.mirrorsHeaders) return this.#tools.learn(result);
-    if (method === Method.Discover && isDiscoverResult(result)) this.#discovered = result;
+    if (method === Method.Discover && isDiscoverResult(result)) {
+      checkServerDescription(result);
+      this.#discovered = result;
+    }
     return result;
   }
 
