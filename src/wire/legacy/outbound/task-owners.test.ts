@@ -73,3 +73,14 @@ test('of more than 1000 tasks, the sessions of the oldest are forgotten', () => 
   for (let n = 0; n <= 1000; n += 1) tasks.answered(begins(mine), task(`t${n}`));
   expect([tasks.sessionOf('t0', undefined), tasks.sessionOf('t1', undefined)]).toEqual([undefined, mine]);
 });
+
+test('task ids and progress tokens with more than 1024 characters are not remembered', () => {
+  const tasks = new TaskOwners();
+  const [most, tooMany] = ['x'.repeat(1024), 'x'.repeat(1025)] as const;
+  tasks.answered(call({ task: {}, _meta: { progressToken: most } }), task(most), 1);
+  expect([tasks.sessionOf(most, undefined), tasks.ofToken(1)]).toEqual([session, { session, token: most }]);
+  tasks.answered(call(), task(tooMany), 2);
+  tasks.answered(call({ task: {}, _meta: { progressToken: tooMany } }), task('a'), 3);
+  expect([tasks.sessionOf(tooMany, other), tasks.ofToken(2), tasks.ofToken(3)]).toEqual(Array(3).fill(undefined));
+  expect(tasks.sessionOf('a', undefined)).toBe(session);
+});

@@ -4,6 +4,8 @@ import { Recent } from '../../../base/recent.ts';
 
 /** The most tasks that are remembered. The oldest are forgotten first. */
 const MAX_TASKS = 1000;
+/** The longest task id and progress token that are remembered, in characters. A peer may choose ones of megabytes. */
+const MAX_ID = 1024;
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
 
 /** The session that receives a task's progress, and the progress token that its caller gave. */
@@ -31,10 +33,11 @@ export class TaskOwners {
     if (method === 'tasks/result') return this.#end(params['taskId']);
     this.status(answer);
     const task: unknown = isObject(params['task']) ? answer['task'] : undefined;
-    if (!isObject(task) || typeof task['taskId'] !== 'string') return;
+    if (!isObject(task) || typeof task['taskId'] !== 'string' || isLong(task['taskId'])) return;
     this.#tasks.add(task['taskId'], { session, token: upstreamToken });
     if (upstreamToken === undefined || !session || ENDED.has(task['status'])) return;
-    this.#tokens.add(upstreamToken, { session, token: params['_meta'].progressToken });
+    const token: RequestId = params['_meta'].progressToken;
+    if (!isLong(token)) this.#tokens.add(upstreamToken, { session, token });
   }
 
   /** Reads a task's status from a notification or a response. */
@@ -44,6 +47,7 @@ export class TaskOwners {
 
   /** @param only the only listening session. It gets notifications about unknown tasks. */
   sessionOf(taskId: unknown, only: Session | undefined): Session | undefined {
+    if (isLong(taskId)) return undefined;
     const known = this.#tasks.get(taskId);
     return known ? known.session : only;
   }
@@ -56,4 +60,8 @@ export class TaskOwners {
   #end(taskId: unknown): void {
     this.#tokens.take(this.#tasks.get(taskId)?.token);
   }
+}
+
+function isLong(id: unknown): boolean {
+  return typeof id === 'string' && id.length > MAX_ID;
 }
