@@ -23,11 +23,12 @@ export function withTables(page: string, tables: string): string {
   return `${before}${START}\n${tables}\n${END}${after}`;
 }
 
-function row({ id, severity, clauses, right }: RuleInfo): string[] {
+function row({ id, severity, warningIn, clauses, right }: RuleInfo): string[] {
   const revisions = Object.keys(clauses);
   const [first = '', last = ''] = [revisions[0], revisions.at(-1)];
   const until = last === '2026-07-28' ? '' : first === last ? ' only' : ` until ${last}`;
-  return [`\`${id}\``, severity, `${first}${until}`, right.replaceAll('|', '\\|')];
+  const level = warningIn ? `${severity} (warning until ${warningIn.at(-1)})` : severity;
+  return [`\`${id}\``, level, `${first}${until}`, right.replaceAll('|', '\\|')];
 }
 
 function table(rows: readonly (readonly string[])[]): string {

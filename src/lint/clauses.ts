@@ -1,4 +1,8 @@
+import type { Revision } from '../protocol/revisions.ts';
 import type { Clauses } from './rule.ts';
+
+/** The revisions in which the use of what was not negotiated is only a SHOULD (basic/lifecycle: Operation). */
+export const BEFORE_2025_06_18: readonly Revision[] = ['2024-11-05', '2025-03-26'];
 
 /**
  * The clauses of a rule for the revisions 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28, in this order.

@@ -14,7 +14,7 @@ const MAX_SEEN = 240;
  */
 export function findingOf(rule: RuleInfo, revision: Revision, records: readonly number[], seen: string): Finding {
   return {
-    rule,
+    rule: rule.warningIn?.includes(revision) ? { ...rule, severity: 'warning' } : rule,
     revision,
     clause: rule.clauses[revision] ?? '',
     records: records.filter((n) => n > 0),

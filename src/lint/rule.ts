@@ -47,6 +47,8 @@ export interface RuleInfo {
   readonly id: string;
   readonly area: Area;
   readonly severity: Severity;
+  /** For an error: the revisions that only advise against it (SHOULD). There a breach is a warning. Default none. */
+  readonly warningIn?: readonly Revision[] | undefined;
   readonly clauses: Clauses;
   /** What is right, in one line. */
   readonly right: string;
@@ -68,6 +70,7 @@ export interface WireRule<Kind extends keyof WireEvents = keyof WireEvents> exte
 
 /** A breach of a rule. */
 export interface Finding {
+  /** With the severity that it has in this revision. */
   readonly rule: RuleInfo;
   /** The revision by which it was judged. */
   readonly revision: Revision;

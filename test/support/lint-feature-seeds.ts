@@ -88,6 +88,10 @@ export const FEATURE_SEEDS: Readonly<Record<string, () => WireScript>> = {
   'input-required-empty': () => needs({}),
   'input-request-kind': () => needs({ inputRequests: { a: { method: 'tools/list' } } }),
   'request-state-unknown': () => modern().client(modernCall(1, { requestState: 'mine' })),
+  'retry-id': () => {
+    const script = needs({ requestState: 's' });
+    return script.client(modernCall(script.last, { requestState: 's' }));
+  },
   'elicitation-url': () => byUrl('not a url'),
   'elicitation-url-https': () => byUrl('http://example.com/'),
   'elicitation-url-credentials': () => byUrl('https://user:secret@example.com/'),

@@ -83,6 +83,7 @@ export const SEEDS: Readonly<Record<string, () => WireScript>> = {
       .server(opened)
       .client(notice('notifications/initialized'))
       .client(notice('notifications/cancelled', { requestId: 0 })),
+  'ping-result': () => session().call('ping', undefined, { pong: true }),
   'server-capability-used': () => session('2025-11-25', {}, {}).client(rpc(1, 'tools/list')).server(failure(1, -32601)),
   'server-capability-missing': () => modern({}).request('tools/call', { name: 'add' }, done(text)),
   'method-of-other-revision': () => session('2025-03-26').client(rpc(1, 'tasks/list')),

@@ -49,8 +49,10 @@ export class ReportBuilder {
 
   add(finding: Finding): void {
     const { rule } = finding;
-    let found = this.#found.get(rule.id);
-    if (!found) this.#found.set(rule.id, (found = { rule, findings: [], count: 0 }));
+    // A rule may be an error in one revision, and a warning in another.
+    const key = `${rule.severity} ${rule.id}`;
+    let found = this.#found.get(key);
+    if (!found) this.#found.set(key, (found = { rule, findings: [], count: 0 }));
     found.count += 1;
     if (found.findings.length < MAX_KEPT) found.findings.push(finding);
   }
@@ -76,7 +78,7 @@ export class ReportBuilder {
       ),
       counts,
       coverage: coverage.filter(({ rules }) => rules > 0),
-      passed: this.#rules.filter(({ id }) => exercised.has(id) && !this.#found.has(id)),
+      passed: this.#rules.filter(({ id }) => exercised.has(id) && !breaches.some(({ rule }) => rule.id === id)),
       notExercised: this.#rules.filter(({ id }) => !exercised.has(id)),
       notes,
     };

@@ -7,7 +7,7 @@ const LEVELS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'w
 
 /** A report as SARIF 2.1.0. A finding is at the file of the recording, and its message names the record. */
 export function sarifReport({ target, breaches, passed, notExercised }: CheckReport): string {
-  const rules = [...breaches.map(({ rule }) => rule), ...passed, ...notExercised];
+  const rules = [...new Map(breaches.map(({ rule }) => [rule.id, rule])).values(), ...passed, ...notExercised];
   const report = {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     version: '2.1.0',
@@ -24,7 +24,7 @@ export function sarifReport({ target, breaches, passed, notExercised }: CheckRep
         results: breaches.flatMap(({ rule, findings }) =>
           findings.map((finding) => ({
             ruleId: rule.id,
-            ruleIndex: rules.indexOf(rule),
+            ruleIndex: rules.findIndex(({ id }) => id === rule.id),
             level: LEVELS[rule.severity],
             message: {
               text: `${rule.right} Seen${recordText(finding.records)}: ${finding.seen} (${finding.revision}, ${finding.clause}: ${clauseUrl(finding)})`,

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
-import { clauses } from '../clauses.ts';
+import { BEFORE_2025_06_18, clauses } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
 import { duplicate } from './tools.ts';
@@ -58,7 +58,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
   onEvent('message', {
     id: 'content-mime-kind',
     area: 'resources',
-    severity: 'warning',
+    severity: 'error',
     clauses: clauses(
       'server/prompts 3',
       'server/prompts 3,4',
@@ -153,7 +153,8 @@ export const CONTENT_RULES: readonly WireRule[] = [
   onEvent('message', {
     id: 'resource-updated-unsubscribed',
     area: 'notifications',
-    severity: 'warning',
+    severity: 'error',
+    warningIn: BEFORE_2025_06_18,
     clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
     right: 'A server that announces changes of resources has declared `resources.subscribe`.',
     check: ({ from, method, conversation: { serverCapabilities } }) => {

@@ -35,10 +35,11 @@ export const WIRE_RULES: readonly WireRule[] = [
 ];
 
 /** All rules as data. */
-export const RULES: readonly RuleInfo[] = WIRE_RULES.map(({ id, area, severity, clauses, right }) => ({
+export const RULES: readonly RuleInfo[] = WIRE_RULES.map(({ id, area, severity, warningIn, clauses, right }) => ({
   id,
   area,
   severity,
+  warningIn,
   clauses,
   right,
 }));

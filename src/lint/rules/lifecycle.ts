@@ -1,6 +1,6 @@
 import { Method, NotificationMethod } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
-import { clauses } from '../clauses.ts';
+import { BEFORE_2025_06_18, clauses } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
@@ -102,10 +102,32 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
         : undefined,
   }),
   onEvent('message', {
+    id: 'ping-result',
+    area: 'lifecycle',
+    severity: 'error',
+    clauses: clauses(
+      'basic/utilities/ping 1',
+      'basic/utilities/ping 1',
+      'basic/utilities/ping 1',
+      'basic/utilities/ping 1',
+    ),
+    right: 'A ping is answered with an empty result.',
+    check: ({ kind, about, result }) => {
+      if (kind !== 'result' || about?.method !== Method.Ping) return undefined;
+      return Object.keys(result).every((key) => key === '_meta') || `the result ${shown(result)}`;
+    },
+  }),
+  onEvent('message', {
     id: 'server-capability-used',
     area: 'lifecycle',
-    severity: 'warning',
-    clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
+    severity: 'error',
+    warningIn: BEFORE_2025_06_18,
+    clauses: clauses(
+      'basic/lifecycle 14; server/prompts 10',
+      'basic/lifecycle 15; server/prompts 11',
+      'basic/lifecycle 15; server/prompts 13',
+      'basic/lifecycle 15; server/prompts 13',
+    ),
     right: 'A client sends only requests for which the server has declared the capability.',
     check: ({ from, kind, method, conversation }) => {
       const capability = NEEDS.get(method);
@@ -117,7 +139,13 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     id: 'server-capability-missing',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses('server/tools 5', 'server/tools 5', 'server/tools 5', 'server/tools 5', 'server/tools 6'),
+    clauses: clauses(
+      'server/tools 5; server/prompts 1; server/resources 1',
+      'server/tools 5; server/prompts 1; server/resources 1; server/utilities/completion 1',
+      'server/tools 5; server/prompts 1; server/resources 1; server/utilities/completion 1',
+      'server/tools 5; server/prompts 1; server/resources 1; server/utilities/completion 1',
+      'server/tools 6; server/prompts 2; server/resources 2; server/utilities/completion 2',
+    ),
     right: 'A server that has tools, prompts, resources or completions declares the capability.',
     check: ({ from, kind, about, conversation, result }) => {
       if (from !== 'server' || kind !== 'result' || !about) return undefined;
@@ -150,7 +178,8 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
   onEvent('message', {
     id: 'list-changed-undeclared',
     area: 'notifications',
-    severity: 'warning',
+    severity: 'error',
+    warningIn: BEFORE_2025_06_18,
     clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
     right: 'A server that announces changes of a list has declared `listChanged` for it.',
     check: ({ from, method, conversation: { serverCapabilities } }) => {
@@ -162,7 +191,8 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
   onEvent('message', {
     id: 'roots-changed-undeclared',
     area: 'notifications',
-    severity: 'warning',
+    severity: 'error',
+    warningIn: BEFORE_2025_06_18,
     clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
     right: 'A client that announces changes of its roots has declared `roots.listChanged`.',
     check: ({ from, method, clientCapabilities }) => {
@@ -174,6 +204,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     id: 'method-of-other-revision',
     area: 'lifecycle',
     severity: 'error',
+    warningIn: BEFORE_2025_06_18,
     clauses: clauses(
       'basic/lifecycle 13',
       'basic/lifecycle 14',

@@ -83,7 +83,7 @@ export const MCP_HEADER_RULES: readonly WireRule[] = [
     id: 'http-header-mismatch-accepted',
     area: 'http',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, `${PAGE} 25,56,65; basic/index 15`),
+    clauses: clauses(undefined, undefined, undefined, undefined, `${PAGE} 25,55,56,58,65`),
     right: 'A server refuses a request whose headers differ from its body with 400 and the code −32020.',
     check: ({ kind, from, exchange, about }) => {
       if (from !== 'server' || kind !== 'result' || !exchange || exchange.messages.length !== 1) return undefined;

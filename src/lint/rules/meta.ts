@@ -97,7 +97,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'meta-key-reserved',
     area: 'json-rpc',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, 'basic/index 15', 'basic/index 23', 'basic/index 45'),
+    clauses: clauses(undefined, undefined, 'basic', 'basic', 'basic'),
     right:
       'Prefixes whose second label is `modelcontextprotocol` or `mcp` are only for keys that the specification has.',
     check: ({ meta }) => {

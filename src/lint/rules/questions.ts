@@ -94,6 +94,18 @@ export const QUESTION_RULES: readonly WireRule[] = [
     },
   }),
   onEvent('message', {
+    id: 'retry-id',
+    area: 'questions',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/mrtr 20; server/tools 10'),
+    right: 'A request that is repeated with answers has a new id.',
+    check: ({ kind, from, params, sameId, conversation, message }) => {
+      const isRetry = params['inputResponses'] !== undefined || params['requestState'] !== undefined;
+      if (kind !== 'request' || from !== 'client' || !isRetry || conversation.isShared) return undefined;
+      return sameId?.answered === undefined || `the id ${shown(message['id'])} again`;
+    },
+  }),
+  onEvent('message', {
     id: 'elicitation-url',
     area: 'questions',
     severity: 'error',

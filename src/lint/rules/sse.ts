@@ -102,7 +102,7 @@ export const SSE_RULES: readonly WireRule[] = [
       'basic/transports 18,20',
       'basic/transports 18,20',
       'basic/transports 24',
-      'basic/transports/streamable-http 14',
+      'basic/transports/streamable-http',
     ),
     right: 'The stream for a request contains its response before the server closes it.',
     check: ({ exchange, conversation }) => {

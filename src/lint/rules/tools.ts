@@ -62,7 +62,7 @@ export const TOOL_RULES: readonly WireRule[] = [
   onEvent('message', {
     id: 'tool-name-duplicate',
     area: 'tools',
-    severity: 'error',
+    severity: 'warning',
     clauses: clauses('server/tools', 'server/tools', 'server/tools', 'server/tools 13', 'server/tools 18'),
     right: 'The name of a tool is unique in its server.',
     check: (event) => duplicate(toolsOf(event), 'name'),
@@ -281,7 +281,7 @@ export const TOOL_RULES: readonly WireRule[] = [
   onEvent('message', {
     id: 'x-mcp-header-integer',
     area: 'tools',
-    severity: 'warning',
+    severity: 'error',
     clauses: clauses(undefined, undefined, undefined, undefined, 'basic/transports/streamable-http 38'),
     right: 'Integers in headers are below 2^53.',
     check: ({ kind, from, method, params, conversation, exchange }) => {
