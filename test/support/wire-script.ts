@@ -1,5 +1,5 @@
 import { Layering } from '../../src/inspect/layering.ts';
-import type { WireRecord } from '../../src/inspect/record.ts';
+import type { WireEvent, WireRecord } from '../../src/inspect/record.ts';
 import { lint, type Finding } from '../../src/lint/index.ts';
 
 type Json = Record<string, any>;
@@ -7,15 +7,14 @@ type Direction = 'c>s' | 's>c';
 
 /** Messages of a conversation that a test writes, as records of a capture. */
 export class WireScript {
-  readonly records: WireRecord[] = [];
-  readonly #layering = new Layering((record) => this.records.push(record), true);
+  readonly #events: WireEvent[] = [];
   readonly #offsets = new Map<string, number>();
   #connections = 0;
   #t = 0;
 
   open(protocol: 'stdio' | 'http', role: 'client' | 'server' = 'client'): number {
     this.#connections += 1;
-    this.#layering.add({ t: this.#tick(), layer: 'open', conn: this.#connections, protocol, role });
+    this.#events.push({ t: this.#tick(), layer: 'open', conn: this.#connections, protocol, role });
     return this.#connections;
   }
 
@@ -24,33 +23,54 @@ export class WireScript {
     const key = `${conn} ${dir}`;
     const start = this.#offsets.get(key) ?? 0;
     this.#offsets.set(key, start + bytes.length);
-    this.#layering.add({ t: this.#tick(), layer: 'bytes', conn, dir, range: [start, start + bytes.length], bytes });
+    this.#events.push({ t: this.#tick(), layer: 'bytes', conn, dir, range: [start, start + bytes.length], bytes });
   }
 
   close(conn: number): void {
-    this.#layering.add({ t: this.#tick(), layer: 'close', conn });
+    this.#events.push({ t: this.#tick(), layer: 'close', conn });
   }
 
   gap(): void {
-    this.#layering.add({ t: this.#tick(), layer: 'gap', count: 1 });
+    this.#events.push({ t: this.#tick(), layer: 'gap', count: 1 });
   }
 
-  async findings(): Promise<Finding[]> {
-    const { records } = this;
-    const found: Finding[] = [];
-    for await (const finding of lint(
-      (async function* () {
-        yield records;
-      })(),
-    ))
-      found.push(finding);
-    return found;
+  get records(): WireRecord[] {
+    return layered(this.#events);
+  }
+
+  /** What is found. */
+  findings(): Promise<Finding[]> {
+    return findingsIn(this.records);
+  }
+
+  /** What is found if one of the events is lost: for each event, in order. */
+  async *findingsWithGaps(): AsyncGenerator<Finding[]> {
+    for (const [lost, { t }] of this.#events.entries()) {
+      const events = this.#events.map((event, at): WireEvent => (at === lost ? { t, layer: 'gap', count: 1 } : event));
+      yield findingsIn(layered(events));
+    }
   }
 
   #tick(): number {
     this.#t += 1;
     return this.#t;
   }
+}
+
+function layered(events: readonly WireEvent[]): WireRecord[] {
+  const records: WireRecord[] = [];
+  const layering = new Layering((record) => records.push(record), true);
+  for (const event of events) layering.add(event);
+  return records;
+}
+
+async function findingsIn(records: readonly WireRecord[]): Promise<Finding[]> {
+  const found: Finding[] = [];
+  async function* once(): AsyncGenerator<readonly WireRecord[]> {
+    yield records;
+  }
+  for await (const finding of lint(once())) found.push(finding);
+  return found;
 }
 
 /** A conversation over stdio. */

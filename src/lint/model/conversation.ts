@@ -40,7 +40,9 @@ export interface SeenRequest {
 }
 
 /** The most requests of each side that are remembered. */
-const MAX_REQUESTS = 2000;
+const MAX_REQUESTS = 1000;
+/** The most open requests of each side whose params are kept. */
+const MAX_PARAMS = 100;
 /** The longest id or token that is remembered, in UTF-16 code units of its JSON. */
 const MAX_ID = 1024;
 
@@ -53,7 +55,11 @@ export class Requests {
   /** Whether all requests since the beginning are in memory, so that one that is not found was never sent. */
   isComplete = true;
 
+  readonly #withParams: SeenRequest[] = [];
+
   add(request: SeenRequest): void {
+    this.#withParams.push(request);
+    if (this.#withParams.length > MAX_PARAMS) this.#withParams.shift()!.params = undefined;
     put(this, this.#byId, this.#oldest, request.id, request);
     if (request.progressToken !== undefined)
       put(this, this.#byToken, this.#oldestToken, request.progressToken, request);
@@ -106,9 +112,9 @@ function put(
 export type Phase = 'none' | 'new' | 'initializing' | 'answered' | 'operating';
 
 /** The most tools of a conversation that are remembered. */
-const MAX_TOOLS = 2000;
+const MAX_TOOLS = 500;
 /** The most tasks. */
-const MAX_TASKS = 2000;
+const MAX_TASKS = 1000;
 
 /**
  * What is known about messages that belong together: of a stdio connection, an HTTP session, or, without a session, of
@@ -195,7 +201,7 @@ export class Conversation {
 
 /** The most texts that are remembered, and the longest one. */
 const MAX_TEXTS = 1000;
-const MAX_TEXT = 16 * 1024;
+const MAX_TEXT = 2 * 1024;
 
 /** Texts that one side got from the other. */
 export class KnownTexts {

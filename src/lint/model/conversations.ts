@@ -6,7 +6,7 @@ import { Conversation } from './conversation.ts';
 import type { Exchange } from './exchange.ts';
 import { headerRevision, modernRevisionOf } from './revisions-of.ts';
 
-const MAX_CONVERSATIONS = 1000;
+const MAX_CONVERSATIONS = 200;
 
 /** Finds the conversation of an HTTP exchange. */
 export class HttpConversations {

@@ -49,8 +49,8 @@ export class Exchange {
   status = 0;
   /** How many messages the response has. */
   answers = 0;
-  /** How many frames the response has, and the newest one. */
-  frames = 0;
+  /** How many events the response has, without comments, and the newest frame. */
+  events = 0;
   frame: EventFrame | undefined;
   frameN = 0;
   /** The newest id of an event. */

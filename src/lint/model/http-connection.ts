@@ -1,4 +1,4 @@
-import { otherRecords, type PartOfStream } from './part.ts';
+import { otherRecords, sizeOf, type PartOfStream } from './part.ts';
 import type { Conversation } from './conversation.ts';
 import type { HttpConversations } from './conversations.ts';
 import { parseFrame } from './event-frame.ts';
@@ -13,10 +13,8 @@ import { eventsOfText, readText, type ReadText } from './text-reader.ts';
 
 /** The most exchanges of a connection that wait for their end. */
 const MAX_EXCHANGES = 1000;
-/** A longer frame is not read. Bytes. */
-const MAX_FRAME = 4 * 1024 * 1024;
 /** The most event ids of a session that are remembered. */
-const MAX_EVENT_IDS = 10_000;
+const MAX_EVENT_IDS = 1000;
 
 /** Turns the parts of one HTTP connection into events. */
 export class HttpConnection {
@@ -114,10 +112,15 @@ export class HttpConnection {
 
   *#frame(exchange: Exchange, part: PartOfStream): Generator<WireEvent> {
     const bytes = part.bytes();
-    const text = bytes && bytes.length <= MAX_FRAME ? decodeUtf8(bytes) : undefined;
-    exchange.frames += 1;
-    if (text === undefined) return;
+    const text = bytes && decodeUtf8(bytes);
+    if (text === undefined) {
+      exchange.events += 1;
+      return;
+    }
     const frame = parseFrame(text);
+    // Comments keep a connection open, and are no events.
+    const isEvent = frame.data !== undefined || frame.id !== undefined || frame.event !== undefined;
+    if (isEvent) exchange.events += 1;
     [exchange.frame, exchange.frameN] = [frame, part.n];
     if (frame.event === 'endpoint' && exchange.method === 'GET')
       exchange.conversation = this.#conversations.openedStream(exchange, frame.data ?? '');
@@ -127,14 +130,14 @@ export class HttpConnection {
     if (id !== undefined && id !== '' && conversation.session !== undefined) {
       // A resumed stream repeats ids on purpose.
       sameId = exchange.resumes ? undefined : conversation.eventIds.get(id);
-      if (conversation.eventIds.size < MAX_EVENT_IDS && id.length <= 256) conversation.eventIds.set(id, part.n);
+      if (conversation.eventIds.size < MAX_EVENT_IDS && id.length <= 128) conversation.eventIds.set(id, part.n);
     }
     if (id !== undefined) exchange.lastEventId = id;
     if (retry !== undefined) exchange.hasRetry = true;
     if (!exchange.isMcp) return;
     const isCutOff = part.note !== undefined;
     const event = eventOf(exchange, conversation, [part.n, exchange.responseN]);
-    yield { on: 'frame', event: { ...event, frame, sameId, isFirst: exchange.frames === 1, isCutOff } };
+    yield { on: 'frame', event: { ...event, frame, sameId, isFirst: isEvent && exchange.events === 1, isCutOff } };
   }
 
   *#response(exchange: Exchange, part: PartOfStream): Generator<WireEvent> {
@@ -174,10 +177,4 @@ function carriesMcp({ request, method }: Exchange, value: unknown): boolean {
   if (value !== undefined) return true;
   if (request.get('mcp-session-id') !== undefined || request.get('mcp-protocol-version') !== undefined) return true;
   return method === 'GET' && (request.get('accept') ?? '').includes('text/event-stream');
-}
-
-function sizeOf(range: readonly number[]): number {
-  let size = 0;
-  for (let at = 1; at < range.length; at += 2) size += range[at]! - range[at - 1]!;
-  return size;
 }

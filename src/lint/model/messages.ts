@@ -28,7 +28,7 @@ export interface MessagePlace {
 }
 
 /** Larger params are not kept for the answer, except for these members. */
-const MAX_KEPT = 16 * 1024;
+const MAX_KEPT = 4 * 1024;
 const KEPT = ['_meta', 'name', 'uri'] as const;
 
 const MODERN_CODES: ReadonlySet<unknown> = new Set([
@@ -248,7 +248,8 @@ function learn(about: SeenRequest, result: JsonObject, conversation: Conversatio
   if (from === 'server' && method === Method.Initialize) {
     const named: unknown = result['protocolVersion'];
     const revision = typeof named === 'string' ? profileOf(named)?.revision : undefined;
-    const client = objectOf(params?.['capabilities']);
+    const declared: unknown = params?.['capabilities'];
+    const client = isObject(declared) ? declared : undefined;
     const server = objectOf(result['capabilities']);
     // Several clients without a session may have negotiated different things.
     conversation.revision = agreed(conversation, conversation.revision, revision);

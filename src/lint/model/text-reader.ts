@@ -5,9 +5,7 @@ import { MAX_BATCH } from './exchange.ts';
 import { readMessage, type MessagePlace } from './messages.ts';
 import { decodeAnyway, decodeUtf8 } from './text.ts';
 
-/** A longer message is not parsed: nothing is known about it. Bytes. */
-const MAX_MESSAGE = 4 * 1024 * 1024;
-/** Deeper or larger ones neither, because they take too long. */
+/** Deeper or larger messages are not parsed, because they take too long: nothing is known about them. */
 const MAX_DEPTH = 500;
 const MAX_KEYS_AND_VALUES = 200_000;
 /** How much of a text a finding may show, in UTF-16 code units. */
@@ -19,7 +17,7 @@ export type ReadText =
   | { readonly problem: 'not UTF-8' | 'not JSON'; readonly text: string };
 
 export function readText(bytes: Uint8Array | undefined): ReadText | undefined {
-  if (bytes === undefined || bytes.length > MAX_MESSAGE) return undefined;
+  if (bytes === undefined) return undefined;
   const text = decodeUtf8(bytes);
   if (text === undefined) return { problem: 'not UTF-8', text: decodeAnyway(bytes.subarray(0, MAX_SHOWN)) };
   if (isDeeper(text, MAX_DEPTH) || hasMoreKeysAndValues(text, MAX_KEYS_AND_VALUES)) return undefined;

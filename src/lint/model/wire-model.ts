@@ -3,12 +3,14 @@ import type { LintRecord } from '../lint-record.ts';
 import { HttpConversations } from './conversations.ts';
 import type { WireEvent } from './events.ts';
 import { HttpConnection } from './http-connection.ts';
-import type { PartOfStream } from './part.ts';
+import { sizeOf, type PartOfStream } from './part.ts';
 import { StdioConnection } from './stdio-connection.ts';
 import { StreamBytes } from './stream-bytes.ts';
 
 const MAX_CONNECTIONS = 10_000;
-/** Parts whose bytes are not needed once they are read. Frames have the bytes of messages, which come after them. */
+/** A larger part is not read: nothing is known about it. Bytes. */
+const MAX_PART = 4 * 1024 * 1024;
+/** Parts whose bytes are not needed once they are read. */
 const FINAL: ReadonlySet<string> = new Set(['head', 'body', 'message', 'stderr']);
 
 /** Turns records into events, and keeps what is needed to understand later ones. */
@@ -45,9 +47,17 @@ export class WireModel {
     }
     const connection = this.#connections.get(conn);
     if (!connection) return;
-    yield* connection.part(partOf(record, dir, range, () => this.#bytes.read(stream, range)));
+    yield* connection.part(
+      partOf(record, dir, range, () => (sizeOf(range) > MAX_PART ? undefined : this.#bytes.read(stream, range))),
+    );
+    // The message in a frame comes after it.
+    if (layer === 'frame') this.#readTo(stream, range[0]!);
     if (FINAL.has(layer) || (layer === 'line' && connection instanceof StdioConnection))
-      this.#read.set(stream, Math.max(this.#read.get(stream) ?? 0, range.at(-1)!));
+      this.#readTo(stream, range.at(-1)!);
+  }
+
+  #readTo(stream: string, offset: number): void {
+    this.#read.set(stream, Math.max(this.#read.get(stream) ?? 0, offset));
   }
 
   #open(conn: number, { protocol, role = '' }: LintRecord): void {

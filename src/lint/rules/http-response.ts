@@ -224,8 +224,8 @@ const STATUSES: ReadonlyMap<unknown, number> = new Map([
 /** The status that an error has in 2026-07-28. Undefined if none is required. */
 function statusOf({ error, about, revisions }: MessageEvent): number | undefined {
   if (revisions.length > 1 || profileOf(revisions[0]!)!.era !== 'modern') return undefined;
-  const meta = about?.params?.['_meta'];
-  const lacksMeta = about !== undefined && (meta === undefined || meta[Meta.ClientCapabilities] === undefined);
-  if (error['code'] === ErrorCode.InvalidParams && lacksMeta) return 400;
-  return STATUSES.get(error['code']);
+  if (error['code'] !== ErrorCode.InvalidParams) return STATUSES.get(error['code']);
+  // The params of a request may be forgotten.
+  const params = about?.params;
+  return params && params['_meta']?.[Meta.ClientCapabilities] === undefined ? 400 : undefined;
 }

@@ -7,6 +7,9 @@ import { shown } from './shown.ts';
 const KEY =
   /^(?:[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z](?:[a-z0-9-]*[a-z0-9])?)*\/)?(?:[a-z0-9](?:[a-z0-9_.-]*[a-z0-9])?)?$/i;
 
+/** UTF-16 code units. */
+const MAX_KEY = 1000;
+
 /** A prefix whose second label is `modelcontextprotocol` or `mcp`. */
 const RESERVED = /^[^/.]+\.(?:modelcontextprotocol|mcp)(?:\.[^/]*)?\//i;
 
@@ -89,7 +92,8 @@ export const META_RULES: readonly WireRule[] = [
     check: ({ meta }) => {
       const keys = Object.keys(meta);
       if (keys.length === 0) return undefined;
-      const wrong = keys.find((key) => !KEY.test(key));
+      // A longer key would take long to search.
+      const wrong = keys.find((key) => key.length > MAX_KEY || !KEY.test(key));
       return wrong === undefined || `the key ${shown(wrong)}`;
     },
   }),

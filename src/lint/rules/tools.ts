@@ -339,12 +339,21 @@ function eachSchema(event: MessageEvent, member: string, isJudged: (problem: str
   });
 }
 
+/** Why a schema is invalid, by the schema. Several rules ask. */
+const problems = new WeakMap<JsonObject, string | null>();
+
 function schemaProblem(schema: JsonObject): string | undefined {
-  try {
-    return void new JsonSchema(schema, 'the schema');
-  } catch (error) {
-    return (error as Error).message;
+  let problem = problems.get(schema);
+  if (problem === undefined) {
+    try {
+      void new JsonSchema(schema, 'the schema');
+      problem = null;
+    } catch (error) {
+      problem = (error as Error).message;
+    }
+    problems.set(schema, problem);
   }
+  return problem ?? undefined;
 }
 
 function isReference(problem: string): boolean {
