@@ -167,6 +167,11 @@ export const SEEDS: Readonly<Record<string, () => WireScript>> = {
   // Event streams
   'sse-event-id-unique': () =>
     web().exchange({ message: rpc(1, 'ping') }, { frames: [primed, `id: 0\n${frame(result(1, {}))}`] }),
+  'sse-replay-other-stream': () =>
+    web('2025-06-18')
+      .exchange({ message: rpc(1, 'ping') }, { frames: [`id: a\n${frame(result(1, {}))}`] })
+      .exchange({ method: 'GET' }, { frames: ['id: b\ndata:\n\n'] })
+      .exchange({ method: 'GET', headers: { 'Last-Event-ID': 'b' } }, { frames: [`id: a\n${frame(result(1, {}))}`] }),
   'sse-priming-event': () => web().exchange({ message: rpc(1, 'ping') }, { frames: [result(1, {})] }),
   'sse-endpoint-first': () =>
     new HttpScript().exchange(

@@ -40,7 +40,7 @@ export const UNSEEN: Readonly<Record<string, Readonly<Record<string, string>>>> 
     'basic/index': 'inside 1,11,13-15',
     'basic/lifecycle': 'schema 4; choice 8-9,12-13; provoked 10-11; program 16; time 17-20,23; inside 21-22',
     'basic/transports':
-      'choice 2,6,10,17,23,31,35,39-40; network 7-9; provoked 15,36; open 19,26,28-29,32; time 22; written 41',
+      'choice 2,6,10,17,23,31,35,39-40; network 7-9; provoked 15,36; open 19,26,29; time 22; written 41',
     'basic/authorization': 'authorization 1-16,18,20,22-35',
     'basic/utilities/cancellation': 'time 3,5; inside 4,8; provoked 6-7,10-12; user 9',
     'basic/utilities/ping': 'time 2-5; inside 6-7',
@@ -59,7 +59,7 @@ export const UNSEEN: Readonly<Record<string, Readonly<Record<string, string>>>> 
     'basic/index': 'inside 1,11,13-15',
     'basic/lifecycle': 'schema 3; choice 7-8,11-12; provoked 9-10; program 16; time 17-20,23; inside 21-22',
     'basic/transports':
-      'choice 2,6,17,23,31,35,39,44; network 7-9; provoked 15,36,42; open 19,26,28-29,32; time 22; written 45',
+      'choice 2,6,17,23,31,35,39,44; network 7-9; provoked 15,36,42; open 19,26,29; time 22; written 45',
     'basic/authorization': 'authorization 1-11,13-24,26,28-29,31-57',
     'basic/utilities/cancellation': 'time 3,5; inside 4,8; provoked 6-7,10-12; user 9',
     'basic/utilities/ping': 'time 2-5; inside 6-7',
@@ -79,7 +79,7 @@ export const UNSEEN: Readonly<Record<string, Readonly<Record<string, string>>>> 
     'basic/index': 'inside 1,11,13-14,19,23; choice 15; written 16-17,21; provoked 20; open 26; user 28-31',
     'basic/lifecycle': 'schema 3; choice 7-8,11-12; provoked 9-10; program 16; time 17-20,23; inside 21-22',
     'basic/transports':
-      'choice 2,7,19,28,38,43,47,52; inside 4,42; network 8-11; provoked 17,44,50; time 21,27; open 23,25,31,34-35,37,39; written 53',
+      'choice 2,7,19,28,38,43,47,52; inside 4,42; network 8-11; provoked 17,44,50; time 21,27; open 23,25,31,35; written 53',
     'basic/authorization': 'authorization 1-14,16-49,51,53-54,56-60,63-101',
     'basic/utilities/cancellation': 'time 5,7; inside 6,10; provoked 8-9,12-14; user 11',
     'basic/utilities/ping': 'time 2-5; inside 6-7',

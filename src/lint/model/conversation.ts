@@ -39,6 +39,12 @@ export interface SeenRequest {
   accepted: JsonObject | undefined;
 }
 
+/** An event that was seen: the number of its record, and the exchange that began its stream if that is known. */
+export interface SeenEvent {
+  readonly n: number;
+  readonly stream: string | undefined;
+}
+
 /** The most requests of each side that are remembered. */
 const MAX_REQUESTS = 1000;
 /** The most open requests of each side whose params are kept. */
@@ -139,8 +145,8 @@ export class Conversation {
   ended: number | undefined;
   /** The number of the record in which the server said that it does not know the session. */
   gone: number | undefined;
-  /** The ids of events on the streams of a session, with the number of their records. */
-  readonly eventIds = new Map<string, number>();
+  /** The ids of events on the streams of a session. */
+  readonly eventIds = new Map<string, SeenEvent>();
   /** Tools by name. Null if there were different ones of one name. */
   readonly #tools = new Map<string, JsonObject | null>();
   /** The ids of tasks, with their last status. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { Revision } from '../../protocol/revisions.ts';
 import type { RevisionSchema } from '../schemas/revision-schema.ts';
-import type { Carriage, Conversation, Phase, SeenRequest, Side } from './conversation.ts';
+import type { Carriage, Conversation, Phase, SeenEvent, SeenRequest, Side } from './conversation.ts';
 import type { EventFrame } from './event-frame.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -97,8 +97,8 @@ export interface ExchangeEvent extends WireEventBase {
 /** A frame of an event stream. */
 export interface FrameEvent extends ExchangeEvent {
   readonly frame: EventFrame;
-  /** The number of an earlier record with the same event id in the session. */
-  readonly sameId: number | undefined;
+  /** An earlier event with the same id in the session. */
+  readonly earlier: SeenEvent | undefined;
   readonly isFirst: boolean;
   readonly isCutOff: boolean;
 }

@@ -47,12 +47,14 @@ export class Exchange {
   /** The number of the record with the head of the response. */
   responseN = 0;
   status = 0;
-  /** How many messages the response has. */
-  answers = 0;
   /** How many events the response has, without comments, and the newest frame. */
   events = 0;
   frame: EventFrame | undefined;
   frameN = 0;
+  /** The exchange that began its stream. Undefined if it resumes one that is not known. */
+  stream: string | undefined;
+  /** Whether the newest frame was seen before, so that it is sent again to a client that resumes. */
+  isReplay = false;
   /** The newest id of an event. */
   lastEventId: string | undefined;
   /** Whether an event named how long to wait before a reconnection. */
@@ -68,6 +70,7 @@ export class Exchange {
     head: HttpHead,
   ) {
     this.key = `${place.conn}/${place.exchange}`;
+    this.stream = this.key;
     this.conn = place.conn;
     this.role = role;
     this.request = head;

@@ -97,6 +97,8 @@ export class HttpConnection {
     if (status < 200) return;
     yield* this.#begin(exchange, undefined);
     [exchange.response, exchange.responseN, exchange.status] = [head, part.n, status];
+    const resumed = exchange.request.get('last-event-id');
+    if (resumed !== undefined) exchange.stream = exchange.conversation!.eventIds.get(resumed)?.stream;
     let conversation = exchange.conversation!;
     if (exchange.initializes && status < 300 && conversation.carriage === 'http')
       exchange.conversation = conversation = this.#conversations.opened(exchange, conversation);
@@ -126,24 +128,23 @@ export class HttpConnection {
       exchange.conversation = this.#conversations.openedStream(exchange, frame.data ?? '');
     const conversation = exchange.conversation!;
     const { id, retry } = frame;
-    let sameId: number | undefined;
-    if (id !== undefined && id !== '' && conversation.session !== undefined) {
-      // A resumed stream repeats ids on purpose.
-      sameId = exchange.resumes ? undefined : conversation.eventIds.get(id);
-      if (conversation.eventIds.size < MAX_EVENT_IDS && id.length <= 128) conversation.eventIds.set(id, part.n);
+    const earlier = id === undefined ? undefined : conversation.eventIds.get(id);
+    exchange.isReplay = earlier !== undefined && exchange.resumes;
+    if (id !== undefined && id !== '' && conversation.session !== undefined && !earlier) {
+      if (conversation.eventIds.size < MAX_EVENT_IDS && id.length <= 128)
+        conversation.eventIds.set(id, { n: part.n, stream: exchange.stream });
     }
     if (id !== undefined) exchange.lastEventId = id;
     if (retry !== undefined) exchange.hasRetry = true;
     if (!exchange.isMcp) return;
     const isCutOff = part.note !== undefined;
     const event = eventOf(exchange, conversation, [part.n, exchange.responseN]);
-    yield { on: 'frame', event: { ...event, frame, sameId, isFirst: isEvent && exchange.events === 1, isCutOff } };
+    yield { on: 'frame', event: { ...event, frame, earlier, isFirst: isEvent && exchange.events === 1, isCutOff } };
   }
 
   *#response(exchange: Exchange, part: PartOfStream): Generator<WireEvent> {
     const conversation = exchange.conversation;
-    if (!conversation || !exchange.isMcp) return;
-    exchange.answers += 1;
+    if (!conversation || !exchange.isMcp || exchange.isReplay) return;
     const others = otherRecords([exchange.isStream ? exchange.frameN : exchange.responseN, exchange.n]);
     const place = { n: part.n, others, from: 'server', conversation, exchange } as const;
     yield* eventsOfText(readText(part.bytes()), place, exchange.revisions);

@@ -12,9 +12,20 @@ export const SSE_RULES: readonly WireRule[] = [
     severity: 'error',
     clauses: clauses(undefined, 'basic/transports 30', 'basic/transports 30', 'basic/transports 36'),
     right: 'An event id is unique among all streams of its session.',
-    check: ({ frame: { id }, conversation, sameId, exchange }) => {
+    check: ({ frame: { id }, conversation, earlier, exchange }) => {
       if (id === undefined || id === '' || conversation.session === undefined || exchange.resumes) return undefined;
-      return sameId === undefined || `the id ${shown(id)} was used in record ${sameId}`;
+      return earlier === undefined || `the id ${shown(id)} was used in record ${earlier.n}`;
+    },
+  }),
+  onEvent('frame', {
+    id: 'sse-replay-other-stream',
+    area: 'sse',
+    severity: 'error',
+    clauses: clauses(undefined, 'basic/transports 28,32', 'basic/transports 28,32', 'basic/transports 34,37,39'),
+    right: 'A client that resumes a stream gets only the messages of this stream again.',
+    check: ({ earlier, exchange }) => {
+      if (!exchange.resumes || earlier?.stream === undefined || exchange.stream === undefined) return undefined;
+      return earlier.stream === exchange.stream || `the event of record ${earlier.n}, which was on another stream`;
     },
   }),
   onEvent('frame', {
