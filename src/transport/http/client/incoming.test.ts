@@ -58,3 +58,15 @@ test('in a batch, malformed requests with unique ids are answered', () => {
   expect([delivered, answered]).toEqual([[request(1, 'ping')], [error(2)]]);
   expect(reported).toHaveLength(2);
 });
+
+test('a batch with long ids takes little time', () => {
+  const { texts, delivered, answered } = incoming('2025-03-26');
+  const id = (n: number): string => 'x'.repeat(16_000) + String(n);
+  const batch = Array.from({ length: 1000 }, (_, n) => (n % 2 === 0 ? request(id(n), 'ping') : malformed(id(n))));
+  const text = JSON.stringify(batch);
+  const before = process.cpuUsage();
+  texts.receive(text);
+  expect([delivered.length, answered.length]).toEqual([500, 500]);
+  // The processor time of this process only. It took 0.27 seconds when each id was compared with all others.
+  expect(process.cpuUsage(before).user).toBeLessThan(150_000);
+});

@@ -1,12 +1,5 @@
 import { openBatch } from '../../../jsonrpc/batch.ts';
-import {
-  errorResponse,
-  isRequest,
-  isResponse,
-  type Message,
-  type RequestId,
-  type Response,
-} from '../../../jsonrpc/message.ts';
+import { errorResponse, isResponse, type Message, type RequestId, type Response } from '../../../jsonrpc/message.ts';
 import { checkMessage, InvalidMessage, invalidRequest, parseJson } from '../../../jsonrpc/parse.ts';
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import type { RevisionProfile } from '../../../protocol/revisions.ts';
@@ -61,10 +54,11 @@ export class Incoming {
           `batches exist only in revision 2025-03-26; this connection speaks ${this.profile.revision}`,
         );
       }
-      const { messages, errors } = openBatch(value);
+      const { messages, requests, errors } = openBatch(value);
+      const requested = new Set<RequestId | undefined>(requests);
       for (const each of errors) {
         if ('error' in each) report(RpcError.fromObject(each.error));
-        if (!messages.some((message) => isRequest(message) && message.id === each.id)) this.#answer(each);
+        if (!requested.has(each.id)) this.#answer(each);
       }
       for (const message of messages) this.#deliver(message, text.length / messages.length, requestId);
     } catch (error) {
