@@ -33,7 +33,7 @@ interface Option {
 export function plainForm(schema: JsonObject): PlainForm {
   const { properties, required } = schema;
   if (!isObject(properties)) return { schema, restore: (content) => content };
-  const demanded: readonly unknown[] = Array.isArray(required) ? required : [];
+  const demanded = new Set<unknown>(Array.isArray(required) ? required : []);
   const usedNames = new Set(Object.keys(properties));
   const fields: [string, unknown][] = [];
   const choices: Several[] = [];
@@ -46,13 +46,13 @@ export function plainForm(schema: JsonObject): PlainForm {
     for (const one of converted) fields.push(one);
     choices.push({
       name,
-      required: demanded.includes(name),
+      required: demanded.has(name),
       mayBeEmpty: !(field['minItems'] > 0),
       fields: optionsOf(name, field).map(({ value }, index) => [converted[index]![0], value] as const),
     });
   }
   const chosen = new Set<unknown>(choices.map(({ name }) => name));
-  const left = demanded.filter((name) => !chosen.has(name));
+  const left = [...demanded].filter((name) => !chosen.has(name));
   const plain: JsonObject = { ...schema, properties: Object.fromEntries(fields) };
   if (left.length > 0) plain['required'] = left;
   else delete plain['required'];
