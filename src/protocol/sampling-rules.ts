@@ -43,9 +43,12 @@ function next(open: readonly string[], message: unknown, where: string): readonl
     throw new TypeError(`${where} must have the role user and the results of ${list(open, results)}`);
   if (results.length < blocks.length)
     throw new TypeError(`${where} must have only the results of ${list(open, results)}`);
-  const missing = open.filter((id) => !results.includes(id));
+  const given = new Set(results);
+  const missing = open.filter((id) => !given.has(id));
   if (missing.length > 0) throw new TypeError(`${where} lacks the results of the tool uses ${missing.join(', ')}`);
-  const strange = results.filter((id, at) => !open.includes(id) || results.indexOf(id) !== at);
+  const expected = new Set(open);
+  // Each result is expected once.
+  const strange = results.filter((id) => !expected.delete(id));
   if (strange.length > 0) {
     throw new TypeError(`${where} has results without a tool use in the message before: ${strange.join(', ')}`);
   }
