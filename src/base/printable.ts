@@ -75,7 +75,16 @@ const MAX_MESSAGE = 8192;
 
 /** Like `printableLine`, for the message of an error that quotes a peer. Cut at 8,192 characters. */
 export function printableMessage(text: string): string {
-  return printableLine(text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text);
+  return printableLine(cut(text));
+}
+
+/** Like `printableMessage`, but line breaks and tabs stay. */
+export function printableLines(text: string): string {
+  return printable(cut(text));
+}
+
+function cut(text: string): string {
+  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
 }
 
 /** An error whose message may contain text of a peer. Its stack has the same message. */

@@ -136,3 +136,13 @@ test('no error has control characters of a server in its message or in its stack
     for (const unsafe of ['\u001b', '\u202e']) expect(`${message}${stack}`).not.toContain(unsafe);
   }
 });
+
+test.each<[string, (message: string) => Error]>([
+  ['ConnectionError', (message) => new ConnectionError(message)],
+  ['TimeoutError', (message) => new TimeoutError(message, 1)],
+  ['InvalidResultError', (message) => new InvalidResultError(message)],
+  ['TaskCancelledError', (message) => new TaskCancelledError(message)],
+])('the message of a %s keeps its lines, and is cut: a server may have sent millions of characters', (_, make) => {
+  const message = `first\n${'\u007f'.repeat(1_000_000)}`;
+  expect(make(message).message).toBe(`first\n${'\\u007f'.repeat(8192 - 6)}…`);
+});

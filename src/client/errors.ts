@@ -1,4 +1,4 @@
-import { printable } from '../base/printable.ts';
+import { printableLines } from '../base/printable.ts';
 import { certainlyNotExecuted, isFromPeer, transportFailure } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
@@ -15,7 +15,7 @@ export class TimeoutError extends Error {
   readonly limit: number;
 
   constructor(message: string, limit: number, options?: ErrorOptions) {
-    super(printable(message), options);
+    super(printableLines(message), options);
     this.limit = limit;
   }
 }
@@ -31,7 +31,7 @@ export class ConnectionError extends Error {
 
   constructor(message: string, options: ErrorOptions & { readonly notExecuted?: boolean } = {}) {
     // It may contain text of the server.
-    super(printable(message), options);
+    super(printableLines(message), options);
     this.notExecuted = options.notExecuted ?? certainlyNotExecuted(options.cause);
   }
 }
@@ -68,7 +68,7 @@ export class InvalidResultError extends Error {
   override readonly name = 'InvalidResultError';
 
   constructor(message: string, options?: ErrorOptions) {
-    super(printable(message), options);
+    super(printableLines(message), options);
   }
 }
 
@@ -77,7 +77,7 @@ export class TaskCancelledError extends Error {
   override readonly name = 'TaskCancelledError';
 
   constructor(message: string) {
-    super(printable(message));
+    super(printableLines(message));
   }
 }
 
