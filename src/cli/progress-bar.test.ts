@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import type { Progress } from '../client/handlers.ts';
 import { ProgressBar } from './progress-bar.ts';
 
@@ -21,6 +21,8 @@ class Screen {
     return this.text.split('\n').map((line) => line.split('\r\u001b[2K').at(-1)!);
   }
 }
+
+afterEach(() => void vi.useRealTimers());
 
 const empty = '░'.repeat(24);
 
@@ -51,12 +53,28 @@ test('a terminal without a size also shows the bar', () => {
   expect(screen.shown).toEqual(['… 1']);
 });
 
+test('is drawn at most every 50 ms, then with the newest progress', () => {
+  vi.useFakeTimers();
+  const screen = new Screen();
+  const bar = new ProgressBar(screen);
+  for (let progress = 1; progress <= 1000; progress += 1) bar.show({ progress });
+  expect(screen.shown).toEqual(['… 1']);
+  vi.advanceTimersByTime(50);
+  expect([screen.shown, screen.text.split('…').length]).toEqual([['… 1000'], 3]);
+  bar.show({ progress: 1001 });
+  bar.clear();
+  vi.advanceTimersByTime(50);
+  expect(screen.shown).toEqual(['']);
+});
+
 test('other output appears above it', () => {
+  vi.useFakeTimers();
   const screen = new Screen();
   const bar = new ProgressBar(screen);
   bar.around(() => screen.write('first\n'));
   bar.show({ progress: 1 });
   bar.around(() => screen.write('second\n'));
+  vi.advanceTimersByTime(50);
   bar.show({ progress: 2 });
   expect(screen.shown).toEqual(['first', 'second', '… 2']);
   bar.clear();

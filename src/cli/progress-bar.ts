@@ -9,6 +9,8 @@ export interface BarScreen {
 }
 
 const BAR = 24;
+/** The shortest time between two drawings, in milliseconds. A server may report progress thousands of times in it. */
+const INTERVAL = 50;
 /** Goes to the beginning of the line and clears it. */
 const CLEAR = '\r\u001b[2K';
 
@@ -16,6 +18,9 @@ const CLEAR = '\r\u001b[2K';
 export class ProgressBar {
   readonly #screen: BarScreen;
   #line: string | undefined;
+  #drawnAt = -INTERVAL;
+  /** Draws the newest line later. */
+  #later: ReturnType<typeof setTimeout> | undefined;
 
   constructor(screen: BarScreen) {
     this.#screen = screen;
@@ -41,12 +46,23 @@ export class ProgressBar {
   clear(): void {
     if (this.#line !== undefined) this.#screen.write(CLEAR);
     this.#line = undefined;
+    clearTimeout(this.#later);
+    this.#later = undefined;
   }
 
   #draw(line: string): void {
     if (this.#screen.isTTY !== true) return;
     // A terminal without a size reports 0.
     this.#line = cut(line, (this.#screen.columns || 80) - 1);
+    const wait = this.#drawnAt + INTERVAL - performance.now();
+    if (wait <= 0) this.#write();
+    else this.#later ??= setTimeout(() => this.#write(), wait).unref();
+  }
+
+  #write(): void {
+    clearTimeout(this.#later);
+    this.#later = undefined;
+    this.#drawnAt = performance.now();
     this.#screen.write(`${CLEAR}${this.#line}`);
   }
 }

@@ -31,6 +31,7 @@ function terminalOf(isTTY = true): { terminal: Terminal; keys: PassThrough; scre
 }
 
 afterEach(() => {
+  vi.useRealTimers();
   for (const terminal of open.splice(0)) terminal.close();
 });
 
@@ -136,9 +137,11 @@ test('a log message of a server is one line, and its control characters are remo
 });
 
 test('a task shows its status', () => {
+  vi.useFakeTimers();
   const { terminal, screen } = terminalOf();
   terminal.status({ status: 'working' });
   terminal.status({ status: 'working', statusMessage: 'Page 2 of 3' });
+  vi.advanceTimersByTime(50);
   expect(screen.text).toBe('\r\u001b[2K… working\r\u001b[2K… Page 2 of 3');
 });
 
