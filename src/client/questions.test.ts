@@ -56,7 +56,8 @@ test('URL elicitation has its own handler, and its answer has no content', async
   }));
   const { ask } = setUp({ onelicit: { url } });
   expect(await ask('elicitation/create', visit)).toEqual({ action: 'accept' });
-  await expect(ask('elicitation/create', { ...visit, url: 'nowhere' })).rejects.toMatchObject({ code: -32602 });
+  for (const address of ['nowhere', `https://${'é'.repeat(65_536)}/`])
+    await expect(ask('elicitation/create', { ...visit, url: address })).rejects.toMatchObject({ code: -32602 });
 });
 
 test.each<[Handlers, string, JsonObject, Revision, number]>([

@@ -1,4 +1,5 @@
 import { joined } from '../base/abort.ts';
+import { peerUrl } from '../base/peer-url.ts';
 import { waitFor } from '../base/wait.ts';
 import type { AskOptions } from '../core/exchange.ts';
 import { ELICIT_ACTIONS } from '../core/questions.ts';
@@ -128,7 +129,7 @@ async function checkedVisit(
   params: JsonObject,
   handler: (visit: UrlRequest) => object | Promise<object>,
 ): Promise<JsonObject> {
-  if (typeof params['url'] !== 'string' || !URL.canParse(params['url'])) {
+  if (typeof params['url'] !== 'string' || !peerUrl(params['url'])) {
     throw new RpcError(ErrorCode.InvalidParams, 'elicitation/create needs a valid "url"');
   }
   // Data that the user enters at the URL never passes through the client.

@@ -1,5 +1,6 @@
 import { printableError } from '../../../base/printable.ts';
 import { Deadline } from '../../../base/deadline.ts';
+import { peerUrl } from '../../../base/peer-url.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { isType } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, SessionGone, originOf, shown, statusError } from './errors.ts';
@@ -102,7 +103,7 @@ export class SseClient extends PostingClient {
         // Before its endpoint, a server has nothing to say, and nothing can be answered.
         if (type === 'message' && data !== '' && this.phase !== 'opening') return this.incoming.receive(data);
         if (type !== 'endpoint' || this.phase !== 'opening') return;
-        const target = URL.canParse(data, this.url.href) ? new URL(data, this.url) : undefined;
+        const target = peerUrl(data, this.url);
         if (target?.origin !== this.url.origin) {
           const why = target ? `of another origin, ${originOf(target)}` : 'that is not a valid URL';
           throw printableError(`${shown(this.url)} sent an endpoint ${why}`);
