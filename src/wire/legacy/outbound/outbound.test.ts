@@ -109,6 +109,14 @@ describe('the handshake', () => {
     },
   );
 
+  test('fails with the beginning of a very long revision', async () => {
+    const { server, upstream } = await connecting();
+    const protocolVersion = '\u007f'.repeat(100_000);
+    await server.send({ id: server.next().id, result: { ...welcome(), protocolVersion } });
+    const message = await upstream.then(String, (error: Error) => error.message);
+    expect(message).toMatch(/^The server speaks revision "(\\u007f){8191}…, which this client does not speak$/);
+  });
+
   test('fails with the error of the server', async () => {
     const { server, upstream } = await connecting();
     await server.send({ id: server.next().id, error: { code: -32602, message: 'no such revision' } });

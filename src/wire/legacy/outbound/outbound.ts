@@ -1,5 +1,5 @@
 import { inNextTurn } from '../../../base/next-turn.ts';
-import { printableError, printableLine } from '../../../base/printable.ts';
+import { printableError, printableMessage } from '../../../base/printable.ts';
 import { connectionClosed, PendingRequests, unexpectedResponse } from '../../../jsonrpc/pending.ts';
 import type { TimeLimits } from '../../../base/deadline.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
@@ -137,7 +137,7 @@ class LegacyOutbound implements Upstream {
     if (profile?.era !== 'legacy') {
       throw new RpcError(
         ErrorCode.InternalError,
-        `The server speaks revision ${printableLine(JSON.stringify(answer['protocolVersion'] ?? null))}, which this client does not speak`,
+        `The server speaks revision ${printableMessage(JSON.stringify(answer['protocolVersion'] ?? null))}, which this client does not speak`,
       );
     }
     checkServerDescription(answer);

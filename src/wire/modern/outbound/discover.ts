@@ -1,4 +1,4 @@
-import { printableLine } from '../../../base/printable.ts';
+import { printableMessage } from '../../../base/printable.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, isStrings, type JsonObject } from '../../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts';
@@ -106,7 +106,7 @@ function agreement(ours: readonly Revision[], discovered: DiscoverResult): Disco
   if (revision !== undefined) return { revision, discovered };
   const error = new RpcError(
     McpErrorCode.UnsupportedProtocolVersion,
-    `The server speaks ${printableLine(supported.join(', ') || 'no revision')}, but this client speaks ${MODERN_REVISIONS.join(', ')}`,
+    `The server speaks ${printableMessage(supported.join(', ') || 'no revision')}, but this client speaks ${MODERN_REVISIONS.join(', ')}`,
     { data: { supported } },
   );
   const legacy = LEGACY_REVISIONS.findLast((each) => supported.includes(each));
