@@ -65,3 +65,16 @@ test('the engine runs in browsers: it imports no module of Node', async () => {
   });
   expect(Object.keys(metafile.inputs)).toContain('src/lint/schemas/schema-2026-07-28.ts');
 });
+
+test('a message that takes long to read is not judged, and what depends on it neither', async () => {
+  const wide = rpc(7, 'x/y', { values: Array.from({ length: 60_000 }, () => 1) });
+  const script = new StdioScript().handshake('2025-11-25').client(wide).server({ jsonrpc: '2.0', id: 7, result: [] });
+  // The answer has no known request, but its own shape is judged.
+  expect(await ids(script)).toEqual(['result-object: a result that is []']);
+});
+
+test('connections that were opened before the recording have no parts, and no finding', async () => {
+  const script = new StdioScript();
+  script.bytes(99, 's>c', 'Server started\n');
+  expect(await ids(script)).toEqual([]);
+});

@@ -5,7 +5,7 @@ import type { EventFrame } from './event-frame.ts';
 import type { HttpHead } from './http-head.ts';
 
 /** The most messages of a batch that are judged together. */
-export const MAX_BATCH = 1000;
+export const MAX_BATCH = 100;
 
 /** A message in the body of a request. */
 export interface PostedMessage {

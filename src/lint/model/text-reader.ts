@@ -7,7 +7,7 @@ import { decodeAnyway, decodeUtf8 } from './text.ts';
 
 /** Deeper or larger messages are not parsed, because they take too long: nothing is known about them. */
 const MAX_DEPTH = 500;
-const MAX_KEYS_AND_VALUES = 200_000;
+const MAX_KEYS_AND_VALUES = 50_000;
 /** How much of a text a finding may show, in UTF-16 code units. */
 const MAX_SHOWN = 200;
 
