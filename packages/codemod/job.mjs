@@ -2,14 +2,16 @@
 const MAX_LINE = 100;
 
 /**
- * The rewriting of one statement: edits that are made together, or not at all. If something in the statement cannot be
- * rewritten safely, `refuse` says what, and nothing is edited.
+ * The rewriting of one statement: edits that are made together, or not at all. If the statement as a whole cannot be
+ * rewritten safely, `refuse` says why, and nothing is edited. If only a part of it cannot, `mark` says which.
  */
 export class Job {
   #edits = [];
   #file;
   /** Why the statement stays as it is: each with the section of the guide. */
   refusals = [];
+  /** The parts that stay as they are: each with its node, the reason and the section of the guide. */
+  marks = [];
   /** What a person must check in the new statement. */
   advice = [];
 
@@ -43,6 +45,7 @@ export class Job {
     this.replaceRange(node.start, node.end, text);
   }
 
+  /** @param text the new text, or a function that makes it and gets the new text of a node in the range */
   replaceRange(start, end, text, within) {
     const between = this.#file.source.slice(start, end);
     // A comment that would be lost belongs to its author.
@@ -56,6 +59,17 @@ export class Job {
       { start: node.start, end: node.start, text: before },
       { start: node.end, end: node.end, text: after },
     );
+  }
+
+  /** Removes a statement with its line, and edits in it. */
+  remove({ start, end }) {
+    const { source } = this.#file;
+    const line = source.lastIndexOf('\n', start - 1) + 1;
+    const isAlone = /^[ \t]*$/.test(source.slice(line, start)) && /^[ \t]*\r?\n/.test(source.slice(end));
+    const from = isAlone ? line : start;
+    const to = isAlone ? source.indexOf('\n', end) + 1 : end;
+    this.#edits = this.#edits.filter((edit) => edit.start < from || edit.end > to);
+    this.#edits.push({ start: from, end: to, text: '' });
   }
 
   /** Inserts a parameter before the only one of a function. */
@@ -88,6 +102,12 @@ export class Job {
     return undefined;
   }
 
+  /** Says that a part stays as it is, while the rest of the statement is rewritten. */
+  mark(node, why, section) {
+    this.marks.push({ node, why, section });
+    return undefined;
+  }
+
   /** Says what a person must still check in a statement that is rewritten. */
   advise(why, section) {
     this.advice.push({ why, section });
@@ -108,18 +128,6 @@ export class Job {
     this.#onSuccess(() => this.#file.need(module, name));
   }
 
-  templateRewritten() {
-    this.#onSuccess(() => this.#file.rewritten('ResourceTemplate'));
-  }
-
-  completableRewritten() {
-    this.#onSuccess(() => this.#file.rewritten('completable'));
-  }
-
-  stdioRewritten() {
-    this.#onSuccess(() => this.#file.rewritten('StdioServerTransport'));
-  }
-
   /** Whether a node is in the options of a call that asks or logs, which need nothing of the handler in Everwire. */
   isServerOption(ancestors) {
     return ancestors.some((node, index) => {
@@ -137,17 +145,40 @@ export class Job {
     this.#then.push(effect);
   }
 
-  /** Makes the edits, unless something was refused. Returns whether it did. */
+  /** Makes the edits, unless something was refused. Returns whether it made some. */
   apply(output) {
-    const edits = this.#edits.toSorted((a, b) => a.start - b.start || a.end - b.end);
-    const overlaps = edits.some(({ start }, index) => index > 0 && start < edits[index - 1].end);
-    if (overlaps) this.refuse('one part to rewrite is inside of another', 'replacements');
+    // At one place, insertions come first, and then the outer ones.
+    const isInsertion = ({ start, end }) => start === end;
+    const edits = this.#edits.toSorted((a, b) => a.start - b.start || isInsertion(b) - isInsertion(a) || b.end - a.end);
+    const outer = [];
+    for (const edit of edits) {
+      const last = outer.at(-1);
+      if (last === undefined || edit.start >= last.end) outer.push({ ...edit, inner: [] });
+      else if (edit.end <= last.end && typeof last.text === 'function') last.inner.push(edit);
+      else this.refuse('one part to rewrite is inside of another', 'replacements');
+    }
     if (this.refusals.length > 0) return false;
-    for (const { start, end, text } of edits) {
-      if (start === end) output.appendLeft(start, text);
-      else output.update(start, end, text);
+    for (const { start, end, text, inner } of outer) {
+      const made = typeof text === 'function' ? text((node) => this.#rewritten(node, inner)) : text;
+      if (start === end) output.appendLeft(start, made);
+      else {
+        output.update(start, end, made);
+        this.#file.edited.push({ start, end, text: made });
+      }
     }
     for (const effect of this.#then) effect();
-    return true;
+    return edits.length > 0;
+  }
+
+  /** The text of a node with those edits that are in it. */
+  #rewritten(node, edits) {
+    let text = '';
+    let at = node.start;
+    for (const { start, end, text: made } of edits) {
+      if (start < at || end > node.end) continue;
+      text += this.#file.source.slice(at, start) + made;
+      at = end;
+    }
+    return text + this.#file.source.slice(at, node.end);
   }
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { transform } from './transform.mjs';
@@ -15,7 +16,9 @@ with "TODO(everwire)". Commit your files first, and run your formatter afterward
 const SOURCE = /(?<!\.d)\.[cm]?[jt]sx?$/;
 
 function* filesIn(name) {
-  if (!statSync(name).isDirectory()) return yield name;
+  const found = statSync(name, { throwIfNoEntry: false });
+  if (!found) throw new Error(`there is no file or folder ${name}`);
+  if (!found.isDirectory()) return yield name;
   for (const entry of readdirSync(name, { withFileTypes: true })) {
     if (entry.name === 'node_modules' || entry.name.startsWith('.')) continue;
     const file = path.join(name, entry.name);
@@ -44,21 +47,50 @@ function run({ values, positionals }) {
     return values.help ? 0 : 2;
   }
   let failed = 0;
-  for (const file of positionals.flatMap((name) => [...filesIn(name)])) {
+  let moved = 0;
+  let left = 0;
+  const files = positionals.flatMap((name) => [...filesIn(name)]);
+  warnOfZod(files[0] ?? 'x');
+  for (const file of files) {
     const source = readFileSync(file, 'utf8');
-    if (!source.includes('@modelcontextprotocol/sdk')) continue;
+    const marked = source.split('TODO(everwire)').length - 1;
+    if (!source.includes('@modelcontextprotocol/sdk')) {
+      if (marked > 0) console.log(`${file}: already moved, ${marked} TODO(everwire) left`);
+      left += marked;
+      continue;
+    }
     try {
-      const { code, changes, todos } = transform(source, file);
+      const { code, changes, todos, note } = transform(source, file);
       if (code !== source && !values['dry-run']) replaceFile(file, code);
-      if (code === source) console.log(`${file}: uses the SDK, but not McpServer; left as it is`);
+      if (note) console.log(`${file}: ${note}`);
+      else if (code === source && todos.length === 0)
+        console.log(`${file}: uses the SDK, but not McpServer; left as it is`);
       else console.log(`${file}: ${changes} rewritten, ${todos.length} left`);
       for (const { line, text } of todos) console.log(`  line ${line}: ${text}`);
+      if (changes > 0) moved += 1;
+      left += note ? marked : todos.length;
     } catch (error) {
       failed += 1;
       console.error(`${file}: ${error.message}`);
     }
   }
+  if (left > 0) console.log(`${left} TODO(everwire) left: search for them, then run npx tsc`);
+  else if (moved > 0) console.log('nothing is marked; run npx tsc to find the rest');
   return failed > 0 ? 1 : 0;
+}
+
+/** Says if the project has a Zod that Everwire cannot use. */
+function warnOfZod(file) {
+  let version;
+  try {
+    const require = createRequire(path.resolve(file));
+    ({ version } = JSON.parse(readFileSync(require.resolve('zod/package.json'), 'utf8')));
+  } catch {
+    return;
+  }
+  const [major, minor] = version.split('.').map(Number);
+  if (major < 4 || (major === 4 && minor < 2))
+    console.log(`zod ${version} is installed, but Everwire needs Zod 4.2 or newer: run npm install zod@4`);
 }
 
 try {

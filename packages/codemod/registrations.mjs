@@ -18,22 +18,32 @@ export function rewriteRegistration(method, call, job) {
   return rewrite(call, job);
 }
 
-function handlerOf(call, kind, job) {
+/** @param owner `prompt` for the errors of a prompt; by default as the kind */
+function handlerOf(call, kind, job, owner = kind) {
   const handler = call.arguments.at(-1);
-  if (!isFunction(handler)) return job.refuse('the handler is not written here', 'replacements');
-  return rewriteHandler(handler, kind, job);
+  if (!isFunction(handler)) {
+    const parameters = {
+      args: '(args, ctx)',
+      none: '(_, ctx)',
+      resource: '(uri, ctx)',
+      template: '(variables, ctx, uri)',
+    };
+    return job.mark(handler, `the handler is not written here; it now gets ${parameters[kind]}`, 'replacements');
+  }
+  return rewriteHandler(handler, kind, job, owner);
 }
 
-/** Wraps a raw shape in `z.object`. */
-function wrapShape(value, job) {
-  if (value.type === 'ObjectExpression') {
-    if (!job.zod) return job.refuse('the schema is a raw shape, and `z` is not imported from zod 4', 'what-stays');
-    return job.wrap(value, `${job.zod}.object(`, ')');
-  }
+/** A raw shape in `z.object`, and a schema as it is. */
+function schemaOf(value, job) {
+  const text = job.text(value);
+  const wrapped = `${job.zod}.object(${text})`;
   const written = value.type === 'Identifier' ? job.constant(value.name) : value;
-  if (written?.type === 'ObjectExpression' && job.zod) return job.wrap(value, `${job.zod}.object(`, ')');
-  if (job.zod && written && job.text(written).startsWith(`${job.zod}.object(`)) return undefined;
-  return job.refuse('the schema is not written here', 'what-stays');
+  if (written?.type === 'ObjectExpression') {
+    if (job.zod) return wrapped;
+    job.mark(value, 'the schema is a raw shape, and `z` is not imported from zod 4', 'what-stays');
+  } else if (!job.zod || !written || !job.text(written).startsWith(`${job.zod}.object(`))
+    job.mark(value, 'the schema is not written here; if it is a raw shape, wrap it in z.object', 'what-stays');
+  return text;
 }
 
 function registerTool(call, job) {
@@ -46,9 +56,7 @@ function registerTool(call, job) {
   ]) {
     const property = properties.get(key);
     if (!property) continue;
-    if (property.shorthand) return job.refuse(`${key} is not written here`, 'what-stays');
-    job.replace(property.key, to);
-    wrapShape(property.value, job);
+    job.replace(property, `${to}: ${schemaOf(property.value, job)}`);
   }
   job.replace(call.callee.property, 'tool');
   return handlerOf(call, properties.has('inputSchema') ? 'args' : 'none', job);
@@ -113,12 +121,11 @@ function rewriteResource(call, { name, uri, config }, job) {
     }
     const complete = options.get('complete');
     if (complete) settings.push(job.text(complete));
-    job.templateRewritten();
   } else if (uri.type !== 'StringLiteral') return job.refuse('the URI is not a string literal', 'resources');
   job.replace(call.callee.property, isTemplate ? 'resourceTemplate' : 'resource');
   const first = isTemplate ? uri.arguments[0] : uri;
   job.replaceRange(name.start, end, `${job.text(first)}, ${job.object(settings, name)}`, call);
-  return handlerOf(call, isTemplate ? 'template' : 'resource', job);
+  return handlerOf(call, isTemplate ? 'template' : 'resource', job, 'resource');
 }
 
 /** `list` returns the array itself, and not an object around it. */
@@ -140,7 +147,7 @@ function prompt(call, job) {
     if (text !== undefined) job.replace(shape, `arguments: ${text}`);
   }
   job.replace(call.callee.property, 'prompt');
-  return handlerOf(call, shape ? 'args' : 'none', job);
+  return handlerOf(call, shape ? 'args' : 'none', job, 'prompt');
 }
 
 function deprecatedPrompt(call, job) {
@@ -153,18 +160,24 @@ function deprecatedPrompt(call, job) {
     parts.push(`arguments: ${text}`);
   }
   job.replaceRange(name.end, call.arguments.at(-1).start, `, ${job.object(parts, name)}, `, call);
-  return handlerOf(call, middle[0] ? 'args' : 'none', job);
+  return handlerOf(call, middle[0] ? 'args' : 'none', job, 'prompt');
 }
 
-/** The arguments of a prompt: only chains of `z.string()`, `.describe('…')` and `.optional()`, and `completable`. */
+/** The arguments of a prompt. Schemas become strings, and those that check more are marked. */
 function argumentsOf(shape, job) {
-  const properties = propertiesOf(shape);
+  const properties = propertiesOf(shape.type === 'Identifier' ? job.constant(shape.name) : shape);
   if (!properties || !job.zod) return job.refuse('the arguments are not written here', 'prompts-and-completion');
   const texts = [];
   for (const [name, { key, value }] of properties) {
     const settings = settingsOf(value, job);
-    if (!settings) return job.refuse(`the schema of ${name} is more than a string`, 'prompts-and-completion');
-    const { required = true, description, complete } = settings;
+    if (!settings) return job.refuse(`the schema of ${name} is not written here`, 'prompts-and-completion');
+    const { required = true, description, complete, checks } = settings;
+    if (checks)
+      job.mark(
+        shape,
+        `${name} is now any string; its schema was ${job.text(checks).replaceAll(/\s+/g, ' ')}: check it in the handler`,
+        'prompts-and-completion',
+      );
     const parts = [];
     if (required) parts.push('required: true');
     if (description) parts.push(`description: ${description}`);
@@ -174,22 +187,24 @@ function argumentsOf(shape, job) {
   return `{ ${texts.join(', ')} }`;
 }
 
+/** What a chain such as `z.string().describe('…').optional()` says. `checks` is the part that a string does not express. */
 function settingsOf(node, job) {
   if (node.type !== 'CallExpression') return undefined;
   const { callee, arguments: given } = node;
   if (callee.type === 'Identifier' && callee.name === job.completableName) {
     const settings = given.length === 2 ? settingsOf(given[0], job) : undefined;
-    if (settings) job.completableRewritten();
     return settings && { ...settings, complete: job.text(given[1]) };
   }
   if (callee.type !== 'MemberExpression' || callee.computed) return undefined;
   const name = callee.property.name;
-  if (callee.object.type === 'Identifier' && callee.object.name === job.zod)
-    return name === 'string' && given.length === 0 ? {} : undefined;
+  const isZod = ({ type, name: local, object, computed }) =>
+    type === 'Identifier' ? local === job.zod : type === 'MemberExpression' && !computed && isZod(object);
+  if (isZod(callee.object))
+    return name === 'string' && callee.object.type === 'Identifier' && given.length === 0 ? {} : { checks: node };
   const settings = settingsOf(callee.object, job);
   if (!settings) return undefined;
   if (name === 'optional' && given.length === 0) return { ...settings, required: false };
   if (name === 'describe' && given[0]?.type === 'StringLiteral')
     return { ...settings, description: job.text(given[0]) };
-  return undefined;
+  return { ...settings, ...(name === 'default' && { required: false }), checks: node };
 }

@@ -33,14 +33,14 @@ const SECTIONS = {
 export function rewriteServerUse(node, ancestors, extra, job) {
   const member = memberOf(node, ancestors);
   if (!member)
-    return isPassedOn(node, ancestors) ? undefined : job.refuse('the server is used in another way', 'the-server');
+    return isPassedOn(node, ancestors) ? undefined : job.mark(node, 'the server is used in another way', 'the-server');
   const name = member.property.name;
   if (name === 'connect' || name === 'close') return undefined;
   if (name in LISTS && isCall(member, ancestors.at(-2))) {
     return job.replace(ancestors.at(-2), `${node.name}.listChanged('${LISTS[name]}')`);
   }
   if (name === 'sendLoggingMessage') return log(member, ancestors.at(-2), extra, job);
-  if (name !== 'server') return job.refuse(`${node.name}.${name} has no direct replacement`, 'replacements');
+  if (name !== 'server') return job.mark(node, `${node.name}.${name} has no direct replacement`, 'replacements');
   const inner = memberOf(member, ancestors.slice(0, -1));
   const call = ancestors.at(-3);
   const method = inner?.property.name;
@@ -55,14 +55,19 @@ export function rewriteServerUse(node, ancestors, extra, job) {
   }
   if (method === 'sendLoggingMessage') return log(inner, call, extra, job);
   if (method === 'setRequestHandler')
-    return job.refuse(HANDLERS[call.arguments?.[0]?.name] ?? 'answer this method in server.use(…)', 'the-low-level');
+    return job.mark(
+      node,
+      HANDLERS[call.arguments?.[0]?.name] ?? 'answer this method in server.use(…)',
+      'the-low-level',
+    );
   const context = (method in QUESTIONS || method in OF_CALLER) && isCall(inner, call) ? extra?.() : undefined;
   if (context !== undefined && method in QUESTIONS) {
     if (method === 'listRoots') return roots(call, ancestors, context, job);
     return ask(inner, call, `${context}.${QUESTIONS[method]}`, SECTIONS[method], job);
   }
   if (context !== undefined) return job.replace(call, `${context}.caller.${OF_CALLER[method]}`);
-  return job.refuse(
+  return job.mark(
+    node,
     `${node.name}.server.${method ?? '…'} has no direct replacement`,
     SECTIONS[method] ?? 'the-low-level',
   );
@@ -83,7 +88,7 @@ function isPassedOn(node, ancestors) {
 function hasOptions(options, section, job) {
   const keys = options ? [...(propertiesOf(options)?.keys() ?? ['…'])] : [];
   const others = keys.filter((key) => key !== 'relatedRequestId');
-  if (others.length > 0) job.refuse(`the question has options: ${others.join(', ')}`, section);
+  if (others.length > 0) job.mark(options, `the question has options: ${others.join(', ')}`, section);
   return others.length > 0;
 }
 
@@ -106,7 +111,8 @@ function roots(call, ancestors, extra, job) {
     awaited?.type === 'AwaitExpression' && declarator?.type === 'VariableDeclarator' ? declarator.id : undefined;
   const names = pattern?.type === 'ObjectPattern' ? propertiesOf({ ...pattern, type: 'ObjectExpression' }) : undefined;
   const name = names?.size === 1 ? names.get('roots')?.value : undefined;
-  if (name?.type !== 'Identifier') return job.refuse(`write ${extra}.roots(), which returns the list itself`, section);
+  if (name?.type !== 'Identifier')
+    return job.mark(call, `write ${extra}.roots(), which returns the list itself`, section);
   job.replace(pattern, job.text(name));
   return job.replace(call, `${extra}.roots()`);
 }
@@ -115,9 +121,18 @@ function log(member, call, extra, job) {
   const section = 'progress-logs-and-cancellation';
   const properties = isCall(member, call) ? propertiesOf(call.arguments[0]) : undefined;
   if (!properties?.has('level') || !properties.has('data'))
-    return job.refuse('the log message is not written here', section);
+    return job.mark(member, 'the log message is not written here', section);
   const context = extra?.();
-  if (context === undefined) return job.refuse('a log message needs the second parameter of a handler', section);
+  if (context === undefined) return job.mark(member, 'a log message needs the second parameter of a handler', section);
+  return replaceWithLog(call, context, properties, job);
+}
+
+/** Replaces a call that logs with `ctx.log(level, data, logger)`. */
+export function replaceWithLog(call, context, properties, job) {
   const values = ['level', 'data', 'logger'].map((key) => properties.get(key)).filter(Boolean);
-  return job.replace(call, `${context}.log(${values.map(({ value }) => job.text(value)).join(', ')})`);
+  return job.replaceRange(
+    call.start,
+    call.end,
+    (text) => `${context}.log(${values.map(({ value }) => text(value)).join(', ')})`,
+  );
 }

@@ -16,36 +16,26 @@ export function transform(source, path = 'module.ts') {
   const output = new MagicString(source);
   const newline = source.includes('\r\n') ? '\r\n' : '\n';
   const todos = [];
-  const todo = (node, refusals) => {
-    const line = source.lastIndexOf('\n', node.start - 1) + 1;
-    const indentation = /^[ \t]*/.exec(source.slice(line))[0];
-    const place = line + indentation.length;
-    for (const { why, section } of refusals) {
-      const text = `${why}. See ${GUIDE}#${section}`;
-      if (todos.some((each) => each.place === place && each.text === text)) continue;
-      todos.push({ place, text, line: source.slice(0, place).split('\n').length });
-      output.appendLeft(place, `// TODO(everwire): ${text}${newline}${indentation}`);
-    }
+  const todo = (node, reasons) => {
+    for (const { why, section } of reasons) todos.push({ node, text: `${why}. See ${GUIDE}#${section}` });
   };
-  const result = (changes) => ({
-    code: output.toString(),
-    changes,
-    todos: todos.map(({ line, text }) => ({ line, text })).toSorted((a, b) => a.line - b.line),
-  });
-
+  const closed = templatesIn(program);
+  const result = (changes) => {
+    const written = writeTodos(todos, source, closed, output);
+    return { code: output.toString(), changes, todos: written };
+  };
   const imports = program.body.filter((node) => node.type === 'ImportDeclaration' && node.source.value.startsWith(SDK));
   const namespaces = imports.filter(({ specifiers }) => specifiers.some(({ type }) => type !== 'ImportSpecifier'));
   for (const node of namespaces) todo(node, [{ why: 'a namespace import is not rewritten', section: 'replacements' }]);
   const names = {};
   for (const { imported, local } of imports.flatMap(({ specifiers }) => specifiers))
     if (imported) names[imported.name] = local.name;
-  if (names.McpServer === undefined || namespaces.length > 0) return result(0);
+  if (names.McpServer === undefined || namespaces.length > 0) return { ...result(0), note: noteOn(source, program) };
 
   const declarations = declarationsIn(program);
   const constants = constantsIn(program, declarations);
-  const file = { source, newline, names, zod: zodIn(program), constants, needed: new Map(), done: new Map() };
+  const file = { source, newline, names, zod: zodIn(program), constants, needed: new Map(), edited: closed };
   file.need = (module, name) => file.needed.set(module, (file.needed.get(module) ?? new Set()).add(name));
-  file.rewritten = (name) => file.done.set(name, (file.done.get(name) ?? 0) + 1);
 
   // The servers. If one of them has to stay, all of the file stays.
   const creations = [];
@@ -74,10 +64,11 @@ export function transform(source, path = 'module.ts') {
   if (blocked.length > 0) return result(0);
   let changes = 0;
   const attempt = (job, statement) => {
-    if (job.apply(output)) {
-      changes += 1;
-      todo(statement, job.advice);
-    } else todo(statement, job.refusals);
+    if (job.apply(output)) changes += 1;
+    todo(statement, job.refusals);
+    if (job.refusals.length > 0) return;
+    todo(statement, job.advice);
+    for (const mark of job.marks) todo(mark.node, [mark]);
   };
   for (const { job } of creations) job.apply(output);
 
@@ -115,12 +106,53 @@ export function transform(source, path = 'module.ts') {
         job.refuse('the transport has options', 'transports-and-sessions');
       job.replace(parent, 'stdioServerTransport()');
       job.need('everwire/stdio', 'stdioServerTransport');
-      job.stdioRewritten();
       attempt(job, statementOf(ancestors));
     }
   }
   rewriteImports(imports, { file, names, program, declarations, output, todo });
   return result(changes);
+}
+
+/** The ranges of texts in template literals, into which no comment can be written. */
+function templatesIn(program) {
+  const found = [];
+  walk(program, (node) => {
+    if (node.type === 'TemplateElement') found.push({ start: node.start, end: node.end });
+  });
+  return found;
+}
+
+/** Writes each comment above the line of its node. If that is not possible, it goes above what is in the way. */
+function writeTodos(todos, source, closed, output) {
+  const newline = source.includes('\r\n') ? '\r\n' : '\n';
+  const placeOf = (at) => {
+    const line = source.lastIndexOf('\n', at - 1) + 1;
+    const place = line + /^[ \t]*/.exec(source.slice(line))[0].length;
+    const around = closed.find(({ start, end }) => start < place && place < end);
+    return around ? placeOf(around.start) : { line, place };
+  };
+  const written = [];
+  for (const { node, text } of todos) {
+    const { line, place } = placeOf(node.start);
+    if (written.some((each) => each.place === place && each.text === text)) continue;
+    written.push({ place, text, line: source.slice(0, place).split('\n').length });
+    const comment = `// TODO(everwire): ${text}${newline}`;
+    // An earlier run has written it.
+    if (source.slice(0, line).endsWith(comment)) continue;
+    output.appendLeft(place, comment + source.slice(line, place));
+  }
+  return written.map(({ line, text }) => ({ line, text })).toSorted((a, b) => a.line - b.line);
+}
+
+/** Why there is nothing to rewrite. */
+function noteOn(source, program) {
+  const moved = program.body.some(
+    (node) => node.type === 'ImportDeclaration' && node.source.value.startsWith('everwire/server'),
+  );
+  if (moved) return `already moved, ${source.split('TODO(everwire)').length - 1} TODO(everwire) left`;
+  if (/\brequire\(\s*['"`]@modelcontextprotocol\/sdk/.test(source))
+    return 'is CommonJS, and only ES modules are rewritten; change require to import first';
+  return undefined;
 }
 
 /** The values of the module's constants whose names have one meaning. */
@@ -217,9 +249,16 @@ function rewriteImports(imports, { file, names, program, declarations, output, t
     const kind = typeOnly && wanted.size === 1 && wanted.has(aliased) ? 'import type' : 'import';
     return `${kind} { ${[...wanted].toSorted((a, b) => a.localeCompare(b)).join(', ')} } from ${quote}${module}${quote};`;
   });
-  const isDone = (name) =>
-    name === 'McpServer' ||
-    (file.done.has(name) && usesOf(names[name], program, declarations).length === file.done.get(name));
+  const isGone = (local, node) =>
+    file.edited.some(
+      ({ start, end, text }) =>
+        text !== undefined && start <= node.start && node.end <= end && !new RegExp(`\\b${local}\\b`).test(text),
+    );
+  const isDone = (name) => {
+    if (name === 'McpServer') return true;
+    const uses = usesOf(names[name], program, declarations);
+    return uses.length > 0 && uses.every(({ node }) => isGone(names[name], node));
+  };
   for (const [index, node] of imports.entries()) {
     const kept = node.specifiers.filter(({ imported }) => !isDone(imported.name));
     const lines = index === 0 ? added.toSorted((a, b) => a.localeCompare(b)) : [];

@@ -49,6 +49,15 @@ test.each(['x', '/notes', 'notes.txt', '://x'])('a resource cannot be registered
   );
 });
 
+test.each([[['all', 'x://all', handler]], [['all', 'x://all', {}, handler]]])(
+  'a resource in the order of the official SDK is refused, and the error shows the right order',
+  (given) => {
+    expect(() => loose()['resource']!(...given)).toThrow(
+      new TypeError('resource() takes the URI before the name: resource("x://all", { name: "all" }, handler)'),
+    );
+  },
+);
+
 test.each([
   [undefined, 'McpServer needs its options, not undefined'],
   [{ name: 'x' }, 'McpServer needs a version, not undefined'],

@@ -74,6 +74,10 @@ export function checkEntry(method: string, name: unknown, config: unknown, handl
   if (typeof name !== 'string' || name === '') {
     throw new TypeError(`${method}() needs a non-empty name, not ${shown(name)}: ${method}('…', {}, handler)`);
   }
+  if (method === 'resource' && typeof config === 'string') {
+    const [uri, title] = [JSON.stringify(config), JSON.stringify(name)];
+    throw new TypeError(`resource() takes the URI before the name: resource(${uri}, { name: ${title} }, handler)`);
+  }
   const call = `${method}(${JSON.stringify(name)}, { … }, handler)`;
   if (!isObject(config)) {
     throw new TypeError(`${method}() needs a config before its handler, at least {}, not ${shown(config)}: ${call}`);

@@ -30,6 +30,21 @@ export function errorsForCallers(expose: boolean, onerror: (error: Error) => voi
   };
 }
 
+/**
+ * Runs the handler of a prompt or a resource. These have no failed results, as tools have, so what the caller did wrong is
+ * an error of its parameters (2025-11-25, server/prompts: Error Handling).
+ *
+ * @throws RpcError −32602 if the handler throws a `UserError`; and the handler's other errors.
+ */
+export async function invalidParams(handler: () => unknown): Promise<unknown> {
+  try {
+    return await handler();
+  } catch (thrown) {
+    if (!isUserError(thrown)) throw thrown;
+    throw new RpcError(ErrorCode.InvalidParams, thrown.message, { cause: thrown });
+  }
+}
+
 /** Whether a handler threw because its signal fired. Then no caller waits, so this is not an error. */
 function causedByAbort(thrown: unknown, exchange: Exchange): boolean {
   if (!isAborted(exchange)) return false;

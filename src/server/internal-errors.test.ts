@@ -61,7 +61,8 @@ describe.each<[string, JsonObject]>([
   test('is sent unchanged if it is meant for the caller, or if errors are exposed', async () => {
     const onerror = vi.fn<(error: Error) => void>();
     expect(await errorFor(new UserError('ask for another'), { onerror })).toEqual({
-      code: -32603,
+      // What is wrong with a prompt or a resource is wrong with the parameters.
+      code: method === 'prompts/get' || method === 'resources/read' ? -32602 : -32603,
       message: 'ask for another',
     });
     const refusal = new RpcError(ErrorCode.InvalidParams, 'not so', { data: 1 });

@@ -29,7 +29,7 @@ import {
   type TemplateConfig,
   type TemplateHandler,
 } from './resources.ts';
-import type { AnySchema, NoShape } from './schema.ts';
+import type { AnySchema, NoShape, ToolNames } from './schema.ts';
 import { Serving, type HttpServerOptions } from './serving.ts';
 import { LazyTasks } from './lazy-tasks.ts';
 import type { TasksOptions } from './task-rules.ts';
@@ -165,7 +165,7 @@ export class McpServer {
    */
   tool<const I extends AnySchema | undefined = undefined, const O extends AnySchema | undefined = undefined>(
     name: string,
-    config: ToolConfig<I, O> & { input?: NoShape<I>; output?: NoShape<O> },
+    config: ToolConfig<I, O> & { input?: NoShape<I>; output?: NoShape<O> } & ToolNames,
     handler: ToolHandler<I, O>,
   ): Registered<ToolConfig> {
     checkEntry('tool', name, config, handler);
@@ -173,10 +173,14 @@ export class McpServer {
   }
 
   /** Registers a resource. @throws TypeError if the URI, config or handler is missing. Error if the URI is taken. */
-  resource(uri: string, config: ResourceConfig, handler: ResourceHandler): Registered<ResourceConfig> {
+  resource(
+    uri: string,
+    config: ResourceConfig | 'Write the URI before the name: resource(uri, { name }, handler)',
+    handler: ResourceHandler,
+  ): Registered<ResourceConfig> {
     checkEntry('resource', uri, config, handler);
     checkUri(uri);
-    return this.#resources.add(uri, config, handler);
+    return this.#resources.add(uri, config as ResourceConfig, handler);
   }
 
   /**
@@ -197,7 +201,9 @@ export class McpServer {
   /** Registers a prompt. @throws TypeError if the name, config or handler is missing. Error if the name is taken. */
   prompt<const A extends PromptArguments>(
     name: string,
-    config: PromptConfig<A>,
+    config: PromptConfig<A> & {
+      /** @deprecated Write `arguments`. */ argsSchema?: 'Write arguments: { name: { description, required } }';
+    },
     handler: PromptHandler<A>,
   ): Registered<PromptConfig> {
     checkEntry('prompt', name, config, handler);

@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { McpServer } from './mcp-server.ts';
+import { UserError } from './user-error.ts';
 
 function setUp() {
   const server = new McpServer({ name: 'test', version: '1' });
@@ -48,6 +49,20 @@ test('unknown prompts, missing and malformed arguments are refused', async () =>
   await expect(get('p', { name: 1 })).rejects.toEqual(refuse('Argument name of prompt p must be a string'));
   await expect(get('p', 'x')).rejects.toEqual(refuse('"arguments" must be an object'));
   expect(await get('p', { name: 'Ada' })).toMatchObject({ messages: [{ content: { text: 'Ada' } }] });
+});
+
+test.each([
+  ['throws', () => Promise.reject(new UserError('style is one of: long, short'))],
+  [
+    'throws at once',
+    () => {
+      throw new UserError('style is one of: long, short');
+    },
+  ],
+])('a UserError that a prompt %s is an error of its arguments', async (_, handler) => {
+  const { server, get } = setUp();
+  server.prompt('p', { arguments: { style: {} } }, handler);
+  await expect(get('p')).rejects.toMatchObject({ code: -32602, message: 'style is one of: long, short' });
 });
 
 test('the list contains only the given fields', async () => {

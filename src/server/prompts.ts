@@ -6,6 +6,7 @@ import type { GetPromptResult, PromptMessage } from '../protocol/types.ts';
 import type { Completer, Completers } from './completion.ts';
 import { promptResult } from './content.ts';
 import { Context } from './context.ts';
+import { invalidParams } from './handler-errors.ts';
 import type { InputRequiredResult } from './input-required.ts';
 import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
 
@@ -18,7 +19,7 @@ export interface PromptArgumentConfig {
   /** Suggests values. Default: no suggestions. */
   complete?: Completer | undefined;
   /** Refuses schemas: the values of arguments are always strings. */
-  '~standard'?: never;
+  '~standard'?: 'Write { description, required }: the value of an argument is always a string';
 }
 
 /** The arguments of a prompt, by name. */
@@ -38,7 +39,7 @@ export type PromptValues<A extends PromptArguments> = {
   [K in keyof A]: A[K] extends { required: true } ? string : string | undefined;
 };
 
-/** Builds a prompt from its arguments. Throw a `UserError` or an `RpcError` for errors that the caller should see. */
+/** Builds a prompt from its arguments. A `UserError` reaches the caller with code −32602, and an `RpcError` with its own. */
 export type PromptHandler<A extends PromptArguments> = (
   args: PromptValues<A>,
   ctx: Context,
@@ -84,8 +85,9 @@ export class Prompts {
   }
 
   /**
-   * @throws RpcError −32602 if the prompt is unknown or a required argument is missing (2025-11-25, server/prompts:
-   * Error Handling); −32600 if the caller lacks a scope that the prompt needs; and the handler's errors.
+   * @throws RpcError −32602 if the prompt is unknown, a required argument is missing, or the handler throws a `UserError`
+   * (2025-11-25, server/prompts: Error Handling); −32600 if the caller lacks a scope that the prompt needs; and the
+   * handler's other errors.
    */
   async get(exchange: Exchange): Promise<JsonObject> {
     const { entry: prompt, args } = this.registry.requested(exchange);
@@ -98,7 +100,7 @@ export class Prompts {
       if (!Object.hasOwn(args, argument))
         throw new RpcError(ErrorCode.InvalidParams, `Prompt ${name} needs the argument ${argument}`);
     }
-    const reply = await prompt.handler(args, new Context(exchange));
+    const reply = await invalidParams(() => prompt.handler(args, new Context(exchange)));
     return needsInput(reply) ? reply : promptResult(reply, name, prompt.definition['description']);
   }
 }

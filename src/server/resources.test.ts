@@ -3,6 +3,7 @@ import { TestExchange } from '../../test/support/exchange.ts';
 import type { RpcError } from '../jsonrpc/errors.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import { McpServer } from './mcp-server.ts';
+import { UserError } from './user-error.ts';
 
 function setUp() {
   const server = new McpServer({ name: 'test', version: '1' });
@@ -73,6 +74,17 @@ describe('a missing resource', () => {
   });
 });
 
+test('a UserError of a resource is an error of the request', async () => {
+  const { server, read } = setUp();
+  const handler = () => {
+    throw new UserError('id is a number');
+  };
+  server.resource('b://1', { name: 'b' }, handler);
+  server.resourceTemplate('a://{id}', { name: 'a' }, async () => handler());
+  for (const uri of ['a://x', 'b://1'])
+    expect(await rejected(read(uri))).toEqual({ code: -32602, message: 'id is a number' });
+});
+
 test('a malformed request is refused', async () => {
   const { server, read } = setUp();
   server.resourceTemplate('a://{id}', { name: 'a' }, () => 'x');
@@ -99,6 +111,23 @@ describe('lists', () => {
     expect(await list('resources/list')).toStrictEqual({ resources: [{ uri: 'a://1', ...about }] });
     expect(await list('resources/templates/list')).toStrictEqual({
       resourceTemplates: [{ uriTemplate: 'a://{id}', name: 'a' }],
+    });
+  });
+
+  test('give the resources of a template what only the template says', async () => {
+    const { server, list } = setUp();
+    const about = { title: 'An a', description: 'An a of many', mimeType: 'text/plain', annotations: { priority: 1 } };
+    const own = { uri: 'a://2', name: 'two', mimeType: 'text/html' };
+    server.resourceTemplate(
+      'a://{id}',
+      { name: 'a', ...about, ttlMs: 1, scopes: ['a'], list: () => [{ uri: 'a://1', name: 'one' }, own] },
+      () => 'x',
+    );
+    expect(await list('resources/list')).toStrictEqual({
+      resources: [
+        { uri: 'a://1', name: 'one', ...about },
+        { ...about, ...own },
+      ],
     });
   });
 

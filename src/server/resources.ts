@@ -8,6 +8,7 @@ import type { Completer, Completers } from './completion.ts';
 import { resourceResult } from './content.ts';
 import { Context } from './context.ts';
 import { page } from './pages.ts';
+import { invalidParams } from './handler-errors.ts';
 import type { InputRequiredResult } from './input-required.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { compact, Registry, type EntryConfig, type Registered, type RegistryOptions } from './registry.ts';
@@ -27,7 +28,10 @@ export interface ResourceConfig extends EntryConfig, CacheHints {
 export interface TemplateConfig<T extends string = string> extends Omit<ResourceConfig, 'size'> {
   /** Suggests values for variables. */
   complete?: { readonly [K in keyof TemplateVariables<T>]?: Completer } | undefined;
-  /** Lists the template's resources. `resources/list` shows them after the fixed resources. */
+  /**
+   * Lists the template's resources. `resources/list` shows them after the fixed resources. What an entry leaves out, such as
+   * `mimeType` or `description`, it gets from the template.
+   */
   list?: ((ctx: Context) => readonly Resource[] | Promise<readonly Resource[]>) | undefined;
 }
 
@@ -44,7 +48,7 @@ export type ResourceReply =
   | InputRequiredResult
   | undefined;
 
-/** Reads a resource. Throw a `UserError` or an `RpcError` for errors that the caller should see. */
+/** Reads a resource. A `UserError` reaches the caller with code −32602, and an `RpcError` with its own. */
 export type ResourceHandler = (uri: string, ctx: Context) => ResourceReply | Promise<ResourceReply>;
 
 /** Reads a resource of a template. The variables are decoded. Errors work as in a `ResourceHandler`. */
@@ -66,6 +70,8 @@ interface TemplateEntry {
   readonly template: UriTemplate;
   readonly completers: Completers;
   readonly list: TemplateConfig['list'];
+  /** What the resources in its list have unless they say otherwise. */
+  readonly shared: JsonObject;
   readonly handler: TemplateHandler<string>;
 }
 
@@ -103,8 +109,10 @@ export class Resources {
       const completers = new Map(
         Object.entries(complete).filter((entry): entry is [string, Completer] => entry[1] !== undefined),
       );
+      const { name: _, ...shared } = compact({ ...shown });
       return {
         definition: compact({ uriTemplate, ...shown }),
+        shared,
         hints: cacheHints({ ttlMs, cacheScope }, `Resource template ${uriTemplate}`),
         template,
         completers,
@@ -118,7 +126,12 @@ export class Resources {
     const { cursor } = exchange.params;
     const listing = [...this.templates.entries()].filter(({ list }) => list !== undefined);
     if (listing.length === 0) return this.fixed.page(cursor);
-    const found = await Promise.all(listing.map(async ({ list }) => list?.(new Context(exchange)) ?? []));
+    const found = await Promise.all(
+      listing.map(async ({ list, shared }) => {
+        const resources = (await list?.(new Context(exchange))) ?? [];
+        return resources.map((resource) => Object.assign({}, shared, resource));
+      }),
+    );
     return page('resources', [...this.fixed.definitions(), ...found.flat()], cursor, this.#pageSize, this.fixed.hints);
   }
 
@@ -137,7 +150,7 @@ export class Resources {
   /**
    * @throws RpcError if the resource does not exist, with the code of the caller's revision (2025-11-25 and 2026-07-28,
    * server/resources: Error Handling); −32602 if the URI is malformed; −32600 if the caller lacks a scope that the
-   * resource needs; and the handler's errors.
+   * resource needs; −32602 for the handler's `UserError`; and the handler's other errors.
    */
   async read(exchange: Exchange): Promise<JsonObject> {
     const uri: unknown = exchange.params['uri'];
@@ -170,13 +183,13 @@ export class Resources {
     const fixed = this.fixed.get(uri);
     if (fixed !== undefined) {
       this.fixed.authorize(uri, exchange.caller);
-      return { reply: fixed.handler(uri, new Context(exchange)), entry: fixed };
+      return { reply: invalidParams(() => fixed.handler(uri, new Context(exchange))), entry: fixed };
     }
     for (const entry of this.templates.entries()) {
       const variables = entry.template.match(uri);
       if (variables === undefined) continue;
       this.templates.authorize(entry.template.template, exchange.caller);
-      return { reply: entry.handler(variables, new Context(exchange), uri), entry };
+      return { reply: invalidParams(() => entry.handler(variables, new Context(exchange), uri)), entry };
     }
     return undefined;
   }

@@ -25,6 +25,14 @@ export type NoShape<S> =
         ? unknown
         : 'Combine the schemas into one, for example with z.object({ … })';
 
+/** What the official SDK calls these settings. Refuses them at compile time, with a message. */
+export interface ToolNames {
+  /** @deprecated Write `input`. */
+  inputSchema?: 'Write input: z.object({ … })';
+  /** @deprecated Write `output`. */
+  outputSchema?: 'Write output: z.object({ … })';
+}
+
 type ValidationResult = StandardSchemaV1.Result<unknown>;
 
 /** A schema as the registry keeps it. Built once, when a tool is registered. */
@@ -133,5 +141,6 @@ function remedy(vendor: string, given: object): string {
   // Schemas of zod/mini have no methods, and so no conversion.
   if (vendor === 'zod' && '_zod' in given && !('describe' in given))
     return 'zod/mini has no conversion: build it with "zod", or give z.toJSONSchema(schema)';
+  if (vendor === 'zod') return 'it needs Zod 4.2 or newer: npm install zod@4';
   return 'use a newer version of its library, or give a JSON Schema';
 }

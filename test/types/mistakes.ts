@@ -50,3 +50,11 @@ server.tool('input-shape', { input: { a: z.string() } }, () => 'x');
 server.tool('output-shape', { output: { a: z.string() } }, () => ({ a: 'x' }));
 // @ts-expect-error a schema as an argument of a prompt
 server.prompt('argument', { arguments: { a: z.string() } }, () => 'x');
+// @ts-expect-error the official SDK's name of the input
+server.tool('input-schema', { inputSchema: { a: z.string() } }, () => 'x');
+// @ts-expect-error the official SDK's name of the output
+server.tool('output-schema', { outputSchema: { a: z.string() } }, () => ({ a: 'x' }));
+// @ts-expect-error the official SDK's name of the arguments
+server.prompt('args-schema', { argsSchema: { a: z.string() } }, () => 'x');
+// @ts-expect-error the official SDK's order
+server.resource('all', 'x://all', () => 'x');
