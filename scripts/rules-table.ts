@@ -1,7 +1,5 @@
+import type { BehaviourRule } from '../src/check/rule.ts';
 import { AREAS, type RuleInfo } from '../src/lint/index.ts';
-
-const START = '<!-- rules -->\n';
-const END = '<!-- /rules -->';
 
 /** The tables of all rules by area, as `docs/check.md` has them. */
 export function rulesTables(rules: readonly RuleInfo[]): string {
@@ -15,12 +13,24 @@ export function rulesTables(rules: readonly RuleInfo[]): string {
   return `${rules.length} rules: ${counts}.\n\n${tables.join('\n')}`;
 }
 
-/** A page with the tables in their place. @throws Error if it has no place for them. */
-export function withTables(page: string, tables: string): string {
-  const [before, rest] = page.split(START);
-  const after = rest?.split(END)[1];
+/** The table of the rules about the behaviour of a running server. */
+export function behaviourTable(rules: readonly BehaviourRule[]): string {
+  const rows = rules.map((rule) => [rule.area, ...row(rule)]);
+  return `${rules.length} rules.\n\n${table([['Area', 'Rule', 'Severity', 'Since', 'What is right'], ...rows])}\n`;
+}
+
+/**
+ * A page with tables in their place.
+ *
+ * @param place the name of the comments around it.
+ * @throws Error if it has no place for them.
+ */
+export function withTables(page: string, tables: string, place = 'rules'): string {
+  const [start, end] = [`<!-- ${place} -->\n`, `<!-- /${place} -->`];
+  const [before, rest] = page.split(start);
+  const after = rest?.split(end)[1];
   if (before === undefined || after === undefined) throw new Error('docs/check.md has no place for the rules');
-  return `${before}${START}\n${tables}\n${END}${after}`;
+  return `${before}${start}\n${tables}\n${end}${after}`;
 }
 
 function row({ id, severity, warningIn, clauses, right }: RuleInfo): string[] {

@@ -38,8 +38,8 @@ const CASES: Case[] = BEHAVIOUR_RULES.flatMap((rule) =>
 
 /** Rules that a broken server cannot break in every case. */
 const NOT_BROKEN: Readonly<Record<string, string>> = {
-  'cancelled-unknown over http in 2025-11-25': 'over HTTP, a refusal of a notification is allowed',
-  'cancelled-unknown over http in 2026-07-28': 'over HTTP, a refusal of a notification is allowed',
+  'cancelled-unknown-ignored over http in 2025-11-25': 'over HTTP, a refusal of a notification is allowed',
+  'cancelled-unknown-ignored over http in 2026-07-28': 'over HTTP, a refusal of a notification is allowed',
   'notification-unknown over http in 2026-07-28': 'the server of the test has no such path',
 };
 

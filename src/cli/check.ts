@@ -14,6 +14,7 @@ import { ExitCode, Failure } from './failure.ts';
 import { Output } from './output.ts';
 import { printStatus } from './print-status.ts';
 import type { SplitWords } from './take-target.ts';
+import { isUrl } from './target.ts';
 
 const WRITERS: Readonly<Record<CheckFlags['format'], (report: CheckReport) => string>> = {
   text: textReport,
@@ -22,16 +23,22 @@ const WRITERS: Readonly<Record<CheckFlags['format'], (report: CheckReport) => st
   sarif: sarifReport,
 };
 
-/** `everwire check`: judges a recording by the rules of the specification. */
+/** `everwire check`: judges a server or a recording by the rules of the specification. */
 export async function check({ words, command }: SplitWords, flags: CheckFlags): Promise<void> {
-  const [file, ...others] = words;
-  if (command !== undefined || (file !== undefined && /^https?:/.test(file)))
-    throw Failure.usage('check reads a recording: record the server first, with --record of another command');
-  if (file === undefined) throw Failure.usage('check needs a recording');
-  if (others.length > 0) throw Failure.usage(`check takes only a recording, and not ${JSON.stringify(others[0])}`);
-  const report = await checkRecording(file);
+  const [first, ...others] = words;
+  if (command !== undefined || first === undefined || !isFile(first)) {
+    const { checkServer } = await import('./check-server.ts');
+    return checkServer({ words, command }, flags, writeReport);
+  }
+  if (others.length > 0) throw Failure.usage(`check takes only a target, and not ${JSON.stringify(others[0])}`);
+  const report = await checkRecording(first);
   await writeReport(report, flags);
   if (report.counts.error > 0) process.exitCode = ExitCode.Refused;
+}
+
+/** Whether a word is the path of a recording, and neither a URL nor a name in mcp.json. */
+function isFile(word: string): boolean {
+  return word.endsWith('.mcpcap') || (!isUrl(word) && /[/\\]/.test(word));
 }
 
 async function checkRecording(file: string): Promise<CheckReport> {
@@ -58,7 +65,7 @@ function isLoss({ layer }: WireRecord): boolean {
 }
 
 /** Writes a report to stdout, or to the file of `--out`. */
-export async function writeReport(report: CheckReport, { format, out }: CheckFlags): Promise<void> {
+async function writeReport(report: CheckReport, { format, out }: CheckFlags): Promise<void> {
   const text = WRITERS[format](report);
   if (out === undefined) return new Output({}).text(text);
   try {

@@ -2,7 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { rulesTables, withTables } from '../../scripts/rules-table.ts';
+import { behaviourTable, rulesTables, withTables } from '../../scripts/rules-table.ts';
+import { BEHAVIOUR_RULES } from '../../src/check/rules/index.ts';
 import { LineBuffer } from '../../src/inspect/line-buffer.ts';
 import { isPart } from '../../src/inspect/record.ts';
 import { RULES } from '../../src/lint/index.ts';
@@ -99,15 +100,12 @@ describe('everwire check', () => {
   });
 
   test.each([
-    [['check'], 'check needs a recording'],
-    [['check', 'a.mcpcap', 'b'], 'check takes only a recording, and not "b"'],
+    [['check'], 'a target is missing: a URL, a name in mcp.json, or -- and a command'],
+    [['check', 'a.mcpcap', 'b'], 'check takes only a target, and not "b"'],
+    [['check', 'https://example.com/mcp', 'b'], 'check takes only a target, and not "b"'],
     [
-      ['check', 'https://example.com/mcp'],
-      'check reads a recording: record the server first, with --record of another command',
-    ],
-    [
-      ['check', '--', 'node', 'server.js'],
-      'check reads a recording: record the server first, with --record of another command',
+      ['check', 'https://example.com/mcp', '--call', 'add'],
+      `--call must be written 'tool={"name":"value"}' or tool=file.json, and not "add"`,
     ],
   ])('%j is refused', async (args, message) => {
     expect(await runEverwire(args)).toEqual({ code: 2, stdout: '', stderr: `everwire: ${message}` });
@@ -129,6 +127,7 @@ describe('everwire check', () => {
 
 test('docs/check.md has all rules (npm run docs:rules writes them)', () => {
   expect(withTables(page, rulesTables(RULES))).toBe(page);
+  expect(withTables(page, behaviourTable(BEHAVIOUR_RULES), 'behaviour')).toBe(page);
   console.info(rulesTables(RULES).split('\n', 1)[0]);
 });
 

@@ -156,7 +156,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     },
   },
   {
-    id: 'cancelled-unknown',
+    id: 'cancelled-unknown-ignored',
     area: 'json-rpc',
     severity: 'warning',
     clauses: clauses(

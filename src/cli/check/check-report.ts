@@ -1,3 +1,6 @@
+import type { NotTried } from '../../check/survey.ts';
+import type { Revision } from '../../protocol/revisions.ts';
+import type { UpstreamRoute } from '../../wire/era-cache.ts';
 import { AREAS, type Area, type Finding, type RuleInfo, type Severity } from '../../lint/index.ts';
 
 /** All findings of one rule. */
@@ -16,6 +19,18 @@ export interface AreaCoverage {
   readonly exercised: number;
 }
 
+/** What only the check of a running server has. */
+export interface LiveReport {
+  /** The revisions that the server speaks, and how their messages travel. */
+  readonly spoken: readonly { readonly revision: Revision; readonly route: UpstreamRoute }[];
+  /** How much of the rules of an area it obeys, in percent, for areas with rules that could be tried. */
+  readonly scores: readonly { readonly area: Area; readonly score: number }[];
+  /** What was left out, and how to allow it. */
+  readonly notTried: readonly NotTried[];
+  /** Why rules could not be tried, by their ids. */
+  readonly skipped: ReadonlyMap<string, string>;
+}
+
 /** The result of a check. */
 export interface CheckReport {
   /** What was checked, to show to users. */
@@ -30,9 +45,12 @@ export interface CheckReport {
   readonly notExercised: readonly RuleInfo[];
   /** What else the reader must know, such as missing records. */
   readonly notes: readonly string[];
+  readonly live?: LiveReport | undefined;
 }
 
 const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, advice: 2 };
+/** How much a rule counts in a score. */
+const WEIGHT: Readonly<Record<Severity, number>> = { error: 4, warning: 2, advice: 1 };
 /** How many findings of a rule are kept. */
 const MAX_KEPT = 20;
 
@@ -58,7 +76,11 @@ export class ReportBuilder {
   }
 
   /** @param exercised the ids of the rules that had something to judge. */
-  report(exercised: ReadonlySet<string>, notes: readonly string[] = []): CheckReport {
+  report(
+    exercised: ReadonlySet<string>,
+    notes: readonly string[] = [],
+    live?: Omit<LiveReport, 'scores'>,
+  ): CheckReport {
     const breaches = [...this.#found.values()];
     const counts: Record<Severity, number> = { error: 0, warning: 0, advice: 0 };
     for (const { rule, count } of breaches) counts[rule.severity] += count;
@@ -81,7 +103,18 @@ export class ReportBuilder {
       passed: this.#rules.filter(({ id }) => exercised.has(id) && !breaches.some(({ rule }) => rule.id === id)),
       notExercised: this.#rules.filter(({ id }) => !exercised.has(id)),
       notes,
+      live: live && { ...live, scores: this.#scores(exercised) },
     };
+  }
+
+  #scores(exercised: ReadonlySet<string>): LiveReport['scores'] {
+    return AREAS.flatMap((area) => {
+      const tried = this.#rules.filter((rule) => rule.area === area && exercised.has(rule.id));
+      const weigh = (rules: readonly RuleInfo[]): number =>
+        rules.reduce((sum, { severity }) => sum + WEIGHT[severity], 0);
+      const obeyed = weigh(tried.filter(({ id }) => !this.#found.has(id)));
+      return tried.length === 0 ? [] : [{ area, score: Math.floor((100 * obeyed) / weigh(tried)) }];
+    });
   }
 }
 

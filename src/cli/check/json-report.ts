@@ -2,7 +2,7 @@ import { printable } from '../../base/printable.ts';
 import { clauseUrl, type CheckReport } from './check-report.ts';
 
 /** A report for programs. */
-export function jsonReport({ target, breaches, counts, coverage, notes }: CheckReport): string {
+export function jsonReport({ target, breaches, counts, coverage, notes, live }: CheckReport): string {
   const report = {
     target,
     counts,
@@ -23,6 +23,12 @@ export function jsonReport({ target, breaches, counts, coverage, notes }: CheckR
     ),
     coverage,
     notes,
+    ...(live && {
+      spoken: live.spoken,
+      scores: live.scores,
+      notTried: live.notTried,
+      skipped: Object.fromEntries(live.skipped),
+    }),
   };
   return `${printable(JSON.stringify(report, undefined, 2))}\n`;
 }

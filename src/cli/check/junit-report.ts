@@ -5,7 +5,7 @@ import type { CheckReport, RuleFindings } from './check-report.ts';
  * A report as JUnit XML: a suite for each area, and a test for each rule. Only errors are failures. Warnings and advice
  * are the output of a test that passes.
  */
-export function junitReport({ target, breaches, coverage, passed, notExercised }: CheckReport): string {
+export function junitReport({ target, breaches, coverage, passed, notExercised, live }: CheckReport): string {
   const cases = new Map<string, string[]>();
   const add = (rule: RuleInfo, body: string): void => {
     const open = `    <testcase classname="${xml(`everwire.${rule.area}`)}" name="${xml(rule.id)}"`;
@@ -14,7 +14,10 @@ export function junitReport({ target, breaches, coverage, passed, notExercised }
   };
   for (const breach of breaches) add(breach.rule, bodyOf(breach));
   for (const rule of passed) add(rule, '');
-  for (const rule of notExercised) add(rule, '      <skipped/>');
+  for (const rule of notExercised) {
+    const why = live?.skipped.get(rule.id);
+    add(rule, why === undefined ? '      <skipped/>' : `      <skipped message="${xml(why)}"/>`);
+  }
   const suites = coverage.map(({ area }) => {
     const tests = cases.get(area) ?? [];
     const failures = breaches.filter(({ rule }) => rule.area === area && rule.severity === 'error').length;

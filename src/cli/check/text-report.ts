@@ -1,4 +1,6 @@
-import { summaryText, type CheckReport, type RuleFindings } from './check-report.ts';
+import { printableLine } from '../../base/printable.ts';
+import type { UpstreamRoute } from '../../wire/era-cache.ts';
+import { summaryText, type CheckReport, type LiveReport, type RuleFindings } from './check-report.ts';
 
 const WIDTH = 80;
 /** How many findings of a rule are shown. */
@@ -8,7 +10,7 @@ const MAX_FIRST = 3;
 
 /** A report to read on a terminal, at most 80 columns wide. */
 export function textReport(report: CheckReport): string {
-  const { target, breaches, coverage, notes } = report;
+  const { target, breaches, coverage, notes, live } = report;
   const lines = [...wrapped(`${target}: ${summaryText(report)}`, ''), ''];
   const first = breaches.filter(({ rule }) => rule.severity === 'error').slice(0, MAX_FIRST);
   if (first.length > 0) {
@@ -24,6 +26,7 @@ export function textReport(report: CheckReport): string {
     }
     lines.push(...breachLines(breach), '');
   }
+  if (live) lines.push(...liveLines(live));
   const rules = coverage.reduce((sum, each) => sum + each.rules, 0);
   const exercised = coverage.reduce((sum, each) => sum + each.exercised, 0);
   lines.push(`${exercised} of ${rules} rules had something to judge:`);
@@ -43,6 +46,33 @@ function breachLines({ rule, findings, count }: RuleFindings): string[] {
     lines.push(...wrapped(`${revision}, ${clause}`, '      '));
   }
   if (count > MAX_SHOWN) lines.push(`    and ${count - MAX_SHOWN} more`);
+  return lines;
+}
+
+const ROUTES: Readonly<Record<UpstreamRoute, string>> = {
+  connection: 'stdio',
+  'streamable-http': 'Streamable HTTP',
+  'http+sse': 'HTTP+SSE',
+};
+
+/** What the check did, and what it left out. */
+function liveLines({ spoken, scores, notTried, skipped }: LiveReport): string[] {
+  const lines = wrapped(
+    `The server speaks ${spoken.map(({ revision, route }) => `${revision} (${ROUTES[route]})`).join(', ')}.`,
+    '',
+  );
+  lines.push('', 'Scores:', ...wrapped(scores.map(({ area, score }) => `${area} ${score}%`).join(', '), '  '), '');
+  if (notTried.length > 0) {
+    lines.push('Not tried:');
+    for (const { what, how } of notTried)
+      lines.push(...wrapped(`${printableLine(what)}${how === undefined ? '' : `; to try it: ${how}`}`, '  ', '    '));
+    lines.push('');
+  }
+  if (skipped.size > 0) {
+    lines.push('Rules that could not be tried:');
+    for (const [id, why] of skipped) lines.push(...wrapped(`${id}: ${printableLine(why)}`, '  ', '    '));
+    lines.push('');
+  }
   return lines;
 }
 

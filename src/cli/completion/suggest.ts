@@ -19,7 +19,7 @@ const FILE_VALUE = / <(?:file|directory)>$/;
 
 /** What the usage of a command begins with if its first word is a target, or a file. */
 const WITH_TARGET = /^\[options\] [<[]target[\]>]/;
-const WITH_FILE = /^\[options\] <(?:file|recording)>/;
+const WITH_FILE = /^\[options\] <file>/;
 
 /** The words after the target of `everwire list`. */
 const KINDS = ['tools', 'resources', 'templates', 'prompts'];
