@@ -1,4 +1,5 @@
 import { errorChain } from '../jsonrpc/error-chain.ts';
+import { printableLine } from '../base/printable.ts';
 import type { Capture } from '../inspect/capture.ts';
 import { findingOf } from '../lint/finding.ts';
 import { Linter } from '../lint/linter.ts';
@@ -84,6 +85,8 @@ class Check {
     const lanes = Array.from({ length: this.#server.kind === 'command' ? LANES : 1 }, async () => {
       for (const { rule, survey: found } of probes) await this.#try(rule, found, surveys);
     });
+    // Each lane ends what it has started, also if another one fails.
+    await Promise.allSettled(lanes);
     await Promise.all(lanes);
     this.#capture.close();
     await judging;
@@ -165,7 +168,7 @@ class Check {
       await ground.close();
     }
     if (outcome.kind === 'skipped') {
-      this.#skipped.set(rule.id, outcome.why);
+      this.#skipped.set(rule.id, printableLine(outcome.why));
       return;
     }
     this.#exercised.add(rule.id);

@@ -110,7 +110,7 @@ export class Ground {
 
   /** Closes everything that the probe opened, and ends its sessions. */
   async close(): Promise<void> {
-    if (!this.signal.aborted) await Promise.all(this.#sessions.splice(0).map((session) => session.end()));
+    if (!this.signal.aborted) await Promise.allSettled(this.#sessions.splice(0).map((session) => session.end()));
     await Promise.all(this.#open.splice(0).map((each) => each.close()));
   }
 }

@@ -5,7 +5,7 @@ import { Capture } from '../inspect/capture.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { profileOf, REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { root } from '../../test/support/process.ts';
-import { Ground } from './ground.ts';
+import { Ground, type Offer } from './ground.ts';
 import { Marks } from './marks.ts';
 import { Skip, type Outcome } from './outcome.ts';
 import type { BehaviourRule } from './rule.ts';
@@ -17,6 +17,11 @@ const FAULTY = `${root}test/fixtures/faulty.mjs`;
 const MODERN_ONLY = new Set(['initialize-refused', 'get-refused']);
 /** How the faulty server is told that it should break no rule. */
 const NOTHING = 'nothing';
+/** What rules need to call. */
+const CALLS: Readonly<Record<string, Offer['calls']>> = {
+  'request-state-verified': [{ tool: 'ask', args: {}, took: 0 }],
+  'cancelled-call-goes-on': [{ tool: 'wait', args: {}, took: 1000 }],
+};
 const ALL = Object.keys(REVISIONS) as Revision[];
 
 interface Case {
@@ -67,7 +72,7 @@ async function startHttp(args: readonly string[]): Promise<CheckedServer> {
 async function outcomeOf({ rule, over, revision }: Case, fault: string): Promise<Outcome> {
   const isModernOnly = MODERN_ONLY.has(rule.id);
   const capabilities: JsonObject = { tools: {}, resources: {}, prompts: {}, logging: {} };
-  const calls = rule.id === 'request-state-verified' ? [{ tool: 'ask', args: {}, took: 0 }] : [];
+  const calls = CALLS[rule.id] ?? [];
   const ground = new Ground({
     server: await serve(fault, over, isModernOnly),
     revision,

@@ -1,3 +1,4 @@
+import { printableLine } from '../base/printable.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { ClientOptions } from '../client/options.ts';
@@ -158,7 +159,9 @@ class Surveyor {
         continue;
       }
       const started = performance.now();
-      await this.#try(`the tool ${call.tool} failed`, () => this.#client.callTool(call.tool, call.args));
+      await this.#try(`the tool ${call.tool} failed`, () =>
+        this.#client.callTool(call.tool, call.args, { onprogress: () => {} }),
+      );
       made.push({ ...call, took: performance.now() - started });
     }
     const others = tools.map(({ name }) => String(name)).filter((name) => !calls.some(({ tool }) => tool === name));
@@ -184,7 +187,8 @@ class Surveyor {
   }
 
   #leftOut(what: string, how?: string): void {
-    this.#notTried.push({ what, how });
+    // They may have names and errors of the server.
+    this.#notTried.push({ what: printableLine(what), how: how === undefined ? undefined : printableLine(how) });
   }
 }
 

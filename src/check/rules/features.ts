@@ -1,3 +1,4 @@
+import { pause } from '../../base/wait.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { clauses } from '../../lint/clauses.ts';
@@ -10,6 +11,9 @@ import type { BehaviourRule } from '../rule.ts';
 /** Names that no server has. */
 const NOTHING = 'everwire-no-such-name';
 const NOWHERE = 'everwire-check://no-such-resource';
+
+/** A call that takes less may have ended before its cancellation arrives. Milliseconds. */
+const MIN_SLOW = 200;
 
 /** Sends a request that needs a capability, and expects an error with this code. */
 async function expectCode(
@@ -49,6 +53,31 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       const result = resultIn(reply);
       if (result) return result['isError'] === true ? RIGHT : broken(shown(reply), reply.n);
       return errorIn(reply) ? RIGHT : broken(shown(reply), reply.n);
+    },
+  },
+  {
+    id: 'cancelled-call-goes-on',
+    area: 'tools',
+    severity: 'advice',
+    clauses: clauses(
+      'basic/utilities/cancellation 5',
+      'basic/utilities/cancellation 5',
+      'basic/utilities/cancellation 5',
+      'basic/utilities/cancellation 7',
+    ),
+    right: 'A call that was cancelled in time gets no result.',
+    over: 'any',
+    probe: async (ground) => {
+      const slow = ground.offer.calls.toSorted((a, b) => b.took - a.took).at(0);
+      if (!slow || slow.took < MIN_SLOW) return skipped('no allowed call is slow enough to be cancelled');
+      const session = await ground.session();
+      const id = 'cancelled-call';
+      const patience = slow.took * 2 + MIN_SLOW;
+      const called = session.call('tools/call', { name: slow.tool, arguments: slow.args }, { id, patience });
+      await pause(slow.took / 4, ground.signal);
+      await session.notify('notifications/cancelled', { requestId: id, reason: 'a check cancels it' });
+      const reply = await called;
+      return resultIn(reply) ? broken(`after the cancellation: ${shown(reply)}`, reply.n) : RIGHT;
     },
   },
   {

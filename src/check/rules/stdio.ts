@@ -50,8 +50,9 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
       session.child.write(requests.join(''));
       session.child.end();
       const lost = [];
+      const end = performance.now() + ground.patience + (call?.took ?? 0);
       for (const id of ids) {
-        const { messages } = await session.answerTo(id, ground.patience + (call?.took ?? 0));
+        const { messages } = await session.answerTo(id, Math.max(1, end - performance.now()));
         if (messages.length === 0) lost.push(id);
       }
       const after = session.child.hasExited ? 'the server exited' : 'the server still runs';

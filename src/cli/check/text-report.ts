@@ -1,4 +1,3 @@
-import { printableLine } from '../../base/printable.ts';
 import type { UpstreamRoute } from '../../wire/era-cache.ts';
 import { summaryText, type CheckReport, type LiveReport, type RuleFindings } from './check-report.ts';
 
@@ -65,12 +64,12 @@ function liveLines({ spoken, scores, notTried, skipped }: LiveReport): string[] 
   if (notTried.length > 0) {
     lines.push('Not tried:');
     for (const { what, how } of notTried)
-      lines.push(...wrapped(`${printableLine(what)}${how === undefined ? '' : `; to try it: ${how}`}`, '  ', '    '));
+      lines.push(...wrapped(`${what}${how === undefined ? '' : `; to try it: ${how}`}`, '  ', '    '));
     lines.push('');
   }
   if (skipped.size > 0) {
     lines.push('Rules that could not be tried:');
-    for (const [id, why] of skipped) lines.push(...wrapped(`${id}: ${printableLine(why)}`, '  ', '    '));
+    for (const [id, why] of skipped) lines.push(...wrapped(`${id}: ${why}`, '  ', '    '));
     lines.push('');
   }
   return lines;
