@@ -12,6 +12,7 @@ import { InvalidMessage, InvalidResponse, checkMessage, invalidRequest, parseJso
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
+import { receiveBudgetExceeded } from '../../base/receive-budget.ts';
 import { LineReader } from './lines.ts';
 import { Noise } from './noise.ts';
 import type { Envelope } from '../../jsonrpc/skim.ts';
@@ -33,7 +34,7 @@ export interface FramingSink {
    * The connection must close: a line above the limit was skipped, and it may have been the response to any request, or
    * a server writes too many lines that are not messages.
    */
-  lost(error: InvalidMessage): void;
+  lost(error: Error): void;
 }
 
 /** Replaces the sink after `stop`, and ignores everything. */
@@ -79,6 +80,7 @@ export class Framing {
           this.#invalid(new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8'));
           this.#countNoise();
         },
+        noRoom: () => this.#sink.lost(receiveBudgetExceeded()),
         tooLong: () => {
           if (answerInvalid) this.#invalid(invalidRequest(tooLong));
         },
@@ -111,6 +113,7 @@ export class Framing {
   /** From now on, nothing is delivered, answered or reported. */
   stop(): void {
     this.#sink = SILENT;
+    this.#lines.close();
   }
 
   /**

@@ -1,4 +1,6 @@
 import { constants, isUtf8 } from 'node:buffer';
+import type { Holder } from '../../base/buffer-budget.ts';
+import { COUNTED_FROM, receiveBudget } from '../../base/receive-budget.ts';
 import { MessageSkim, type Envelope } from '../../jsonrpc/skim.ts';
 
 /** Receives what a `LineReader` finds, in order. */
@@ -13,6 +15,8 @@ export interface LineSink {
   skipped?(envelope: Envelope): void;
   /** A skipped line has reached four times the limit. Called once. */
   endless?(): void;
+  /** The unfinished line was dropped, because those of all connections are too large together. */
+  noRoom?(): void;
 }
 
 /** A line this many times as long as the limit counts as endless. */
@@ -24,12 +28,13 @@ const RETURN = 13;
  * Splits chunks of bytes into lines (2025-11-25, basic/transports: stdio). `\r\n` ends a line too, and empty lines are
  * ignored. Buffers at most one line.
  */
-export class LineReader {
+export class LineReader implements Holder {
+  held = 0;
   readonly #sink: LineSink;
   readonly #maxBytes: number;
-  /** The first `#held` bytes of `#buffer` are the start of an incomplete line. */
+  /** The first `#length` bytes of `#buffer` are the start of an incomplete line. */
   #buffer = Buffer.alloc(0);
-  #held = 0;
+  #length = 0;
   #skipping = false;
   /** The bytes of the skipped line after the limit. */
   #passed = 0;
@@ -45,7 +50,7 @@ export class LineReader {
   push(bytes: Uint8Array): void {
     let chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     // Stryker disable next-line ConditionalExpression,EqualityOperator: saves a copy of the first line, and changes nothing
-    if (this.#held > 0 || this.#skipping) {
+    if (this.#length > 0 || this.#skipping) {
       const end = chunk.indexOf(NEWLINE);
       this.#hold(end === -1 ? chunk : chunk.subarray(0, end));
       if (end === -1) return;
@@ -60,6 +65,16 @@ export class LineReader {
   /** There are no more bytes. A line without a line end is the last one. */
   end(): void {
     this.#finish();
+  }
+
+  /** Drops an unfinished line. */
+  close(): void {
+    this.#release();
+  }
+
+  cutOff(): void {
+    this.#release();
+    this.#sink.noRoom?.();
   }
 
   /**
@@ -106,20 +121,22 @@ export class LineReader {
    */
   #hold(bytes: Buffer): void {
     if (this.#skipping) return this.#pass(bytes);
-    const size = this.#held + bytes.length;
+    const size = this.#length + bytes.length;
     if (size > this.#maxBytes) {
-      const held = this.#buffer.subarray(0, this.#held);
+      const start = this.#buffer.subarray(0, this.#length);
       this.#release();
-      return this.#skip(held, bytes);
+      return this.#skip(start, bytes);
     }
     // Stryker disable next-line EqualityOperator: a full buffer may grow with the next byte or before
     if (size > this.#buffer.length) {
       const larger = Buffer.allocUnsafeSlow(Math.min(Math.max(size, 2 * this.#buffer.length, 1024), this.#maxBytes));
-      this.#buffer.copy(larger, 0, 0, this.#held);
+      this.#buffer.copy(larger, 0, 0, this.#length);
       this.#buffer = larger;
     }
-    bytes.copy(this.#buffer, this.#held);
-    this.#held = size;
+    bytes.copy(this.#buffer, this.#length);
+    this.#length = size;
+    const { length } = this.#buffer;
+    if (length >= COUNTED_FROM && length !== this.held) receiveBudget.hold(this, length);
   }
 
   #pass(bytes: Buffer): void {
@@ -132,7 +149,7 @@ export class LineReader {
 
   #finish(): void {
     if (this.#skipping) return this.#skipped();
-    const line = this.#buffer.subarray(0, this.#held);
+    const line = this.#buffer.subarray(0, this.#length);
     this.#release();
     this.#single(line);
   }
@@ -154,7 +171,8 @@ export class LineReader {
   }
 
   #release(): void {
-    this.#held = 0;
+    this.#length = 0;
     this.#buffer = Buffer.alloc(0);
+    if (this.held > 0) receiveBudget.hold(this, 0);
   }
 }

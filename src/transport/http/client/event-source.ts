@@ -50,6 +50,11 @@ export class EventSourceReader {
     this.#options = options;
   }
 
+  /** The size of the event whose end has not come yet, in code units. */
+  get unfinished(): number {
+    return this.#size;
+  }
+
   /** @throws EventTooLarge if an event is larger than the limit. Nothing can be read after that. */
   feed(chunk: Uint8Array): void {
     let text = this.#decode(chunk);

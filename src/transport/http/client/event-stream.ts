@@ -1,5 +1,7 @@
 import { startTimer, type Timer } from '../../../base/timer.ts';
 import type { Lifetime } from '../../../base/lifetime.ts';
+import type { Holder } from '../../../base/buffer-budget.ts';
+import { COUNTED_FROM, receiveBudget, receiveBudgetExceeded } from '../../../base/receive-budget.ts';
 import { AnswerLost } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
 import type { HttpReply } from './http.ts';
@@ -55,6 +57,7 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
   const silentMessage = `The server has sent nothing for ${idleTimeout} ms`;
   const watch = (): Timer => startTimer(idleTimeout, () => cancellation.abort(new AnswerLost(silentMessage)));
   let watchdog = watch();
+  const unfinished: Holder = { held: 0, cutOff: () => cancellation.abort(receiveBudgetExceeded()) };
   try {
     for await (const chunk of reply.chunks()) {
       // Comments count as activity too.
@@ -70,6 +73,8 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
         bytes = 0;
         await nextTurn();
       }
+      const size = reader.unfinished;
+      if (size >= COUNTED_FROM || unfinished.held > 0) receiveBudget.hold(unfinished, size < COUNTED_FROM ? 0 : size);
       const waiting = caughtUp?.();
       if (!waiting) continue;
       // While the client itself does not read, silence does not count.
@@ -79,5 +84,6 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
     }
   } finally {
     clearTimeout(watchdog);
+    if (unfinished.held > 0) receiveBudget.hold(unfinished, 0);
   }
 }

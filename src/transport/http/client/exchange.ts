@@ -1,5 +1,7 @@
 import { printableLine } from '../../../base/printable.ts';
 import { BodyBuffer } from '../body-buffer.ts';
+import type { Holder } from '../../../base/buffer-budget.ts';
+import { COUNTED_FROM, receiveBudget, receiveBudgetExceeded } from '../../../base/receive-budget.ts';
 import type { ExchangeListener, Connection, ConnectionPool } from './connection.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest } from './http.ts';
@@ -68,8 +70,9 @@ function headOf({ method, headers, body }: HttpRequest, target: Target): string 
  * One request and its response: what the connection calls, and the reply for the reader. One object, because this is the
  * hot path of a client.
  */
-class Exchange implements HttpReply, ExchangeListener {
+class Exchange implements HttpReply, ExchangeListener, Holder {
   status = 0;
+  held = 0;
   readonly #request: HttpRequest;
   readonly #target: Target;
   readonly #head: string;
@@ -208,6 +211,8 @@ class Exchange implements HttpReply, ExchangeListener {
     }
     if (reading === 'discard') return;
     this.#body.push(chunk);
+    const { capacity } = this.#body;
+    if (reading === 'text' && capacity >= COUNTED_FROM && capacity !== this.held) receiveBudget.hold(this, capacity);
     if (reading === 'chunks') this.#resolve(undefined);
     if (reading !== 'text' && this.#body.length > MAX_WAITING && !this.#paused) {
       this.#paused = true;
@@ -222,6 +227,11 @@ class Exchange implements HttpReply, ExchangeListener {
     this.#end();
     if (this.#reading === 'text') this.#resolve(textOf(this.#body.take()));
     else this.#resolve(undefined);
+  }
+
+  cutOff(): void {
+    this.#body.take();
+    this.#abort(receiveBudgetExceeded());
   }
 
   onerror(cause: Error): void {
@@ -249,6 +259,7 @@ class Exchange implements HttpReply, ExchangeListener {
   #end(): void {
     if (this.#cancel) this.#request.cancellation!.offAbort(this.#cancel);
     discarding.delete(this);
+    if (this.held > 0) receiveBudget.hold(this, 0);
   }
 
   #resume(): void {
