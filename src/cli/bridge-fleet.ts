@@ -68,7 +68,9 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
       clearMounts();
       const list = (names: readonly string[]): string | undefined => names.join() || undefined;
       const names = { added: list(added), removed: list(removed), changed: list(changed) };
-      log.write('info', `${file} was reloaded`, names);
+      const isSame = [added, removed, changed].every(({ length }) => length === 0);
+      if (isSame) log.write('info', `${file} can be used again; the servers are unchanged`);
+      else log.write('info', `${file} was reloaded`, names);
     },
   });
   atEnd(() => {

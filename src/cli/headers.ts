@@ -1,7 +1,8 @@
 import { headerProblem } from '../bridge/config/server.ts';
-import { fillWith } from '../bridge/config/variables.ts';
+import { fillWith, hasUnclosedVariable, UNCLOSED } from '../bridge/config/variables.ts';
 import { isHeaderName } from '../protocol/header-syntax.ts';
 import { Failure } from './failure.ts';
+import { printStatus } from './print-status.ts';
 
 /**
  * The headers of `--header 'Name: value'`, with names in lower case. Variables are replaced as in a configuration file.
@@ -19,6 +20,7 @@ export function readHeaders(
       const wrong = (problem: string): never => {
         throw Failure.usage(`--header ${name} ${problem}`);
       };
+      if (hasUnclosedVariable(text)) printStatus(`--header ${name} ${UNCLOSED}`);
       const value = fill(text, wrong).trim();
       const problem = headerProblem(name, value);
       return problem === undefined ? [name.toLowerCase(), value] : wrong(problem);
@@ -26,9 +28,15 @@ export function readHeaders(
   );
 }
 
-/** The name, and the text after the colon. @throws Failure with code 2 */
+/**
+ * The name, and the text after the colon.
+ *
+ * @throws Failure with code 2. Its message shows nothing of the word, because a part before a colon may be a secret too.
+ */
 export function splitHeader(word: string): [name: string, text: string] {
-  const [, name = '', text = ''] = /^([^:]+):(.*)$/s.exec(word) ?? [];
-  if (!isHeaderName(name)) throw Failure.usage("--header must be written 'Name: value', not name=value");
-  return [name, text];
+  const [, name, text = ''] = /^([^:]*):(.*)$/s.exec(word) ?? [];
+  if (name !== undefined && isHeaderName(name)) return [name, text];
+  if ((name ?? word).includes('=')) throw Failure.usage("--header must be written 'Name: value', not name=value");
+  const what = name === undefined ? 'it has no colon' : 'the part before the colon cannot be the name of a header';
+  throw Failure.usage(`--header must be written 'Name: value', and ${what}`);
 }

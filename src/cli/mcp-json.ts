@@ -44,6 +44,7 @@ export function configured(name: string, config: string | undefined, where: Surr
   for (const { file } of filesFor(config, where)) {
     const listed = opened(file, config !== undefined, where);
     const server = listed && usable('cannot use', () => listed.server(name));
+    for (const warning of listed?.warnings ?? []) printStatus(`${file}: ${warning}`);
     if (server) return { ...targetOf(server), name };
     for (const other of listed?.names ?? []) known.add(other);
   }
@@ -89,7 +90,9 @@ export function listedServers(config: string | undefined, where: Surroundings): 
     const listed = opened(file, config !== undefined, where);
     return (listed?.names ?? []).flatMap((name) => {
       try {
-        return { name, source, target: targetOf(listed!.server(name)!) };
+        const target = targetOf(listed!.server(name)!);
+        for (const warning of listed!.warnings) printStatus(`${file}: ${warning}`);
+        return { name, source, target };
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
         printStatus(`ignored ${error.message}`);

@@ -315,3 +315,43 @@ describe('a configuration is refused', () => {
     expect(servers).toMatchObject([{ name: 'mine', command: 'x' }]);
   });
 });
+
+describe('what is probably a mistake is a warning', () => {
+  const warnings = (server: object): readonly string[] =>
+    parse({ mcpServers: { mine: server } }).warnings!.map((warning) => warning.replace(/^line 1, column \d+: /, ''));
+
+  test.each([
+    [{ command: 'x', arg: ['a'] }, 'arg', 'args'],
+    [{ command: 'x', disable: true }, 'disable', 'disabled'],
+    [{ command: 'x', Env: {} }, 'Env', 'env'],
+    [{ url: 'https://a.example/mcp', header: {} }, 'header', 'headers'],
+    [{ url: 'https://a.example/mcp', oAuth: {} }, 'oAuth', 'oauth'],
+  ])('%j', (server, key, meant) => {
+    expect(warnings(server)).toEqual([`mcpServers.mine.${key} is ignored (did you mean "${meant}"?)`]);
+  });
+
+  test('a variable that does not end', () => {
+    const what = 'has a variable that begins with "${" and has no "}": it is not filled in';
+    expect(warnings({ command: 'x', env: { A: '${TOKEN', B: '${TOKEN}' } })).toEqual([`mcpServers.mine.env.A ${what}`]);
+    expect(warnings({ url: 'https://a.example', headers: { Authorization: 'Bearer ${TOKEN' } })).toEqual([
+      `mcpServers.mine.headers.Authorization ${what}`,
+    ]);
+  });
+
+  test('but not the settings that only hosts know', () => {
+    const keys =
+      'timeout trust description name title alwaysAllow autoApprove includeTools excludeTools gallery version dev ' +
+      'sandboxEnabled source settings transport transportType disabledTools authProviderType icon note auth';
+    const settings = Object.fromEntries(keys.split(' ').map((key) => [key, 1]));
+    expect(warnings({ command: 'x', ...settings })).toEqual([]);
+  });
+
+  test('in the entry of one server', () => {
+    const text = '{"mcpServers":{"a":{"command":"x","arg":[]},"b":{"command":"x"}}}';
+    const file = new ConfigFile(text, 'mcp.json', { env });
+    file.server('a');
+    expect(file.warnings).toEqual(['line 1, column 35: mcpServers.a.arg is ignored (did you mean "args"?)']);
+    file.server('b');
+    expect(file.warnings).toEqual([]);
+  });
+});

@@ -2,7 +2,7 @@ import { fileProblem } from '../../base/file-problem.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Naming, SEPARATOR } from '../fleet/names.ts';
 import { ConfigJson, JsonError } from './json.ts';
-import { ConfigError, Place } from './place.ts';
+import { ConfigError, Place, type Found } from './place.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
 import { isDisabled, MAX_CONFIG_FILE, readServer, type ServerConfig } from './server.ts';
 import { fillWith, variablesOf, type ConfigVariables, type Fill, type Input } from './variables.ts';
@@ -19,6 +19,8 @@ export interface FleetConfig {
   readonly servers: readonly ServerConfig[];
   /** The separator between a server's name and the name of its tool or prompt. Default `__`. */
   readonly separator: string;
+  /** What is probably a mistake, each with its place: `line 4, column 7: … (did you mean "args"?)`. */
+  readonly warnings?: readonly string[];
 }
 
 const MAX_SERVERS = 500;
@@ -41,6 +43,8 @@ export function parseConfig(text: string, file: string, variables: ConfigVariabl
 /** A configuration file. An entry is checked only when it is used. */
 export class ConfigFile {
   readonly file: string;
+  /** What is probably a mistake in the entries that were read last. */
+  warnings: readonly string[] = [];
   readonly #json: ConfigJson;
   readonly #root: JsonObject;
   /** The keys that lead to the entries. */
@@ -83,16 +87,17 @@ export class ConfigFile {
    */
   server(name: string): ServerConfig | undefined {
     if (!this.#entries || !Object.hasOwn(this.#entries, name)) return undefined;
-    const problems: string[] = [];
-    const server = this.#read(name, new Place(this.#json, problems, this.#fill));
+    const { problems, warnings }: Found = { problems: [], warnings: [] };
+    const server = this.#read(name, new Place(this.#json, { problems, warnings }, this.#fill));
+    this.warnings = warnings;
     if (!server || problems.length > 0) throw new ConfigError(this.file, problems);
     return server;
   }
 
   /** @throws ConfigError with all problems of the file. */
   fleet(): FleetConfig {
-    const problems: string[] = [];
-    const top = new Place(this.#json, problems, this.#fill);
+    const { problems, warnings }: Found = { problems: [], warnings: [] };
+    const top = new Place(this.#json, { problems, warnings }, this.#fill);
     const servers: ServerConfig[] = [];
     const all = this.names;
     if (!all) top.wrong('has no object "mcpServers"');
@@ -108,7 +113,7 @@ export class ConfigFile {
     const separator = readSeparator(this.#root['everwire'], top.at('everwire'));
     if (problems.length === 0) checkNames(servers, separator, top.at(...this.#section));
     if (problems.length > 0) throw new ConfigError(this.file, problems);
-    return { file: this.file, servers, separator };
+    return { file: this.file, servers, separator, warnings };
   }
 
   #read(name: string, top: Place): ServerConfig | undefined {

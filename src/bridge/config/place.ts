@@ -1,4 +1,4 @@
-import { suggestion } from '../../base/nearest.ts';
+import { nearest, suggestion } from '../../base/nearest.ts';
 import { isStrings } from '../../jsonrpc/message.ts';
 import type { ConfigJson } from './json.ts';
 import type { Fill } from './variables.ts';
@@ -22,29 +22,48 @@ export class ConfigError extends Error {
   }
 }
 
+/** What was found in a file. Warnings do not prevent its use. */
+export interface Found {
+  readonly problems: string[];
+  readonly warnings: string[];
+}
+
 /** A place in a configuration file, and what is wrong there. */
 export class Place {
   readonly #path: (string | number)[];
   readonly #fill: Fill;
   readonly #json: ConfigJson;
-  readonly #problems: string[];
+  readonly #found: Found;
 
-  /** @param problems collects the problems, each with its place. */
-  constructor(json: ConfigJson, problems: string[], fill: Fill, path: (string | number)[] = []) {
+  /** @param found collects the problems and the warnings, each with its place. */
+  constructor(json: ConfigJson, found: Found, fill: Fill, path: (string | number)[] = []) {
     this.#json = json;
     this.#fill = fill;
-    this.#problems = problems;
+    this.#found = found;
     this.#path = path;
   }
 
   at(...keys: readonly (string | number)[]): Place {
-    return new Place(this.#json, this.#problems, this.#fill, [...this.#path, ...keys]);
+    return new Place(this.#json, this.#found, this.#fill, [...this.#path, ...keys]);
   }
 
   /** Reports a problem: `must be a string`. */
   wrong(problem: string): undefined {
-    this.#problems.push(this.#tell(problem));
+    this.#found.problems.push(this.#tell(problem));
     return undefined;
+  }
+
+  /** Reports what can be used, but is probably a mistake. */
+  warn(what: string): void {
+    this.#found.warnings.push(this.#tell(what));
+  }
+
+  /** Warns about keys that are probably misspelt. Hosts have further keys, so other unknown keys are accepted. */
+  misspelt(object: object, keys: ReadonlySet<string>): void {
+    for (const key of Object.keys(object)) {
+      const meant = keys.has(key) ? undefined : nearest(key, keys);
+      if (meant !== undefined) this.at(key).warn(`is ignored (did you mean ${JSON.stringify(meant)}?)`);
+    }
   }
 
   /** Refuses unknown keys in an object that only Everwire reads. */

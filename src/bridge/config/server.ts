@@ -8,6 +8,7 @@ import type { ToolSelection } from '../fleet/selection.ts';
 import { readOAuth, type OAuthSettings } from './oauth.ts';
 import type { Place } from './place.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
+import { hasUnclosedVariable, UNCLOSED } from './variables.ts';
 
 /** The largest configuration file or env file, in bytes. Some hosts store much other data in the first. */
 export const MAX_CONFIG_FILE = 32 * 1024 * 1024;
@@ -58,6 +59,14 @@ const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'remote'>> = {
   remote: 'remote',
   sse: 'sse',
 };
+/** The keys of an entry that change what Everwire does. */
+const KEYS: ReadonlySet<string> = new Set([
+  ...['command', 'args', 'env', 'envFile', 'cwd'],
+  ...['url', 'serverUrl', 'httpUrl', 'headers', 'oauth'],
+  ...['type', 'tools', 'disabled', 'enabled'],
+  // Keys of hosts that only resemble these.
+  ...['auth', 'disabledTools', 'enabledTools'],
+]);
 export const TOOL_NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 
 /** Whether an entry is disabled. */
@@ -72,6 +81,7 @@ export function isDisabled(entry: unknown): boolean {
  */
 export function readServer(name: string, entry: unknown, file: string, place: Place): ServerConfig | undefined {
   if (!isObject(entry)) return place.wrong('must be an object');
+  place.misspelt(entry, KEYS);
   const tools = readTools(entry['tools'], place.at('tools'));
   const type = readType(entry['type'], place.at('type'));
   const urlKey = ['url', 'serverUrl', 'httpUrl'].find((key) => entry[key] !== undefined);
@@ -157,8 +167,12 @@ function readStrings(value: unknown, place: Place): Record<string, string> {
   }
   for (const [key, each] of Object.entries<unknown>(value)) {
     const at = place.at(key);
-    if (!['string', 'number', 'boolean'].includes(typeof each)) at.wrong('must be a string');
-    else strings[key] = at.filled(String(each)) ?? '';
+    if (!['string', 'number', 'boolean'].includes(typeof each)) {
+      at.wrong('must be a string');
+      continue;
+    }
+    if (hasUnclosedVariable(String(each))) at.warn(UNCLOSED);
+    strings[key] = at.filled(String(each)) ?? '';
   }
   return strings;
 }

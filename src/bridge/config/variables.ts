@@ -74,9 +74,21 @@ export function fillWith(
   };
 }
 
+/** Whether a text ends within a variable. It is then used as it is written. */
+export function hasUnclosedVariable(text: string): boolean {
+  return text.lastIndexOf('${') > text.lastIndexOf('}');
+}
+
+/** Follows the place of such a text. */
+export const UNCLOSED = 'has a variable that begins with "${" and has no "}": it is not filled in';
+
 /** Variables that every program may need. They are never withheld from a server. */
 const COMMON =
   /^(?:PATH|PATHEXT|HOME|HOMEDRIVE|HOMEPATH|USER|USERNAME|USERPROFILE|LOGNAME|SHELL|COMSPEC|TERM|LANG|LANGUAGE|LC_\w+|TZ|TMP|TEMP|TMPDIR|PWD|XDG_\w+|DISPLAY|WAYLAND_DISPLAY|(?:LOCAL)?APPDATA|PROGRAM(?:DATA|FILES)\w*|SYSTEM(?:ROOT|DRIVE)|WINDIR|(?:HTTPS?|ALL|NO)_PROXY|NODE_(?:PATH|OPTIONS|EXTRA_CA_CERTS)|SSL_CERT_(?:FILE|DIR))$/i;
+
+export function isCommonVariable(name: string): boolean {
+  return COMMON.test(name);
+}
 
 /** The environment variables that a part of a configuration names, except those that every program may need. */
 export function variablesOf(entries: unknown): Set<string> {
@@ -84,7 +96,7 @@ export function variablesOf(entries: unknown): Set<string> {
   const json = JSON.stringify(entries);
   for (const [, first, name] of json.slice(0, endOfVariables(json)).matchAll(VARIABLE)) {
     const variable = variableFor(first!, name);
-    if (variable !== undefined && /^\w+$/.test(variable) && !COMMON.test(variable)) names.add(variable);
+    if (variable !== undefined && /^\w+$/.test(variable) && !isCommonVariable(variable)) names.add(variable);
   }
   return names;
 }

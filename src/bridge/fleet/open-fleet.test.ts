@@ -164,6 +164,13 @@ describe('the servers in a file', () => {
   });
 });
 
+test('the warnings of a configuration are reported when it is applied', async () => {
+  const fixture = await opened(config({ a: { command: 'x', header: {} } }));
+  expect(fixture.warnings).toEqual([
+    'mcp.json: line 1, column 35: mcpServers.a.header is ignored (did you mean "headers"?)',
+  ]);
+});
+
 describe('a file that changes', () => {
   test('is applied if it is valid', async () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-fleet-'));
@@ -184,6 +191,10 @@ describe('a file that changes', () => {
       `${file}: this is not valid JSON: the file ends too early; the servers stay unchanged`,
     ]);
     expect(await tools(fixture)).toEqual(['a__x', 'b__y']);
+    next = fixture.next();
+    write({ a: { command: 'x' }, b: { command: 'y' } });
+    await next;
+    expect(fixture.changes.at(-1)).toEqual({ added: [], removed: [], changed: [] });
     next = fixture.next();
     rmSync(file);
     await next;

@@ -39,9 +39,12 @@ export interface OpenFleetOptions {
   readonly watch?: boolean | undefined;
   /** The values of variables in the file, when it is read again. */
   readonly variables?: ConfigVariables | undefined;
-  /** Called when a server does not respond, and when the file cannot be used. Default: none. */
+  /** Called when a server does not respond, when the file cannot be used, and for each of its warnings. Default: none. */
   readonly onwarning?: ((message: string) => void) | undefined;
-  /** Called after a change. A changed server keeps its service in `services`. */
+  /**
+   * Called after a change. A changed server keeps its service in `services`. Also called, without names, when a file that
+   * could not be used can be used again and has the same servers as before.
+   */
   readonly onchange?: ((change: FleetChange) => void) | undefined;
 }
 
@@ -93,6 +96,10 @@ class ConfiguredFleet implements OpenFleet {
   /** Updates run one after the other. */
   #updating: Promise<void> = Promise.resolve();
   #begun = false;
+  /** Whether the file could not be used when it was last read. */
+  #unusable = false;
+  /** Whether the next update confirms that the file can be used again. */
+  #repaired = false;
   #closed = false;
 
   constructor({ separator }: FleetConfig, options: OpenFleetOptions) {
@@ -119,9 +126,12 @@ class ConfiguredFleet implements OpenFleet {
     const onchange = (): void => {
       try {
         const config = readConfig(file, this.#options.variables);
+        this.#repaired = this.#unusable;
+        this.#unusable = false;
         this.update(config).catch((error: unknown) => warn(`${file} was not applied: ${RpcError.from(error).message}`));
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
+        this.#unusable = true;
         warn(`${error.message}; the servers stay unchanged`);
       }
     };
@@ -140,10 +150,13 @@ class ConfiguredFleet implements OpenFleet {
     await Promise.all(opened.map(([name, each]) => this.#end(name, each)));
   }
 
-  async #update({ servers, separator }: FleetConfig): Promise<void> {
+  async #update({ file, servers, separator, warnings = [] }: FleetConfig): Promise<void> {
     if (this.#closed) return;
     // Throws before anything is opened.
     void new Naming(servers, { separator });
+    for (const warning of warnings) this.#options.onwarning?.(`${file}: ${warning}`);
+    const repaired = this.#repaired;
+    this.#repaired = false;
     const before = this.#opened;
     const opened = await Promise.all(servers.map((server) => this.#keepOrOpen(server, before.get(server.name))));
     const now = new Map(servers.map(({ name }, index) => [name, opened[index]!]));
@@ -160,7 +173,8 @@ class ConfiguredFleet implements OpenFleet {
     };
     for (const name of change.removed) this.services.delete(name);
     for (const name of change.added) this.services.set(name, this.#fleet.member(name)!);
-    if (this.#begun && Object.values(change).some((some) => some.length > 0)) this.#options.onchange?.(change);
+    const changed = Object.values(change).some((some) => some.length > 0);
+    if (this.#begun && (changed || repaired)) this.#options.onchange?.(change);
     this.#begun = true;
     const over = [...before].filter(([name, each]) => now.get(name)?.connection !== each.connection);
     await Promise.all(over.map(([name, each]) => this.#end(name, each)));
