@@ -201,3 +201,62 @@ describe('uninstall', () => {
     expect(run('uninstall', 'cursor', '--yes').stderr).toBe('everwire: the name of the server is missing\n');
   });
 });
+
+describe('install of a bridge with a file', () => {
+  const bridge = ['--', 'npx', '-y', 'everwire', 'bridge', '--stdio', '--config'];
+
+  function configure(mcpServers: object): string {
+    const file = path.join(project, 'servers.json');
+    writeFileSync(file, JSON.stringify({ mcpServers }));
+    return file;
+  }
+
+  const problems = (...args: string[]): string[] => {
+    const { code, stderr } = run('install', 'claude', '--dry-run', ...args);
+    expect(code).toBe(0);
+    return stderr.split('\n').filter((line) => line !== '');
+  };
+
+  test('names the variables that the host lacks', () => {
+    const env = { A: '${NEEDED}', B: '${env:NEEDED}', C: '${GIVEN}', D: '${NONE:-x}', E: '${HOME}', F: '${input:key}' };
+    const file = configure({
+      a: { command: 'npx', args: ['x'], env },
+      off: { command: 'x', args: ['${OFF}'], disabled: true },
+    });
+    expect(problems('--env', 'GIVEN=1', ...bridge, file)).toEqual([
+      `everwire: ${file} needs variables that Claude Desktop may not have, even if your shell has them: ` +
+        'add --env NEEDED=… --env EVERWIRE_INPUT_KEY=…',
+    ]);
+    expect(problems('--env', 'NEEDED=1', '--env', 'GIVEN=1', '--env', 'EVERWIRE_INPUT_KEY=1', ...bridge, file)).toEqual(
+      [],
+    );
+  });
+
+  test('names the servers that need the folder of the file', () => {
+    mkdirSync(path.join(project, 'node_modules/.bin'), { recursive: true });
+    writeFileSync(path.join(project, 'node_modules/.bin/mine'), '');
+    writeFileSync(path.join(project, 'server.js'), '');
+    const file = configure({
+      installed: { command: 'npx', args: ['-y', 'mine'] },
+      script: { command: 'node', args: ['./server.js'] },
+      right: { command: 'node', args: ['./server.js'], cwd: '.' },
+      other: { command: 'npx', args: ['-y', 'other'] },
+      absolute: { command: 'node', args: [path.join(project, 'server.js')] },
+      remote: { url },
+    });
+    const expected = ['installed', 'script'].map(
+      (name) =>
+        `everwire: the server "${name}" in ${file} would start in a folder of Claude Desktop, ` +
+        'and its command needs the folder of the file: add "cwd": "." to its entry',
+    );
+    expect(problems(...bridge, file)).toEqual(expected);
+    expect(problems(...bridge.slice(0, -1), `--config=${file}`)).toEqual(expected);
+  });
+
+  test('says that the file has a mistake', () => {
+    const file = configure({ a: {} });
+    expect(problems(...bridge, file)).toEqual([
+      `everwire: the bridge cannot use ${file}: line 1, column 16: mcpServers.a has neither a command nor a url`,
+    ]);
+  });
+});

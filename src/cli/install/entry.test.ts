@@ -90,7 +90,7 @@ describe('a command', () => {
     expect(entry('vscode', { command, env: ['A=x${env:B}'] })).toMatchObject({ env: { A: 'x${env:B}' } });
     expect(entry('gemini', { command, env: ['A=x${env:B}'] })).toMatchObject({ env: { A: 'x${B}' } });
     expect(() => entry('claude', { command, env: ['A=${env:B}'] })).toThrow(
-      usage(/^Claude Desktop does not fill in the variable of --env A$/),
+      usage(/^Claude Desktop does not fill in the variable of --env A: write its value, as in --env "A=\$B"$/),
     );
   });
 

@@ -111,7 +111,12 @@ function translated(host: Host, option: string, values: Strings): Strings {
       name,
       value.replace(VARIABLE, (_, variable: string, otherwise: string | undefined) => {
         if (!host.variable) {
-          const advice = host.url && option === '--header' ? ': add --bridge, which does, and --env' : '';
+          const advice =
+            option === '--env'
+              ? `: write its value, as in --env "${name}=$${variable}"`
+              : host.url
+                ? ': add --bridge, which does, and --env'
+                : '';
           throw Failure.usage(`${host.title} does not fill in the variable of ${option} ${name}${advice}`);
         }
         if (otherwise !== undefined) throw Failure.usage(`the variable of ${option} ${name} must not have a default`);

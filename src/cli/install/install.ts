@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { fileProblem } from '../../base/file-problem.ts';
 import { suggestion } from '../../base/nearest.ts';
-import { urlProblem } from '../../bridge/config/server.ts';
+import { urlProblem, type CommandServer } from '../../bridge/config/server.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { withoutSecrets } from '../choices.ts';
 import { ExitCode, Failure } from '../failure.ts';
@@ -18,6 +18,7 @@ import { surroundings, type Surroundings } from '../surroundings.ts';
 import type { SplitWords } from '../take-target.ts';
 import { commandTarget, isUrl, nameOf, type Target } from '../target.ts';
 import { Terminal } from '../terminal.ts';
+import { bridgeConfigIn, problemsOfBridge } from './bridge-config.ts';
 import { entryFor, type HostEntry } from './entry.ts';
 import { hideSecrets, withoutNamedSecret } from './hide-secrets.ts';
 import { readTextFile, replaceFile, type TextFile } from './replace-file.ts';
@@ -73,7 +74,7 @@ export async function install({ words, command }: SplitWords, flags: InstallFlag
       `${host.title} already has a server ${JSON.stringify(name)}: choose another --name, or add --replace`,
     );
   }
-  if (target.kind === 'command' && !flags.project) warnOfRelativePaths(target, where.cwd);
+  if (target.kind === 'command') warnOfCommand(target, host, flags, where);
   hideSecrets({ ...servers, [`new ${name}`]: made.entry }, secretsOf(target));
   const shown = target.kind === 'command' ? withoutSecretArguments(made) : made.shown;
   const changed = await change(
@@ -215,6 +216,16 @@ function nameFor(target: Target, given: string | undefined): string {
       .slice(0, 64);
   if (NAME.test(name)) return name;
   throw Failure.usage('--name must be 1 to 64 letters, digits, - and _');
+}
+
+/** Warns of what will not work when the host starts the command. */
+function warnOfCommand(target: CommandServer, { title }: Host, flags: InstallFlags, { cwd, env }: Surroundings): void {
+  const inProject = flags.project ?? false;
+  if (!inProject) warnOfRelativePaths(target, cwd);
+  const config = bridgeConfigIn([target.command, ...target.args]);
+  if (config === undefined) return;
+  const given = flags.env.map((word) => word.slice(0, word.indexOf('=')));
+  for (const problem of problemsOfBridge(config, { title, cwd, env, given, inProject })) printStatus(problem);
 }
 
 /** A host starts commands in a folder of its own. */
