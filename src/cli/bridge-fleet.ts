@@ -1,22 +1,17 @@
 import { readConfig, type ServerConfig } from '../bridge/config/config.ts';
-import type { Bridge } from '../bridge/bridge.ts';
 import type { ToolSelection } from '../bridge/fleet/selection.ts';
 import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
 import type { CleanLog } from '../operate/logs.ts';
 import { createObserver } from './bridge-observer.ts';
 import { logServer, serveBridge, type ServedMembers } from './bridge-serve.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
-import { bridgeTo } from './bridge-target.ts';
+import { bridgeTo, type BridgedServer } from './bridge-target.ts';
 import { usable } from './mcp-json.ts';
 import { atEnd } from './shutdown.ts';
-import { saySilence } from './silence.ts';
 import { ToolPatterns } from './tool-patterns.ts';
 
-interface Shown {
-  readonly bridge: Bridge;
+interface Shown extends BridgedServer {
   readonly tools: ToolSelection;
-  /** Whether it is a command. */
-  readonly local: boolean;
 }
 
 /**
@@ -33,21 +28,23 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
     settings,
     log,
   );
-  const { handshakeTimeout: timeout } = settings;
-  const show = (name: string, { bridge, tools, local }: Shown): Promise<void> =>
-    (local ? saySilence(bridge.describe(), { name, timeout, print: onwarning }) : bridge.describe()).then(
+  const show = (name: string, { bridge, inTime, tools }: Shown): Promise<void> =>
+    inTime(bridge.describe()).then(
       (description) => {
+        observer.report(name, bridge, true);
         logServer(log, name, description, settings.tools, tools);
         patterns.check(name, tools, description.tools);
       },
       (error: unknown) => {
+        observer.report(name, bridge, false);
         if (bridges.get(name)?.bridge === bridge) onwarning(`${name} is not available: ${(error as Error).message}`);
       },
     );
   const connect = async (name: string, server: ServerConfig): Promise<ServerConnection> => {
-    const bridge = await bridgeTo(server, name, true, settings, log);
+    const bridged = await bridgeTo(server, name, true, settings, log);
+    const { bridge } = bridged;
     const { tools } = server;
-    const shown: Shown = { bridge, tools, local: server.kind === 'command' };
+    const shown: Shown = { ...bridged, tools };
     bridges.set(name, shown);
     if (serving) void show(name, shown);
     const service = observer.server(name, bridge, patterns.select(name, tools));

@@ -23,6 +23,11 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
     'Connections to servers, including their processes',
     byServer(({ upstreams }) => upstreams),
   );
+  metrics?.gauge(
+    'everwire_upstream_up',
+    '1 if the last attempt to connect to the server, or the last call, succeeded, else 0',
+    () => Object.fromEntries(Array.from(servers, ([name, { reach }]) => [name, Number(reach.reachable)])),
+  );
   metrics?.counter(
     'everwire_upstream_restarts_total',
     'Connections that were lost and reopened',
@@ -48,6 +53,11 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
       around.push(reach.middleware);
       if (tracing) around.push(tracing.client());
       return compose(bridge.service, ...around, inner);
+    },
+    /** Takes over whether an attempt to connect to a server has succeeded. */
+    report: (name: string, bridge: Bridge, answered: boolean): void => {
+      const observed = servers.get(name);
+      if (observed?.bridge === bridge) observed.reach.report(answered);
     },
     /** Stops observing a server. */
     forget: (name: string): void => void servers.delete(name),

@@ -9,6 +9,7 @@ import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 import { relayed } from './screen.ts';
 import { secretsIn, secretsOf } from './secrets.ts';
+import { saySilence, type SilenceOptions } from './silence.ts';
 import { stderrRelay } from './stderr-relay.ts';
 import { childEnv, hasCredentials, type Target } from './target.ts';
 
@@ -17,6 +18,12 @@ import { childEnv, hasCredentials, type Target } from './target.ts';
  * changes.
  */
 const OWN_KEY = randomBytes(32);
+
+export interface BridgedServer {
+  readonly bridge: Bridge;
+  /** Logs it if the answer of the server takes long. */
+  readonly inTime: <T>(answer: Promise<T>) => Promise<T>;
+}
 
 /**
  * Bridges one server with the given settings. Its secrets are removed from the log.
@@ -30,20 +37,21 @@ export async function bridgeTo(
   oneOfSeveral: boolean,
   settings: BridgeSettings,
   log: CleanLog,
-): Promise<Bridge> {
+): Promise<BridgedServer> {
   log.hide(name, secretsOf(target));
-  const named = (line: string): string => (oneOfSeveral ? `${name}: ${line}` : line);
+  const named = (line: string): string => (oneOfSeveral && !line.startsWith(`${name} `) ? `${name}: ${line}` : line);
   const warn = unrepeated((line) => log.write('warn', named(line)));
   const { connections, anonymous, handshakeTimeout: connectTimeout, serverIdleTimeout: idleTimeout, listen } = settings;
+  const authorizer = target.kind === 'url' ? await authorizerFor(target, settings, log) : undefined;
   const server =
     target.kind === 'command'
       ? { target: boundedCommand(target, name, oneOfSeveral ? `[${name}] ` : '', settings, log) }
       : {
           target: { url: target.url, transport: target.transport },
           headers: target.headers,
-          authorizer: await authorizerFor(target, settings, log),
+          authorizer,
         };
-  return createBridge({
+  const bridge = createBridge({
     ...server,
     ...{
       connections,
@@ -56,6 +64,11 @@ export async function bridgeTo(
     },
     onerror: ({ message }) => warn(message),
   });
+  const silence: SilenceOptions = {
+    ...{ name, timeout: connectTimeout, print: (line) => log.write('warn', line), remote: target.kind === 'url' },
+    loggingIn: () => (authorizer?.loginActiveUntil ?? 0) > Date.now(),
+  };
+  return { bridge, inTime: (answer) => saySilence(answer, silence) };
 }
 
 /**

@@ -13,7 +13,6 @@ import { configurationName } from './run.ts';
 import { printStatus } from './print-status.ts';
 import { observe } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
-import { saySilence } from './silence.ts';
 import { commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
 import { ToolPatterns } from './tool-patterns.ts';
 
@@ -35,16 +34,12 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const target = targetIn(words, settings);
   const name = nameOf(target);
   settings.wiretap = await observed(name, flags, log);
-  const bridged = await bridgeTo(target, name, false, settings, log);
+  const { bridge: bridged, inTime } = await bridgeTo(target, name, false, settings, log);
   atEnd(() => bridged.close());
   const observer = await createObserver(settings, log);
   const patterns = new ToolPatterns([name], settings, log);
   const service = observer.server(name, bridged, patterns.select(name, {}));
   const problem = (error: Error): string => `${knownAs(target, name)} did not start as an MCP server: ${error.message}`;
-  const inTime = <T>(answer: Promise<T>): Promise<T> =>
-    target.kind === 'url'
-      ? answer
-      : saySilence(answer, { name, timeout: settings.handshakeTimeout, print: (line) => log.write('warn', line) });
   if (settings.stdio) {
     const first: Service = (exchange) =>
       exchange.method === Method.Discover ? inTime(service(exchange)) : service(exchange);
@@ -82,7 +77,12 @@ function observed(target: string, { record, inspect, inspectPort: port, logForma
 function targetIn([first, ...others]: string[], given: BridgeSettings): Target {
   if (first === undefined) throw Failure.usage('a server is missing: a URL, -- and a command, or --config');
   if (!isUrl(first)) return commandTarget([first, ...others], given);
-  if (others.length > 0) throw Failure.usage(`the bridge takes one URL: remove ${JSON.stringify(others[0])}`);
+  if (others.length > 0) {
+    const word = JSON.stringify(others[0]);
+    throw Failure.usage(
+      `the bridge takes a URL or a command, and not both: remove the URL, or ${word} and what follows`,
+    );
+  }
   return urlTarget(first, given);
 }
 

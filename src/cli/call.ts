@@ -1,3 +1,8 @@
+import { FleetMeta } from '../bridge/fleet/ids.ts';
+import { labelOf } from '../bridge/fleet/names.ts';
+import type { Client } from '../client/client.ts';
+import { isObject, isStrings } from '../jsonrpc/message.ts';
+import { Method } from '../protocol/methods.ts';
 import type { ClientFlags } from './client-options.ts';
 import type { Work } from './with-client.ts';
 import { ExitCode, Failure } from './failure.ts';
@@ -5,7 +10,7 @@ import { printStatus } from './print-status.ts';
 import { indented, oneLine } from './screen.ts';
 import { readJson } from './json-value.ts';
 import { suggestion } from '../base/nearest.ts';
-import { checkArguments, toolArguments } from './tool-arguments.ts';
+import { checkArguments, toolArguments, type NamedTool } from './tool-arguments.ts';
 
 export interface CallFlags extends ClientFlags {
   /** JSON, `@file` or `-` for stdin. */
@@ -20,7 +25,9 @@ export async function call([name, ...args]: readonly string[], flags: CallFlags)
   const base = flags.argsJson === undefined ? {} : await readJson('--args-json', 'arguments', flags.argsJson);
   return async ({ client, output, terminal, signal }) => {
     const tools = await client.listTools({ signal });
-    const tool = tools.find((each) => each.name === name);
+    let tool: NamedTool | undefined = tools.find((each) => each.name === name);
+    // The server that should have the tool did not list it. The call shows why.
+    if (!tool && (await isOfMissingServer(name, client, signal))) tool = { name, inputSchema: { type: 'object' } };
     if (!tool) {
       const names = tools.map((each) => each.name);
       throw Failure.usage(`the server has no tool ${JSON.stringify(name)}${hint(name, names)}`);
@@ -43,6 +50,14 @@ export async function call([name, ...args]: readonly string[], flags: CallFlags)
     }
     return result.isError ? ExitCode.Refused : ExitCode.Ok;
   };
+}
+
+/** Whether a bridge says that entries of a server are missing in its list, and the name begins with this server's name. */
+async function isOfMissingServer(name: string, client: Client, signal: AbortSignal): Promise<boolean> {
+  const { _meta: meta } = await client.request(Method.ListTools, {}, { signal });
+  const missing: unknown = isObject(meta) ? meta[FleetMeta.Missing] : undefined;
+  const words = name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+  return isStrings(missing) && missing.some((server) => words.startsWith(`${labelOf(server)}-`));
 }
 
 /** Behind a bridge of several servers, a name begins with its server's name, unless the tool was renamed. */

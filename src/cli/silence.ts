@@ -7,19 +7,24 @@ export interface SilenceOptions {
   /** How long the server may take to answer, in milliseconds. 0: no limit. */
   readonly timeout: number;
   readonly print: (line: string) => void;
+  /** Whether the server is at a URL. Default: it is a command. */
+  readonly remote?: boolean;
+  /** Returns whether the user is logging in, and so knows what to wait for. Default: never. */
+  readonly loggingIn?: (() => boolean) | undefined;
 }
 
 /**
- * Says once that a command has not answered yet, because it may be waiting for something that the user does not see.
+ * Says once that a server has not answered yet. A command may be waiting for something that the user does not see.
  *
  * @returns the answer.
  */
-export async function saySilence<T>(answer: Promise<T>, { name, timeout, print }: SilenceOptions): Promise<T> {
+export async function saySilence<T>(answer: Promise<T>, options: SilenceOptions): Promise<T> {
+  const { name, timeout, print, remote, loggingIn } = options;
   const limit = timeout > 0 ? ` up to ${timeout / 1000} s` : '';
-  const silent = setTimeout(
-    () => print(`${name} has not answered yet: waiting${limit} for its first message on stdout`),
-    SILENCE,
-  );
+  const what = remote ? 'response' : 'message on stdout';
+  const silent = setTimeout(() => {
+    if (!loggingIn?.()) print(`${name} has not answered yet: waiting${limit} for its first ${what}`);
+  }, SILENCE);
   try {
     return await answer;
   } finally {

@@ -6,7 +6,7 @@ import { Failure } from './failure.ts';
 import { suggestion } from '../base/nearest.ts';
 import { MAX_ARGUMENTS, ToolSchema } from './tool-schema.ts';
 
-type NamedTool = Pick<Tool, 'name' | 'inputSchema'>;
+export type NamedTool = Pick<Tool, 'name' | 'inputSchema'>;
 
 /**
  * Builds the arguments of a tool from command-line words. `key=value` gets the type that the tool's schema gives the

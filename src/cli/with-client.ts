@@ -150,9 +150,11 @@ async function open(
     return saySilence(connected, { name, timeout, print: printStatus });
   }
   const { url, transport, headers } = target;
-  if (hasCredentials(target)) return connect({ url, transport }, { ...options, headers });
-  const authorizer = await authorizerFor(target, loginPrinterOn(terminal));
-  return connect({ url, transport }, { ...options, headers, authorizer });
+  const authorizer = hasCredentials(target) ? undefined : await authorizerFor(target, loginPrinterOn(terminal));
+  return saySilence(connect({ url, transport }, { ...options, headers, authorizer }), {
+    ...{ name: nameOfTarget(target), timeout, print: printStatus, remote: true },
+    loggingIn: () => (authorizer?.loginActiveUntil ?? 0) > Date.now(),
+  });
 }
 
 /** Prints log messages. A bridge sends the same warning with each list, and it is printed once. */

@@ -20,6 +20,10 @@ export interface Reachability {
   readonly middleware: Middleware;
   /** For `createHealth`: `unreachable` or undefined. A check of an unreachable server starts a new probe. */
   readonly check: HealthCheck;
+  /** Whether the last attempt to connect, or the last call, succeeded. True at the start. */
+  readonly reachable: boolean;
+  /** Takes over what another attempt to connect has shown. */
+  report(answered: boolean): void;
 }
 
 /**
@@ -53,6 +57,12 @@ export function reachability({ probe, interval = 5000 }: ReachabilityOptions): R
         else if (exchange.method !== Method.Discover && outcome !== 'error' && outcome !== 'cancelled')
           reachable = true;
       }),
+    get reachable() {
+      return reachable;
+    },
+    report: (answered) => {
+      reachable = answered;
+    },
     check: () => {
       if (reachable) return undefined;
       startProbe();

@@ -61,6 +61,28 @@ test('a client that lists everything reads once that a server does not respond',
   ]);
 });
 
+test('servers that are down from the start show in /readyz, in the metrics and in calls of their tools', async () => {
+  const gone = { command: node, args: ['-e', 'process.exit(1)'] };
+  configure({ gone, 'also gone': gone });
+  const server = await start('--metrics');
+  await Promise.all([server.line(/^everwire: gone is not/), server.line(/^everwire: also gone is not/)]);
+  expect((await fetch(new URL('/readyz', server.url))).status).toBe(503);
+  configure({ gone, features });
+  await server.line(/^everwire: serving server=features/);
+  expect((await fetch(new URL('/readyz', server.url))).status).toBe(200);
+  const figures = await (await fetch(new URL('/metrics', server.url))).text();
+  expect(figures).toContain('\neverwire_upstream_up{server="gone"} 0\n');
+  expect(figures).toContain('\neverwire_upstream_up{server="features"} 1\n');
+  const [down, misspelt] = [['gone__add', 'a=1'], ['features__ad']].map((words) => {
+    const child = startNode([...programs.everwire, 'call', server.url, ...words]);
+    running.push(child);
+    return child;
+  });
+  expect(await down!.exited).toMatchObject({ code: 1 });
+  expect(down!.stderr.at(-1)).toMatch(/^everwire: .*exited with code 1/);
+  expect(await misspelt!.exited).toMatchObject({ code: 2 });
+});
+
 describe.each(['legacy', 'modern'] as const)('several servers, for a client of a %s revision', (eras) => {
   test('are served together and separately, even if one is unreachable', async () => {
     configure({ features, demo, 'not there': { command: 'no-such-command-anywhere' } });
