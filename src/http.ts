@@ -24,6 +24,7 @@ export type {
   HttpBody,
   HttpCall,
   HttpHeaders,
+  AboutRefusal,
   HttpRefusal,
   HttpStream,
   RefusalReason,

@@ -52,6 +52,7 @@ test.each<[Record<string, string>, string | undefined, string]>([
   [{ authorization: 'Bearer' }, undefined, 'The headers must contain exactly one API key'],
   [{}, undefined, 'An API key is required'],
   [{ 'x-api-key': ADA }, 'none', 'A bearer token is required'],
+  [{ authorization: ADA }, undefined, 'An API key is required, and the Authorization header does not begin with'],
 ])('a refusal says what kind of credential was sent: %j, header %s', async (headers, header, message) => {
   const response = await over({ keys, ...(header === 'none' && { header: false }) }).post(initialize(), headers);
   expect(JSON.stringify(await response.json())).toContain(message);

@@ -3,7 +3,7 @@ import type { AuthInfo } from '../protocol/types.ts';
 import type { HttpCall } from '../transport/http/server/call.ts';
 import { bearerRefusal, insufficientScope } from '../transport/http/server/access/challenge.ts';
 import type { Authenticator, AuthRefusal } from '../transport/http/server/access/authenticator.ts';
-import { bearerCredential, MALFORMED, MAX_CREDENTIAL } from './credential.ts';
+import { bearerCredential, MALFORMED, MAX_CREDENTIAL, missingCredential } from './credential.ts';
 import { withoutSecret } from './redact.ts';
 import { Scopes, suffices, type ScopeOptions } from './scopes.ts';
 import { checkAuthInfo } from './token-verifier.ts';
@@ -56,9 +56,10 @@ class ApiKeyAuthenticator implements Authenticator {
   }
 
   authenticate(call: HttpCall): AuthInfo | AuthRefusal | Promise<AuthInfo | AuthRefusal> {
-    const bearer = bearerCredential(call.header('authorization'));
+    const header = call.header('authorization');
+    const bearer = bearerCredential(header);
     const own = this.#header && call.header(this.#header);
-    if (bearer === undefined && own === undefined) return this.#unauthorized();
+    if (bearer === undefined && own === undefined) return this.#unauthorized(header);
     if (bearer === MALFORMED || (bearer !== undefined && own !== undefined && bearer !== own)) return invalidRequest();
     const key = bearer ?? own!;
     const shown = bearer === undefined ? 'API key' : 'bearer token';
@@ -88,9 +89,9 @@ class ApiKeyAuthenticator implements Authenticator {
     return suffices(auth, needed) ? undefined : insufficientScope(needed);
   }
 
-  #unauthorized(): AuthRefusal {
+  #unauthorized(header: string | undefined): AuthRefusal {
     const needed = this.#header === undefined ? 'A bearer token' : 'An API key';
-    return bearerRefusal(401, `${needed} is required`, { realm: 'mcp' });
+    return bearerRefusal(401, missingCredential(needed, header), { realm: 'mcp' });
   }
 }
 

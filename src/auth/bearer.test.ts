@@ -84,9 +84,11 @@ test('without a token, a client learns where to get one and which scopes to requ
     `Bearer resource_metadata="${METADATA}", scope="mcp"`,
     'An access token is required',
   ]);
-  expect((await statusAndBody(await post('Basic YWRhOnNlY3JldA==')))[1]).toBe(
+  expect(await statusAndBody(await post('Basic YWRhOnNlY3JldA=='))).toEqual([
+    401,
     `Bearer resource_metadata="${METADATA}", scope="mcp"`,
-  );
+    'An access token is required, and the Authorization header does not begin with "Bearer "',
+  ]);
 });
 
 test('a token in the query is ignored', async () => {

@@ -68,8 +68,9 @@ class BearerAuthenticator implements Authenticator {
   }
 
   authenticate(call: HttpCall): AuthRefusal | Promise<AuthInfo | AuthRefusal> {
-    const token = bearerCredential(call.header('authorization'));
-    if (token === undefined) return this.#resource.unauthorized();
+    const header = call.header('authorization');
+    const token = bearerCredential(header);
+    if (token === undefined) return this.#resource.unauthorized(header);
     if (token === MALFORMED) return this.#resource.invalidRequest();
     return this.#check(token, call);
   }

@@ -19,3 +19,14 @@ export function bearerCredential(header: string | undefined): string | undefined
   const token = match[1];
   return token === undefined || token.length > MAX_CREDENTIAL ? MALFORMED : token;
 }
+
+/**
+ * The message of a refusal without a credential. A header that has a token without its scheme is a common mistake.
+ *
+ * @param needed what callers need: `An API key`.
+ */
+export function missingCredential(needed: string, header: string | undefined): string {
+  return header === undefined
+    ? `${needed} is required`
+    : `${needed} is required, and the Authorization header does not begin with "Bearer "`;
+}

@@ -2,6 +2,7 @@ import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { closedPort } from '../../test/support/http-server.ts';
 import { fetchJson } from './fetch-json.ts';
 
 async function serving(answer: RequestListener): Promise<URL> {
@@ -38,7 +39,14 @@ test.each<[string, RequestListener, RegExp]>([
   const error: unknown = await fetchJson(fetch, url).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ cause: { message: expect.stringMatching(why) } });
   const { message, cause } = error as Error & { cause: Error };
-  expect(message).toBe(`${url.origin}/keys: ${cause.message}`);
+  // `fetch` itself says only that it failed.
+  const reason = cause.message === 'fetch failed' ? 'UND_ERR_SOCKET' : cause.message;
+  expect(message).toBe(`${url.origin}/keys: ${reason}`);
+});
+
+test('the error for an unreachable server has the code of its cause', async () => {
+  const url = await closedPort();
+  await expect(fetchJson(fetch, url)).rejects.toThrow(`${url.href}: ECONNREFUSED`);
 });
 
 test.each([

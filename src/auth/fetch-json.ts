@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { boundedBody } from './bounded-body.ts';
+import { firstReason } from './first-reason.ts';
 
 /** Milliseconds for a whole response. */
 const TIMEOUT = 5000;
@@ -25,6 +26,6 @@ export async function fetchJson(fetch: typeof globalThis.fetch, url: URL): Promi
     if (!isObject(value)) throw new Error('not a JSON object');
     return value;
   } catch (cause) {
-    throw new Error(`${url.origin}${url.pathname}: ${(cause as Error).message}`, { cause });
+    throw new Error(`${url.origin}${url.pathname}: ${firstReason(cause as Error)}`, { cause });
   }
 }

@@ -67,7 +67,7 @@ describe('the error description of a refusal', () => {
   test.each([
     [
       'without a token',
-      () => resource().unauthorized(),
+      () => resource().unauthorized(undefined),
       401,
       'An access token is required',
       `Bearer resource_metadata="${METADATA}", scope="mcp read"`,
@@ -94,7 +94,7 @@ describe('the error description of a refusal', () => {
       `Bearer error="insufficient_scope", scope="mcp write", resource_metadata="${METADATA}"`,
     ],
   ])('%s says what to do', (_, refusal, status, message, challenge) => {
-    expect(refusal()).toEqual({ status, message, headers: { 'www-authenticate': challenge } });
+    expect(refusal()).toMatchObject({ status, message, headers: { 'www-authenticate': challenge } });
   });
 });
 

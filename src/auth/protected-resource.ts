@@ -1,6 +1,7 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { bearerRefusal, insufficientScope } from '../transport/http/server/access/challenge.ts';
 import type { AuthRefusal } from '../transport/http/server/access/authenticator.ts';
+import { missingCredential } from './credential.ts';
 import { checkScopes } from './scopes.ts';
 import { identifierUrl, wellKnown } from './urls.ts';
 
@@ -59,9 +60,13 @@ export class ProtectedResource {
     return this.#paths.has(path) ? this.#document : undefined;
   }
 
-  /** For a call without a token. It gets no error code (RFC 6750, section 3.1). */
-  unauthorized(): AuthRefusal {
-    return bearerRefusal(401, 'An access token is required', {
+  /**
+   * For a call without a token. It gets no error code (RFC 6750, section 3.1).
+   *
+   * @param header the `Authorization` header, if the call has another scheme.
+   */
+  unauthorized(header: string | undefined): AuthRefusal {
+    return bearerRefusal(401, missingCredential('An access token', header), {
       resource_metadata: this.metadataUrl,
       scope: this.#scope,
     });

@@ -175,12 +175,17 @@ function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefus
   const inform = unrepeated((line) => log.write('info', line));
   return (refusal) => {
     metrics?.refused(refusal);
-    const { reason, status, value } = refusal;
+    const { reason, status, value, address, principal, method, tool, scopes } = refusal;
     if (reason === 'malformed') return;
     // Clients learn the needed credential and scopes from a refusal, so these refusals are normal.
     const write = reason === 'credential' || reason === 'scope' ? inform : warn;
     const what = value === undefined ? '' : ` ${JSON.stringify(value)}`;
-    write(`refused: ${reason.replaceAll('_', ' ')}${what} (${status ?? 'the response was interrupted'})`);
+    const about = Object.entries({ address, principal, method, tool, scopes: scopes?.join(' ') })
+      .filter(([, known]) => known !== undefined)
+      .map(([key, known]) => ` ${key}=${JSON.stringify(known)}`);
+    write(
+      `refused: ${reason.replaceAll('_', ' ')}${what} (${status ?? 'the response was interrupted'})${about.join('')}`,
+    );
   };
 }
 

@@ -129,8 +129,8 @@ describe('the log', () => {
     expect((await open('a-token-of-some-length')).status).toBe(200);
     expect((await open('a-token-of-some-length')).status).toBe(503);
     expect((await open('another-token')).status).toBe(401);
-    await server.line(/refused: too many sessions \(503\)$/);
-    await server.line(/refused: credential \(401\)$/);
+    await server.line(/refused: too many sessions \(503\) address="127\.0\.0\.1" principal="bearer-1"$/);
+    await server.line(/refused: credential \(401\) address="127\.0\.0\.1"$/);
     expect(await samples(await server.get('/metrics'))).toMatchObject({
       'everwire_http_refusals_total{reason="too_many_sessions",status="503"}': 1,
       'everwire_http_refusals_total{reason="credential",status="401"}': 1,

@@ -11,6 +11,7 @@ import { reachOf, type Reach } from './addresses.ts';
 import { OAuthError } from './oauth-error.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { waitFor } from '../../base/wait.ts';
+import { firstReason } from '../first-reason.ts';
 
 /** Milliseconds until the whole response must have arrived. */
 const TIMEOUT = 10_000;
@@ -129,7 +130,7 @@ export class GuardedHttp {
       if (signal?.aborted) throw signal.reason;
       const { cause } = error as Error;
       if (cause instanceof OAuthError) throw cause;
-      const why = timeout.aborted ? `no answer within ${TIMEOUT} ms` : reasonOf(error as Error);
+      const why = timeout.aborted ? `no answer within ${TIMEOUT} ms` : firstReason(error as Error);
       // Do not keep the error as the cause. It may contain the request, and with it a secret.
       throw new OAuthError('unreachable', `${shown(url)}: ${why}`);
     }
@@ -178,12 +179,6 @@ async function responseOf(reply: HttpReply): Promise<Response> {
 /** An application can allow private addresses, but no others. */
 function remedyFor(reach: Reach | undefined): string {
   return reach === 'private' ? ' (allowPrivateNetwork allows it)' : '';
-}
-
-/** The code or the message of the first cause that has one. The errors around it repeat the address. */
-function reasonOf({ code, message, cause }: { code?: unknown; message?: string; cause?: unknown }): string {
-  const first = typeof cause === 'object' && cause !== null ? reasonOf(cause) : '';
-  return first || (typeof code === 'string' ? code : (message ?? ''));
 }
 
 /** The JSON object in a response; undefined if it has none. */

@@ -37,8 +37,8 @@ export interface HttpCall {
    * @param share the share (`shareOf`) whose part of the memory for requests the body uses. Undefined if it is unknown.
    */
   readBody(limit: number, share: string | undefined): Promise<Uint8Array | BodyRefusal>;
-  /** Reports that the call is refused, with the header value that caused it, if any. Called before `respond`. */
-  refused(reason: RefusalReason, status: number, value?: string): void;
+  /** Reports that the call is refused, and what is known about it. Called before `respond`. */
+  refused(reason: RefusalReason, status: number, about?: AboutRefusal): void;
   /** Sends the complete response. */
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void;
   /** Begins a streamed response. */
@@ -61,13 +61,27 @@ export type RefusalReason =
   | 'shutting_down'
   | 'malformed';
 
+/** What is known about a refused request. Clients choose most of it: escape it before you show it. */
+export interface AboutRefusal {
+  /** The refused host or origin as the client sent it, at most 100 characters. */
+  readonly value?: string | undefined;
+  /** The authenticated caller. */
+  readonly principal?: string | undefined;
+  /** The method of the request, at most 100 characters. Undefined if the body was not read. */
+  readonly method?: string | undefined;
+  /** The tool that was called, at most 100 characters. */
+  readonly tool?: string | undefined;
+  /** The scopes that the caller lacks, or if that is not known, those that it needs. */
+  readonly scopes?: readonly string[] | undefined;
+}
+
 /** A request that is refused. */
-export interface HttpRefusal {
+export interface HttpRefusal extends AboutRefusal {
   readonly reason: RefusalReason;
   /** The HTTP status. Undefined if a response that had begun is cut off. */
   readonly status: number | undefined;
-  /** The refused host or origin as the client sent it, at most 100 characters. */
-  readonly value?: string;
+  /** The remote address of the connection, if known: a client's or a proxy's. */
+  readonly address?: string | undefined;
 }
 
 /** Why there is no body. */

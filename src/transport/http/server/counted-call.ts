@@ -1,5 +1,5 @@
 import { jsonWeight } from '../../../jsonrpc/weight.ts';
-import type { BodyRefusal, RefusalReason } from './call.ts';
+import type { AboutRefusal, BodyRefusal, RefusalReason } from './call.ts';
 import type { HttpHandler } from './handler.ts';
 
 /** What all calls of one handler share. */
@@ -8,6 +8,7 @@ export type Shared = Pick<HttpHandler, 'stallTimeout' | 'budget' | 'draining' | 
 /** The memory that a call uses, and the report of its refusal. */
 export abstract class CountedCall {
   bodyBytes = 0;
+  abstract readonly address: string | undefined;
   protected readonly server: Shared;
   /** The share that the body counts towards. */
   protected share: string | undefined;
@@ -32,7 +33,8 @@ export abstract class CountedCall {
     this.#reserved = 0;
   }
 
-  refused(reason: RefusalReason, status: number, value?: string): void {
-    this.server.refused({ reason, status, ...(value !== undefined && { value }) });
+  refused(reason: RefusalReason, status: number, about: AboutRefusal = {}): void {
+    const { address } = this;
+    this.server.refused({ reason, status, ...(address !== undefined && { address }), ...about });
   }
 }

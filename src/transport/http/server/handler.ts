@@ -13,6 +13,7 @@ import { respondDocument } from './document.ts';
 import type { EndpointOptions } from './endpoint.ts';
 import { checkOutcome, type Authenticator, type AuthRefusal } from './access/authenticator.ts';
 import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './access/guards.ts';
+import { reported } from './access/refusal-format.ts';
 import { failed, NO_HEADERS, refuse, shuttingDown, unchecked } from './access/refusals.ts';
 import { SessionTable, type TableSession } from './sessions.ts';
 import { SseEndpoint } from './sse/sse-endpoint.ts';
@@ -289,7 +290,9 @@ class Handler implements HttpHandler {
     const host = call.header('host');
     // RFC 9112, section 3.2.
     if (host === '' || host?.includes(',')) {
-      return refuse(call, 400, 'A request must have exactly one Host header', NO_HEADERS, 'host', host);
+      return refuse(call, 400, 'A request must have exactly one Host header', NO_HEADERS, 'host', {
+        value: reported(host),
+      });
     }
     if (host === undefined || !this.#hostAllowed(host)) {
       return refuse(
@@ -298,7 +301,7 @@ class Handler implements HttpHandler {
         `Host not allowed: ${host} (the option allowedHosts, or --allow-host, allows it)`,
         NO_HEADERS,
         'host',
-        host,
+        { value: reported(host) },
       );
     }
     const authenticator = this.#authenticator;
@@ -313,7 +316,7 @@ class Handler implements HttpHandler {
         `Origin not allowed: ${origin} (the option allowedOrigins, or --allow-origin, allows it)`,
         NO_HEADERS,
         'origin',
-        origin,
+        { value: reported(origin) },
       );
     }
     if (call instanceof CorsCall && call.preflight) return call.answerPreflight(authenticator?.credentialHeaders);
@@ -345,7 +348,10 @@ class Handler implements HttpHandler {
     }
     // The client is gone, but a proxy in between may wait for a response.
     if (call.gone) return call.respond(400, NO_HEADERS);
-    if (!('principal' in outcome)) return refuse(call, outcome.status, outcome.message, outcome.headers, 'credential');
+    if (!('principal' in outcome)) {
+      const { status, message, headers, scopes } = outcome;
+      return refuse(call, status, message, headers, status === 403 ? 'scope' : 'credential', scopes && { scopes });
+    }
     try {
       goOn(new AuthenticatedCall(call, outcome, authenticator.credentialHeaders));
     } catch (error) {

@@ -1,5 +1,5 @@
 import type { AuthInfo } from '../../../protocol/types.ts';
-import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
+import type { AboutRefusal, BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream, RefusalReason } from './call.ts';
 
 /** Wraps a call. A subclass overrides what it changes. */
 export class RewrittenCall implements HttpCall {
@@ -42,8 +42,9 @@ export class RewrittenCall implements HttpCall {
     return this.#call.readBody(limit, share);
   }
 
-  refused(reason: RefusalReason, status: number, value?: string): void {
-    this.#call.refused(reason, status, value);
+  refused(reason: RefusalReason, status: number, about?: AboutRefusal): void {
+    const { principal } = this;
+    this.#call.refused(reason, status, principal === undefined ? about : { principal, ...about });
   }
 
   respond(status: number, headers: HttpHeaders, body?: HttpBody): void {

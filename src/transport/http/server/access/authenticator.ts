@@ -9,6 +9,8 @@ export interface AuthRefusal {
   readonly message: string;
   /** Includes `WWW-Authenticate`. */
   readonly headers: HttpHeaders;
+  /** The scopes that the call needs, if it lacks some of them. For `onrefusal`. */
+  readonly scopes?: readonly string[] | undefined;
 }
 
 /**

@@ -19,6 +19,7 @@ test('a caller without a required scope gets the list of all required scopes', (
   expect(insufficientScope(['a', 'b'], 'https://x.example/meta')).toEqual({
     status: 403,
     message: 'The credential does not have all the scopes that this needs: a b',
+    scopes: ['a', 'b'],
     headers: {
       'www-authenticate': 'Bearer error="insufficient_scope", scope="a b", resource_metadata="https://x.example/meta"',
     },

@@ -25,7 +25,8 @@ export function bearerRefusal(
 export function insufficientScope(scopes: readonly string[], resourceMetadata?: string): AuthRefusal {
   const message = `The credential does not have all the scopes that this needs: ${scopes.join(' ')}`;
   const scope = scopes.join(' ');
-  return bearerRefusal(403, message, { error: 'insufficient_scope', scope, resource_metadata: resourceMetadata });
+  const parameters = { error: 'insufficient_scope', scope, resource_metadata: resourceMetadata };
+  return { ...bearerRefusal(403, message, parameters), scopes };
 }
 
 /** Keeps the characters that a parameter may contain: printable ASCII without the quotation mark and the backslash. */

@@ -30,7 +30,7 @@ test('a caller without a credential and a caller without a required scope are re
   expect((await http.post(initialize(), { 'x-api-key': 'a-key-of-some-length' })).status).toBe(403);
   expect(refusals).toEqual([
     { reason: 'credential', status: 401 },
-    { reason: 'scope', status: 403 },
+    { reason: 'scope', status: 403, principal: 'ada', method: 'initialize', scopes: ['admin'] },
   ]);
 });
 

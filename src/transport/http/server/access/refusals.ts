@@ -1,16 +1,13 @@
 import { ErrorCode } from '../../../../jsonrpc/errors.ts';
 import { errorResponse, type ErrorResponse, type RequestId } from '../../../../jsonrpc/message.ts';
 import { InvalidMessage, invalidRequest } from '../../../../jsonrpc/parse.ts';
-import type { HttpCall, HttpHeaders, HttpRefusal, RefusalReason } from '../call.ts';
+import type { AboutRefusal, HttpCall, HttpHeaders, HttpRefusal, RefusalReason } from '../call.ts';
 import { NOT_EXECUTED } from '../../not-executed.ts';
 import { JSON_HEADERS, REFUSED } from './refusal-format.ts';
 
 export const NO_HEADERS: HttpHeaders = {};
 /** A response that is cut off because it is not read. */
 export const UNREAD: HttpRefusal = { reason: 'unread', status: undefined };
-
-/** The most characters of a refused header that are reported. */
-const MAX_VALUE = 100;
 
 /** An HTTP error whose body is a JSON-RPC error without an id. */
 export function refuse(
@@ -19,9 +16,9 @@ export function refuse(
   message: string,
   headers: HttpHeaders = NO_HEADERS,
   reason: RefusalReason = 'malformed',
-  value?: string,
+  about?: AboutRefusal,
 ): void {
-  call.refused(reason, status, value?.slice(0, MAX_VALUE));
+  call.refused(reason, status, about);
   answer(call, status, errorResponse(undefined, { code: REFUSED, message }), headers);
 }
 

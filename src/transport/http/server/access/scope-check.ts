@@ -1,9 +1,10 @@
 import { errorResponse, type Request } from '../../../../jsonrpc/message.ts';
 import type { AuthInfo } from '../../../../protocol/types.ts';
+import { Method } from '../../../../protocol/methods.ts';
 import type { HttpCall } from '../call.ts';
 import { insufficientScope } from './challenge.ts';
 import { checkOutcome, type Authenticator, type AuthRefusal } from './authenticator.ts';
-import { JSON_HEADERS, REFUSED } from './refusal-format.ts';
+import { JSON_HEADERS, REFUSED, reported } from './refusal-format.ts';
 
 /** The scopes that a request needs. The caller must have all of them. Empty if every caller may make it. */
 export type ScopesFor = (request: Request) => readonly string[];
@@ -41,12 +42,18 @@ export class ScopeCheck {
     const first = refusals.findIndex((refusal) => refusal !== undefined);
     if (first < 0) return true;
     const all = batch ? this.#refusal(auth, requests[first]!, [...new Set(needed.flat())]) : undefined;
-    const { status, headers } = all ?? refusals[first]!;
+    const { status, headers, scopes = [] } = all ?? refusals[first]!;
     const errors = requests.map(({ id }, index) => {
       const message = refusals[index]?.message ?? 'Not executed, because another request of this batch was refused';
       return errorResponse(id, { code: REFUSED, message });
     });
-    call.refused('scope', status);
+    const { method, params } = requests[first]!;
+    const name: unknown = method === Method.CallTool ? params?.['name'] : undefined;
+    call.refused('scope', status, {
+      method: reported(method),
+      ...(typeof name === 'string' && { tool: reported(name) }),
+      scopes: scopes.filter((scope) => !auth.scopes.includes(scope)),
+    });
     call.respond(status, { ...JSON_HEADERS, ...headers }, JSON.stringify(batch ? errors : errors[0]));
     return false;
   }
