@@ -133,6 +133,7 @@ export const EXEMPTIONS: readonly Exemption[] = [
     file: 'cli/run.ts',
     texts: [
       'listening on <>',
+      'other machines reach it at each address of this machine, on port <>',
       'HTTP+SSE, for clients of 2024-11-05, on <>',
       'each server separately on <>',
       'client configuration:',

@@ -168,25 +168,34 @@ function checkUrl(option: string, text: string): void {
  */
 function readSecret(option: string, word: string, { env, read }: Environment): string[] {
   const name = variableIn(word);
-  let found = [word];
+  let found: readonly Line[] = [{ text: word }];
   let where = option;
   if (name !== undefined) {
     const value = env[name];
     if (!value) throw Failure.usage(`${option} needs the environment variable ${name}, which is not set`);
     where = `${option} in the environment variable ${name}`;
-    found = [value];
+    found = [{ text: value }];
   } else if (word.startsWith('@')) {
     const file = word.slice(1);
     where = `${option} in ${file}`;
     found = linesOf(option, file, read);
   }
-  for (const secret of found) {
-    if (secret.length < MIN_SECRET) throw Failure.usage(`${where} is too short: it must have ${MIN_SECRET} characters`);
+  for (const { text: secret, line } of found) {
+    const here = line === undefined ? where : `${where}, line ${line},`;
+    if (secret.length < MIN_SECRET) {
+      throw Failure.usage(`${here} is too short: it must have at least ${MIN_SECRET} characters`);
+    }
     if (!TOKEN.test(secret)) {
-      throw Failure.usage(`${where} must consist of letters, digits and -._~+/, with = only at the end`);
+      throw Failure.usage(`${here} must consist of letters, digits and -._~+/, with = only at the end`);
     }
   }
-  return found;
+  return found.map(({ text }) => text);
+}
+
+/** A secret, and its line if it is in a file. */
+interface Line {
+  readonly text: string;
+  readonly line?: number;
 }
 
 /** @throws Failure if it is not exactly one secret, or if the secret is too easy to guess. */
@@ -195,12 +204,12 @@ function readStateKey(word: string | undefined, environment: Environment): strin
   const [key, ...others] = readSecret('--state-key', word, environment);
   if (others.length > 0) throw Failure.usage('--state-key must be one secret, but the file has several lines');
   if (key!.length < MIN_STATE_KEY) {
-    throw Failure.usage(`--state-key is too short: it must have ${MIN_STATE_KEY} characters`);
+    throw Failure.usage(`--state-key is too short: it must have at least ${MIN_STATE_KEY} characters`);
   }
   return key;
 }
 
-function linesOf(option: string, file: string, read: Environment['read']): string[] {
+function linesOf(option: string, file: string, read: Environment['read']): Line[] {
   let text: string;
   try {
     text = read(file);
@@ -209,8 +218,8 @@ function linesOf(option: string, file: string, read: Environment['read']): strin
   }
   const lines = text
     .split(/\r?\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+    .map((line, index) => ({ text: line.trim(), line: index + 1 }))
+    .filter((line) => line.text !== '');
   if (lines.length === 0) throw Failure.usage(`${option} found no secret in ${file}`);
   return lines;
 }

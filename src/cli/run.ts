@@ -65,17 +65,20 @@ export async function serveStdio(served: Pick<Servable, 'connect'>, options?: St
  */
 export function announce(
   name: string,
-  { url, sseUrl }: HttpListener,
+  listener: HttpListener,
   members = false,
   headers?: Readonly<Record<string, string>>,
 ): void {
-  announceAddress({ url, sseUrl });
+  const { url } = listener;
+  announceAddress(listener);
   if (members) printStatus(`each server separately on ${url.replace(/(?<=\/\/[^/]+)(?=\/)/, '/servers/<name>')}`);
   announceConfiguration(name, url, headers);
 }
 
-function announceAddress({ url, sseUrl }: Pick<HttpListener, 'url' | 'sseUrl'>): void {
+function announceAddress({ host, port, url, sseUrl }: HttpListener): void {
   printStatus(`listening on ${url}`);
+  if (host === '0.0.0.0' || host === '::')
+    printStatus(`other machines reach it at each address of this machine, on port ${port}`);
   if (sseUrl) printStatus(`HTTP+SSE, for clients of 2024-11-05, on ${sseUrl}`);
 }
 

@@ -1,4 +1,4 @@
-import { httpStatus, transportFailure } from '../jsonrpc/error-chain.ts';
+import { errorChain, httpStatus, transportFailure } from '../jsonrpc/error-chain.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import type { Revision } from '../protocol/revisions.ts';
@@ -86,10 +86,31 @@ function failed(failures: readonly [Step, RpcError][]): RpcError {
   if (!last) return new RpcError(ErrorCode.InternalError, 'The options allow no transport for this server');
   const [, error] = last;
   if (failures.length === 1) return error;
-  const tried = failures.map(([step, { message }]) => `${NAMES[step]}: ${message}`).join('; ');
-  const missing = failures.every(([, each]) => httpStatus(each) === 404);
-  const what = missing
-    ? 'There is no MCP server at the path of this URL; many servers use /mcp or /sse'
-    : 'The server does not answer as an MCP server';
-  return new RpcError(error.code, `${what}. ${tried}`, { cause: error });
+  if (failures.every(([, each]) => httpStatus(each) === 404)) {
+    const said = failures.map(([, each]) => wordsOf(each)).find((words) => words !== undefined);
+    const more = said === undefined ? '; many servers use /mcp or /sse' : `. The server says: ${said}`;
+    return new RpcError(error.code, `There is no MCP server at the path of this URL (status 404)${more}`, {
+      cause: error,
+    });
+  }
+  /** The steps that failed for each reason, in order. */
+  const reasons = new Map<string, string[]>();
+  for (const [step, each] of failures) {
+    const reason = reasonOf(each);
+    reasons.set(reason, [...(reasons.get(reason) ?? []), NAMES[step]]);
+  }
+  const tried = Array.from(reasons, ([reason, names]) => `${names.join(' and ')}: ${reason}`).join('; ');
+  return new RpcError(error.code, `The server does not answer as an MCP server. ${tried}`, { cause: error });
+}
+
+/** What the server itself says in the error, if anything. */
+function wordsOf(error: RpcError): string | undefined {
+  let words = transportFailure(error)?.response?.error.message;
+  for (const each of errorChain(error)) if (each instanceof RpcError && each.origin === 'peer') words = each.message;
+  return words;
+}
+
+/** The reason of a failed step. That the server does not speak a revision is shown by the step. */
+function reasonOf(error: RpcError): string {
+  return error instanceof NotModern && error.cause instanceof Error ? error.cause.message : error.message;
 }

@@ -415,8 +415,16 @@ describe('over HTTP', () => {
       { modern: new StatusError(404) },
       ['modern', 'streamable-http', 'http+sse'],
       {
+        message: 'There is no MCP server at the path of this URL (status 404); many servers use /mcp or /sse',
+      },
+    ],
+    [
+      'the same failure of several attempts',
+      { modern: new StatusError(404), streamable: new StatusError(405), sse: new StatusError(405) },
+      ['modern', 'streamable-http', 'http+sse'],
+      {
         message:
-          'There is no MCP server at the path of this URL; many servers use /mcp or /sse. 2026-07-28: HTTP 404; Streamable HTTP with a handshake: HTTP 404; HTTP+SSE: HTTP 404',
+          'The server does not answer as an MCP server. 2026-07-28: HTTP 404; Streamable HTTP with a handshake and HTTP+SSE: HTTP 405',
       },
     ],
   ])('%s ends the search, and leaves nothing open', async (_, answers, expected, error) => {

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { writeFileSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import { temporaryFolder } from '../support/command-line.ts';
+import { rawServer } from '../support/http-server.ts';
 import { programs, startNode, type Exit, type RunningProcess } from '../support/process.ts';
 
 let running: RunningProcess | undefined;
@@ -80,7 +81,7 @@ test('the help of the bridge has examples', async () => {
 test.each([
   ['are checked', ['--frobnicate'], /^everwire: unknown option '--frobnicate'/],
   ['conflict with those before it', ['--stdio'], /'--stdio' cannot be used with option '--bearer/],
-  ['leave one URL', ['--stdio', 'more'], /one URL: remove "more"/],
+  ['leave one URL', ['--stdio', 'more'], /not both: remove the URL, or "more" and what follows$/],
 ])('options of a bridge after the URL %s', async (what, after, expected) => {
   const before = what.startsWith('conflict') ? ['--bearer', 'a-token-of-a-test'] : [];
   const { code, stderr } = await everwire('bridge', ...before, 'http://127.0.0.1:9/mcp', ...after);
@@ -176,6 +177,32 @@ test('a bridge of a file says which command is silent', async () => {
   writeFileSync(file, JSON.stringify({ mcpServers: { quiet: { command: 'sleep', args: ['60'] } } }));
   running = startNode([...programs.everwire, 'bridge', '--port', '0', '--config', file]);
   await running.line(/^everwire: quiet has not answered yet: waiting up to 60 s for its first message on stdout$/);
+});
+
+test('a client command and a bridge say that a URL does not answer', async () => {
+  const url = await rawServer(() => {});
+  const { host } = url;
+  running = startNode([...programs.everwire, 'list', url.href]);
+  const line = await running.line(/^everwire: (.*) has not answered yet: waiting up to 60 s for its first response$/);
+  expect(line[1]).toBe(host);
+  await running.stop();
+  running = startNode([...programs.everwire, 'bridge', '--port', '0', url.href]);
+  await running.line(/^everwire: 127\.0\.0\.1 has not answered yet: waiting up to 60 s for its first response$/);
+});
+
+test.each([
+  [['--', 'node', 'x.js'], /not both: remove the URL, or "node" and what follows$/],
+  [['other'], /not both: remove the URL, or "other" and what follows$/],
+])('a bridge of a URL and %j is refused', async (words, message) => {
+  running = startNode([...programs.everwire, 'bridge', 'http://127.0.0.1:9/mcp', ...words]);
+  expect(await running.exited).toMatchObject({ code: 2 });
+  expect(running.stderr.at(-1)).toMatch(message);
+});
+
+test('a server for other machines says so', async () => {
+  running = startNode([...programs.everwire, 'demo', '--port', '0', '--host', '0.0.0.0']);
+  await running.line(/^everwire: listening on http:\/\/127\.0\.0\.1:\d+\/mcp$/);
+  await running.line(/^everwire: other machines reach it at each address of this machine, on port \d+$/);
 });
 
 test("output of a command that is no message is reported with the user's name for the server", async () => {

@@ -193,7 +193,7 @@ test('a subscription continues after its stream is lost', async () => {
   expect(changes).toBe(2);
 });
 
-test.each<[string, () => Promise<string>, string]>([
+test.each<[string, () => Promise<string>, string | RegExp]>([
   ['requires credentials', () => listening((_, response) => void response.writeHead(401).end()), '401'],
   ['fails', () => listening((_, response) => void response.writeHead(500).end()), '500'],
   [
@@ -209,7 +209,7 @@ test.each<[string, () => Promise<string>, string]>([
       onTestFinished(() => listener.close());
       return listener.url.replace(/\/mcp$/, '/wrong');
     },
-    'There is no MCP server at the path of this URL',
+    /There is no MCP server at the path of this URL \(status 404\)\. The server says: Not found; the endpoint is \/mcp$/,
   ],
   ['is unreachable', async () => (await closedPort()).href, 'ECONNREFUSED'],
 ])('the error for a server that %s says so', async (_, start, message) => {

@@ -86,6 +86,8 @@ export class ModernInbound {
   readonly #options: ModernInboundOptions;
   readonly #results: ResultShaper;
   readonly #seal: StateSeal;
+  /** Whether a state that cannot be decrypted was reported. */
+  #foreignReported = false;
   readonly #suspended: SuspendedRequests<InputRounds>;
   /** Exchanges that are being answered now. Suspended exchanges are not included. */
   readonly #running = new IdTable<number, ModernExchange>();
@@ -240,13 +242,32 @@ export class ModernInbound {
         return requestDigest(method, params);
       },
     };
-    if (this.#options.sealState) return this.#seal.open(requestState, binding);
+    if (this.#options.sealState) {
+      try {
+        return this.#seal.open(requestState, binding);
+      } catch (error) {
+        this.#reportForeignState();
+        throw error;
+      }
+    }
     try {
       return this.#seal.open(requestState, binding);
     } catch {
       // The server behind the service may also be an Everwire that seals its states in the same way.
       return undefined;
     }
+  }
+
+  /** Once, because clients can send any number of them. */
+  #reportForeignState(): void {
+    if (!this.#seal.failedToDecrypt || this.#foreignReported) return;
+    this.#foreignReported = true;
+    this.#options.onerror(
+      new Error(
+        'A client sent a "requestState" of another key: another process, or this one before its restart, may have made it. ' +
+          'Give all of them the same stateKey (--state-key)',
+      ),
+    );
   }
 
   #start(method: string, params: JsonObject, round: Round, state?: RequestState, recollection?: Recollection): void {

@@ -386,6 +386,16 @@ describe('a requestState', () => {
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('call again without it') });
   });
 
+  test('of another key is reported once', async () => {
+    const first = await new ModernClient(twoRounds, { stateKey: 'a secret of one of them' }).request(
+      'tools/call',
+      CALL,
+    );
+    const other = new ModernClient(twoRounds, { stateKey: 'another secret of another' });
+    for (let tries = 0; tries < 2; tries += 1) await other.error('tools/call', retry(first, {}));
+    expect(other.errors.map(({ message }) => message)).toEqual([expect.stringContaining('the same stateKey')]);
+  });
+
   test('of a handler that may rerun continues in another process, with the answers so far', async () => {
     const options = { stateKey: 'a secret of both of them', safeToRerun: () => true };
     const [one, two, three] = [0, 1, 2].map(() => new ModernClient(twoRounds, options));

@@ -35,6 +35,8 @@ const FOREIGN = 'it was not made by this server, or was changed';
  * principal and to the request, and valid for a limited time.
  */
 export class StateSeal {
+  /** Whether a state in this format could not be opened. Another process may have made it, with another key. */
+  failedToDecrypt = false;
   readonly #key: Buffer;
   readonly #lifetime: number;
 
@@ -87,6 +89,7 @@ export class StateSeal {
       const plain = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
       return JSON.parse(plain.toString()) as JsonObject;
     } catch {
+      this.failedToDecrypt = true;
       throw invalid(FOREIGN);
     }
   }
