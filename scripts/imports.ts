@@ -56,8 +56,9 @@ const ALLOWED: Record<string, readonly string[]> = {
   lint: ['base', 'jsonrpc', 'schema', 'protocol', 'inspect'],
   check: [...BELOW_SERVER, 'client', 'inspect', 'lint'],
   inspector: [...BELOW_SERVER, 'auth', 'client', 'inspect'],
+  mock: [...BELOW_WIRE, 'inspect', 'lint/model', 'wire/requests-in-flight.ts', 'wire/total-load.ts'],
   operate: [...BELOW_WIRE, 'auth'],
-  testing: [...BELOW_WIRE, 'auth/client/token-store.ts', 'client'],
+  testing: [...BELOW_WIRE, 'auth/client/token-store.ts', 'client', 'mock'],
   cli: [
     ...BELOW_SERVER,
     'auth',
@@ -69,6 +70,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'lint',
     'check',
     'inspector',
+    'mock',
     'testing',
   ],
 };

@@ -9,6 +9,7 @@ import { withDevOptions, type DevFlags } from './dev-options.ts';
 import { addCompletionCommand } from './completion-command.ts';
 import { addInstallCommands } from './install-commands.ts';
 import { withInspectOptions, type InspectFlags } from './inspect-options.ts';
+import { withMockOptions, type MockFlags } from './mock-options.ts';
 import { addLoginCommands } from './login-commands.ts';
 import { ExitCode, reportFailure } from './failure.ts';
 import { withAddressOptions, withRecordOption, withSessionOptions, type ServeFlags } from './options.ts';
@@ -78,6 +79,10 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
 
   withCheckOptions(root.command('check')).action(async (words: string[], flags: CheckFlags) =>
     (await import('./check.ts')).check({ words, command: target }, flags),
+  );
+
+  withMockOptions(root.command('mock')).action(async (file: string, flags: MockFlags) =>
+    (await import('./mock.ts')).mock(file, flags),
   );
 
   addClientCommands(root, target);

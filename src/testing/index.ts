@@ -1,8 +1,9 @@
 /**
- * A client for the tests of a server, for any test runner.
+ * A client for the tests of a server, and a server for the tests of a client, for any test runner.
  *
  * @module
  */
+export { mockServer, type MockMiss, type MockServer, type MockServerOptions } from '../mock/mock-server.ts';
 export type { Answer, Answers, AskedQuestion } from './answers.ts';
 export {
   type NextOptions,

@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { programs, root } from '../support/process.ts';
+import { filesShownIn } from '../support/shown.ts';
 
 const page = readFileSync(`${root}docs/cli.md`, 'utf8');
 const readme = readFileSync(`${root}README.md`, 'utf8');
 const troubleshooting = readFileSync(`${root}docs/troubleshooting.md`, 'utf8');
+const mock = readFileSync(`${root}docs/mock.md`, 'utf8');
 
 /** The commands on a page, each with its output. */
 function examplesIn(text: string): { line: string; output: string }[] {
@@ -42,15 +44,24 @@ describe.skipIf(process.platform === 'win32')('examples of the command line in t
     );
     expect(examplesIn(readme)).not.toEqual([]);
     expect(examplesIn(troubleshooting)).not.toEqual([]);
+    expect(examplesIn(mock)).not.toEqual([]);
   });
 
-  test.each([...examples, ...examplesIn(readme), ...examplesIn(troubleshooting)])('$line', ({ line, output }) => {
-    const { stdout, stderr } = spawnSync('sh', ['-c', line], {
-      cwd: directory,
-      env: { ...process.env, PATH: `${path.join(directory, 'bin')}:${process.env['PATH']}` },
-      encoding: 'utf8',
-      timeout: 20_000,
-    });
-    expect((stdout + stderr).replaceAll(directory, '/home/ada/project')).toBe(output);
-  });
+  test.each([...examples, ...examplesIn(readme), ...examplesIn(troubleshooting), ...examplesIn(mock)])(
+    '$line',
+    ({ line, output }) => {
+      const { stdout, stderr } = spawnSync('sh', ['-c', line], {
+        cwd: directory,
+        env: { ...process.env, PATH: `${path.join(directory, 'bin')}:${process.env['PATH']}` },
+        encoding: 'utf8',
+        timeout: 20_000,
+      });
+      expect((stdout + stderr).replaceAll(directory, '/home/ada/project')).toBe(output);
+    },
+  );
+});
+
+test('docs/mock.md shows a test that runs', () => {
+  const [file] = filesShownIn('docs/mock.md');
+  expect(file!.shown).toBe(file!.actual);
 });

@@ -17,6 +17,11 @@ export const demo: Peer = {
 
 let grown = 0;
 
+/** Servers get the same names again, as if the process were new. */
+export function resetNames(): void {
+  grown = 0;
+}
+
 export const featureServer: Peer = {
   name: 'feature server',
   lists: {

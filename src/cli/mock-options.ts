@@ -1,0 +1,30 @@
+import type { Command } from 'commander';
+import { withAddressOptions, withRecordOption, withSessionOptions, type ServeFlags } from './options.ts';
+
+/** The options of `everwire mock`. */
+export interface MockFlags extends ServeFlags {
+  readonly fast?: boolean;
+  readonly lenient?: boolean;
+}
+
+/** Adds the options of `everwire mock`. */
+export function withMockOptions(command: Command): Command {
+  command
+    .usage('[options] <file>')
+    .description('serve a recording: answer as the recorded server did')
+    .argument('<file>')
+    .configureHelp({ visibleArguments: () => [] })
+    .option('--fast', 'send everything at once instead of at the recorded times')
+    .option('--lenient', 'answer requests with other parameters as the nearest recorded request');
+  withSessionOptions(withAddressOptions(command), 10_000, 'maximum number of sessions');
+  return withRecordOption(command).addHelpText(
+    'after',
+    `
+The recording (.mcpcap) is one of --record. It is served in the revision that
+was recorded. A request that is not in it fails, and is reported on stderr.
+
+Examples:
+  everwire mock session.mcpcap
+  everwire mock --stdio --fast session.mcpcap`,
+  );
+}

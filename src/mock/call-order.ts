@@ -1,0 +1,129 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, isRequest, type JsonObject, type Notification, type Request } from '../jsonrpc/message.ts';
+import { canonicalJson, without } from '../jsonrpc/shape.ts';
+import { Method } from '../protocol/methods.ts';
+import { profileOf, type Revision } from '../protocol/revisions.ts';
+import { describeDifferences, differences } from './difference.ts';
+import type { RecordedCall } from './recorded-call.ts';
+
+/** Requests that open a connection. What they say is about the client, so it does not matter for the answer. */
+const OPENING: ReadonlySet<string> = new Set([Method.Initialize, Method.Discover]);
+
+/** All calls of a recording, to be looked up. Calls with the same content are in the order of the recording. */
+export class RecordedCalls {
+  readonly #all: readonly RecordedCall[];
+  readonly #byContent = new Map<string, RecordedCall[]>();
+
+  constructor(calls: readonly RecordedCall[]) {
+    this.#all = calls;
+    for (const call of calls) {
+      const key = keyOf(call.message, call.revision);
+      const same = this.#byContent.get(key);
+      if (same) same.push(call);
+      else this.#byContent.set(key, [call]);
+    }
+  }
+
+  /** Whether there is a session with a handshake, and a request without one. */
+  get hasHandshake(): boolean {
+    return this.get(Method.Initialize).length > 0;
+  }
+
+  get hasModern(): boolean {
+    return this.#all.some(({ revision }) => profileOf(revision)?.era === 'modern');
+  }
+
+  /** The calls with this content. */
+  get(key: string): readonly RecordedCall[] {
+    return this.#byContent.get(key) ?? [];
+  }
+
+  /** The calls of a method in a revision. */
+  ofMethod(method: string, revision: Revision | undefined): RecordedCall[] {
+    return this.#all.filter((call) => call.message.method === method && call.revision === revision);
+  }
+
+  /** The `initialize` of a client that asked for this version, or else the first one. */
+  handshake(version: unknown): RecordedCall | undefined {
+    const all = this.get(Method.Initialize);
+    return all.find(({ message }) => message.params?.['protocolVersion'] === version) ?? all[0];
+  }
+}
+
+/** Calls with equal keys have the same content. `_meta` is about the client and the transport, so it is left out. */
+function keyOf({ method, params = {} }: Request | Notification, revision: Revision | undefined): string {
+  if (method === Method.Initialize) return method;
+  return OPENING.has(method) ? `${revision} ${method}` : `${revision} ${method} ${canonicalJson(contentOf(params))}`;
+}
+
+function contentOf(params: JsonObject): JsonObject {
+  return without(params, ['_meta']);
+}
+
+/** What the mock found for a message: a recorded call, or why there is none. */
+export type Found = { readonly call: RecordedCall } | { readonly miss: RpcError; readonly nearest?: RecordedCall };
+
+/**
+ * Finds the recorded call for each message of one client. The n-th message with the same content gets the n-th call.
+ * After the last one, a request gets the last call again.
+ */
+export class CallOrder {
+  readonly #calls: RecordedCalls;
+  readonly #lenient: boolean;
+  readonly #used = new Map<string, number>();
+
+  /** @param lenient whether the nearest call with the same method and name serves for other content. */
+  constructor(calls: RecordedCalls, lenient: boolean) {
+    this.#calls = calls;
+    this.#lenient = lenient;
+  }
+
+  /** @returns undefined for a notification that is not in the recording, or was sent more often than there. */
+  find(message: Request | Notification, revision: Revision | undefined): Found | undefined {
+    const { method, params = {} } = message;
+    if (method === Method.Initialize) {
+      const call = this.#calls.handshake(params['protocolVersion']);
+      return call ? { call } : this.#miss(message, revision);
+    }
+    const key = keyOf(message, revision);
+    const same = this.#calls.get(key);
+    const used = this.#used.get(key) ?? 0;
+    if (!isRequest(message)) {
+      if (used >= same.length) return undefined;
+      this.#used.set(key, used + 1);
+      return { call: same[used]! };
+    }
+    if (same.length === 0) return this.#miss(message, revision);
+    this.#used.set(key, Math.min(used + 1, same.length));
+    return { call: same[Math.min(used, same.length - 1)]! };
+  }
+
+  #miss({ method, params = {} }: Request | Notification, revision: Revision | undefined): Found {
+    const calls = this.#calls.ofMethod(method, revision);
+    if (calls.length === 0)
+      return { miss: new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method} is not in the recording`) };
+    const content = contentOf(params);
+    const ranked = calls
+      .map((call) => ({ call, found: differences(contentOf(call.message.params ?? {}), content) }))
+      .toSorted((a, b) => rank(a.found) - rank(b.found));
+    const { call, found } = ranked[0]!;
+    if (this.#lenient && !found.some(({ path }) => isTarget(path))) return { call };
+    const what = [method, targetOf(params)].filter((each) => each !== undefined).join(' ');
+    const why = `${what} is not in the recording with these parameters. Record ${call.n} is the nearest, but ${describeDifferences(found)}`;
+    return { miss: new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`), nearest: call };
+  }
+}
+
+/** A call of another tool, prompt or resource is further away than any with other arguments. */
+function rank(found: ReturnType<typeof differences>): number {
+  return found.length + (found.some(({ path }) => isTarget(path)) ? 1000 : 0);
+}
+
+function isTarget(path: string): boolean {
+  return path === 'name' || path === 'uri' || path === 'taskId' || path.startsWith('ref.');
+}
+
+function targetOf(params: JsonObject): string | undefined {
+  const target: unknown = params['name'] ?? params['uri'] ?? params['taskId'];
+  return isObject(target) || typeof target !== 'string' ? undefined : target;
+}

@@ -1,0 +1,203 @@
+import type { OpenRecord } from '../inspect/record.ts';
+import { readRecording } from '../inspect/read-recording.ts';
+import {
+  isObject,
+  type JsonObject,
+  type Message,
+  type Notification,
+  type Request,
+  type RequestId,
+  type Response,
+} from '../jsonrpc/message.ts';
+import type { Conversation, SeenRequest } from '../lint/model/conversation.ts';
+import type { MessageEvent, WireEvent } from '../lint/model/events.ts';
+import { WireModel } from '../lint/model/wire-model.ts';
+import { Meta, Method, NotificationMethod } from '../protocol/methods.ts';
+import { profileOf, type Revision } from '../protocol/revisions.ts';
+import type { RecordedCall, RecordedStep } from './recorded-call.ts';
+
+/** A step, with the times of the recording in microseconds. */
+interface Step extends Pick<RecordedStep, 'message' | 'related' | 'subscription'> {
+  readonly t: number;
+  answer?: { readonly t: number; readonly response: Response };
+}
+
+/** A message of a client, with what is known about it so far. */
+interface Draft {
+  readonly n: number;
+  readonly t: number;
+  readonly role: string;
+  readonly message: Request | Notification;
+  readonly revisions: readonly Revision[];
+  readonly conversation: Conversation;
+  readonly steps: Step[];
+  /** Whether its HTTP request was refused. Then the server has not read it. */
+  isRefused: boolean;
+  isAnswered: boolean;
+  isCancelled: boolean;
+}
+
+/** Bytes that are kept until a message in them is complete. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/**
+ * What clients sent in a recording, and what the server did then. In a recording of a bridge, the server is the bridge:
+ * what its clients saw.
+ *
+ * A request without an answer is left out, because the recording ended too early. One that the client cancelled stays.
+ *
+ * @throws RecordingError if it is not a recording. Error if it has no request that was answered, or cannot be read.
+ */
+export async function readCalls(source: string | AsyncIterable<Uint8Array>): Promise<RecordedCall[]> {
+  const calls = new Calls();
+  const model = new WireModel(MAX_BYTES);
+  for await (const record of await readRecording(source)) {
+    if (record.layer === 'open') calls.open(record);
+    for (const event of model.add(record)) calls.add(event, record.t, 'conn' in record ? record.conn : 0);
+    if (record.layer === 'close') calls.close(record.conn);
+  }
+  const found = calls.all();
+  if (!found.some(({ message, steps }) => 'id' in message && steps.some((step) => isResult(step.message))))
+    throw new Error('the recording has no request that a server answered');
+  return found;
+}
+
+/** Joins the messages of a recording. */
+class Calls {
+  readonly #connections = new Map<number, Pick<OpenRecord, 'protocol' | 'role'> & { readonly drafts: Draft[] }>();
+  readonly #drafts: Draft[] = [];
+  readonly #byMessage = new WeakMap<JsonObject, Draft>();
+  readonly #byRequest = new Map<string, Draft>();
+  readonly #questions = new Map<string, Step>();
+  readonly #newest = new WeakMap<Conversation, Draft>();
+
+  open({ conn, protocol, role }: OpenRecord): void {
+    this.#connections.set(conn, { protocol, role, drafts: [] });
+  }
+
+  /** A client of 2026-07-28 closes a stream to cancel its call (transports/streamable-http: Cancellation). */
+  close(conn: number): void {
+    const { protocol, drafts = [] } = this.#connections.get(conn) ?? {};
+    this.#connections.delete(conn);
+    if (protocol !== 'http') return;
+    for (const draft of drafts)
+      if (draft.revisions.every((each) => profileOf(each)!.era === 'modern')) draft.isCancelled = true;
+  }
+
+  add({ on, event }: WireEvent, t: number, conn: number): void {
+    if (on === 'response' && event.exchange.status >= 400)
+      for (const { message } of event.exchange.messages) {
+        const draft = this.#byMessage.get(message);
+        if (draft) draft.isRefused = true;
+      }
+    if (on !== 'message') return;
+    if (event.from === 'client') this.#client(event, t, conn);
+    else this.#server(event, t);
+  }
+
+  all(): RecordedCall[] {
+    const isServer = this.#drafts.some(({ role }) => role === 'server');
+    return this.#drafts
+      .filter(({ role }) => !isServer || role === 'server')
+      .filter((draft) => isWhole(draft))
+      .map(callOf);
+  }
+
+  #client(event: MessageEvent, t: number, conn: number): void {
+    const { kind, message, about, conversation, records, revisions } = event;
+    const n = records[0] ?? 0;
+    if (kind === 'result' || kind === 'error') {
+      const question = about && this.#questions.get(keyOf(about));
+      if (question) question.answer = { t, response: message as Response };
+      return;
+    }
+    const asked = about && this.#byRequest.get(keyOf(about));
+    if (asked && event.method === 'notifications/cancelled') asked.isCancelled = true;
+    const connection = this.#connections.get(conn);
+    const role = connection?.role ?? '';
+    const draft: Draft = {
+      ...{ n, t, role, revisions, conversation },
+      message: message as Draft['message'],
+      steps: [],
+      isRefused: false,
+      isAnswered: false,
+      isCancelled: false,
+    };
+    this.#drafts.push(draft);
+    connection?.drafts.push(draft);
+    this.#byMessage.set(message, draft);
+    this.#newest.set(conversation, draft);
+    if (kind === 'request') this.#byRequest.set(keyOf({ n, id: message['id'] as RequestId }), draft);
+  }
+
+  #server(event: MessageEvent, t: number): void {
+    const { kind, message, method, about, exchange, records } = event;
+    if (kind === 'result' || kind === 'error') {
+      const draft = about && this.#byRequest.get(keyOf(about));
+      if (!draft) return;
+      draft.isAnswered = true;
+      draft.steps.push({ message: message as Message, t, related: true });
+      return;
+    }
+    const owner = this.#ownerOf(event);
+    const newest = this.#newest.get(event.conversation);
+    // What a subscription announces follows from what the client did last, and not from the subscription.
+    const announces = owner?.message.method === Method.Listen && method !== NotificationMethod.Acknowledged;
+    const draft = announces ? newest : (owner ?? newest);
+    if (!draft) return;
+    const hasOwnStream = exchange === undefined || exchange.waiting.size > 0;
+    const related = hasOwnStream && 'id' in draft.message && !draft.isAnswered;
+    const subscription = announces && owner !== draft ? owner.n : undefined;
+    const step: Step = { message: message as Message, t, related, subscription };
+    draft.steps.push(step);
+    if (kind === 'request') this.#questions.set(keyOf({ n: records[0] ?? 0, id: message['id'] as RequestId }), step);
+  }
+
+  /** The request that a message of the server certainly belongs to. */
+  #ownerOf({ about, meta, exchange, conversation }: MessageEvent): Draft | undefined {
+    const subscription: unknown = meta[Meta.SubscriptionId];
+    const request =
+      (about?.from === 'client' ? about : undefined) ??
+      [...(exchange?.waiting ?? [])][0] ??
+      (subscription === undefined ? undefined : conversation.requests.client.find(subscription));
+    return request && this.#byRequest.get(keyOf(request));
+  }
+}
+
+/** Ids may be used again, in other sessions. A batch has several requests in one record. */
+function keyOf({ n, id }: Pick<SeenRequest, 'n' | 'id'>): string {
+  return `${n} ${JSON.stringify(id)}`;
+}
+
+function isWhole({ message, isRefused, isAnswered, isCancelled }: Draft): boolean {
+  if (isAnswered) return true;
+  return !isRefused && (!('id' in message) || isCancelled || message.method === Method.Listen);
+}
+
+function isResult(message: Message): boolean {
+  return 'result' in message && isObject(message.result);
+}
+
+function callOf({ n, t, message, revisions, conversation, steps }: Draft): RecordedCall {
+  let before = t;
+  const questions = [...steps.keys()].filter((index) => steps[index]!.answer);
+  const found = steps.map((step): RecordedStep => {
+    const { related, subscription, answer } = step;
+    const waitsFor = questions.filter((index) => {
+      const { t: answered } = steps[index]!.answer!;
+      return answered > before && answered <= step.t;
+    });
+    const newest = Math.max(before, ...waitsFor.map((index) => steps[index]!.answer!.t));
+    before = step.t;
+    return {
+      message: step.message,
+      related,
+      ...(subscription !== undefined && { subscription }),
+      waitsFor,
+      delay: Math.max(0, step.t - newest) / 1000,
+      ...(answer && { answer: answer.response }),
+    };
+  });
+  const revision = revisions.length === 1 ? revisions[0]! : (conversation.revision ?? revisions.at(-1)!);
+  return { n, revision, message, steps: found };
+}
