@@ -3,13 +3,13 @@ import { AREAS, type RuleInfo } from '../src/lint/index.ts';
 
 /** The tables of all rules by area, as `docs/check.md` has them. */
 export function rulesTables(rules: readonly RuleInfo[]): string {
-  const areas = AREAS.map((area) => ({ area, own: rules.filter((rule) => rule.area === area) }));
+  const areas = AREAS.map((area) => ({ area, own: rules.filter((rule) => rule.area === area) })).filter(
+    ({ own }) => own.length > 0,
+  );
   const counts = areas.map(({ area, own }) => `${area} ${own.length}`).join(', ');
-  const tables = areas
-    .filter(({ own }) => own.length > 0)
-    .map(
-      ({ area, own }) => `### ${area}\n\n${table([['Rule', 'Severity', 'Since', 'What is right'], ...own.map(row)])}\n`,
-    );
+  const tables = areas.map(
+    ({ area, own }) => `### ${area}\n\n${table([['Rule', 'Severity', 'Since', 'What is right'], ...own.map(row)])}\n`,
+  );
   return `${rules.length} rules: ${counts}.\n\n${tables.join('\n')}`;
 }
 

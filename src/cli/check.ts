@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { fileProblem } from '../base/file-problem.ts';
-import { readRecording } from '../inspect/read-recording.ts';
+import { readRecording, RecordingError, type Recording } from '../inspect/read-recording.ts';
 import type { WireRecord } from '../inspect/record.ts';
 import { Linter, RULES } from '../lint/index.ts';
 import { ReportBuilder, summaryText, type CheckReport } from './check/check-report.ts';
@@ -45,23 +45,42 @@ async function checkRecording(file: string): Promise<CheckReport> {
   const builder = new ReportBuilder(basename(file), RULES);
   const linter = new Linter();
   const notes: string[] = [];
-  let gaps = 0;
-  try {
-    const recording = await readRecording(file);
-    for await (const record of recording) {
-      if (isLoss(record)) gaps += 1;
-      for (const finding of await linter.add(record)) builder.add(finding);
-    }
-    if (recording.truncated) notes.push('The recording ends with an incomplete line.');
-  } catch (error) {
-    throw Failure.usage((error as Error).message);
+  let hasGaps = false;
+  const recording = await open(file);
+  for await (const record of readable(recording, file)) {
+    hasGaps ||= record.layer === 'gap';
+    for (const finding of await linter.add(record)) builder.add(finding);
   }
-  if (gaps > 0) notes.push('Records are missing in the recording, so some rules judged less.');
+  if (recording.truncated) notes.push('The recording ends with an incomplete line.');
+  if (hasGaps) notes.push('Records are missing in the recording, so some rules judged less.');
   return builder.report(linter.exercised, notes);
 }
 
-function isLoss({ layer }: WireRecord): boolean {
-  return layer === 'gap';
+async function open(file: string): Promise<Recording> {
+  try {
+    return await readRecording(file);
+  } catch (error) {
+    throw unreadable(error, file);
+  }
+}
+
+/** The records of a recording. Only its own mistakes are those of the user. */
+async function* readable(recording: Recording, file: string): AsyncGenerator<WireRecord, void> {
+  const records = recording[Symbol.asyncIterator]();
+  for (;;) {
+    let next: IteratorResult<WireRecord>;
+    try {
+      next = await records.next();
+    } catch (error) {
+      throw unreadable(error, file);
+    }
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+function unreadable(error: unknown, file: string): Failure {
+  return Failure.usage(error instanceof RecordingError ? error.message : `cannot read ${file}: ${fileProblem(error)}`);
 }
 
 /** Writes a report to stdout, or to the file of `--out`. */

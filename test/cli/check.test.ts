@@ -117,6 +117,22 @@ describe('everwire check', () => {
     expect(stderr).toContain('package.json, line 1: ');
   });
 
+  test('a file that does not exist is refused', async () => {
+    expect(await runEverwire(['check', 'gone.mcpcap'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'everwire: cannot read gone.mcpcap: there is no such file or folder',
+    });
+  });
+
+  test('says that records are missing', async () => {
+    const file = recorded(new StdioScript());
+    writeFileSync(file, `${HEADER}{"n":1,"t":0,"layer":"gap","from":1}\n{"n":`);
+    const { code, stdout } = await runEverwire(['check', file]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('The recording ends with an incomplete line.\nRecords are missing in the recording');
+  });
+
   test('a report that cannot be written is an error', async () => {
     const out = path.join(temporaryFolder(), 'no', 'report');
     const { code, stderr } = await runEverwire(['check', recorded(new StdioScript()), '--out', out]);

@@ -221,6 +221,10 @@ export const FEATURE_SEEDS: Readonly<Record<string, () => WireScript>> = {
 
   // Caching
   'cache-hints-missing': () => modern().request('tools/list', {}, done({ tools: [] })),
+  'cache-scope-pages': () =>
+    modern()
+      .request('tools/list', {}, cached({ tools: [], nextCursor: 'a' }))
+      .request('tools/list', { cursor: 'a' }, cached({ tools: [], cacheScope: 'public' })),
   'cache-ttl-negative': () => modern().request('tools/list', {}, cached({ tools: [], ttlMs: -1 })),
 
   // Tasks

@@ -118,7 +118,7 @@ export const UNSEEN: Readonly<Record<string, Readonly<Record<string, string>>>> 
     'server/prompts': 'inside 3-5,12-15; provoked 9-11',
     'server/resources': 'inside 3-5,14,16-17; open 6-7; provoked 9-11',
     'server/tools': 'user 2-5,19-20,36,41-43; inside 7-8,11,13,15,28-31,35,37-38,40,44,46; open 9,26; time 39,45',
-    'server/utilities/caching': 'inside 2-7,9,12,14,18-20; time 10-11; open 13,16-17; provoked 15',
+    'server/utilities/caching': 'inside 2-7,9,12,14,18-20; time 10-11; open 13; provoked 15',
     'server/utilities/completion': 'provoked 3-6; inside 7-8,10,12-14,16-17; time 9,11,15',
     'server/utilities/logging': 'written 1-2; provoked 6-8; time 9,16; inside 10-13,15,17-19; user 14',
     'server/utilities/pagination': 'inside 2,9; choice 3,5-6; provoked 4,10',

@@ -154,6 +154,8 @@ export class Conversation {
   /** The `requestState` values and the cursors that the server has sent. Undefined if some were forgotten. */
   readonly states = new KnownTexts();
   readonly cursors = new KnownTexts();
+  /** The `cacheScope` of the page that named a cursor, by method and cursor. Null if there were different ones. */
+  readonly #pageScopes = new Map<string, string | null>();
   /** The ids of elicitations by URL (2025-11-25). */
   readonly elicitations = new KnownTexts();
   #answered: SeenRequest | undefined;
@@ -172,6 +174,7 @@ export class Conversation {
     this.eventIds.clear();
     this.tasks.clear();
     this.#tools.clear();
+    this.#pageScopes.clear();
     this.ended = undefined;
     this.gone = undefined;
     for (const texts of [this.states, this.cursors, this.elicitations]) texts.lose();
@@ -198,6 +201,20 @@ export class Conversation {
   /** A task has a status. Tasks of several clients have different ids. */
   addTask({ taskId, status }: { readonly taskId: string; readonly status: string }): void {
     if (this.tasks.size < MAX_TASKS || this.tasks.has(taskId)) this.tasks.set(taskId, status);
+  }
+
+  /** Remembers the `cacheScope` of a page for the next one. */
+  addPage(method: string, cursor: unknown, scope: unknown): void {
+    if (typeof cursor !== 'string' || typeof scope !== 'string' || cursor.length > MAX_TEXT) return;
+    const key = `${method} ${cursor}`;
+    const known = this.#pageScopes.get(key);
+    if (this.#pageScopes.size < MAX_TEXTS || known !== undefined)
+      this.#pageScopes.set(key, known === undefined || known === scope ? scope : null);
+  }
+
+  /** The `cacheScope` of the page before. Undefined if it is not known. */
+  scopeBefore(method: string, cursor: unknown): string | undefined {
+    return this.#pageScopes.get(`${method} ${String(cursor)}`) ?? undefined;
   }
 
   forgetTools(): void {

@@ -263,6 +263,7 @@ function learn(about: SeenRequest, result: JsonObject, conversation: Conversatio
     for (const tool of result['tools'] as unknown[])
       if (isObject(tool) && typeof tool['name'] === 'string') conversation.addTool(tool['name'], tool);
   conversation.cursors.add(result['nextCursor']);
+  conversation.addPage(method, result['nextCursor'], result['cacheScope']);
   conversation.states.add(result['requestState']);
 }
 

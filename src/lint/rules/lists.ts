@@ -83,6 +83,18 @@ export const LIST_RULES: readonly WireRule[] = [
         : undefined,
   }),
   onEvent('message', {
+    id: 'cache-scope-pages',
+    area: 'caching',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, undefined, 'server/utilities/caching 16,17'),
+    right: 'All pages of a list have the same `cacheScope`.',
+    check: ({ kind, from, about, result: { cacheScope }, conversation }) => {
+      if (kind !== 'result' || from !== 'server' || !about || typeof cacheScope !== 'string') return undefined;
+      const before = conversation.scopeBefore(about.method, about.params?.['cursor']);
+      return before === undefined ? undefined : before === cacheScope || `${shown(cacheScope)} after ${shown(before)}`;
+    },
+  }),
+  onEvent('message', {
     id: 'subscription-response',
     area: 'subscriptions',
     severity: 'error',
