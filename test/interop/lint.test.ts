@@ -2,24 +2,28 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Capture } from '../../src/inspect/capture.ts';
 import { readRecording } from '../../src/inspect/read-recording.ts';
-import { lint, type Finding, type LintRecord } from '../../src/lint/index.ts';
+import { lint, Linter, RULES, type Finding, type LintRecord } from '../../src/lint/index.ts';
 import { node, temporaryFolder } from '../support/command-line.ts';
-import { programs, root } from '../support/process.ts';
+import { eventually, programs, root, startNode } from '../support/process.ts';
 import { tcpTap } from '../support/tcp-tap.ts';
 import { connect, type ClientKind, type OfficialClient, type TransportKind } from './clients.ts';
 import { v1Http, v1Sse, v2Http, v2HttpSession } from './client/official-servers.ts';
 import { ourClient } from './client/our-client.ts';
 import { features, type Peer } from './features.ts';
 import { DOUBTFUL } from './lint-doubtful.ts';
+import { accepts, freePort } from './moving/commands.ts';
 import { demo, everything, featureServer } from './peers.ts';
 import { serveBoth } from './servers.ts';
 
 const used = new Set<(typeof DOUBTFUL)[number]>();
+const exercised = new Set<string>();
 
 /** Findings of clean traffic, without those that the specification's text settles. */
 async function findingsIn(records: AsyncIterable<LintRecord | readonly LintRecord[]>, who: string): Promise<string[]> {
   const found: Finding[] = [];
-  for await (const finding of lint(records)) if (finding.rule.severity !== 'advice') found.push(finding);
+  const linter = new Linter();
+  for await (const finding of lint(records, linter)) if (finding.rule.severity !== 'advice') found.push(finding);
+  for (const id of linter.exercised) exercised.add(id);
   const left = found.filter(({ rule, seen }) => {
     const known = DOUBTFUL.find((each) => each.rule === rule.id && each.who.test(who) && each.seen.test(seen));
     if (known) used.add(known);
@@ -72,6 +76,23 @@ async function overHttp(
 function observed(file: string, stdio: readonly string[]): string[] {
   return [...programs.everwire, 'inspect', '--through', '--no-open', '--record', file, '--', node, ...stdio];
 }
+
+/** Calls of tools that some of the servers have. */
+const CALLS = [
+  { name: 'echo', arguments: { message: 'hello' } },
+  { name: 'get-sum', arguments: { a: 1, b: 2 } },
+  { name: 'get-structured-content', arguments: { location: 'Chicago' } },
+  { name: 'get-tiny-image', arguments: {} },
+  { name: 'get-resource-links', arguments: { count: 2 } },
+  { name: 'search', arguments: { words: 'o' } },
+  { name: 'cover', arguments: {} },
+];
+
+/** The library servers ask for a key. */
+const withKey = (request: Request): Promise<Response> => {
+  request.headers.set('x-api-key', 'key-of-ada');
+  return fetch(request);
+};
 
 describe('clean traffic has no finding', () => {
   const cells = PROGRAMS.flatMap(([name, ...server]) =>
@@ -145,6 +166,32 @@ describe('clean traffic has no finding', () => {
     expect(found).toEqual([]);
   });
 
+  const fastmcp = (name: string): string => `${root}dist/examples/moving/fastmcp/${name}.js`;
+  const LISTENING: readonly (readonly [name: string, over: 'http' | 'sse', path: string, args: readonly string[]])[] = [
+    ['server-everything', 'sse', '/sse', [programs.everything[0], 'sse']],
+    ['server-everything', 'http', '/mcp', [programs.everything[0], 'streamableHttp']],
+    ['fastmcp', 'http', '/mcp', [fastmcp('fastmcp')]],
+    ['a server moved from fastmcp', 'http', '/mcp', [fastmcp('everwire')]],
+  ];
+
+  test.each(LISTENING)('sdk 1.x with %s over %s', async (name, over, route, args) => {
+    const port = await freePort();
+    const server = startNode(args, { PORT: String(port) });
+    await eventually(() => accepts(port), `${name} listens`, 30_000);
+    const found = await overHttp(`sdk 1.x with ${name} over ${over}`, port, async (moved) => {
+      const url = moved(`http://127.0.0.1:${port}${route}`);
+      const target = { stdio: [], url, sseUrl: url, fetch: withKey };
+      const client = await connect('sdk 1.x', over, target);
+      await client.methods.listTools();
+      await client.methods.listPrompts();
+      await client.methods.listResources();
+      for (const call of CALLS) await client.callTool(call).catch(() => {});
+      await client.close();
+    });
+    await server.stop();
+    expect(found).toEqual([]);
+  });
+
   test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('a client of %s over HTTP and stdio', async (revision) => {
     const [name, peer, http, stdio] = PROGRAMS[1]!;
     const { target, stop } = await serveBoth(http, stdio);
@@ -185,4 +232,6 @@ describe('clean traffic has no finding', () => {
 
 test('every settled case still occurs', () => {
   expect(DOUBTFUL.filter((each) => !used.has(each))).toEqual([]);
+  console.info(`${exercised.size} of ${RULES.length} rules had something to judge in clean traffic`);
+  expect(exercised.size).toBeGreaterThan(100);
 });
