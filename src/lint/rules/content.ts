@@ -3,7 +3,7 @@ import { Method } from '../../protocol/methods.ts';
 import { BEFORE_2025_06_18, clauses } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
-import { duplicate } from './tools.ts';
+import { duplicate } from './duplicate.ts';
 import { shown } from './shown.ts';
 import { isUri } from './uri.ts';
 

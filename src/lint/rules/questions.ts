@@ -3,11 +3,10 @@ import { missingCapability } from '../../protocol/capabilities.ts';
 import { CAN_REQUIRE_INPUT, Method, QUESTIONS } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { checkMessages } from '../../protocol/sampling-rules.ts';
-import { JsonSchema } from '../../schema/json-schema.ts';
-import { complaint } from '../../schema/complaint.ts';
 import { clauses } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
+import { mismatch } from './mismatch.ts';
 import { shown } from './shown.ts';
 import { isUri } from './uri.ts';
 
@@ -319,14 +318,4 @@ function questionsOf({ from, kind, method, params, result }: MessageEvent): read
   return Object.values(asked)
     .filter(isObject)
     .map((each) => ({ method: String(each['method']), params: isObject(each['params']) ? each['params'] : {} }));
-}
-
-/** What is wrong with a value. Undefined if nothing is, or if the schema cannot be used. */
-function mismatch(schema: JsonObject, value: unknown): string | undefined {
-  try {
-    const { issues } = new JsonSchema(schema, 'the schema').validate(value);
-    return issues && complaint(issues);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,11 +1,12 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
-import { complaint } from '../../schema/complaint.ts';
 import { JsonSchema } from '../../schema/json-schema.ts';
 import { clauses, everywhere } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
 import { countMarks, markedArguments, type MarkedArgument } from './header-arguments.ts';
+import { duplicate } from './duplicate.ts';
+import { mismatch } from './mismatch.ts';
 import { shown } from './shown.ts';
 
 const DIALECTS = 'unsupported dialect';
@@ -358,26 +359,6 @@ function schemaProblem(schema: JsonObject): string | undefined {
 
 function isReference(problem: string): boolean {
   return problem.includes(' refers to ');
-}
-
-/** What is wrong with a value. Undefined if nothing is, or if the schema cannot be used. */
-function mismatch(schema: JsonObject, value: unknown): string | undefined {
-  try {
-    const { issues } = new JsonSchema(schema, 'the schema').validate(value);
-    return issues && complaint(issues);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The first value of a member that two objects have. */
-export function duplicate(list: readonly JsonObject[], member: string): Outcome {
-  const seen = new Set<unknown>();
-  for (const each of list) {
-    if (seen.has(each[member])) return `${shown(each[member])} twice`;
-    seen.add(each[member]);
-  }
-  return list.length > 0 ? true : undefined;
 }
 
 function sameJson(text: unknown, wanted: string): boolean {
