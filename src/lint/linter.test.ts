@@ -78,3 +78,12 @@ test('connections that were opened before the recording have no parts, and no fi
   script.bytes(99, 's>c', 'Server started\n');
   expect(await ids(script)).toEqual([]);
 });
+
+test('a request that was refused with an HTTP status may be sent again with its id', async () => {
+  const http = new HttpScript().handshake('2025-11-25');
+  const challenge = { 'WWW-Authenticate': 'Bearer resource_metadata="https://example.com/", scope="a"' };
+  const again = { message: rpc(1, 'tools/call', { ...call, _meta: { progressToken: 1 } }) };
+  http.exchange(again, { status: 401, headers: challenge });
+  http.exchange(again, { message: { jsonrpc: '2.0', id: 1, result: text } });
+  expect(await ids(http.end())).toEqual([]);
+});

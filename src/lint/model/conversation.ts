@@ -71,6 +71,13 @@ export class Requests {
       put(this, this.#byToken, this.#oldestToken, request.progressToken, request);
   }
 
+  /** A request was refused before it was read, so it may be sent again. */
+  forget(request: SeenRequest): void {
+    const { id, progressToken: token } = request;
+    if (this.find(id) === request) this.#byId.delete(JSON.stringify(id));
+    if (token !== undefined && this.withToken(token) === request) this.#byToken.delete(JSON.stringify(token));
+  }
+
   find(id: unknown): SeenRequest | undefined {
     return this.#byId.get(JSON.stringify(id));
   }

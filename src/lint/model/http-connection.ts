@@ -103,6 +103,8 @@ export class HttpConnection {
     if (exchange.initializes && status < 300 && conversation.carriage === 'http')
       exchange.conversation = conversation = this.#conversations.opened(exchange, conversation);
     if (exchange.isOpaque) conversation.lose();
+    // A client may log in, for example, and then send the same request again.
+    if (status >= 400) for (const request of exchange.waiting) conversation.requests.client.forget(request);
     if (status === 404) conversation.gone ??= part.n;
     if (exchange.isMcp) yield { on: 'response', event: eventOf(exchange, conversation, [part.n, exchange.n]) };
     const isEmpty =

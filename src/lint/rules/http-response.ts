@@ -73,9 +73,10 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     severity: 'error',
     clauses: clauses(undefined, 'basic/transports 25', 'basic/transports 25', 'basic/transports 30'),
     right: 'A GET is answered with `text/event-stream`, or with 405.',
-    check: ({ exchange, conversation }) => {
+    check: ({ exchange, conversation, revisions }) => {
       const { method, status, request, response } = exchange;
-      if (conversation.carriage !== 'http' || method !== 'GET') return undefined;
+      // Without a revision, a client may look for a server of 2026-07-28, or of HTTP+SSE.
+      if (conversation.carriage !== 'http' || method !== 'GET' || revisions.length > 1) return undefined;
       if (status < 300) return exchange.isStream || shownHeader('Content-Type', response!.get('content-type'));
       // A session may be unknown, and a server may require one.
       if (status === 404 && request.get('mcp-session-id') === undefined) return 'status 404';
