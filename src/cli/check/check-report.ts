@@ -108,11 +108,12 @@ export class ReportBuilder {
   }
 
   #scores(exercised: ReadonlySet<string>): LiveReport['scores'] {
+    const broken = new Set([...this.#found.values()].map(({ rule }) => rule.id));
     return AREAS.flatMap((area) => {
       const tried = this.#rules.filter((rule) => rule.area === area && exercised.has(rule.id));
       const weigh = (rules: readonly RuleInfo[]): number =>
         rules.reduce((sum, { severity }) => sum + WEIGHT[severity], 0);
-      const obeyed = weigh(tried.filter(({ id }) => !this.#found.has(id)));
+      const obeyed = weigh(tried.filter(({ id }) => !broken.has(id)));
       return tried.length === 0 ? [] : [{ area, score: Math.floor((100 * obeyed) / weigh(tried)) }];
     });
   }
