@@ -14,7 +14,7 @@ const shown = [...page.matchAll(/<!-- file: (\S+) -->\n\n```ts\n([\s\S]*?)```/g)
 
 describe('the page about authorization', () => {
   test('shows the files of the example', () => {
-    const files = ['examples/auth.ts', 'examples/auth-verify.ts', 'examples/auth-keys.ts'];
+    const files = ['examples/auth.ts', 'examples/oidc-provider.ts', 'examples/auth-verify.ts', 'examples/auth-keys.ts'];
     expect(shown.map(([, file]) => file)).toEqual(files);
   });
 

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { bearerAuth } from 'everwire/auth';
+import { bearerAuth, loopbackRedirect, logOut, MemoryTokenStore, oauth, OAuthError } from 'everwire/auth';
+import { connect } from 'everwire/client';
 import { McpServer } from 'everwire/server';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { browse, startAuthorizationServer } from '../test/support/oidc-provider.ts';
+import { createProvider } from './oidc-provider.ts';
 import { filesShownIn } from '../test/support/shown.ts';
 
 describe('the page about client authorization', () => {
@@ -95,4 +97,52 @@ test('the example without a user calls as the application', async () => {
   vi.stubEnv('CLIENT_SECRET', 'the-secret-of-reports');
   const { fetch } = await import('./oauth-application.ts');
   expect(await who(server, fetch)).toEqual([{ type: 'text', text: 'reports' }]);
+});
+
+test('the example of an authorization server issues tokens for one server, and revokes refresh tokens', async () => {
+  for (const method of ['info', 'warn'] as const) vi.spyOn(console, method).mockImplementation(() => {});
+  const [login, http] = [createServer(), createServer()];
+  const [issuer, origin] = await Promise.all(
+    [login, http].map(async (each) => {
+      await new Promise<void>((resolve) => each.listen(0, '127.0.0.1', resolve));
+      return `http://127.0.0.1:${(each.address() as AddressInfo).port}`;
+    }),
+  );
+  const resource = `${origin}/mcp`;
+  const answer = createProvider(issuer!, resource).callback();
+  login.on('request', (request, response) => void answer(request, response));
+  const auth = bearerAuth({ resource, issuer: issuer!, scopes: ['notes:read'] });
+  const server = new McpServer({ name: 'notes', version: '1.0.0', http: { auth } });
+  server.tool('who', {}, (_, { caller }) => caller.principal!.replace(`${issuer}#`, ''));
+  http.on('request', server.node);
+  onTestFinished(async () => {
+    await server.close();
+    for (const each of [login, http]) {
+      each.closeAllConnections();
+      each.close();
+    }
+    vi.restoreAllMocks();
+  });
+  const store = new MemoryTokenStore();
+  const redirect = loopbackRedirect({ open: async (url) => (await browse(url)) !== '' });
+  const client = await connect(resource, { authorizer: oauth({ server: resource, store, redirect }) });
+  onTestFinished(() => client.close());
+  expect((await client.callTool('who')).content).toEqual([{ type: 'text', text: 'alice' }]);
+  expect(await logOut({ server: resource, store })).toEqual([
+    { issuer, error: undefined, accessTokenLasts: true, expiresAt: expect.any(Number) },
+  ]);
+
+  // The user refuses.
+  const refusing = loopbackRedirect({
+    open: async ({ searchParams }) => {
+      const back = new URL(searchParams.get('redirect_uri')!);
+      const refusal = { error: 'access_denied', state: searchParams.get('state')!, iss: issuer! };
+      back.search = new URLSearchParams(refusal).toString();
+      return (await fetch(back)).status > 0;
+    },
+  });
+  const refused = connect(resource, { authorizer: oauth({ server: resource, redirect: refusing }) });
+  const error = await refused.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(OAuthError);
+  expect(error).toMatchObject({ code: 'authorization', error: 'access_denied' });
 });

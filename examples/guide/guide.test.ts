@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { testClient, type TestClientOptions } from 'everwire/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { root, startServer } from '../../test/support/process.ts';
 import { eras, reader, textOf } from '../../test/support/reader.ts';
@@ -14,6 +15,7 @@ import { server as prompts } from './prompts.ts';
 import { server as asking } from './questions.ts';
 import { pinUp, server as resources } from './resources.ts';
 import { server as rounds } from './rounds.ts';
+import { server as stateful } from './state.ts';
 import { server as schemas } from './schemas.ts';
 import { server as tools } from './tools.ts';
 
@@ -241,4 +243,27 @@ test('a step in `once` is not repeated by another process', async () => {
   client.setRequestHandler('elicitation/create', asked);
   expect(textOf(await call(client, 'order', { title: 'Momo' }))).toBe('Order 1 of 1, wrapped');
   expect(asked).toHaveBeenCalledTimes(1);
+});
+
+test('state belongs to one user, or to one session', async () => {
+  const open = async (options: TestClientOptions) => {
+    const client = await testClient(stateful, options);
+    onTestFinished(() => client.close());
+    return async (name: string) => {
+      const { content } = await client.callTool(name);
+      return (content[0] as { text: string }).text;
+    };
+  };
+  const ada = await open({ principal: 'ada', revision: '2025-11-25' });
+  const bob = await open({ principal: 'bob', revision: '2025-11-25' });
+  const modern = await open({ principal: 'ada', revision: '2026-07-28' });
+  expect(await ada('borrow_momo')).toBe('You have 1 books.');
+  expect(await bob('borrow_momo')).toBe('You have 1 books.');
+  expect([await ada('visits'), await ada('visits'), await bob('visits'), await modern('visits')]).toEqual([
+    'You came 1 times in this session.',
+    'You came 2 times in this session.',
+    'You came 1 times in this session.',
+    'This client has no session.',
+  ]);
+  expect(await (await open({}))('borrow_momo')).toBe('Log in first.');
 });

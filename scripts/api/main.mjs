@@ -68,7 +68,17 @@ async function generate(folder) {
 
 /** Types that only help TypeScript to infer arguments and results. Their effect is described in prose. */
 const intentionallyNotExported = [
-  ...['Arguments', 'BareResult', 'NoShape', 'ToolNames', 'PathNames', 'Plain', 'QueryNames', 'Structured'],
+  ...[
+    'Arguments',
+    'BareResult',
+    'NoShape',
+    'ToolNames',
+    'UncheckedAnswer',
+    'PathNames',
+    'Plain',
+    'QueryNames',
+    'Structured',
+  ],
   // The types of everwire/http extend them.
   'src/transport/http/server/handler.ts:HttpHandlerOptions',
   'src/transport/http/server/listen.ts:ListenOptions',

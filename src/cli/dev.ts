@@ -6,16 +6,24 @@ import type { ListenOptions } from '../transport/http/server/listen.ts';
 import { inboundTo } from './bridge-mounts.ts';
 import type { DevFlags } from './dev-options.ts';
 import { Reloading } from './dev/reloading.ts';
-import { Failure } from './failure.ts';
+import { Failure, reportFailure } from './failure.ts';
 import { printStatus } from './print-status.ts';
 import { run } from './run.ts';
-import { atEnd } from './shutdown.ts';
+import { atEnd, stop } from './shutdown.ts';
 
 /** `everwire dev`: serves the server of a file, and reloads it when the file changes. */
 export async function dev(given: string, flags: DevFlags): Promise<void> {
   const file = path.resolve(given);
   if (!existsSync(file)) throw Failure.usage(`there is no file ${given}`);
-  const reloading = new Reloading({ file, imports: [...flags.import, ...typeScriptFor(file, flags)] });
+  const reloading = new Reloading({
+    file,
+    imports: [...flags.import, ...typeScriptFor(file, flags)],
+    waits: process.stderr.isTTY,
+    onfailure: (failure) => {
+      reportFailure(failure);
+      void stop();
+    },
+  });
   const onerror = ({ message }: Error): void => printStatus(message);
   const inbound = inboundTo(reloading.versions.service, { onerror });
   atEnd(() => inbound.close(0));

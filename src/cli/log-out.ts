@@ -30,8 +30,14 @@ async function deleteAll(server: UrlServer): Promise<void> {
   await output.text(`Logged out of ${detailOf(server)}. The tokens are deleted.`);
   for (const each of loggedOut) {
     if (each.error) printStatus(notRevoked(each.error, each));
-    else await output.line(`${each.issuer} has revoked them.`);
+    else await output.line(`${each.issuer} has revoked ${revoked(each)}`);
   }
+}
+
+function revoked({ accessTokenLasts, expiresAt }: LoggedOut): string {
+  if (!accessTokenLasts) return 'them.';
+  const end = expiresAt === undefined ? 'it expires' : timeOf(expiresAt);
+  return `the refresh token. The access token cannot be revoked, and lasts until ${end}.`;
 }
 
 function notRevoked({ message }: Error, { expiresAt }: LoggedOut): string {

@@ -16,7 +16,7 @@ import type { Target } from './target.ts';
  * a function is called again for a new transport. If the target is a transport, there is no second connection.
  *
  * @throws TypeError if the target is invalid; ConnectionError if the connection fails; TimeoutError after
- * `connectTimeout`; RpcError if the server refuses; the signal's reason.
+ * `connectTimeout`; RpcError if the server refuses; OAuthError if a login fails; the signal's reason.
  */
 export async function connect(target: Target, options: ClientOptions = {}): Promise<Client> {
   const { clientInfo = { name: 'everwire', version: VERSION }, signal, authorizer } = options;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { OAuthError } from '../auth/client/oauth-error.ts';
 import { isSessionGone } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { AnswerLost, HttpStatusError, SessionGone } from '../transport/http/client/errors.ts';
@@ -17,6 +18,13 @@ import {
 const body = { jsonrpc: '2.0', id: 1, error: { code: -32602, message: 'no' } } as const;
 const within = (cause: Error, code = -32000): RpcError => new RpcError(code, cause.message, { cause });
 const failed = (cause: Error): Error => failure('tools/call', within(cause), false);
+
+test('a login that failed is the error of the call and of the connection', () => {
+  const login = new OAuthError('authorization', 'access_denied');
+  const thrown = within(new ConnectionError('x', { cause: login }));
+  expect(failure('tools/call', thrown, false)).toBe(login);
+  expect(connectFailure(thrown, undefined, 1)).toBe(login);
+});
 
 describe('a failed call', () => {
   test.each<[string, Error, boolean, boolean]>([

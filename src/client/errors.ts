@@ -1,5 +1,5 @@
 import { printableLines } from '../base/printable.ts';
-import { certainlyNotExecuted, isFromPeer, transportFailure } from '../jsonrpc/error-chain.ts';
+import { certainlyNotExecuted, errorChain, isFromPeer, transportFailure } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import type { Revision } from '../protocol/revisions.ts';
@@ -111,12 +111,23 @@ function isOurs(error: RpcError, code: number): boolean {
 }
 
 /**
+ * The `OAuthError` of a login that failed. Its class belongs to another entry point, which the application imports if it
+ * uses it.
+ */
+function loginFailure(thrown: unknown): Error | undefined {
+  for (const each of errorChain(thrown)) if (each.name === 'OAuthError') return each;
+  return undefined;
+}
+
+/**
  * The error for the caller of a failed call. The server's own error is returned unchanged, any other as a
- * `ConnectionError`.
+ * `ConnectionError`. If a login failed, its `OAuthError` is returned.
  *
  * @param closed whether the connection is closed. If so, an error that reports this was made by this side.
  */
 export function failure(what: string, thrown: unknown, closed: boolean): Error {
+  const login = loginFailure(thrown);
+  if (login) return login;
   if (thrown instanceof TimeoutError || thrown instanceof ConnectionError || thrown instanceof InvalidResultError)
     return thrown;
   const error = thrown instanceof Error ? thrown : RpcError.from(thrown);
@@ -124,8 +135,10 @@ export function failure(what: string, thrown: unknown, closed: boolean): Error {
   return new ConnectionError(`${what} failed: ${error.message}`, { cause: error });
 }
 
-/** The error if there is no connection. The server's own refusal is returned unchanged. */
+/** The error if there is no connection. The server's own refusal and a failed login are returned unchanged. */
 export function connectFailure(thrown: unknown, before: Error | undefined, limit: number): Error {
+  const login = loginFailure(thrown);
+  if (login) return login;
   const error = thrown instanceof Error ? thrown : RpcError.from(thrown);
   // The failed write to a command that has ended explains nothing.
   const explains = before && (before as NodeJS.ErrnoException).code !== 'EPIPE';

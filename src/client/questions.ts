@@ -13,6 +13,7 @@ import { checkMessages } from '../protocol/sampling-rules.ts';
 import type { SampleParams } from '../protocol/sampling.ts';
 import { filledIn } from './form-answer.ts';
 import type { FormRequest, Handlers, QuestionContext, UrlRequest } from './handlers.ts';
+import { UncheckedAnswer } from './unchecked-answer.ts';
 
 /** The error codes for a question that no handler answers. The server should not have asked it. */
 const UNANSWERABLE: ReadonlySet<number> = new Set([
@@ -66,6 +67,7 @@ export class Questions {
       const answer = this.#answer(method, params, { signal: taken, method: during, key: options.key });
       return await waitFor(answer, { signal: taken });
     } catch (error) {
+      if (error instanceof UncheckedAnswer) return error.answer;
       if (error instanceof RpcError) {
         if (error.cause !== undefined || UNANSWERABLE.has(error.code)) this.#onerror(error);
         throw error;

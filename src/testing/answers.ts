@@ -6,7 +6,10 @@ import type {
   UrlHandler,
   UrlRequest,
 } from '../client/handlers.ts';
+import { filledIn } from '../client/form-answer.ts';
+import { UncheckedAnswer } from '../client/unchecked-answer.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import type { SampleParams, SampleResult } from '../protocol/sampling.ts';
 import type { ElicitResult, Root } from '../protocol/types.ts';
@@ -17,8 +20,20 @@ import type { ElicitResult, Root } from '../protocol/types.ts';
  */
 export type Answer<Question, Result> =
   | Result
-  | readonly Result[]
-  | ((question: Question, context: QuestionContext) => Result | Promise<Result>);
+  | Unchecked
+  | readonly (Result | Unchecked)[]
+  | ((question: Question, context: QuestionContext) => Result | Unchecked | Promise<Result | Unchecked>);
+
+/** An answer of `unchecked`. */
+export type Unchecked = UncheckedAnswer;
+
+/**
+ * An answer that the client sends as it is, even if it is wrong: for tests of what the server does with it. Any other
+ * answer is checked as those of a real client are.
+ */
+export function unchecked(answer: JsonObject): Unchecked {
+  return new UncheckedAnswer(answer);
+}
 
 /**
  * The answers to the questions of a server, by the methods of `Context` that ask them. The client declares the
@@ -63,7 +78,7 @@ export function handlersFor(
     const next = answering('elicit', elicit);
     onelicit.form = async (params, context) => {
       asked({ method: Method.Elicit, params });
-      return elicitResult(await next(params, context));
+      return fitting(params, elicitResult(await next(params, context)));
     };
   }
   if (elicitUrl !== undefined) {
@@ -90,18 +105,47 @@ export function handlersFor(
   return handlers;
 }
 
-type Answering<Question, Result> = (question: Question, context: QuestionContext) => Result | Promise<Result>;
+type Answering<Question, Result> = (question: Question, context: QuestionContext) => Promise<Result>;
+
+/** @throws RpcError that says what is wrong with the answer. A client keeps this from the server. */
+async function fitting(form: FormRequest, answer: ElicitResult): Promise<ElicitResult> {
+  if (answer.action !== 'accept' || !isObject(form.requestedSchema)) return answer;
+  try {
+    await filledIn(form.requestedSchema, answer.content);
+    return answer;
+  } catch (error) {
+    throw failed('elicit', `does not match the form: ${(error as Error).message}`);
+  }
+}
+
+function failed(kind: keyof Answers, why: string): RpcError {
+  return new RpcError(ErrorCode.InternalError, `The answer in answers.${kind} ${why}`);
+}
 
 function answering<Question extends object, Result extends string | object>(
   kind: keyof Answers,
   answer: Answer<Question, Result>,
 ): Answering<Question, Result> {
-  if (typeof answer === 'function') return answer as Answering<Question, Result>;
-  if (!Array.isArray(answer)) return () => answer as Result;
-  const list = [...(answer as readonly Result[])];
+  const sent = (given: Result | Unchecked): Result => {
+    if (given instanceof UncheckedAnswer) throw given;
+    return given;
+  };
+  if (typeof answer === 'function') {
+    return async (question, context) => {
+      let given: Result | Unchecked;
+      try {
+        given = await answer(question, context);
+      } catch (error) {
+        throw error instanceof RpcError ? error : failed(kind, `cannot be given: ${RpcError.from(error).message}`);
+      }
+      return sent(given);
+    };
+  }
+  if (!Array.isArray(answer)) return async () => sent(answer as Result | Unchecked);
+  const list = [...(answer as readonly (Result | Unchecked)[])];
   let used = 0;
-  return (question) => {
-    if (used < list.length) return list[used++]!;
+  return async (question) => {
+    if (used < list.length) return sent(list[used++]!);
     const message = 'message' in question ? `: ${JSON.stringify(question.message)}` : '';
     throw new RpcError(
       ErrorCode.InternalError,

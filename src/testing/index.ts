@@ -4,7 +4,7 @@
  * @module
  */
 export { mockServer, type MockMiss, type MockServer, type MockServerOptions } from '../mock/mock-server.ts';
-export type { Answer, Answers, AskedQuestion } from './answers.ts';
+export { type Answer, type Answers, type AskedQuestion, unchecked, type Unchecked } from './answers.ts';
 export {
   type NextOptions,
   type NotificationName,

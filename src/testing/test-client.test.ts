@@ -4,6 +4,7 @@ import { TimeoutError } from '../client/errors.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import { McpServer } from '../server/mcp-server.ts';
 import { createInbound } from '../wire/serve.ts';
+import { unchecked } from './answers.ts';
 import { testClient, type TestClient, type TestableServer, type TestClientOptions } from './test-client.ts';
 
 /** Closes the client when its test is over. */
@@ -126,6 +127,37 @@ describe.each<Revision>(['2025-11-25', '2026-07-28'])('a test client of %s', (re
     await expect(client.callTool('order')).rejects.toThrow(
       'Unexpected question: "Second size?". There are 1 answers in answers.elicit, and this is question 2',
     );
+  });
+
+  test.each<[string, TestClientOptions['answers'], string]>([
+    [
+      'does not match the form',
+      { elicit: { action: 'accept', content: { size: 5 } } },
+      'The answer in answers.elicit does not match the form: size',
+    ],
+    [
+      'fails',
+      {
+        elicit: () => {
+          throw new Error('no such size');
+        },
+      },
+      'The answer in answers.elicit cannot be given: no such size',
+    ],
+  ])('rejects a call with the reason if an answer %s', async (_, answers, reason) => {
+    const server = asking();
+    const errors: Error[] = [];
+    const client = await open(server, { revision, answers, onerror: (error) => errors.push(error) });
+    await expect(client.callTool('order')).rejects.toThrow(reason);
+    expect(errors).toEqual([]);
+  });
+
+  test('sends an answer of unchecked, whatever it is', async () => {
+    const wrong = unchecked({ action: 'accept', content: { size: 5 } });
+    for (const elicit of [wrong, [wrong], () => wrong]) {
+      const client = await open(asking(), { revision, answers: { elicit } });
+      await expect(client.callTool('order')).rejects.toThrow('The answer does not match the form: size');
+    }
   });
 
   test('has no capability for questions without answers', async () => {

@@ -5,7 +5,7 @@ import { connect, type Client } from '../../src/client/index.ts';
 import { client } from '../support/bridge-program.ts';
 import { runEverwire, startEverwire, temporaryFolder } from '../support/command-line.ts';
 import { devFile } from '../support/dev-file.ts';
-import { programs, root, type RunningProcess } from '../support/process.ts';
+import { programs, root, startNode, type RunningProcess } from '../support/process.ts';
 
 interface Dev extends RunningProcess {
   readonly url: string;
@@ -130,13 +130,19 @@ describe('everwire dev', () => {
     expect(await textOf(caller, 'say')).toEqual(text('better'));
   });
 
-  test('refuses clients until a first version starts', async () => {
+  test('refuses clients on a terminal until a first version starts', async () => {
     const file = devFile('await Promise.reject(new Error("no"));');
-    const server = await startDev(file.path);
+    const terminal = ['--import', 'data:text/javascript,process.stderr.isTTY = true'];
+    const child = startNode([...terminal, ...programs.everwire, 'dev', '--port', '0', file.path]);
+    onTestFinished(async () => void (await child.stop()));
+    const [, url] = await child.line(/listening on (http:\S+)$/);
+    const server = { ...child, url: url! };
     await server.line(/^ {2}nothing is served yet; change the file to try again$/);
     await expect(connect(server.url)).rejects.toThrow('server.mjs did not start; everwire dev has printed why');
     file.replace('export const other = 1;');
-    await server.line(/did not start: it must export an McpServer, as server or as default$/);
+    await server.line(
+      /did not start: it must export an McpServer, as server or as default, and must not serve it itself$/,
+    );
     file.replace(`import './missing.mjs';`);
     await server.line(/Cannot find module '.*missing\.mjs'/);
     file.write(`import './missing.mjs';\n${say('at last')}`);
@@ -144,6 +150,47 @@ describe('everwire dev', () => {
     file.add('missing.mjs', '');
     await server.line(/^everwire: serving mine/);
     expect(await textOf(await client(server.url), 'say')).toEqual(text('at last'));
+  });
+
+  test.each([
+    ['a mistake', 'const a = = 1;', 'it exited with code 1'],
+    [
+      'no server',
+      'export const other = 1;',
+      'it must export an McpServer, as server or as default, and must not serve it itself',
+    ],
+    [
+      'a listener of its own',
+      "import { createServer } from 'node:http';\ncreateServer().listen(0, '127.0.0.1');",
+      'it started a listener of its own; pass the file that exports the server',
+    ],
+  ])('exits without a terminal if the first version has %s', async (_, content, why) => {
+    const file = devFile('');
+    file.replace(content);
+    const { code, stderr } = await runEverwire(['dev', '--port', '0', file.path]);
+    expect(code).toBe(1);
+    expect(stderr.split('\n').filter((line) => line.startsWith('everwire: server.mjs'))).toEqual([
+      `everwire: server.mjs did not start: ${why}`,
+    ]);
+  });
+
+  test('names the file that exports the server, if it lies beside', async () => {
+    const file = devFile('');
+    const main = file.add('main.mjs', "import { server } from './server.mjs';\nawait server.listen({ port: 0 });");
+    const { code, stderr } = await runEverwire(['dev', '--port', '0', main]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`pass the file that exports the server: ${path.relative('', file.path)}`);
+  });
+
+  test('shows only the lines of a compiler, and not its stack', async () => {
+    const file = devFile(`throw Object.assign(new Error('server.ts:3:10: ERROR'), { name: 'TransformError' });`);
+    const { stderr } = await runEverwire(['dev', '--port', '0', file.path]);
+    const lines = stderr.split('\n');
+    expect(lines.slice(-2)).toEqual([
+      'server.ts:3:10: ERROR',
+      'everwire: server.mjs did not start: it exited with code 1',
+    ]);
+    expect(lines.filter((line) => line.includes(' at '))).toEqual([]);
   });
 
   test('lets a crash or an endless loop of the file end neither connections nor itself', async () => {

@@ -243,7 +243,10 @@ describe('a response', () => {
   });
 
   test.each([
-    [new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }), 'ECONNREFUSED'],
+    [
+      new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }),
+      'ECONNREFUSED (nothing listens there: check that the server runs, and the port)',
+    ],
     [new TypeError('fetch failed', { cause: { code: 5 } }), 'fetch failed'],
     [new TypeError('fetch failed', { cause: null }), 'fetch failed'],
     [Object.assign(new Error('x'), { code: 'EPIPE' }), 'EPIPE'],
@@ -258,7 +261,7 @@ describe('a response', () => {
 
   test('that does not arrive causes an error without the query', async () => {
     await expect(http.get(new URL('http://127.0.0.1:1/a?secret=1'), {})).rejects.toThrow(
-      /^http:\/\/127\.0\.0\.1:1\/a: ECONNREFUSED$/,
+      /^http:\/\/127\.0\.0\.1:1\/a: ECONNREFUSED \(nothing listens there: check that the server runs, and the port\)$/,
     );
   });
 

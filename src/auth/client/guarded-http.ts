@@ -6,6 +6,7 @@ import { originOf, shown } from '../../transport/http/client/errors.ts';
 import { fetchHttp } from '../../transport/http/client/fetch-http.ts';
 import type { HttpReply, HttpRequest, HttpSend } from '../../transport/http/client/http.ts';
 import { pooledHttp } from '../../transport/http/client/pooled-http.ts';
+import { reasonOf } from '../../transport/http/client/reason.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import { reachOf, type Reach } from './addresses.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -130,7 +131,9 @@ export class GuardedHttp {
       if (signal?.aborted) throw signal.reason;
       const { cause } = error as Error;
       if (cause instanceof OAuthError) throw cause;
-      const why = timeout.aborted ? `no answer within ${TIMEOUT} ms` : firstReason(error as Error);
+      const why = timeout.aborted
+        ? `no answer within ${TIMEOUT} ms`
+        : reasonOf({ name: '', message: '', code: firstReason(error as Error) });
       // Do not keep the error as the cause. It may contain the request, and with it a secret.
       throw new OAuthError('unreachable', `${shown(url)}: ${why}`);
     }

@@ -53,7 +53,7 @@ async function logIn(more: Partial<StoredTokens> = {}): Promise<void> {
 test('the tokens are deleted from the store and revoked', async () => {
   await logIn();
   expect(await logOut({ server: `${SERVER}#part`, store })).toEqual([
-    { issuer, error: undefined, expiresAt: undefined },
+    { issuer, error: undefined, accessTokenLasts: false, expiresAt: undefined },
   ]);
   expect(revoked).toEqual([{ token: 'the-token', authorization: undefined }]);
   expect(await store.issuers(SERVER)).toEqual([]);
@@ -73,7 +73,12 @@ test('tokens that cannot be revoked are deleted nevertheless', async () => {
   await logIn({ expiresAt: 1_800_000_000_000 });
   status = 503;
   expect(await logOut({ server: SERVER, store })).toEqual([
-    { issuer, error: expect.objectContaining({ name: 'OAuthError' }), expiresAt: 1_800_000_000_000 },
+    {
+      issuer,
+      error: expect.objectContaining({ name: 'OAuthError' }),
+      accessTokenLasts: true,
+      expiresAt: 1_800_000_000_000,
+    },
   ]);
   expect(await store.issuers(SERVER)).toEqual([]);
 });

@@ -17,8 +17,13 @@ export interface LogoutOptions extends Omit<GuardedHttpOptions, 'server'> {
 /** An authorization server whose tokens were deleted. */
 export interface LoggedOut {
   readonly issuer: string;
-  /** Why not all of its tokens were revoked. Undefined if they were. */
+  /** Why its tokens were not revoked. Undefined if they were, or if only the access token cannot be. */
   readonly error: Error | undefined;
+  /**
+   * Whether the access token stays valid until `expiresAt`: the authorization server cannot revoke access tokens, or
+   * revoking has failed.
+   */
+  readonly accessTokenLasts: boolean;
   /** When the access token expires, in milliseconds since 1970. Undefined if that is not known. */
   readonly expiresAt: number | undefined;
 }
@@ -49,11 +54,13 @@ export async function logOut(options: LogoutOptions): Promise<readonly LoggedOut
     deleted.map(async ({ at, credentials: { client: registered, tokens } }) => {
       const { clientId, expiresAt } = tokens!;
       const identity = [registered, client].find((each) => each?.clientId === clientId) ?? { clientId };
-      const error = await revokeTokens(at, tokens!, identity, options).then(
-        () => undefined,
-        (thrown: Error) => thrown,
-      );
-      return { issuer: at.issuer, error, expiresAt };
+      const { issuer } = at;
+      try {
+        const revoked = await revokeTokens(at, tokens!, identity, options);
+        return { issuer, error: undefined, accessTokenLasts: !revoked, expiresAt };
+      } catch (error) {
+        return { issuer, error: error as Error, accessTokenLasts: true, expiresAt };
+      }
     }),
   );
 }

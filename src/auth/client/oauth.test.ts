@@ -15,7 +15,15 @@ import {
   type Answer,
   type Gatekeeper,
 } from '../../../test/support/oauth-world.ts';
-import { FileTokenStore, idJag, MemoryTokenStore, oauth, type Authorizer, type OAuthError } from '../index.ts';
+import {
+  FileTokenStore,
+  idJag,
+  MemoryTokenStore,
+  oauth,
+  type Authorizer,
+  type OAuthError,
+  type TokenStore,
+} from '../index.ts';
 
 const KEY = { server: SERVER, issuer: ISSUER };
 const CLIENT = { clientId: 'app', clientSecret: 'the-client-secret' };
@@ -1140,6 +1148,7 @@ test.each([
     'a proxy with a fetch',
     { server: 'https://a.example', clientCredentials: true, client: CLIENT, fetch, proxy: 'http://b.example' },
   ],
+  ['a path as the store', { clientCredentials: true, client: CLIENT, store: './tokens' as unknown as TokenStore }],
   ['an invalid scope', { clientCredentials: true, client: CLIENT, scopes: ['a b'] }],
 ])('%s is refused', (_, options) => {
   expect(() => oauth(options)).toThrow(TypeError);

@@ -53,6 +53,9 @@ class OAuth implements Authorizer {
     if ([redirect, clientCredentials || undefined, assertion].filter((each) => each !== undefined).length !== 1) {
       throw new TypeError('Set exactly one of redirect, clientCredentials and assertion');
     }
+    const store: unknown = options.store;
+    if (store !== undefined && (typeof store !== 'object' || store === null))
+      throw new TypeError(`store must be a TokenStore, such as new FileTokenStore('./tokens'), not ${typeof store}`);
     if (!redirect && !client && options.clientMetadataUrl === undefined) {
       throw new TypeError('Without redirect, a client cannot be registered: set client');
     }

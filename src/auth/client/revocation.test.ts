@@ -24,7 +24,10 @@ beforeEach(async () => {
       const form = Object.fromEntries(new URLSearchParams(await text(request)));
       asked.push({ authorization: request.headers.authorization, form });
       const status = statuses[form['token']!] ?? 200;
-      const error = { error: 'unsupported_token_type', error_description: `not ${form['token']}` };
+      const error = {
+        error: status === 400 ? 'invalid_request' : 'unsupported_token_type',
+        error_description: `not ${form['token']}`,
+      };
       response.writeHead(status, json).end(status === 200 ? '' : JSON.stringify(error));
     })();
   });
@@ -47,7 +50,7 @@ const tokens: StoredTokens = {
   clientId: 'me',
 };
 
-function revoke(more: Partial<StoredTokens> = {}, clientSecret?: string): Promise<void> {
+function revoke(more: Partial<StoredTokens> = {}, clientSecret?: string): Promise<boolean> {
   const key = { server: 'http://127.0.0.1/mcp', issuer };
   return revokeTokens(key, { ...tokens, ...more }, { clientId: 'me', ...(clientSecret && { clientSecret }) });
 }
@@ -68,9 +71,19 @@ test('a client with a secret authenticates', async () => {
 test.each(['the-access-token', 'the-refresh-token'])('if %s is refused, the other is revoked', async (token) => {
   statuses[token] = 400;
   const failed = revoke();
-  await expect(failed).rejects.toMatchObject({ name: 'OAuthError', error: 'unsupported_token_type' });
+  await expect(failed).rejects.toMatchObject({ name: 'OAuthError', error: 'invalid_request' });
   await expect(failed).rejects.not.toThrow(token);
   expect(asked).toHaveLength(2);
+});
+
+test('an access token that cannot be revoked is no failure if the refresh token was revoked', async () => {
+  expect(await revoke()).toBe(true);
+  statuses['the-access-token'] = 401;
+  expect(await revoke()).toBe(false);
+  const failure = { name: 'OAuthError', error: 'unsupported_token_type' };
+  await expect(revoke({ refreshToken: undefined })).rejects.toMatchObject(failure);
+  statuses['the-refresh-token'] = 401;
+  await expect(revoke()).rejects.toMatchObject(failure);
 });
 
 test('a revocation endpoint is not requested if the server could not name it either', async () => {

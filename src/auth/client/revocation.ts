@@ -8,10 +8,12 @@ import type { CredentialKey, StoredTokens } from './token-store.ts';
 
 /**
  * Revokes the refresh token and the access token at their authorization server (RFC 7009). If one of them is refused,
- * the other is revoked nevertheless.
+ * the other is revoked nevertheless. An authorization server need not be able to revoke access tokens, such as signed
+ * ones (RFC 7009, section 2): after the refresh token was revoked, this is no failure.
  *
  * @param client the client that the tokens were issued to.
  * @param options how requests to the authorization server are sent.
+ * @returns whether the access token was revoked, too.
  * @throws OAuthError if a token was not revoked.
  */
 export async function revokeTokens(
@@ -19,7 +21,7 @@ export async function revokeTokens(
   { refreshToken, accessToken }: StoredTokens,
   client: Identity,
   options: Omit<GuardedHttpOptions, 'server'> = {},
-): Promise<void> {
+): Promise<boolean> {
   const { allowPrivateNetwork, fetch, proxy } = options;
   const http = new GuardedHttp({ server: new URL(server), allowPrivateNetwork, fetch, proxy });
   // Each request has its own time limit.
@@ -45,10 +47,14 @@ export async function revokeTokens(
       throw withoutSecrets(error, `${issuer}, asked to revoke the ${kind} token,`, secrets);
     }
   };
-  const outcomes = await Promise.allSettled([
+  const [refresh, access] = await Promise.allSettled([
     refreshToken === undefined ? undefined : revoke(refreshToken, 'refresh'),
     revoke(accessToken, 'access'),
   ]);
-  const failed = outcomes.find(({ status }) => status === 'rejected');
-  if (failed?.status === 'rejected') throw failed.reason;
+  if (refresh.status === 'rejected') throw refresh.reason;
+  if (access.status === 'fulfilled') return true;
+  const { reason } = access;
+  if (refreshToken !== undefined && reason instanceof OAuthError && reason.error === 'unsupported_token_type')
+    return false;
+  throw reason;
 }

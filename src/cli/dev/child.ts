@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { isObject } from '../../jsonrpc/message.ts';
 import type { Transport } from '../../transport/transport.ts';
@@ -34,8 +37,27 @@ process.once('disconnect', () => process.exit());
 // While the file loads, the channel does not keep the process alive. So Node reports an await that never ends.
 process.channel?.unref();
 const [, , file = ''] = process.argv;
+/** A compiler's error names the file and the line. The stack is of the compiler itself. */
+function isOfCompiler(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'TransformError';
+}
+
+/** Why the file cannot be served. */
+function problem(): string {
+  const wanted = 'it must export an McpServer, as server or as default';
+  if (!process.getActiveResourcesInfo().includes('TCPServerWrap')) return `${wanted}, and must not serve it itself`;
+  const { dir, base, ext } = path.parse(file);
+  const other = `server${ext}`;
+  const example = base !== other && existsSync(path.join(dir, other)) ? path.relative('', path.join(dir, other)) : '';
+  return `it started a listener of its own; pass the file that exports the server${example && `: ${example}`}`;
+}
+
 // If this throws, Node prints the error with its place in the file, and the process ends.
-const exports: unknown = await import(pathToFileURL(file).href);
+const exports: unknown = await import(pathToFileURL(file).href).catch((error: unknown) => {
+  if (!isOfCompiler(error)) throw error;
+  console.error(error.message);
+  process.exit(1);
+});
 process.channel?.ref();
 const server = candidatesIn(exports).find(isServer);
 if (server) {
@@ -45,5 +67,7 @@ if (server) {
   process.on('message', (packet: Packet) => channels.receive(packet));
   await post({ ready: true });
 } else {
-  await post({ unusable: 'it must export an McpServer, as server or as default' });
+  // A listener whose host is looked up starts in a later turn.
+  await setImmediate();
+  await post({ unusable: problem() });
 }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Deferred } from '../../base/deferred.ts';
 import { waitFor } from '../../base/wait.ts';
+import { ExitCode, Failure } from '../failure.ts';
 import { printStatus } from '../print-status.ts';
 import { FileWatch } from './file-watch.ts';
 import { compareLists, counted, readLists, type Lists } from './lists.ts';
@@ -12,6 +13,10 @@ export interface ReloadingOptions {
   readonly file: string;
   /** Modules that Node loads first. */
   readonly imports: readonly string[];
+  /** Whether somebody is there to mend the file if the first version does not start. */
+  readonly waits: boolean;
+  /** Called if the first version does not start and nobody is there. */
+  readonly onfailure: (failure: Failure) => void;
 }
 
 /** The most differences of one reload that are printed. */
@@ -84,6 +89,7 @@ export class Reloading {
       signal.throwIfAborted();
       this.#replace(version, lists, changed);
     } catch (error) {
+      clearTimeout(slow);
       if (!signal.aborted) this.#failed(error as Error);
       await version.close();
     } finally {
@@ -109,8 +115,10 @@ export class Reloading {
 
   #failed({ message }: Error): void {
     this.versions.failed();
+    const problem = `${this.#name} did not start: ${message}`;
+    if (!this.#lists && !this.#options.waits) return this.#options.onfailure(new Failure(ExitCode.Refused, problem));
     const now = this.#lists ? 'the last version that worked is still served' : 'nothing is served yet';
-    printStatus(`${this.#name} did not start: ${message}\n${now}; change the file to try again`);
+    printStatus(`${problem}\n${now}; change the file to try again`);
   }
 }
 

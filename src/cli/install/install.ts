@@ -16,12 +16,13 @@ import { secretsOf } from '../secrets.ts';
 import { atEnd } from '../shutdown.ts';
 import { surroundings, type Surroundings } from '../surroundings.ts';
 import type { SplitWords } from '../take-target.ts';
-import { commandTarget, isUrl, nameOf, type Target } from '../target.ts';
+import { commandTarget, isUrl, type Target } from '../target.ts';
 import { Terminal } from '../terminal.ts';
 import { bridgeConfigIn, problemsOfBridge } from './bridge-config.ts';
 import { entryFor, type HostEntry } from './entry.ts';
 import { hideSecrets, withoutNamedSecret } from './hide-secrets.ts';
 import { readTextFile, replaceFile, type TextFile } from './replace-file.ts';
+import { serverName } from './server-name.ts';
 import { FormatError, type ServerText } from './server-text.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
@@ -53,7 +54,7 @@ export async function install({ words, command }: SplitWords, flags: InstallFlag
   const where = surroundings();
   const host = hostIn(words[0]);
   const target = targetIn(words.slice(1), command);
-  const name = nameFor(target, flags.name);
+  const name = nameFor(target, flags.name, where.cwd);
   const opened = await open(host, flags, where);
   const made = entryFor(host, {
     ...(target.kind === 'url' ? { url: target.url } : { command: [target.command, ...target.args] }),
@@ -208,10 +209,10 @@ function targetIn([first, ...others]: readonly string[], command: readonly strin
   return { kind: 'url', url: first, headers: {} };
 }
 
-function nameFor(target: Target, given: string | undefined): string {
+function nameFor(target: Target, given: string | undefined, cwd: string): string {
   const name =
     given ??
-    nameOf(target)
+    serverName(target, cwd)
       .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
       .slice(0, 64);
   if (NAME.test(name)) return name;

@@ -171,7 +171,13 @@ describe('credentials', () => {
 
   test('that cannot be obtained fail the request with the reason', async () => {
     const server = await scripted((_asked, response) => void response.writeHead(401).end());
-    expect(await failure(post(server.url, { authorizer: tokens(false) }))).toMatchObject({ status: 401 });
+    expect(await failure(post(server.url, { authorizer: tokens(false) }))).toMatchObject({
+      status: 401,
+      message: expect.stringContaining('it requires other credentials'),
+    });
+    expect((await failure(post(server.url))).message).toContain(
+      'it requires credentials, and none were sent: set headers or an authorizer',
+    );
     await expect(post(server.url, { authorizer: tokens(new Error('no consent')) })).rejects.toThrow('no consent');
   });
 

@@ -109,7 +109,8 @@ export class Endpoint {
         continue;
       }
       // Read the body before waiting: an unread body would keep its connection busy.
-      const failure = await failureOf(reply, method, url);
+      const anonymous = Object.keys(this.#headers).length === 0 && headers['authorization'] === undefined;
+      const failure = await failureOf(reply, method, url, anonymous);
       if (once) throw failure;
       if ((status === 429 || status === 503) && delays < MAX_DELAYS) {
         const requestedDelay = retryAfter(reply.header('retry-after'), Date.now());
@@ -167,9 +168,9 @@ export function notJson(reply: HttpReply, url: URL): HttpStatusError {
   );
 }
 
-/** Reads the error from a reply with an error status. */
-async function failureOf(reply: HttpReply, method: string, url: URL): Promise<HttpStatusError> {
-  const plain = statusError(reply, method, url, reasonOf(reply));
+/** Reads the error from a reply with an error status. @param anonymous whether no credential was sent */
+async function failureOf(reply: HttpReply, method: string, url: URL, anonymous: boolean): Promise<HttpStatusError> {
+  const plain = statusError(reply, method, url, reasonOf(reply, anonymous));
   if (!isType(reply, 'application/json')) {
     reply.discard();
     return plain;
@@ -190,10 +191,11 @@ function errorIn(value: unknown): ErrorResponse | undefined {
   return message && 'error' in message ? message : undefined;
 }
 
-function reasonOf(reply: HttpReply): string | undefined {
+function reasonOf(reply: HttpReply, anonymous: boolean): string | undefined {
   const { status } = reply;
   const later = reply.header('retry-after');
   if ((status === 429 || status === 503) && later !== undefined) return `it asks to retry later (${later})`;
+  if (status === 401 && anonymous) return 'it requires credentials, and none were sent: set headers or an authorizer';
   if (status === 401) return 'it requires other credentials';
   if (isInsufficientScope(parseChallenges(reply.header('www-authenticate')))) return 'it requires other scopes';
   return undefined;

@@ -1,0 +1,20 @@
+import { errors, Provider } from 'oidc-provider';
+
+/** An authorization server for one MCP server, whose URL is `resource`. */
+export function createProvider(issuer: string, resource: string): Provider {
+  return new Provider(issuer, {
+    // Clients register themselves, and revoke their tokens when the user logs out.
+    features: {
+      registration: { enabled: true },
+      revocation: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        // Access tokens are JWTs for this server only.
+        getResourceServerInfo(_, wanted) {
+          if (wanted !== resource) throw new errors.InvalidTarget();
+          return { scope: 'notes:read', audience: resource, accessTokenFormat: 'jwt', accessTokenTTL: 600 };
+        },
+      },
+    },
+  });
+}
