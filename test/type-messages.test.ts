@@ -25,6 +25,11 @@ const mistakes: readonly [why: string, statement: string, message: string][] = [
     'Write { description, required }: the value of an argument is always a string',
   ],
   [
+    'a nested form',
+    "server.tool('f', {}, async (_, c) => (await c.elicit({ message: 'x', schema: z.object({ a: z.object({}) }) })).action);",
+    'A form has only strings, numbers, booleans and lists of choices, and no nested objects',
+  ],
+  [
     'the URI after the name',
     "server.resource('all', 'x://all', () => 'x');",
     'Write the URI before the name: resource(uri, { name }, handler)',

@@ -71,6 +71,7 @@ const intentionallyNotExported = [
   ...[
     'Arguments',
     'BareResult',
+    'FlatForm',
     'NoShape',
     'ToolNames',
     'UncheckedAnswer',

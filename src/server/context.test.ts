@@ -221,6 +221,7 @@ describe('a form', () => {
 
   test('that is not a valid form is refused before anything is sent', async () => {
     const { exchange, ctx } = answering({ action: 'accept' });
+    // @ts-expect-error: no nested objects
     const nested = ctx.elicit({ message: 'Who?', schema: z.object({ deep: z.object({}) }) });
     await expect(nested).rejects.toThrow(
       new TypeError(

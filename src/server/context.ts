@@ -15,7 +15,7 @@ import { formOf } from './form.ts';
 import type { Arguments } from './infer.ts';
 import { once } from './once.ts';
 import { complaint } from '../schema/complaint.ts';
-import type { AnySchema } from './schema.ts';
+import type { AnySchema, StandardSchema } from './schema.ts';
 import type { StartTaskOptions } from './task-rules.ts';
 
 /**
@@ -25,6 +25,19 @@ import type { StartTaskOptions } from './task-rules.ts';
 export type ElicitForm<S extends AnySchema> =
   | { message: string; /** A Standard Schema, or a JSON Schema. */ schema: S }
   | { message: string; /** The same under the name that it has on the wire. */ requestedSchema: S };
+
+/** The values that a form can have. */
+type FormValue = string | number | boolean | readonly string[] | null | undefined;
+
+/** Refuses a schema with other values, such as nested objects, at compile time, with a message. */
+type FlatForm<S> =
+  S extends StandardSchema<infer Input, any>
+    ? {
+        [K in keyof Input]-?: unknown extends Input[K] ? never : Input[K] extends FormValue ? never : K;
+      }[keyof Input] extends never
+      ? unknown
+      : 'A form has only strings, numbers, booleans and lists of choices, and no nested objects'
+    : unknown;
 
 /** The answer to a form. `content` holds the values: they are checked, and have the schema's defaults filled in. */
 export type ElicitAnswer<T> =
@@ -176,10 +189,10 @@ export class Context {
    * do not match the schema.
    */
   async elicit<const S extends AnySchema>(
-    form: ElicitForm<S>,
+    form: ElicitForm<S> & { schema?: FlatForm<S>; requestedSchema?: FlatForm<S> },
     options: AskOptions = {},
   ): Promise<ElicitAnswer<Arguments<S>>> {
-    const schema = formOf('schema' in form ? form.schema : form.requestedSchema);
+    const schema = formOf(('schema' in form ? form.schema : form.requestedSchema) as AnySchema);
     const params = { message: form.message, requestedSchema: schema.json };
     const answer = checkedAnswer(await this.exchange.ask(Method.Elicit, params, options));
     if (answer.action !== 'accept') return withoutContent(answer, answer.action);

@@ -58,3 +58,21 @@ server.tool('output-schema', { outputSchema: { a: z.string() } }, () => ({ a: 'x
 server.prompt('args-schema', { argsSchema: { a: z.string() } }, () => 'x');
 // @ts-expect-error the official SDK's order
 server.resource('all', 'x://all', () => 'x');
+// A form of all kinds of values.
+server.tool('form', {}, async (_, ctx) => {
+  const schema = z.object({
+    a: z.string().optional(),
+    b: z.coerce.number().default(1),
+    c: z.enum(['x', 'y']),
+    d: z.array(z.enum(['x'])),
+    e: z.boolean(),
+  });
+  const { content } = await ctx.elicit({ message: 'x', schema });
+  return content?.c ?? (await ctx.elicit({ message: 'x', requestedSchema: schema })).action;
+});
+const nested = z.object({ a: output });
+server.tool('nested', {}, async (_, ctx) => {
+  // @ts-expect-error a form with an object in it
+  const { action } = await ctx.elicit({ message: 'x', schema: nested });
+  return action;
+});
