@@ -54,7 +54,7 @@ const MAX_MESSAGE = 128 * 1024 * 1024;
 const MAX_LINES = 50;
 const MAX_LINE = 2000;
 /** The largest description of a server that is shown, in bytes (estimated). */
-const MAX_DESCRIPTION = 1024 * 1024;
+const MAX_DESCRIPTION = 256 * 1024;
 /** Remembers nothing, so that each connection shows the whole negotiation. */
 const NO_CACHE: EraCache = { get: () => undefined, set: () => {} };
 

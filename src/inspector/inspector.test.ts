@@ -203,7 +203,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('in %s', (revision) => {
 
 describe('the state stays small', () => {
   test('if the description of a server or the message of its progress is large', async () => {
-    const server = new McpServer({ name: 'large', version: '1', instructions: 'x'.repeat(2_000_000) });
+    const server = new McpServer({ name: 'large', version: '1', instructions: 'x'.repeat(1_000_000) });
     server.tool('tell', {}, async (_, ctx) => {
       await ctx.progress(1, 2, 'y'.repeat(1_000_000));
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve));

@@ -94,7 +94,7 @@ describe('call', () => {
       [
         'does not match the form',
         '{"elicit":"accept"}',
-        'the answer to "Who are you?" does not match the form: name: is missing',
+        'The answer in answers.elicit does not match the form: name: is missing',
       ],
       [
         'is missing in a list',

@@ -133,7 +133,8 @@ describe('a requestState', () => {
     expect(victim.inbound.suspended).toBe(1);
     const { result } = await victim.send('tools/call', answered(state), { user: 'ada' });
     expect(result.content).toEqual([{ type: 'text', text: '1 roots of ada' }]);
-    expect(victim.errors).toEqual([]);
+    // Once, however many states there are: a state of another process looks the same.
+    expect(victim.errors).toEqual([expect.objectContaining({ message: expect.stringContaining('of another key') })]);
   });
 
   test('is refused if it is cut, extended, encoded differently, or of another kind', async () => {
