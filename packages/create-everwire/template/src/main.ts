@@ -13,12 +13,11 @@ if (process.argv.includes('--stdio')) {
     allowedHosts: ALLOWED_HOSTS?.split(','),
     pages: pagesAt(health.pages),
   });
-  console.error(`listening on ${url}`);
-
   const stop = (): void => {
     health.drain();
     void server.close();
   };
   process.once('SIGINT', stop);
   process.once('SIGTERM', stop);
+  console.error(`listening on ${url}`);
 }
