@@ -1,7 +1,7 @@
 import { pause } from '../../base/wait.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { clauses } from '../../lint/clauses.ts';
+import { clauses, everywhere } from '../../lint/clauses.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import type { Ground } from '../ground.ts';
 import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';
@@ -34,7 +34,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'tool-unknown',
     area: 'tools',
     severity: 'advice',
-    clauses: clauses('server/tools', 'server/tools', 'server/tools', 'server/tools', 'server/tools'),
+    clauses: everywhere('server/tools'),
     right: 'A call of an unknown tool is answered with the error −32602, and not with a result.',
     over: 'any',
     probe: (ground) =>
@@ -44,7 +44,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'tool-unknown-succeeds',
     area: 'tools',
     severity: 'error',
-    clauses: clauses('server/tools', 'server/tools', 'server/tools', 'server/tools', 'server/tools'),
+    clauses: everywhere('server/tools'),
     right: 'A call of an unknown tool does not succeed.',
     over: 'any',
     probe: async (ground) => {
@@ -84,7 +84,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'tool-order',
     area: 'tools',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'server/tools 9'),
+    clauses: { '2026-07-28': 'server/tools 9' },
     right: 'The order of tools does not change while the tools do not.',
     over: 'any',
     probe: async (ground) => {
@@ -110,7 +110,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'resource-missing-modern',
     area: 'resources',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'server/resources 9,12'),
+    clauses: { '2026-07-28': 'server/resources 9,12' },
     right: 'A resource that does not exist is answered with the error −32602.',
     over: 'any',
     probe: (ground) => expectCode(ground, 'resources', 'resources/read', { uri: NOWHERE }, ErrorCode.InvalidParams),

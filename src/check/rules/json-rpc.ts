@@ -1,5 +1,5 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import { clauses } from '../../lint/clauses.ts';
+import { clauses, everywhere } from '../../lint/clauses.ts';
 import type { Clauses } from '../../lint/rule.ts';
 import { codeIn, errorIn, resultIn, shown } from '../reply.ts';
 import { broken, RIGHT, Skip, skipped, type Outcome } from '../outcome.ts';
@@ -15,7 +15,7 @@ const JSON_RPC: Clauses = clauses(
   'basic/index 2',
 );
 /** The schema of each revision says what a message looks like. */
-const SHAPE: Clauses = clauses('schema', 'schema', 'schema', 'schema', 'schema');
+const SHAPE: Clauses = everywhere('schema');
 const UNKNOWN = 'everwire/no-such-method';
 
 /** Whether the server goes on after something that it need not understand. */
@@ -210,7 +210,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'batch-refused-modern',
     area: 'json-rpc',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/transports/streamable-http 10'),
+    clauses: { '2026-07-28': 'basic/transports/streamable-http 10' },
     right: 'A batch is refused: the body of a POST is one message.',
     over: 'http',
     probe: async (ground) => {

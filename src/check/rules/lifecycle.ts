@@ -124,7 +124,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'initialize-refused',
     area: 'lifecycle',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/versioning 8'),
+    clauses: { '2026-07-28': 'basic/versioning 8' },
     right: 'A server without handshakes answers `initialize` with an error that lists its revisions.',
     over: 'any',
     probe: async (ground) => {
@@ -141,7 +141,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'unsupported-revision',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/versioning 1'),
+    clauses: { '2026-07-28': 'basic/versioning 1' },
     right: 'A request of an unsupported revision is answered with −32022, and the supported ones in `data.supported`.',
     over: 'any',
     probe: async (ground) => {
@@ -161,7 +161,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'meta-required',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 51'),
+    clauses: { '2026-07-28': 'basic/index 51' },
     right: 'A request whose `_meta` lacks a required field is answered with −32602.',
     over: 'any',
     probe: async (ground) => {

@@ -68,7 +68,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'stdin-end-exit',
     area: 'stdio',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/transports/stdio 13'),
+    clauses: { '2026-07-28': 'basic/transports/stdio 13' },
     right: 'The server exits promptly when its stdin ends.',
     over: 'stdio',
     probe: exitsAtEnd,

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
-import { BEFORE_2025_06_18, clauses } from '../clauses.ts';
+import { BEFORE_2025_06_18, clauses, everywhere } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
 import { duplicate } from './duplicate.ts';
@@ -90,13 +90,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     id: 'resource-uri-duplicate',
     area: 'resources',
     severity: 'advice',
-    clauses: clauses(
-      'server/resources',
-      'server/resources',
-      'server/resources',
-      'server/resources',
-      'server/resources',
-    ),
+    clauses: everywhere('server/resources'),
     right: 'A list has each resource once.',
     check: (event) =>
       resultOf(event, Method.ListResources) ? duplicate(listOf(event, 'resources'), 'uri') : undefined,
@@ -105,7 +99,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     id: 'prompt-name-duplicate',
     area: 'prompts',
     severity: 'advice',
-    clauses: clauses('server/prompts', 'server/prompts', 'server/prompts', 'server/prompts', 'server/prompts'),
+    clauses: everywhere('server/prompts'),
     right: 'A list has each prompt once.',
     check: (event) => (resultOf(event, Method.ListPrompts) ? duplicate(listOf(event, 'prompts'), 'name') : undefined),
   }),
@@ -113,7 +107,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     id: 'prompt-argument-duplicate',
     area: 'prompts',
     severity: 'advice',
-    clauses: clauses('server/prompts', 'server/prompts', 'server/prompts', 'server/prompts', 'server/prompts'),
+    clauses: everywhere('server/prompts'),
     right: 'A prompt has each argument once.',
     check: (event) => {
       if (!resultOf(event, Method.ListPrompts)) return undefined;
@@ -128,7 +122,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     id: 'resource-contents-empty',
     area: 'resources',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'server/resources 12'),
+    clauses: { '2026-07-28': 'server/resources 12' },
     right: 'A resource that does not exist is an error, and not a result without contents.',
     check: (event) => {
       const contents: unknown = event.result['contents'];
@@ -165,13 +159,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     id: 'completion-values',
     area: 'prompts',
     severity: 'error',
-    clauses: clauses(
-      'server/utilities/completion',
-      'server/utilities/completion',
-      'server/utilities/completion',
-      'server/utilities/completion',
-      'server/utilities/completion',
-    ),
+    clauses: everywhere('server/utilities/completion'),
     right: 'A completion has at most 100 values.',
     check: (event) => {
       const values: unknown = event.result['completion']?.values;

@@ -192,13 +192,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'http-error-status',
     area: 'http',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'basic/index 52,56; basic/transports/streamable-http 25,26,27,56,67,68',
-    ),
+    clauses: { '2026-07-28': 'basic/index 52,56; basic/transports/streamable-http 25,26,27,56,67,68' },
     right:
       'Errors of the protocol have HTTP statuses: 404 for −32601, 400 for −32020, −32021, −32022 and missing metadata.',
     check: (event) => {

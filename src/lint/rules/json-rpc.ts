@@ -82,7 +82,7 @@ export const JSON_RPC_RULES: readonly WireRule[] = [
     id: 'request-id-in-use',
     area: 'json-rpc',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 5'),
+    clauses: { '2026-07-28': 'basic/index 5' },
     right: 'A request does not use the id of another one that is still in progress.',
     check: ({ kind, sameId, message, conversation }) => {
       if (kind !== 'request' || conversation.isShared) return undefined;

@@ -60,7 +60,7 @@ export const LIST_RULES: readonly WireRule[] = [
     id: 'cache-hints-missing',
     area: 'caching',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'server/utilities/caching 1'),
+    clauses: { '2026-07-28': 'server/utilities/caching 1' },
     right: 'Results of lists, `resources/read` and `server/discover` have `ttlMs` and `cacheScope`.',
     inSchema: true,
     check: ({ kind, from, about, result }) => {
@@ -74,7 +74,7 @@ export const LIST_RULES: readonly WireRule[] = [
     id: 'cache-ttl-negative',
     area: 'caching',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'server/utilities/caching 8'),
+    clauses: { '2026-07-28': 'server/utilities/caching 8' },
     right: '`ttlMs` is 0 or more.',
     inSchema: true,
     check: ({ kind, from, result: { ttlMs } }) =>
@@ -86,7 +86,7 @@ export const LIST_RULES: readonly WireRule[] = [
     id: 'cache-scope-pages',
     area: 'caching',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'server/utilities/caching 16,17'),
+    clauses: { '2026-07-28': 'server/utilities/caching 16,17' },
     right: 'All pages of a list have the same `cacheScope`.',
     check: ({ kind, from, about, result: { cacheScope }, conversation }) => {
       if (kind !== 'result' || from !== 'server' || !about || typeof cacheScope !== 'string') return undefined;
@@ -98,7 +98,7 @@ export const LIST_RULES: readonly WireRule[] = [
     id: 'subscription-response',
     area: 'subscriptions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 60'),
+    clauses: { '2026-07-28': 'basic/index 60' },
     right: 'The result of a subscription has its id in `_meta`.',
     inSchema: true,
     check: ({ kind, from, about, meta, result }) =>

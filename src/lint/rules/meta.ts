@@ -19,13 +19,10 @@ export const META_RULES: readonly WireRule[] = [
     id: 'request-meta-missing',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'basic/index 50; basic/patterns/mrtr 2; server/prompts 1; server/resources 1; server/tools 1; server/utilities/completion 1; server/utilities/pagination 1; client/elicitation 7; client/sampling 9; client/roots 3',
-    ),
+    clauses: {
+      '2026-07-28':
+        'basic/index 50; basic/patterns/mrtr 2; server/prompts 1; server/resources 1; server/tools 1; server/utilities/completion 1; server/utilities/pagination 1; client/elicitation 7; client/sampling 9; client/roots 3',
+    },
     right: 'Every request names its revision and the capabilities of its client in `_meta`.',
     inSchema: true,
     check: ({ kind, from, meta, method }) => {
@@ -38,7 +35,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'request-client-info',
     area: 'lifecycle',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 53'),
+    clauses: { '2026-07-28': 'basic/index 53' },
     right: 'A client sends its identity with every request.',
     check: ({ kind, from, meta, method }) =>
       kind === 'request' && from === 'client'
@@ -49,7 +46,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'result-server-info',
     area: 'lifecycle',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 57; server/discover 3'),
+    clauses: { '2026-07-28': 'basic/index 57; server/discover 3' },
     right: "Every result has the server's identity in `_meta`.",
     check: ({ kind, from, meta, about }) =>
       kind === 'result' && from === 'server' && about
@@ -60,7 +57,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'result-type-missing',
     area: 'json-rpc',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 8'),
+    clauses: { '2026-07-28': 'basic/index 8' },
     right: 'A result has a `resultType`.',
     inSchema: true,
     check: ({ kind, from, result, about }) =>
@@ -72,7 +69,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'result-type-unknown',
     area: 'json-rpc',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 9,10; extensions/tasks 1,7'),
+    clauses: { '2026-07-28': 'basic/index 9,10; extensions/tasks 1,7' },
     right: 'The type of a result is `complete`, `input_required`, or that of an extension which the client declared.',
     inSchema: true,
     check: ({ kind, from, result: { resultType }, clientCapabilities }) => {
@@ -115,7 +112,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'meta-trace-context',
     area: 'json-rpc',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 61'),
+    clauses: { '2026-07-28': 'basic/index 61' },
     right: '`traceparent` in `_meta` has the format of W3C Trace Context.',
     check: ({ meta: { traceparent } }) =>
       traceparent === undefined
@@ -127,7 +124,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'error-code-undefined',
     area: 'json-rpc',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 18,20'),
+    clauses: { '2026-07-28': 'basic/index 18,20' },
     right: 'Of the codes from −32099 to −32020, only −32020, −32021 and −32022 are used, and −32002 is no longer used.',
     check: ({ kind, error: { code } }) => {
       if (kind !== 'error' || typeof code !== 'number') return undefined;
@@ -139,7 +136,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'error-code-own',
     area: 'json-rpc',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 15,16,22'),
+    clauses: { '2026-07-28': 'basic/index 15,16,22' },
     right: 'Own error codes are outside the range that JSON-RPC reserves, −32768 to −32000.',
     check: ({ kind, error: { code } }) => {
       if (kind !== 'error' || typeof code !== 'number' || code === -32002) return undefined;
@@ -151,7 +148,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'discover-revision',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/versioning 1'),
+    clauses: { '2026-07-28': 'basic/versioning 1' },
     right: 'A server that answers a request of a revision lists this revision in `server/discover`.',
     check: ({ kind, from, about, result, revisions }) => {
       if (kind !== 'result' || from !== 'server' || about?.method !== Method.Discover) return undefined;

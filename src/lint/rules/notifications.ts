@@ -120,7 +120,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     id: 'cancelled-over-http',
     area: 'notifications',
     severity: 'advice',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/cancellation 4'),
+    clauses: { '2026-07-28': 'basic/patterns/cancellation 4' },
     right: 'Over HTTP, a client cancels a request by closing its stream. A notification is not expected.',
     check: ({ method, from, carriage }) =>
       method === NotificationMethod.Cancelled && from === 'client'
@@ -131,7 +131,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     id: 'cancelled-by-server',
     area: 'notifications',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/cancellation 3,11'),
+    clauses: { '2026-07-28': 'basic/patterns/cancellation 3,11' },
     right: 'A server sends `notifications/cancelled` only to end a subscription.',
     check: ({ method, from, about }) =>
       method === NotificationMethod.Cancelled && from === 'server' && about
@@ -142,7 +142,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     id: 'log-not-requested',
     area: 'notifications',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'server/utilities/logging 4,5'),
+    clauses: { '2026-07-28': 'server/utilities/logging 4,5' },
     right: 'A server sends log messages only for requests that ask for them, with their responses.',
     check: ({ method, from, exchange, conversation, subscription }) => {
       if (method !== NotificationMethod.Message || from !== 'server') return undefined;
@@ -160,7 +160,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     id: 'subscription-id-missing',
     area: 'subscriptions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/index 60; basic/patterns/subscriptions 5'),
+    clauses: { '2026-07-28': 'basic/index 60; basic/patterns/subscriptions 5' },
     right: 'A notification of a subscription has its id in `_meta`.',
     check: ({ method, from, meta }) =>
       from === 'server' && isSubscribed(method)
@@ -171,7 +171,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     id: 'subscription-acknowledged-first',
     area: 'subscriptions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/subscriptions 2,3'),
+    clauses: { '2026-07-28': 'basic/patterns/subscriptions 2,3' },
     right: 'The acknowledgement is the first message of a subscription.',
     check: ({ method, from, subscription }) => {
       if (from !== 'server' || !SUBSCRIBED.has(method) || !subscription) return undefined;
@@ -182,7 +182,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     id: 'subscription-filter',
     area: 'subscriptions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/subscriptions 1'),
+    clauses: { '2026-07-28': 'basic/patterns/subscriptions 1' },
     right: 'A subscription has only the notifications that the client requested.',
     check: (event) => {
       const { method, from, subscription, params } = event;

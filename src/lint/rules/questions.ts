@@ -46,7 +46,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     id: 'input-required-method',
     area: 'questions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/mrtr 4'),
+    clauses: { '2026-07-28': 'basic/patterns/mrtr 4' },
     right: 'Only `tools/call`, `prompts/get` and `resources/read` are answered with `input_required`.',
     check: ({ kind, from, about, result: { resultType } }) =>
       kind === 'result' && from === 'server' && about && resultType === 'input_required'
@@ -57,7 +57,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     id: 'input-required-empty',
     area: 'questions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/mrtr 12'),
+    clauses: { '2026-07-28': 'basic/patterns/mrtr 12' },
     right: 'An `input_required` result has questions, a state, or both.',
     check: ({ kind, from, result: { resultType, inputRequests, requestState } }) =>
       kind === 'result' && from === 'server' && resultType === 'input_required'
@@ -68,7 +68,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     id: 'input-request-kind',
     area: 'questions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/mrtr 6'),
+    clauses: { '2026-07-28': 'basic/patterns/mrtr 6' },
     right: 'A question is an elicitation, a sampling or a roots request.',
     inSchema: true,
     check: ({ kind, from, result: { resultType, inputRequests } }) => {
@@ -84,7 +84,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     id: 'request-state-unknown',
     area: 'questions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/mrtr 17,19'),
+    clauses: { '2026-07-28': 'basic/patterns/mrtr 17,19' },
     right: 'A client sends only a `requestState` that it got from the server, unchanged.',
     check: ({ kind, from, params: { requestState }, conversation }) => {
       if (kind !== 'request' || from !== 'client' || typeof requestState !== 'string' || conversation.isShared)
@@ -96,7 +96,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     id: 'retry-id',
     area: 'questions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/patterns/mrtr 20; server/tools 10'),
+    clauses: { '2026-07-28': 'basic/patterns/mrtr 20; server/tools 10' },
     right: 'A request that is repeated with answers has a new id.',
     check: ({ kind, from, params, sameId, conversation, message }) => {
       const isRetry = params['inputResponses'] !== undefined || params['requestState'] !== undefined;

@@ -170,13 +170,10 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'server-request-without-session',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'basic/patterns/index 1; basic/patterns/mrtr 1; basic/transports/stdio 8; basic/transports/streamable-http 17',
-    ),
+    clauses: {
+      '2026-07-28':
+        'basic/patterns/index 1; basic/patterns/mrtr 1; basic/transports/stdio 8; basic/transports/streamable-http 17',
+    },
     right: 'A server sends no requests. It asks with a result of type `input_required`.',
     check: ({ from, kind, method }) => (from === 'server' ? kind !== 'request' || `the request ${method}` : undefined),
   }),
@@ -184,13 +181,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'client-response-without-session',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'basic/transports/stdio 6; basic/transports/streamable-http 11',
-    ),
+    clauses: { '2026-07-28': 'basic/transports/stdio 6; basic/transports/streamable-http 11' },
     right: 'A client sends no responses.',
     check: ({ from, kind }) =>
       from === 'client' ? (kind !== 'result' && kind !== 'error') || 'a response of the client' : undefined,
@@ -199,7 +190,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-accel-buffering',
     area: 'sse',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/transports/streamable-http 19'),
+    clauses: { '2026-07-28': 'basic/transports/streamable-http 19' },
     right: 'An event stream has the header `X-Accel-Buffering: no`, so that proxies do not delay events.',
     check: ({ exchange, conversation }) => {
       if (!exchange.isStream || !conversation.isModernServer) return undefined;

@@ -116,7 +116,7 @@ export const TASK_RULES: readonly WireRule[] = [
     id: 'task-result-type',
     area: 'tasks',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'extensions/tasks 23,36,40'),
+    clauses: { '2026-07-28': 'extensions/tasks 23,36,40' },
     right: 'The results of `tasks/get`, `tasks/update` and `tasks/cancel` are of type `complete`.',
     check: ({ kind, from, about, result }) => {
       if (kind !== 'result' || from !== 'server' || !about?.method.startsWith('tasks/')) return undefined;
@@ -127,7 +127,7 @@ export const TASK_RULES: readonly WireRule[] = [
     id: 'task-state-content',
     area: 'tasks',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'extensions/tasks 18,20,22,51'),
+    clauses: { '2026-07-28': 'extensions/tasks 18,20,22,51' },
     right: 'A finished task has its result, a failed one its error, and one that waits has its questions.',
     check: ({ kind, from, about, result }) => {
       if (kind !== 'result' || from !== 'server' || about?.method !== Method.GetTask) return undefined;
@@ -140,7 +140,7 @@ export const TASK_RULES: readonly WireRule[] = [
     id: 'task-failed-tool-error',
     area: 'tasks',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'extensions/tasks 9,52,53'),
+    clauses: { '2026-07-28': 'extensions/tasks 9,52,53' },
     right: 'A tool error is a result: its task is `completed`. Only a JSON-RPC error makes it `failed`.',
     check: ({ kind, from, about, result }) =>
       kind === 'result' && from === 'server' && about?.method === Method.GetTask && result['status'] === 'failed'

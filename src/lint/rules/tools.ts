@@ -199,7 +199,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'tool-result-task',
     area: 'tools',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'extensions/tasks 1'),
+    clauses: { '2026-07-28': 'extensions/tasks 1' },
     right: 'A server answers with a task only if the request declared the extension for tasks.',
     check: ({ kind, from, result, clientCapabilities }) => {
       if (kind !== 'result' || from !== 'server' || result['resultType'] !== 'task' || !clientCapabilities)
@@ -212,13 +212,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'x-mcp-header-token',
     area: 'tools',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'server/tools 21,22,23; basic/transports/streamable-http 33,34,35',
-    ),
+    clauses: { '2026-07-28': 'server/tools 21,22,23; basic/transports/streamable-http 33,34,35' },
     right: 'The value of `x-mcp-header` is a token of RFC 9110.',
     check: (event) => eachMark(event, ({ header }) => TOKEN.test(header) || `"x-mcp-header": ${shown(header)}`),
   }),
@@ -226,13 +220,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'x-mcp-header-unique',
     area: 'tools',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'server/tools 24; basic/transports/streamable-http 36',
-    ),
+    clauses: { '2026-07-28': 'server/tools 24; basic/transports/streamable-http 36' },
     right: 'The values of `x-mcp-header` in a schema differ, ignoring case.',
     check: (event) =>
       eachTool(event, ({ name, inputSchema }) => {
@@ -246,13 +234,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'x-mcp-header-type',
     area: 'tools',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'server/tools 25; basic/transports/streamable-http 37',
-    ),
+    clauses: { '2026-07-28': 'server/tools 25; basic/transports/streamable-http 37' },
     right: '`x-mcp-header` is only on integers, strings and booleans.',
     check: (event) =>
       eachMark(
@@ -264,13 +246,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'x-mcp-header-place',
     area: 'tools',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      'server/tools 27; basic/transports/streamable-http 39,40',
-    ),
+    clauses: { '2026-07-28': 'server/tools 27; basic/transports/streamable-http 39,40' },
     right: '`x-mcp-header` is only where a chain of `properties` leads.',
     check: (event) =>
       eachTool(event, ({ name, inputSchema }) => {
@@ -283,7 +259,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'x-mcp-header-integer',
     area: 'tools',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, undefined, 'basic/transports/streamable-http 38'),
+    clauses: { '2026-07-28': 'basic/transports/streamable-http 38' },
     right: 'Integers in headers are below 2^53.',
     check: ({ kind, from, method, params, conversation, exchange }) => {
       const tool =
