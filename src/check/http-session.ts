@@ -10,7 +10,7 @@ import {
   type HttpPeer,
   type SeenEvent,
 } from './http-peer.ts';
-import { isResponse } from './reply.ts';
+import { isResponse, jsonOf } from './reply.ts';
 import {
   initializeParams,
   isModern,
@@ -20,15 +20,6 @@ import {
   type RawSession,
   type RequestChanges,
 } from './session.ts';
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 function hasResponse({ message }: SeenEvent): boolean {
   return message !== undefined && isResponse(message);
@@ -127,7 +118,7 @@ export class HttpSession implements RawSession {
   }
 
   #repeatedIn(text: string): Record<string, string> {
-    const value: unknown = isJson(text) ? JSON.parse(text) : undefined;
+    const value = jsonOf(text);
     if (!isObject(value) || typeof value['method'] !== 'string') return {};
     return this.#repeated(value['method'], isObject(value['params']) ? value['params'] : {});
   }

@@ -11,6 +11,7 @@ import { whyNotStarted } from '../transport/stdio/start-error.ts';
 import { watchdog } from '../transport/stdio/watchdog.ts';
 import { tapStreams } from '../transport/wiretap.ts';
 import type { Marks } from './marks.ts';
+import { jsonOf } from './reply.ts';
 
 /** The longest line of the server, in bytes. */
 const MAX_LINE = 16 * 1024 * 1024;
@@ -157,13 +158,7 @@ export class StdioChild {
   }
 
   #take(text: string, n: number): void {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      return;
-    }
-    for (const message of [value].flat()) {
+    for (const message of [jsonOf(text)].flat()) {
       if (!isObject(message)) continue;
       this.#seen.push({ message, n });
       // A server that gets no answer to its ping may end the connection.

@@ -12,7 +12,8 @@ import {
   type Response,
 } from '../jsonrpc/message.ts';
 import { ErrorCode, type RpcError } from '../jsonrpc/errors.ts';
-import { Meta, Method, NotificationMethod } from '../protocol/methods.ts';
+import { modernRevisionOf } from '../lint/model/revisions-of.ts';
+import { Method, NotificationMethod } from '../protocol/methods.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';
 import type { MessageExtra, ReplyChannel, Transport } from '../transport/transport.ts';
 import { RequestsInFlight, type RequestInFlight } from '../wire/requests-in-flight.ts';
@@ -61,9 +62,9 @@ export class MockAnswers {
   ): Promise<void> {
     const { onmiss, onerror } = this.#options;
     const { method } = message;
-    const found = this.#order.find(message, revision);
     // Clients may send a ping at any time, and its answer has no content.
     if (isRequest(message) && method === Method.Ping) return answer?.(resultResponse(message.id, {}));
+    const found = this.#order.find(message, revision);
     if (!found) return;
     const missed = (error: RpcError, nearest?: number): void => onmiss({ method, message: error.message, nearest });
     if ('miss' in found) {
@@ -118,13 +119,7 @@ export async function answerStateless(
     notify: (notice: Notification) => reply?.notify(notice) ?? Promise.resolve(),
     answer: (response: Response) => reply?.answer(response),
   };
-  await answers.perform(message, revisionOf(message), outlet, ended.signal);
-}
-
-/** The revision that a message names itself. */
-function revisionOf({ params }: Request | Notification): Revision | undefined {
-  const named: unknown = (params?.['_meta'] as Record<string, unknown> | undefined)?.[Meta.ProtocolVersion];
-  return typeof named === 'string' && profileOf(named)?.era === 'modern' ? (named as Revision) : undefined;
+  await answers.perform(message, modernRevisionOf(message), outlet, ended.signal);
 }
 
 /** What a session gets from its mock. */
@@ -185,7 +180,7 @@ export class MockSession {
       question?.resolve(message);
       return;
     }
-    const revision = revisionOf(message) ?? this.#revision;
+    const revision = modernRevisionOf(message) ?? this.#revision;
     if (!isRequest(message)) {
       const { method, params } = message;
       if (method === NotificationMethod.Cancelled && this.#requests.cancel(params?.['requestId'], params?.['reason']))

@@ -112,7 +112,7 @@ class Calls {
       return;
     }
     const asked = about && this.#byRequest.get(keyOf(about));
-    if (asked && event.method === 'notifications/cancelled') asked.isCancelled = true;
+    if (asked && event.method === NotificationMethod.Cancelled) asked.isCancelled = true;
     const connection = this.#connections.get(conn);
     const role = connection?.role ?? '';
     const draft: Draft = {
