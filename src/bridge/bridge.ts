@@ -14,7 +14,7 @@ import { Method } from '../protocol/methods.ts';
 import { bindTasks } from './bound-tasks.ts';
 import { Connection, type ServerDescription } from './connection.ts';
 import { identityOf, keyOf, OWN_IDENTITY } from './identity.ts';
-import { reportOutage } from './outage.ts';
+import { OutageReport } from './outage.ts';
 import type { ClientOf } from './question-attribution.ts';
 
 /** The server behind a bridge, and how clients share connections to it. */
@@ -88,7 +88,11 @@ export interface Bridge {
    * @throws RpcError if the server does not respond.
    */
   check(): Promise<void>;
-  /** Checks the server, and asks what it is. @throws RpcError if the server does not respond. */
+  /**
+   * Checks the server, and asks what it is. If it cannot be reached, `onerror` is not called for that again.
+   *
+   * @throws RpcError if the server does not respond.
+   */
   describe(): Promise<ServerDescription>;
   /** Closes all connections to the server. Requests in flight fail. Resolves when all are closed. */
   close(): Promise<void>;
@@ -115,6 +119,7 @@ class ServerBridge implements Bridge {
   /** Whether the server is at a URL. Such a server may accept only one session. */
   readonly #remote: boolean;
   readonly #onerror: (error: Error) => void;
+  readonly #outage: OutageReport;
   readonly #connections = new Map<ClientKey, Connection>();
   /** The connection that `check` has opened, until the first client has one. */
   #checked: Connection | undefined;
@@ -137,9 +142,10 @@ class ServerBridge implements Bridge {
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
     this.#onerror = onerror;
+    this.#outage = new OutageReport(onerror);
     const bind = bindTasks({ target, stateKey, shared: connections !== 'per-session' });
     // The only client gets this error with its call, so it need not be reported.
-    const report = options.anonymous === 'one-client' ? [] : [reportOutage(onerror)];
+    const report = options.anonymous === 'one-client' ? [] : [this.#outage.middleware];
     this.service = compose(this.#answer, bind, ...report);
     this.#opener = openerFor(target, { ...options, connectTimeout });
     this.#remote = kindOf(target) === 'url';
@@ -171,6 +177,16 @@ class ServerBridge implements Bridge {
 
   async describe(): Promise<ServerDescription> {
     if (this.#closed) throw closedError();
+    try {
+      return await this.#describe();
+    } catch (error) {
+      // The caller gets it, and would get it again with the next request.
+      this.#outage.known(error);
+      throw error;
+    }
+  }
+
+  async #describe(): Promise<ServerDescription> {
     if (this.#shared !== undefined) return this.#connection(0).describe();
     await this.#checking;
     const described = this.#checkWith((connection) => connection.describe());

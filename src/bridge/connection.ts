@@ -78,8 +78,12 @@ export class Connection {
     this.share = shareOf({ principal, address: undefined });
     this.#onerror = onerror;
     let opened = false;
+    const onproblem = (error: Error): void => {
+      // `onlost` reports it.
+      if (error !== this.#link.upstream?.closeReason) onerror(error);
+    };
     this.#link = new Link({
-      open: (signal) => opener.open({ ...identity, attribution, onerror }, signal),
+      open: (signal) => opener.open({ ...identity, attribution, onerror: onproblem }, signal),
       reopens: opener.reopens,
       remote: opener.remote,
       onopen: (_, rested) => {

@@ -69,7 +69,7 @@ export class StdioChild {
   }
 
   /** @throws Error with a readable reason if the command cannot be started. */
-  static async start({ command, args = [], env, cwd, onstderr }: CommandTarget, marks: Marks): Promise<StdioChild> {
+  static async start({ command, args = [], env, cwd }: CommandTarget, marks: Marks): Promise<StdioChild> {
     const child = spawn(command, args, {
       stdio: 'pipe',
       env: { ...process.env, ...env },
@@ -84,11 +84,8 @@ export class StdioChild {
       throw new Error(`Cannot start ${command}: ${why}`, { cause });
     }
     const started = new StdioChild(child, marks, basename(command));
-    const stderr = new LineReader(
-      { line: (text) => onstderr?.(text), invalidUtf8: () => {}, tooLong: () => {} },
-      MAX_LINE,
-    );
-    child.stderr!.on('data', (chunk: Buffer) => stderr.push(chunk));
+    // Read, because a full pipe would block the server.
+    child.stderr!.resume();
     return started;
   }
 

@@ -1,4 +1,5 @@
 import { readConfig, type ServerConfig } from '../bridge/config/config.ts';
+import { isOutage } from '../bridge/outage.ts';
 import type { ToolSelection } from '../bridge/fleet/selection.ts';
 import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
 import type { CleanLog } from '../operate/logs.ts';
@@ -55,7 +56,10 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
   const fleet = await openFleet(config, {
     connect,
     watch: true,
-    onwarning,
+    onwarning: (message, cause) => {
+      // The bridge of that server reports it.
+      if (!isOutage(cause)) onwarning(message);
+    },
     onchange: ({ added, removed, changed }) => {
       for (const name of removed) {
         observer.forget(name);

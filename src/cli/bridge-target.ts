@@ -7,6 +7,7 @@ import type { CleanLog } from '../operate/logs.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
+import { withoutRepeatedStarts } from './repeated-starts.ts';
 import { relayed } from './screen.ts';
 import { secretsIn, secretsOf } from './secrets.ts';
 import { saySilence, type SilenceOptions } from './silence.ts';
@@ -88,7 +89,7 @@ export function boundedCommand(
     if (format === 'json') log.write('info', line, { server: name, from: 'stderr' });
     else process.stderr.write(`${prefix}${relayed(printableLine(log.scrub(line)), name)}\n`);
   };
-  const onstderr = stderrRelay(pass, () => process.stderr.writableLength);
+  const onstderr = withoutRepeatedStarts(stderrRelay(pass, () => process.stderr.writableLength));
   const { command, args, cwd } = server;
   return {
     ...{ command, args, name, cwd, env: childEnv(server, ownVariables) },

@@ -17,6 +17,7 @@ import { failureOf, Interrupted } from './exit.ts';
 import { ExitCode, reportFailure } from './failure.ts';
 import { fillIn } from './form.ts';
 import { Output } from './output.ts';
+import { withoutRepeatedStarts } from './repeated-starts.ts';
 import { relayed } from './screen.ts';
 import { answerByHand } from './sample.ts';
 import { startRecording } from './recording.ts';
@@ -145,7 +146,7 @@ async function open(
   if (target.kind === 'command') {
     const { command, args, cwd } = target;
     const name = nameOfTarget(target);
-    const onstderr = (line: string): void => relay(relayed(line, name));
+    const onstderr = withoutRepeatedStarts((line) => relay(relayed(line, name)));
     const connected = connect({ command, args, name, env: childEnv(target), cwd, onstderr, watchdog: true }, options);
     return saySilence(connected, { name, timeout, print: printStatus });
   }

@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Client } from '../../src/client/index.ts';
-import { descendants, eventually, isAlive, programs, startNode, type RunningProcess } from '../support/process.ts';
+import {
+  descendants,
+  eventually,
+  isAlive,
+  programs,
+  root,
+  startNode,
+  type RunningProcess,
+} from '../support/process.ts';
 import { recordedHttp } from '../support/recorded-http.ts';
 
 const running: RunningProcess[] = [];
@@ -49,6 +57,38 @@ async function toolsOf(caller: Client): Promise<string[]> {
 }
 
 const sum = { structuredContent: { result: 3 } };
+
+const mortal = `${root}test/fixtures/mortal.mjs`;
+
+describe('one failure of a server is logged once', () => {
+  test('if its process ends', async () => {
+    configure({ features, mortal: { command: node, args: [mortal] } });
+    const { url, stderr, line } = await start();
+    const caller = await client(url, 'legacy');
+    await expect(caller.callTool('mortal__die')).rejects.toThrow('exited with code 4');
+    await line(/starts it again/);
+    await caller.callTool('mortal__pid');
+    expect(stderr.filter((each) => each.includes('out of memory'))).toEqual([
+      '[mortal] out of memory',
+      'everwire: mortal: The connection to the server was lost: mortal exited with code 4: out of memory; the next request starts it again',
+    ]);
+  });
+
+  test('if it cannot run, however often it is started', async () => {
+    configure({ features, dead: { command: node, args: [mortal, 'dead'] } });
+    const { url, stderr, line } = await start();
+    await line(/^everwire: dead is not available/);
+    const caller = await client(url, 'legacy');
+    for (let count = 0; count < 2; count += 1) {
+      await expect(caller.callTool('dead__pid')).rejects.toThrow('exited with code 3');
+      await caller.listTools();
+    }
+    expect(stderr.filter((each) => each.includes('dead'))).toEqual([
+      '[dead] no license found',
+      'everwire: dead is not available: Cannot connect: Connection closed: dead exited with code 3: no license found',
+    ]);
+  });
+});
 
 test('a client that lists everything reads once that a server does not respond', async () => {
   configure({ features, gone: { command: node, args: ['-e', 'process.exit(1)'] } });

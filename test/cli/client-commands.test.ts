@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { demo, features, node, runEverwire, startEverwire, temporaryFolder } from '../support/command-line.ts';
-import { programs } from '../support/process.ts';
+import { programs, root } from '../support/process.ts';
 
 describe('list', () => {
   test('shows a server’s lists in tables', async () => {
@@ -29,6 +29,16 @@ describe('list', () => {
     });
     const { stdout: tools } = await runEverwire(['list', 'tools', ...demo]);
     expect(tools).toBe('  add  a: integer, b: integer  Add two numbers');
+  });
+});
+
+test('a server that cannot start is started twice, and what it writes is printed once', async () => {
+  const dead = ['--', node, `${root}test/fixtures/mortal.mjs`, 'dead'];
+  expect(await runEverwire(['list', ...dead])).toEqual({
+    code: 3,
+    stdout: '',
+    stderr:
+      'no license found\neverwire: Cannot connect: Connection closed: mortal exited with code 3: no license found',
   });
 });
 

@@ -32,8 +32,11 @@ export interface FleetOptions extends NameRules {
   readonly capabilities?: JsonObject | undefined;
   /** Milliseconds to wait for one server in a request to several. Default 10 000. */
   readonly timeout?: number | undefined;
-  /** Called once when a server stops responding, and again only after it has responded in between. Default: none. */
-  readonly onwarning?: ((message: string) => void) | undefined;
+  /**
+   * Called once when a server stops responding, with its error, and again only after it has responded in between. Default:
+   * none.
+   */
+  readonly onwarning?: ((message: string, cause?: Error) => void) | undefined;
 }
 
 /** Many servers as one. */

@@ -28,7 +28,7 @@ const MAX_REMEMBERED = 512;
 export interface MemberOptions {
   /** Milliseconds to wait for one server in a request to several. */
   readonly timeout: number;
-  readonly onwarning: (message: string) => void;
+  readonly onwarning: (message: string, cause?: Error) => void;
 }
 
 /** One server and its state. */
@@ -86,16 +86,16 @@ export class FleetMember {
     const refused = isFromPeer(error);
     if (this.down && !refused) return;
     if (!refused) this.down = true;
-    this.warn(`${refused ? 'refuses' : 'does not answer'} ${method}: ${error.message}`);
+    this.warn(`${refused ? 'refuses' : 'does not answer'} ${method}: ${error.message}`, error);
   }
 
-  warn(what: string): void {
+  warn(what: string, cause?: Error): void {
     const text = `the server ${JSON.stringify(this.name)} ${what}`;
     const last = this.#lastWarning;
     if (last?.text === text && performance.now() - last.at < WARN_AGAIN_AFTER) return;
     if (this.gone.aborted) return;
     this.#lastWarning = { text, at: performance.now() };
-    this.#options.onwarning(text);
+    this.#options.onwarning(text, cause);
   }
 
   /**

@@ -39,8 +39,11 @@ export interface OpenFleetOptions {
   readonly watch?: boolean | undefined;
   /** The values of variables in the file, when it is read again. */
   readonly variables?: ConfigVariables | undefined;
-  /** Called when a server does not respond, when the file cannot be used, and for each of its warnings. Default: none. */
-  readonly onwarning?: ((message: string) => void) | undefined;
+  /**
+   * Called when a server does not respond, with its error; when the file cannot be used; and for each of its warnings.
+   * Default: none.
+   */
+  readonly onwarning?: ((message: string, cause?: Error) => void) | undefined;
   /**
    * Called after a change. A changed server keeps its service in `services`. Also called, without names, when a file that
    * could not be used can be used again and has the same servers as before.

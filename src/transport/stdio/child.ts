@@ -38,7 +38,7 @@ export interface ChildOptions {
    */
   readonly stderr?: 'inherit' | 'capture' | 'ignore' | undefined;
   /** Called with each line that the child writes to stderr. */
-  readonly onstderr?: ((line: string) => void) | undefined;
+  readonly onstderr?: ((line: string, child: ChildTransport) => void) | undefined;
   /** The largest message from the child, in bytes. Default 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /** The most bytes that may wait for a child that does not read. Beyond it `send` rejects. Default 64 MiB. */
@@ -123,6 +123,7 @@ export class ChildTransport extends BaseTransport implements Transport {
   readonly #killTimeout: number;
   readonly #stderr: StderrLog;
   #child: ChildProcess | undefined;
+  #answered = false;
   #group: ProcessGroup | undefined;
   #stream: StreamTransport | undefined;
   #starting: Promise<void> | undefined;
@@ -150,7 +151,7 @@ export class ChildTransport extends BaseTransport implements Transport {
     this.#name = options.name ?? basename(options.command);
     this.#stopTimeout = options.stopTimeout ?? 2000;
     this.#killTimeout = options.killTimeout ?? this.#stopTimeout;
-    this.#stderr = new StderrLog(options.onstderr && ((line) => this.guard(() => options.onstderr?.(line))));
+    this.#stderr = new StderrLog(options.onstderr && ((line) => this.guard(() => options.onstderr?.(line, this))));
   }
 
   /** The process id of the child. Undefined before `start`. */
@@ -161,6 +162,11 @@ export class ChildTransport extends BaseTransport implements Transport {
   /** How the child ended. Undefined while it runs. */
   get exit(): ChildExit | undefined {
     return this.#exit;
+  }
+
+  /** Whether the child has sent a message. */
+  get answered(): boolean {
+    return this.#answered;
   }
 
   /** About the last 8 kB of the child's stderr. Empty if stderr is ignored. */
@@ -319,7 +325,10 @@ export class ChildTransport extends BaseTransport implements Transport {
         stdout.resume();
       },
     });
-    stream.onmessage = (message, extra) => this.onmessage?.(message, extra);
+    stream.onmessage = (message, extra) => {
+      this.#answered = true;
+      this.onmessage?.(message, extra);
+    };
     stream.onerror = (error) => {
       const noise = error instanceof InvalidMessage && error !== stream.closeReason;
       if (!noise) return this.report(error);
