@@ -3,10 +3,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { HOSTS } from '../../src/cli/hosts.ts';
+import { VERSION } from '../../src/version.ts';
 import { temporaryFolder } from '../support/command-line.ts';
 import { programs, root } from '../support/process.ts';
 
-const page = readFileSync(`${root}docs/hosts.md`, 'utf8');
+/** The entry of a bridge has the current version. */
+const page = readFileSync(`${root}docs/hosts.md`, 'utf8').replaceAll(/everwire@\d+\.\d+\.\d+/g, `everwire@${VERSION}`);
 
 /** The commands of an example, and the file that they write. */
 const examples = Array.from(

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../jsonrpc/message.ts';
+import { VERSION } from '../../version.ts';
 import { HOSTS, type Host } from '../hosts.ts';
 import { entryFor, type Wanted } from './entry.ts';
 
@@ -105,7 +106,7 @@ describe('a command', () => {
 });
 
 describe('a bridge', () => {
-  const bridge = ['-y', 'everwire', 'bridge', '--stdio'];
+  const bridge = ['-y', `everwire@${VERSION}`, 'bridge', '--stdio'];
 
   test('is written if the host cannot connect to URLs, or if the user wants it', () => {
     expect(entry('claude', { url })).toEqual({ command: 'npx', args: [...bridge, url] });

@@ -1,5 +1,6 @@
 import { headerProblem } from '../../bridge/config/server.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
+import { VERSION } from '../../version.ts';
 import { Failure } from '../failure.ts';
 import { splitHeader } from '../headers.ts';
 import { VARIABLE, type Host } from '../hosts.ts';
@@ -82,7 +83,10 @@ function commandEntry(
   };
 }
 
-/** The headers of a bridge are in its environment, because other users of the machine can see command lines. */
+/**
+ * A host starts the version that made the entry: another one would be downloaded when the user does not expect it. The
+ * headers of a bridge are in its environment, because other users of the machine can see command lines.
+ */
 function bridgeEntry(host: Host, url: string, headers: Strings, env: Strings, wanted: Wanted): JsonObject {
   const [first] = Object.keys(headers);
   if (first !== undefined && host.variable) {
@@ -101,7 +105,8 @@ function bridgeEntry(host: Host, url: string, headers: Strings, env: Strings, wa
     variables[variable] = value;
     return ['--header', `${name}: \${env:${variable}}`];
   });
-  return commandEntry(host, ['npx', '-y', 'everwire', 'bridge', '--stdio', ...options, url], variables, wanted);
+  const command = ['npx', '-y', `everwire@${VERSION}`, 'bridge', '--stdio', ...options, url];
+  return commandEntry(host, command, variables, wanted);
 }
 
 /** Writes the variables as the host reads them. @param option that has the values. */
