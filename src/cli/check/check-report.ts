@@ -119,12 +119,6 @@ export class ReportBuilder {
   }
 }
 
-/** The page of the specification with a clause. */
-export function clauseUrl({ revision, clause }: Finding): string {
-  const [page = ''] = clause.split(/[ ;]/);
-  return `https://modelcontextprotocol.io/specification/${revision}/${page}`;
-}
-
 /** `2 errors`, `1 warning`, `no advice`. */
 export function countText(count: number, one: string, many: string): string {
   return `${count === 0 ? 'no' : count} ${count === 1 ? one : many}`;

@@ -1,5 +1,6 @@
 import { printable } from '../../base/printable.ts';
-import { clauseUrl, type CheckReport } from './check-report.ts';
+import { clauseUrl } from '../../lint/clause-url.ts';
+import type { CheckReport } from './check-report.ts';
 
 /** A report for programs. */
 export function jsonReport({ target, breaches, counts, coverage, notes, live }: CheckReport): string {

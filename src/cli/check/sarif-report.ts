@@ -1,7 +1,8 @@
 import { printable } from '../../base/printable.ts';
 import { VERSION } from '../../version.ts';
 import type { RuleInfo, Severity } from '../../lint/index.ts';
-import { clauseUrl, type CheckReport } from './check-report.ts';
+import { clauseUrl } from '../../lint/clause-url.ts';
+import type { CheckReport } from './check-report.ts';
 
 const LEVELS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', advice: 'note' };
 
