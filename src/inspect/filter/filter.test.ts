@@ -18,6 +18,10 @@ const call: FilterSubject = {
   state: 'done',
   size: 20_480,
   dur: 750_000,
+  findings: [
+    { rule: 'result-object', severity: 'error' },
+    { rule: 'schema-request', severity: 'advice' },
+  ],
   text: () => '{"id":7,"method":"tools/call","params":{"name":"search","list":[1,{"a.b":null}],"t":"Ünit \\u0041"}}',
 };
 const head: FilterSubject = {
@@ -55,6 +59,12 @@ describe('a filter shows', () => {
     ['', 'call head gap'],
     ['   ', 'call head gap'],
     ['method:tools/call', 'call'],
+    ['lint:error', 'call'],
+    ['lint:Advice', 'call'],
+    ['lint:warning', ''],
+    ['-lint:error', 'head gap'],
+    ['rule:schema-*', 'call'],
+    ['rule:schema', ''],
     ['method:TOOLS/*', 'call'],
     ['method:*/call', 'call'],
     ['method:t*l*/c*l', 'call'],
@@ -208,6 +218,8 @@ describe('completion', () => {
         'kind:',
         'state:',
         'header:',
+        'lint:',
+        'rule:',
         'body:$.',
         'conn:',
         'id:',

@@ -29,6 +29,7 @@ export interface Key {
 const IS = [':'];
 const COMPARE = ['>', '>=', '<', '<='];
 const LAYERS = ['open', 'close', 'bytes', 'head', 'chunk', 'body', 'frame', 'line', 'stderr', 'message', 'gap'];
+const SEVERITIES = ['error', 'warning', 'advice'];
 const STATES = ['open', 'input_required', 'done', 'failed', 'cancelled', 'unanswered'] satisfies SpanState[];
 /** Microseconds. */
 const TIMES: Units = { us: 1, ms: 1000, s: 1_000_000, m: 60_000_000 };
@@ -46,6 +47,8 @@ export const KEYS: ReadonlyMap<string, Key> = new Map<string, Key>([
   ['kind', textKey('kind:error', ({ kind }) => kind, ['request', 'notification', 'result', 'error', 'batch'])],
   ['state', textKey('state:open', ({ state }) => state, STATES)],
   ['header', { operators: IS, example: 'header:mcp-name', predicate: headerPredicate }],
+  ['lint', textKey('lint:error', ({ findings }) => findings?.map(({ severity }) => severity), SEVERITIES)],
+  ['rule', textKey('rule:result-object', ({ findings }) => findings?.map(({ rule }) => rule))],
   ['body', { operators: IS, example: 'body:$.params.name=x', predicate: bodyPredicate }],
   ['conn', textKey('conn:1', ({ conn }) => conn)],
   ['id', textKey('id:7', ({ id }) => id)],
@@ -53,7 +56,7 @@ export const KEYS: ReadonlyMap<string, Key> = new Map<string, Key>([
 
 function textKey(
   example: string,
-  read: (subject: FilterSubject) => string | number | undefined,
+  read: (subject: FilterSubject) => string | number | readonly string[] | undefined,
   values?: readonly string[],
 ): Key {
   const name = example.slice(0, example.indexOf(':'));
@@ -64,6 +67,7 @@ function textKey(
     const test = wholeText(piecesOf(filter, start, end));
     return (subject) => {
       const found = read(subject);
+      if (Array.isArray(found)) return found.some(test);
       return found !== undefined && test(String(found));
     };
   };

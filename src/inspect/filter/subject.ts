@@ -19,11 +19,20 @@ export interface FilterSubject {
   readonly size?: number | undefined;
   /** How long the span took, in microseconds. */
   readonly dur?: number | undefined;
+  /** What the linter found in the record. */
+  readonly findings?: readonly FilterFinding[] | undefined;
   /**
    * Returns the bytes as text. Called only if the filter needs them, once for each term. Undefined if there is no text,
    * or if it is too large to search.
    */
   readonly text?: (() => string | undefined) | undefined;
+}
+
+/** A finding as a filter sees it. */
+export interface FilterFinding {
+  /** The id of the rule. */
+  readonly rule: string;
+  readonly severity: string;
 }
 
 /** A record, or any object with its fields. */
@@ -35,11 +44,13 @@ interface AnyRecord extends SpanRecord {
  * A record as a filter sees it.
  *
  * @param span the span that the record belongs to. It gives an answer the method and the tool of its request.
+ * @param findings what the linter found in the record. Default nothing.
  */
 export function recordSubject(
   { layer, conn, dir, kind, id, method, range }: AnyRecord,
   span: Span | undefined,
   text: () => string | undefined,
+  findings?: readonly FilterFinding[],
 ): FilterSubject {
   const { id: spanId, method: spanMethod, tool, state, dur } = span ? spanSubject(span) : {};
   // A notification that belongs to a call keeps its own method.
@@ -54,6 +65,7 @@ export function recordSubject(
     state,
     dur,
     size: range && sizeOf(range),
+    findings,
     text,
   };
 }
