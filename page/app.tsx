@@ -5,6 +5,8 @@ import { openQuestions } from './asked/open-question.ts';
 import { AskedScreen } from './asked/asked.tsx';
 import { Explorer } from './explore/explorer.ts';
 import { ExploreScreen } from './explore/explore.tsx';
+import type { Lint } from './lint/lint.ts';
+import { LintScreen } from './lint/lint-screen.tsx';
 import { PageControls, Target } from './head.tsx';
 import type { Link } from './server/follow.ts';
 import type { Server } from './server/server.ts';
@@ -14,10 +16,11 @@ import { Help, helpOpen } from './ui/help.tsx';
 import { Palette, paletteOpen } from './ui/palette.tsx';
 import { tabPanel, TabList } from './ui/tabs.tsx';
 import { Toasts } from './ui/toast.tsx';
+import { countText } from './wire/format.ts';
 import type { Wire } from './wire/wire.ts';
 import { WireScreen } from './wire/wire.tsx';
 
-type Screen = 'Explore' | 'Wire' | 'Asked';
+type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint';
 
 const screen = signal<Screen>('Explore');
 
@@ -29,6 +32,7 @@ const COMMANDS: readonly Command[] = [
   { title: 'Show Explore', keys: 'g e', run: () => show('Explore') },
   { title: 'Show Wire', keys: 'g w', run: () => show('Wire') },
   { title: 'Show Asked', keys: 'g a', run: () => show('Asked') },
+  { title: 'Show Lint', keys: 'g l', run: () => show('Lint') },
   { title: 'Find a command', keys: 'Ctrl k', run: () => void (paletteOpen.value = true) },
   { title: 'Show all keys', keys: '?', run: () => void (helpOpen.value = true) },
   { title: 'Change the color theme', run: switchTheme },
@@ -69,7 +73,12 @@ export function App({ server, wire }: AppProps): JSX.Element {
         <TabList
           id="screen"
           label="Screens"
-          tabs={[{ name: 'Explore' }, { name: 'Wire' }, { name: 'Asked', extra: count }]}
+          tabs={[
+            { name: 'Explore' },
+            { name: 'Wire' },
+            { name: 'Asked', extra: count },
+            { name: 'Lint', extra: <LintTotal lint={wire.lint} /> },
+          ]}
           selected={screen.value}
           onselect={show}
         />
@@ -87,11 +96,27 @@ export function App({ server, wire }: AppProps): JSX.Element {
         <div class="screen" {...panel('Asked')}>
           <AskedScreen explorer={explorer} visible={screen.value === 'Asked'} />
         </div>
+        <div class="screen" {...panel('Lint')}>
+          <LintScreen wire={wire} visible={screen.value === 'Lint'} onwire={() => show('Wire')} />
+        </div>
       </main>
       <Toasts />
       {paletteOpen.value && <Palette />}
       {helpOpen.value && <Help />}
     </>
+  );
+}
+
+/** How many errors and warnings the linter found. */
+function LintTotal({ lint }: { readonly lint: Lint }): JSX.Element | null {
+  void lint.version.value;
+  const { error, warning } = lint.findings.counts;
+  if (error + warning === 0) return null;
+  return (
+    <span class="count">
+      {countText(error + warning)}
+      <span class="visually-hidden"> errors and warnings</span>
+    </span>
   );
 }
 

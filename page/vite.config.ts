@@ -6,6 +6,8 @@ export default defineConfig({
   // The page may lie anywhere.
   base: './',
   logLevel: 'warn',
+  // A module can load the schema of a revision when it needs it.
+  worker: { format: 'es' },
   build: {
     target: 'es2022',
     // The first that know `light-dark()` and nesting.

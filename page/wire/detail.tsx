@@ -1,6 +1,8 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import type { Lint } from '../lint/lint.ts';
+import { LintTab } from '../lint/lint-tab.tsx';
 import { tabPanel, TabList } from '../ui/tabs.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { BytesTab } from './bytes-tab.tsx';
@@ -14,7 +16,7 @@ import { TimingTab } from './timing-tab.tsx';
 import type { WireRecord } from './wire-record.ts';
 import type { WireView } from './wire-view.ts';
 
-const TABS = ['Message', 'HTTP', 'Frames', 'Bytes', 'Timing'] as const;
+const TABS = ['Message', 'HTTP', 'Frames', 'Bytes', 'Lint', 'Timing'] as const;
 /** The most calls of a batch that are shown. */
 const MAX_CALLS = 10;
 const tab = signal<(typeof TABS)[number]>('Message');
@@ -22,12 +24,13 @@ const tab = signal<(typeof TABS)[number]>('Message');
 interface DetailProps {
   readonly record: WireRecord;
   readonly store: RecordStore;
+  readonly lint: Lint;
   readonly view: WireView;
   readonly started: ReadonlySignal<Date | undefined>;
 }
 
 /** Everything about the selected record. */
-export function Detail({ record, store, view, started }: DetailProps): JSX.Element {
+export function Detail({ record, store, lint, view, started }: DetailProps): JSX.Element {
   const { n, spans } = record;
   const { kind, what, name } = summaryOf(record, store);
   const shown = spans.slice(0, MAX_CALLS);
@@ -41,6 +44,7 @@ export function Detail({ record, store, view, started }: DetailProps): JSX.Eleme
     HTTP: () => <HttpTab record={record} store={store} />,
     Frames: () => <FramesTab record={record} store={store} onselect={select} />,
     Bytes: () => <BytesTab record={record} store={store} />,
+    Lint: () => <LintTab record={record} lint={lint} view={view} />,
     Timing: () => <TimingTab record={record} store={store} started={started.value} onselect={select} />,
   };
   return (
@@ -69,7 +73,7 @@ export function Detail({ record, store, view, started }: DetailProps): JSX.Eleme
       <TabList
         id="wire"
         label="Views of the record"
-        tabs={TABS.map((each) => ({ name: each }))}
+        tabs={TABS.map((each) => ({ name: each, extra: each === 'Lint' && <LintCount lint={lint} n={n} /> }))}
         selected={tab.value}
         onselect={(selected) => {
           tab.value = selected;
@@ -81,6 +85,18 @@ export function Detail({ record, store, view, started }: DetailProps): JSX.Eleme
         </div>
       ))}
     </section>
+  );
+}
+
+/** How many findings the record shows. */
+function LintCount({ lint, n }: { lint: Lint; n: number }): JSX.Element | null {
+  void lint.version.value;
+  const { length } = lint.findings.of(n);
+  return length === 0 ? null : (
+    <span class="count">
+      {length}
+      <span class="visually-hidden"> findings</span>
+    </span>
   );
 }
 

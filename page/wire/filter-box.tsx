@@ -1,27 +1,27 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { complete } from '../../src/inspect/filter/complete.ts';
+import { complete, type KnownValues } from '../../src/inspect/filter/complete.ts';
 import type { FilterError } from '../../src/inspect/filter/parse.ts';
 import { Visible } from '../ui/visible.tsx';
-import type { RecordStore } from './record-store.ts';
 import type { WireView } from './wire-view.ts';
 
 export const FILTER_ID = 'wire-filter';
 
 interface FilterBoxProps {
-  readonly store: RecordStore;
+  /** The values that occur, by the key of their term. */
+  readonly names: KnownValues;
   readonly view: WireView;
   /** Called when the user has finished the filter. */
   readonly ondone: () => void;
 }
 
 /** The filter, with what can be written at the caret. */
-export function FilterBox({ store, view, ondone }: FilterBoxProps): JSX.Element {
+export function FilterBox({ names, view, ondone }: FilterBoxProps): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   const [caret, setCaret] = useState<number | undefined>(undefined);
   const [active, setActive] = useState(-1);
   const filter = view.filter.value;
-  const completion = caret === undefined ? undefined : complete(filter, caret, store.names);
+  const completion = caret === undefined ? undefined : complete(filter, caret, names);
   const suggestions = completion?.suggestions ?? [];
   // Who is offered what to write next has not made a mistake yet.
   const mistake = suggestions.length > 0 ? undefined : view.mistake.value;

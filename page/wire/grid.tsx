@@ -1,5 +1,7 @@
 import { Component, type JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { LintBadge } from '../lint/lint-badge.tsx';
+import type { Lint } from '../lint/lint.ts';
 import { rowsIn, useRowWindow } from '../ui/row-window.ts';
 import { visible, Visible } from '../ui/visible.tsx';
 import { DIRECTIONS, durationText, sizeText, timeText } from './format.ts';
@@ -17,6 +19,7 @@ const COLUMNS = [
   ['dir', 'Dir'],
   ['conn', 'Conn'],
   ['kind', 'Kind'],
+  ['lint', 'Lint'],
   ['what', 'Method or text'],
   ['name', 'Name'],
   ['size', 'Size'],
@@ -25,18 +28,19 @@ const COLUMNS = [
 
 interface GridProps {
   readonly store: RecordStore;
+  readonly lint: Lint;
   readonly view: WireView;
   /** Called when the user opens the details of the selected row. */
   readonly onenter: () => void;
 }
 
 /** The records, with a window of rows that moves over them. */
-export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
+export function WireGrid({ store, lint, view, onenter }: GridProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const window = useRowWindow(box, ROW);
   const { rows } = view;
   // Read, so that the grid is drawn again when the rows change.
-  const version = view.version.value;
+  const version = view.version.value + lint.version.value;
   const selected = view.selected.value;
   const follow = view.follow.value;
   // Where the grid scrolls to while it follows, below its head. A scroll event comes only after the next frame has begun.
@@ -61,6 +65,7 @@ export function WireGrid({ store, view, onenter }: GridProps): JSX.Element {
         record={record}
         index={at}
         store={store}
+        lint={lint}
         version={version}
         isSelected={record === selected}
         isMarked={view.marks.value.has(record.n)}
@@ -151,6 +156,7 @@ interface RowProps {
   readonly record: WireRecord;
   readonly index: number;
   readonly store: RecordStore;
+  readonly lint: Lint;
   /** Changes when anything else that the row shows may have. */
   readonly version: number;
   readonly isSelected: boolean;
@@ -168,7 +174,7 @@ class Row extends Component<RowProps> {
   }
 }
 
-function RowView({ record, index, store, isSelected, isMarked }: RowProps): JSX.Element {
+function RowView({ record, index, store, lint, isSelected, isMarked }: RowProps): JSX.Element {
   const { n, t, dir, conn, layer, range } = record;
   const { kind, what, name } = summaryOf(record, store);
   const [arrow, direction] = DIRECTIONS[dir ?? ''] ?? ['', ''];
@@ -203,6 +209,9 @@ function RowView({ record, index, store, isSelected, isMarked }: RowProps): JSX.
       </span>
       <span role="gridcell" class="w-kind">
         {kind}
+      </span>
+      <span role="gridcell" class="w-lint">
+        <LintBadge findings={lint.findings.at(n)} />
       </span>
       <span role="gridcell" class="w-what" title={visible(what.slice(0, 500))}>
         <Visible text={what.slice(0, 300)} />

@@ -1,7 +1,7 @@
 import { computed, signal } from '@preact/signals';
 import { FilterError, parseFilter, type Predicate } from '../../src/inspect/filter/parse.ts';
-import { recordSubject } from '../../src/inspect/filter/subject.ts';
-import { layersOf, namesLayers, type LayerGroup } from './layers.ts';
+import { recordSubject, type FilterFinding } from '../../src/inspect/filter/subject.ts';
+import { groupOf, layersOf, namesLayers, type LayerGroup } from './layers.ts';
 import { firstFrom, type RecordStore } from './record-store.ts';
 import type { WireRecord } from './wire-record.ts';
 
@@ -13,6 +13,7 @@ const AGAIN_MS = 250;
 /** Which records of a store are shown, and which one is selected. */
 export class WireView {
   readonly #store: RecordStore;
+  readonly #findingsAt: (n: number) => readonly FilterFinding[];
   /** Changes when `rows` did. */
   readonly version = signal(0);
   readonly filter = signal('');
@@ -34,13 +35,16 @@ export class WireView {
   /** Undefined for all. */
   #layers: ReadonlySet<string> | undefined = layersOf(this.groups.value);
   #readsSpans = false;
+  #readsFindings = false;
   /** The number of the last record that the filter saw. */
   #seen = 0;
   #ranAt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(store: RecordStore) {
+  /** @param findingsAt what the linter found in a record. Default: nothing. */
+  constructor(store: RecordStore, findingsAt: (n: number) => readonly FilterFinding[] = () => []) {
     this.#store = store;
+    this.#findingsAt = findingsAt;
   }
 
   /** The records that are shown, the oldest first. */
@@ -101,6 +105,18 @@ export class WireView {
     if (record) this.select(record);
   }
 
+  /** Selects a record by its number. If its row is hidden, its layer is shown, and a filter that hides it is cleared. */
+  show(n: number): void {
+    const record = this.#store.find(n);
+    if (!record) return;
+    const filter = this.#matchesFilter(record) ? this.filter.value : '';
+    const group = groupOf(record.layer);
+    const isHidden = group !== undefined && !namesLayers(filter) && !this.groups.value.has(group);
+    if (isHidden) this.groups.value = new Set([...this.groups.value, group]);
+    if (isHidden || filter !== this.filter.value) this.setFilter(filter);
+    this.select(record);
+  }
+
   /** The row of a record, or of the next one that is shown. */
   indexOf({ n }: WireRecord): number {
     return firstFrom(this.#rows, n);
@@ -123,6 +139,11 @@ export class WireView {
     else if (this.#timer === undefined) this.#run();
   }
 
+  /** To be called when there are new findings, which come after their records. */
+  updateFindings(): void {
+    if (this.#readsFindings) this.#restart();
+  }
+
   #restart(): void {
     const { predicate } = this.#parsed.value;
     if (predicate) {
@@ -130,6 +151,7 @@ export class WireView {
       this.#inUse = this.filter.value;
     }
     this.#readsSpans = /state|dur/i.test(this.#inUse);
+    this.#readsFindings = /lint|rule/i.test(this.#inUse);
     this.#layers = namesLayers(this.#inUse) ? undefined : layersOf(this.groups.value);
     this.#seen = 0;
     this.#ranAt = performance.now();
@@ -163,11 +185,15 @@ export class WireView {
   }
 
   #matches(record: WireRecord): boolean {
-    if (this.#layers?.has(record.layer) === false) return false;
+    return this.#layers?.has(record.layer) !== false && this.#matchesFilter(record);
+  }
+
+  #matchesFilter(record: WireRecord): boolean {
     const text = (): string | undefined => this.#store.text(record);
     // A batch is shown if one of its messages would be.
     const spans = record.spans.length === 0 ? [undefined] : record.spans;
-    return spans.some((span) => this.#predicate(recordSubject(record, span, text)));
+    const findings = this.#readsFindings ? this.#findingsAt(record.n) : undefined;
+    return spans.some((span) => this.#predicate(recordSubject(record, span, text, findings)));
   }
 }
 

@@ -22,8 +22,10 @@ interface WireScreenProps {
 
 /** The records of the wire, live. */
 export function WireScreen({ wire, state, visible }: WireScreenProps): JSX.Element {
-  const { store, view, source } = wire;
+  const { store, view, source, lint } = wire;
   useUpdates(view, source.version, visible);
+  const found = lint.version.value;
+  useEffect(() => view.updateFindings(), [view, found]);
   useCommands(
     useMemo(() => wireCommands(view), [view]),
     visible,
@@ -33,17 +35,17 @@ export function WireScreen({ wire, state, visible }: WireScreenProps): JSX.Eleme
     <div class="wire">
       <h2 class="visually-hidden">Wire</h2>
       <div class="wire-bar">
-        <FilterBox store={store} view={view} ondone={focusGrid} />
+        <FilterBox names={{ ...store.names, rule: lint.findings.ruleIds }} view={view} ondone={focusGrid} />
         <Controls store={store} view={view} isLive={state.value.role !== 'recording'} />
         <LayerButtons view={view} />
       </div>
       <Strip store={store} view={view} theme={theme.value} />
       <div class="wire-split" data-detail={selected !== undefined}>
         <div class="wire-list">
-          <WireGrid store={store} view={view} onenter={focusDetail} />
+          <WireGrid store={store} lint={lint} view={view} onenter={focusDetail} />
           <EmptyGrid store={store} view={view} />
         </div>
-        {selected && <Detail record={selected} store={store} view={view} started={source.started} />}
+        {selected && <Detail record={selected} store={store} lint={lint} view={view} started={source.started} />}
       </div>
     </div>
   );

@@ -20,8 +20,10 @@ describeInBrowser('axe finds nothing, dark or light, and nothing is cut off', (b
     await page.evaluate(AXE);
     const check = (where: string): Promise<void> => expectAccess(page, where);
     await check('Wire');
-    for (const view of ['Message', 'HTTP', 'Frames', 'Bytes', 'Timing']) {
-      await wire.open(wire.rows('search').first(), view);
+    for (const view of ['Message', 'HTTP', 'Frames', 'Bytes', 'Lint', 'Timing']) {
+      const row = view === 'Lint' ? wire.rows('initialize') : wire.rows('search');
+      await wire.open(row.first(), view);
+      if (view === 'Lint') await page.getByRole('article').waitFor();
       if (view === 'Bytes') await wire.bytes();
       await check(view);
     }
@@ -35,6 +37,9 @@ describeInBrowser('axe finds nothing, dark or light, and nothing is cut off', (b
     await check('Explore');
     await page.getByRole('tab', { name: 'Asked' }).click();
     await check('Asked');
+    await page.getByRole('tablist', { name: 'Screens' }).getByRole('tab', { name: /^Lint/ }).click();
+    await page.getByText('http-accept-post').waitFor();
+    await check('Lint');
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Command' }).waitFor();
     await check('palette');

@@ -132,6 +132,7 @@ describeInBrowser('with the keyboard alone', (browser) => {
       HTTP: 'POST /mcp',
       Frames: 'elicitation/create',
       Bytes: 'SHA-256',
+      Lint: 'No rule has found anything wrong',
       Timing: 'elicitation/create',
     };
     for (const [view, shown] of Object.entries(views)) {

@@ -134,7 +134,7 @@ test('files have their types, and every response has the headers that protect th
     const rules = ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"];
     rules.push(
       "require-trusted-types-for 'script'",
-      "trusted-types 'none'",
+      'trusted-types everwire-lint',
       "frame-ancestors 'none'",
       "base-uri 'none'",
     );

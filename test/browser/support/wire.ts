@@ -22,8 +22,8 @@ export class WirePage {
   /** Selects a row, and opens one of its views. */
   async open(row: Locator, view: string): Promise<Locator> {
     await row.click();
-    await this.page.getByRole('tab', { name: view }).click();
-    return this.page.getByRole('tabpanel', { name: view });
+    await this.page.getByRole('tablist', { name: 'Views of the record' }).getByRole('tab', { name: view }).click();
+    return this.page.getByRole('region', { name: 'Selected record' }).getByRole('tabpanel', { name: view });
   }
 
   /** The hash and the range of the selected record. */
