@@ -16,17 +16,24 @@ const LINE_END = /[\r\n]|(?:\\r)?\\n/;
  * secret, it finds a part of at least 8 characters. Secrets of fewer than 8 characters are not removed.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
-  const forms = [...new Set(secrets.flatMap(partsOf).flatMap(writtenForms))];
-  const forwards = new SecretSearch(forms, false);
-  const backwards = new SecretSearch(forms, true);
+  const withoutSecrets = secretScrubber(secrets);
   return (text) => {
     // Most strings of a large error are short.
     // Stryker disable next-line ConditionalExpression,StringLiteral: a short text stays as it is, so this only saves time
     if (text.length < MIN_SECRET && !text.includes('@')) return text;
+    return withoutSecrets(text).replace(USER, `$1${REDACTED}@`).replace(CREDENTIALS, `$1$2${REDACTED}`);
+  };
+}
+
+/** The same for only the given secrets. A challenge such as `Bearer realm="…"` stays as it is. */
+export function secretScrubber(secrets: readonly string[]): (text: string) => string {
+  const forms = [...new Set(secrets.flatMap(partsOf).flatMap(writtenForms))];
+  const forwards = new SecretSearch(forms, false);
+  const backwards = new SecretSearch(forms, true);
+  return (text) => {
     const whole = redacted(text, forwards.find(text, false));
     const withoutBeginnings = redacted(whole, forwards.find(whole, true));
-    const withoutSecrets = redacted(withoutBeginnings, backwards.find(withoutBeginnings, true));
-    return withoutSecrets.replace(USER, `$1${REDACTED}@`).replace(CREDENTIALS, `$1$2${REDACTED}`);
+    return redacted(withoutBeginnings, backwards.find(withoutBeginnings, true));
   };
 }
 

@@ -1,3 +1,5 @@
+import type { AuthorizationServer } from 'oauth4webapi';
+import type { Identity } from './client-authentication.ts';
 import { OAuthError, refused } from './oauth-error.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
 import type { LoginAttempt } from './redirect.ts';
@@ -18,13 +20,47 @@ export interface AuthorizationCodeOptions extends TokenRequestContext {
  * @throws OAuthError
  */
 export async function authorizationCode(options: AuthorizationCodeOptions): Promise<Issued> {
-  const { server, client, http, dpop, signal, login, resource, scopes } = options;
-  // 2026-07-28, security-considerations: Authorization Code Protection.
-  if (server.code_challenge_methods_supported?.includes('S256') !== true) {
-    throw new OAuthError('pkce_unsupported', `${server.issuer} does not say that it supports PKCE with S256`);
-  }
-  const oauth = await import('oauth4webapi');
+  const { server, client, signal, login, resource } = options;
+  checkPkce(server);
   const { redirectUri } = login;
+  const { url, state, verifier } = await authorizationRequest({ ...options, redirectUri });
+  const request = { url, state, issuer: server.issuer, signal };
+  const answer = await waitFor(login.authorize(request), { signal });
+  const code = await codeIn(answer, server, client, state, [verifier]);
+  const grant = { code, redirect_uri: redirectUri, code_verifier: verifier };
+  return requestToken(options, 'authorization_code', { ...grant, resource });
+}
+
+/**
+ * Checks that the server says that it supports S256 (2026-07-28, security-considerations: Authorization Code
+ * Protection).
+ *
+ * @throws OAuthError `pkce_unsupported`
+ */
+export function checkPkce({ issuer, code_challenge_methods_supported: methods }: AuthorizationServer): void {
+  if (methods?.includes('S256') === true) return;
+  throw new OAuthError('pkce_unsupported', `${issuer} does not say that it supports PKCE with S256`);
+}
+
+/** A request that the user's browser sends, and the secrets that belong to it. */
+export interface PreparedRequest {
+  readonly url: URL;
+  readonly state: string;
+  /** The PKCE code verifier. */
+  readonly verifier: string;
+}
+
+/** Makes an authorization request, with a new state and a new PKCE verifier. @throws OAuthError `blocked` */
+export async function authorizationRequest({
+  server,
+  client,
+  http,
+  dpop,
+  redirectUri,
+  resource,
+  scopes,
+}: Omit<AuthorizationCodeOptions, 'login' | 'signal'> & { readonly redirectUri: string }): Promise<PreparedRequest> {
+  const oauth = await import('oauth4webapi');
   const url = http.permitted(server.authorization_endpoint, 'authorization_endpoint');
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
@@ -42,8 +78,22 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
     ...(dpop && { dpop_jkt: await dpop.handle.calculateThumbprint() }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-  const request = { url, state, issuer: server.issuer, signal };
-  const answer = await waitFor(login.authorize(request), { signal });
+  return { url, state, verifier };
+}
+
+/**
+ * The code in an authorization response, after all checks.
+ *
+ * @param secrets what no error may show, besides the state.
+ * @throws OAuthError
+ */
+export async function codeIn(
+  answer: URLSearchParams,
+  server: AuthorizationServer,
+  client: Identity,
+  state: string,
+  secrets: readonly string[],
+): Promise<string> {
   checkIssuer(answer, server.issuer, server.authorization_response_iss_parameter_supported === true);
   // Only the server that we asked knows the state. Ignore any response with a different state, including errors.
   if (answer.getAll('state').length !== 1 || answer.get('state') !== state) {
@@ -55,17 +105,16 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
   const error = answer.get('error');
   if (error !== null) {
     const reason = { error, description: answer.get('error_description') };
-    throw refused('authorization', `${server.issuer} did not grant access`, reason, [verifier, state]);
+    throw refused('authorization', `${server.issuer} did not grant access`, reason, [...secrets, state]);
   }
-  let code: string;
+  const oauth = await import('oauth4webapi');
   try {
-    code = oauth.validateAuthResponse(server, { client_id: client.clientId }, answer, state).get('code') ?? '';
-    if (code === '') throw new TypeError();
+    const code = oauth.validateAuthResponse(server, { client_id: client.clientId }, answer, state).get('code');
+    if (code) return code;
   } catch {
-    throw new OAuthError('authorization', 'The authorization response has no code');
+    // The same problem as an empty code.
   }
-  const grant = { code, redirect_uri: redirectUri, code_verifier: verifier };
-  return requestToken(options, 'authorization_code', { ...grant, resource });
+  throw new OAuthError('authorization', 'The authorization response has no code');
 }
 
 /**

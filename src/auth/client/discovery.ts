@@ -52,10 +52,8 @@ export async function discoverAuthority(options: DiscoveryOptions): Promise<Auth
       metadataUrl: undefined,
     };
   }
-  const issuers = strings(resource['authorization_servers']);
-  if (!issuers?.[0])
-    throw new OAuthError('discovery', `The metadata of ${shown(endpoint)} names no authorization server`);
-  const issuer = issuers.length === 1 ? issuers[0] : await choose(issuers);
+  const issuers = issuersIn(resource, endpoint);
+  const issuer = issuers.length === 1 ? issuers[0]! : await choose(issuers);
   if (!issuers.includes(issuer))
     throw new TypeError('The chosen authorization server is not one that the metadata of the server names');
   return {
@@ -69,6 +67,13 @@ export async function discoverAuthority(options: DiscoveryOptions): Promise<Auth
   };
 }
 
+/** The authorization servers that the metadata of a resource names, at least one. @throws OAuthError `discovery` */
+export function issuersIn(resource: JsonObject, endpoint: URL): readonly string[] {
+  const issuers = strings(resource['authorization_servers']);
+  if (issuers?.[0]) return issuers;
+  throw new OAuthError('discovery', `The metadata of ${shown(endpoint)} names no authorization server`);
+}
+
 /** The user asked for the MCP server, so the error says first how the authorization server comes into it. */
 function unreachableFor(endpoint: URL, error: unknown): unknown {
   if (!(error instanceof OAuthError) || error.code !== 'unreachable') return error;
@@ -78,9 +83,13 @@ function unreachableFor(endpoint: URL, error: unknown): unknown {
 
 /**
  * Fetches the Protected Resource Metadata from the URL in the challenge, else from the well-known URLs (2026-07-28,
- * authorization-server-discovery: Protected Resource Metadata Discovery Requirements).
+ * authorization-server-discovery: Protected Resource Metadata Discovery Requirements). Undefined if there is none.
+ *
+ * @throws OAuthError
  */
-async function resourceMetadata(options: DiscoveryOptions): Promise<JsonObject | undefined> {
+export async function resourceMetadata(
+  options: Pick<DiscoveryOptions, 'endpoint' | 'http' | 'metadataUrl' | 'signal'>,
+): Promise<JsonObject | undefined> {
   const { endpoint, http, metadataUrl, signal } = options;
   if (metadataUrl !== undefined) {
     const url = http.permitted(metadataUrl, 'resource_metadata');
@@ -136,13 +145,22 @@ export async function authorizationServer(
 /**
  * A 2025-03-26 server has its authorization server at its own origin. Metadata is optional (Server Metadata Discovery).
  */
-async function legacyServer(endpoint: URL, http: GuardedHttp, signal: AbortSignal): Promise<AuthorizationServer> {
+export async function legacyServer(
+  endpoint: URL,
+  http: GuardedHttp,
+  signal: AbortSignal,
+): Promise<AuthorizationServer> {
   const { origin } = endpoint;
   const place = `${origin}/.well-known/oauth-authorization-server`;
   const url = http.permitted(place, 'The server');
   const metadata = await document(http, url, signal, { 'mcp-protocol-version': '2025-03-26' });
   // We derived this issuer from the endpoint, so accept the origin with and without a trailing slash.
   if (metadata) return serverMetadata(metadata, [origin, `${origin}/`], place, http);
+  return defaultServer(origin);
+}
+
+/** The endpoints of an authorization server without metadata (2025-03-26, Fallbacks for Servers without Metadata Discovery). */
+export function defaultServer(origin: string): AuthorizationServer {
   return {
     issuer: origin,
     authorization_endpoint: `${origin}/authorize`,

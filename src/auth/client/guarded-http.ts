@@ -54,14 +54,19 @@ export class GuardedHttp {
   readonly #reach: ReadonlySet<Reach | undefined>;
   readonly #http: HttpSend;
 
-  constructor({ server, allowPrivateNetwork = false, fetch, proxy }: GuardedHttpOptions) {
+  /** @param observe wraps what sends the requests, to see them and their responses. */
+  constructor(
+    { server, allowPrivateNetwork = false, fetch, proxy }: GuardedHttpOptions,
+    observe: (send: HttpSend) => HttpSend = (send) => send,
+  ) {
     // The reach of a name is undefined here; it is checked when the name is resolved.
     const reach = new Set<Reach | undefined>([undefined, 'public', literalReach(server.hostname)]);
     if (allowPrivateNetwork) reach.add('private');
     this.#reach = reach;
     if (fetch && proxy !== undefined)
       throw new TypeError('Set only one of fetch and proxy: a fetch uses its own proxy');
-    this.#http = fetch ? fetchHttp(fetch) : pooledHttp({ connectTimeout: TIMEOUT, lookup: this.#lookup, proxy });
+    const send = fetch ? fetchHttp(fetch) : pooledHttp({ connectTimeout: TIMEOUT, lookup: this.#lookup, proxy });
+    this.#http = observe(send);
   }
 
   /**

@@ -50,6 +50,19 @@ export function loopbackRedirect(options: LoopbackOptions): RedirectHandler {
   return { start: (registered) => LoopbackLogin.open(options, registered) };
 }
 
+/**
+ * The same, for whoever has to see also the responses that a login ignores or refuses.
+ *
+ * @param onanswer gets the parameters of each request to the redirect URI while the login waits.
+ */
+export function observedRedirect(
+  options: LoopbackOptions,
+  onanswer: (answer: URLSearchParams) => void,
+): RedirectHandler {
+  if (options.redirectUri !== undefined) checkLoopback(options.redirectUri);
+  return { start: (registered) => LoopbackLogin.open(options, registered, onanswer) };
+}
+
 /** A request that still waits for the browser to return with the response. */
 interface Waiting {
   readonly request: AuthorizationRequest;
@@ -57,22 +70,30 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+type OnAnswer = (answer: URLSearchParams) => void;
+
 class LoopbackLogin implements LoginAttempt {
   readonly redirectUri: string;
   readonly #options: LoopbackOptions;
   readonly #path: string;
   readonly #server: Server;
+  readonly #onanswer: OnAnswer | undefined;
   #waiting: Waiting | undefined;
 
-  private constructor(options: LoopbackOptions, redirectUri: string, server: Server) {
+  private constructor(options: LoopbackOptions, redirectUri: string, server: Server, onanswer: OnAnswer | undefined) {
     this.#options = options;
+    this.#onanswer = onanswer;
     this.#path = new URL(redirectUri).pathname;
     this.#server = server;
     this.redirectUri = redirectUri;
     server.on('request', (request, response) => this.#answer(request, response));
   }
 
-  static async open(options: LoopbackOptions, registered: readonly string[]): Promise<LoopbackLogin> {
+  static async open(
+    options: LoopbackOptions,
+    registered: readonly string[],
+    onanswer?: OnAnswer,
+  ): Promise<LoopbackLogin> {
     const { path = '/callback', redirectUri } = options;
     if (redirectUri !== undefined) {
       const port = Number(new URL(redirectUri).port || 80);
@@ -80,18 +101,18 @@ class LoopbackLogin implements LoginAttempt {
         const why = error.code === 'EADDRINUSE' ? 'another program uses the port' : error.message;
         throw new OAuthError('authorization', `The login cannot return to ${redirectUri}: ${why}`, { cause: error });
       });
-      return new LoopbackLogin(options, redirectUri, server);
+      return new LoopbackLogin(options, redirectUri, server, onanswer);
     }
     for (const uri of registered) {
       const { hostname, pathname, port } = new URL(uri);
       if (!LOOPBACK.has(hostname) || pathname !== path) continue;
       // Another process may use the port now.
       const server = await listenAt(Number(port || 80)).catch(() => undefined);
-      if (server) return new LoopbackLogin(options, uri, server);
+      if (server) return new LoopbackLogin(options, uri, server, onanswer);
     }
     const server = await listenAt(0);
     const { port } = server.address() as AddressInfo;
-    return new LoopbackLogin(options, `http://127.0.0.1:${port}${path}`, server);
+    return new LoopbackLogin(options, `http://127.0.0.1:${port}${path}`, server, onanswer);
   }
 
   async authorize(request: AuthorizationRequest): Promise<URLSearchParams> {
@@ -104,7 +125,11 @@ class LoopbackLogin implements LoginAttempt {
       this.#waiting = { request, resolve, reject };
       Promise.resolve(url)
         .then((address) => open(address, over.signal))
-        .then((entered) => entered instanceof URL && resolve(entered.searchParams))
+        .then((entered) => {
+          if (!(entered instanceof URL)) return;
+          this.#onanswer?.(entered.searchParams);
+          resolve(entered.searchParams);
+        })
         .catch(reject);
     });
     try {
@@ -132,6 +157,7 @@ class LoopbackLogin implements LoginAttempt {
     if (request.headers.host !== new URL(this.redirectUri).host) return this.#show(response, 403, 'Wrong host name.');
     const waiting = this.#waiting;
     const answer = url.searchParams;
+    if (waiting) this.#onanswer?.(answer);
     if (!waiting || answer.get('state') !== waiting.request.state) {
       return this.#show(response, 400, 'This login is no longer active. Start it again in the program that began it.');
     }

@@ -1,4 +1,4 @@
-import type { Client } from 'oauth4webapi';
+import type { AuthorizationServer, Client } from 'oauth4webapi';
 import { clientAuthentication, type Identity } from './client-authentication.ts';
 import { authorizationServer } from './discovery.ts';
 import { GuardedHttp, type GuardedHttpOptions } from './guarded-http.ts';
@@ -26,6 +26,17 @@ export async function revokeTokens(
   const http = new GuardedHttp({ server: new URL(server), allowPrivateNetwork, fetch, proxy });
   // Each request has its own time limit.
   const metadata = await authorizationServer(issuer, http, new AbortController().signal);
+  return revokeAt(metadata, { refreshToken, accessToken }, client, http);
+}
+
+/** The same at an authorization server whose metadata is known. */
+export async function revokeAt(
+  metadata: AuthorizationServer,
+  { refreshToken, accessToken }: Pick<StoredTokens, 'refreshToken' | 'accessToken'>,
+  client: Identity,
+  http: GuardedHttp,
+): Promise<boolean> {
+  const { issuer } = metadata;
   if (metadata.revocation_endpoint === undefined) {
     throw new OAuthError('discovery', `${issuer} has no revocation endpoint`);
   }
