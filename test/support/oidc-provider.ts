@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider, type Configuration } from 'oidc-provider';
 
@@ -11,10 +11,14 @@ export interface AuthorizationServer {
   close(): Promise<void>;
 }
 
-/** @param scopes the scopes that tokens for a resource can have */
+/**
+ * @param scopes the scopes that tokens for a resource can have
+ * @param mcp answers requests to `/mcp` at the same origin, as in 2025-03-26
+ */
 export async function startAuthorizationServer(
   scopes: string,
   configuration: Configuration = {},
+  mcp?: RequestListener,
 ): Promise<AuthorizationServer> {
   const http = createServer();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -44,7 +48,8 @@ export async function startAuthorizationServer(
   const answer = provider.callback();
   http.on('request', (request, response) => {
     asked.push(request.url!.replace(/\?.*$/, ''));
-    void answer(request, response);
+    if (mcp && request.url === '/mcp') mcp(request, response);
+    else void answer(request, response);
   });
   const close = async (): Promise<void> => {
     http.closeAllConnections();

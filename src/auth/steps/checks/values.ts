@@ -1,0 +1,34 @@
+import { isStrings } from '../../../jsonrpc/message.ts';
+import { isLoopback } from '../../../transport/http/server/access/guards.ts';
+import type { Reply } from '../exchange-log.ts';
+
+/** How long a value of a server may be in a judgement. */
+const MAX_SHOWN = 120;
+
+/** A value of a server, for a judgement. */
+export function quoted(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+/** Right if this is one of the strings of a list. */
+export function includes(list: unknown, value: string): true | string {
+  return isStrings(list) && list.includes(value) ? true : quoted(list);
+}
+
+export function isJson({ headers }: Reply): boolean {
+  return /^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '');
+}
+
+/** Right if the body is declared as JSON. */
+export function declaresJson(reply: Reply): true | string {
+  return isJson(reply) ? true : `content-type: ${reply.headers['content-type'] ?? 'none'}`;
+}
+
+/** Right if the URL uses https, or http on this machine. */
+export function isSecure(address: unknown): boolean {
+  if (typeof address !== 'string' || !URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
