@@ -1,3 +1,5 @@
+import { CHECKS } from '../src/auth/steps/checks/index.ts';
+import { AUTHORIZED_REVISIONS, STEP_TITLES, STEPS } from '../src/auth/steps/step.ts';
 import type { BehaviourRule } from '../src/check/rule.ts';
 import { AREAS, type RuleInfo } from '../src/lint/index.ts';
 
@@ -19,6 +21,24 @@ export function behaviourTable(rules: readonly BehaviourRule[]): string {
   return `${rules.length} rules.\n\n${table([['Area', 'Rule', 'Severity', 'Since', 'What is right'], ...rows])}\n`;
 }
 
+/** The tables of the checks of each step of authorization, as `docs/authorization-steps.md` has them. */
+export function stepTables(): string {
+  const tables = STEPS.map((step, at) => {
+    const rows = CHECKS.filter((rule) => rule.step === step).map(({ id, level, clauses, rfc = '', right }) => [
+      `\`${id}\``,
+      level === 'must' ? 'MUST' : 'SHOULD',
+      AUTHORIZED_REVISIONS.every((each) => !clauses || clauses[each] !== undefined)
+        ? 'all'
+        : AUTHORIZED_REVISIONS.filter((each) => clauses?.[each] !== undefined).join(', '),
+      right,
+      rfc,
+    ]);
+    const title = `### ${at + 1}. ${STEP_TITLES[step]} (\`${step}\`)`;
+    return `${title}\n\n${table([['Check', 'Level', 'Revisions', 'What is right', 'RFC'], ...rows])}\n`;
+  });
+  return `${CHECKS.length} checks.\n\n${tables.join('\n')}`;
+}
+
 /**
  * A page with tables in their place.
  *
@@ -29,7 +49,7 @@ export function withTables(page: string, tables: string, place = 'rules'): strin
   const [start, end] = [`<!-- ${place} -->\n`, `<!-- /${place} -->`];
   const [before, rest] = page.split(start);
   const after = rest?.split(end)[1];
-  if (before === undefined || after === undefined) throw new Error('docs/check.md has no place for the rules');
+  if (before === undefined || after === undefined) throw new Error(`the page has no place for ${place}`);
   return `${before}${start}\n${tables}\n${end}${after}`;
 }
 

@@ -51,6 +51,7 @@ export const navigation: readonly Entry[] = [
       { text: 'Inspector', page: 'inspector.md' },
       { text: 'Recordings', page: 'mcpcap.md' },
       { text: 'Checking traffic', page: 'check.md' },
+      { text: 'Authorization step by step', page: 'authorization-steps.md' },
       { text: 'A mock of a server', page: 'mock.md' },
     ],
   },

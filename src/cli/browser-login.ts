@@ -23,9 +23,14 @@ export function redirectFor(
   { oauth: { callbackPort } = {} }: LoginServer,
   open: LoopbackOptions['open'],
 ): RedirectHandler {
+  return loopbackRedirect(loginAt(callbackPort, open));
+}
+
+/** The settings of a login that returns to this machine. @param port default: a free one. */
+export function loginAt(port: number | undefined, open: LoopbackOptions['open']): LoopbackOptions {
   // Hosts that have this setting use the same address.
-  const redirectUri = callbackPort === undefined ? undefined : `http://localhost:${callbackPort}/callback`;
-  return loopbackRedirect({ title: 'Everwire', timeout: LOGIN_TIMEOUT, redirectUri, open });
+  const redirectUri = port === undefined ? undefined : `http://localhost:${port}/callback`;
+  return { title: 'Everwire', timeout: LOGIN_TIMEOUT, redirectUri, open };
 }
 
 /**
@@ -34,7 +39,16 @@ export function redirectFor(
  * @param open opens the URL. Resolves with whether that worked.
  */
 export function inBrowser(server: LoginServer, printer: LoginPrinter, open = openBrowser): RedirectHandler {
-  return redirectFor(server, async (url, signal) => {
+  return redirectFor(server, browserOpener(server, printer, open));
+}
+
+/** What shows the URL of a login to the user, and lets the user enter the address that the login ends at. */
+export function browserOpener(
+  server: LoginServer,
+  printer: LoginPrinter,
+  open: (url: URL) => Promise<boolean>,
+): LoopbackOptions['open'] {
+  return async (url, signal) => {
     printer.address(`${new URL(server.url).host} asks you to log in`, url);
     const opened = await open(url);
     const { host } = new URL(url.searchParams.get('redirect_uri')!);
@@ -54,7 +68,7 @@ export function inBrowser(server: LoginServer, printer: LoginPrinter, open = ope
       );
     }
     return undefined;
-  });
+  };
 }
 
 /**

@@ -1,16 +1,16 @@
 import { scrubber } from '../auth/scrub.ts';
 import { Deferred } from '../base/deferred.ts';
 import { check } from '../check/check.ts';
-import type { AllowedCall, CheckedServer } from '../check/server.ts';
+import type { CheckedServer } from '../check/server.ts';
 import { Capture } from '../inspect/capture.ts';
 import { ReportBuilder, type CheckReport } from './check/check-report.ts';
 import type { CheckFlags } from './check-options.ts';
 import type { LoginPrinter } from './browser-login.ts';
 import { failureOf, Interrupted } from './exit.ts';
 import { ExitCode, Failure, reportFailure } from './failure.ts';
-import { readJson } from './json-value.ts';
 import { loginFor } from './login.ts';
 import { printStatus, scrubWith } from './print-status.ts';
+import { readCall } from './read-call.ts';
 import { record } from './recording.ts';
 import { secretsOf } from './secrets.ts';
 import { atEnd, stop } from './shutdown.ts';
@@ -67,17 +67,6 @@ export async function checkServer(
 }
 
 const SURVEY = ': using what the server offers';
-
-/** A value of `--call`. @throws Failure with code 2 */
-async function readCall(text: string): Promise<AllowedCall> {
-  const [, tool, value] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
-  if (tool === undefined || value === undefined)
-    throw Failure.usage(
-      `--call must be written 'tool={"name":"value"}' or tool=file.json, and not ${JSON.stringify(text)}`,
-    );
-  const args = await readJson('--call', 'arguments', value.startsWith('{') ? value : `@${value}`);
-  return { tool, args };
-}
 
 function checkedServer(target: Target, { login }: CheckFlags, terminal: Terminal): CheckedServer {
   if (target.kind === 'command') {

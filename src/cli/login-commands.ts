@@ -33,8 +33,8 @@ export function addLoginCommands(root: Command, server: string[] | undefined): v
   });
 }
 
-/** @throws Failure with code 2 if it is not a server that one can log in to. */
-function serverIn(words: SplitWords, flags: Omit<LoginFlags, 'open'>, command: string): UrlServer {
+/** The server of a command. @throws Failure with code 2 if it is not one that a user can log in to. */
+export function serverIn(words: SplitWords, flags: Omit<LoginFlags, 'open'>, command: string): UrlServer {
   const { target, rest } = takeTarget(words, flags);
   if (rest[0] !== undefined) {
     throw Failure.usage(`${command} takes only a target, and not ${JSON.stringify(rest[0])}`);

@@ -2,6 +2,7 @@
 import { Command, CommanderError, Help } from 'commander';
 import { fileProblem } from '../base/file-problem.ts';
 import { VERSION } from '../version.ts';
+import { withAuthOptions, type AuthFlags } from './auth-options.ts';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
 import { withCheckOptions, type CheckFlags } from './check-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
@@ -79,6 +80,10 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
 
   withCheckOptions(root.command('check')).action(async (words: string[], flags: CheckFlags) =>
     (await import('./check.ts')).check({ words, command: target }, flags),
+  );
+
+  withAuthOptions(root.command('auth')).action(async (words: string[], flags: AuthFlags) =>
+    (await import('./auth.ts')).auth({ words, command: target }, flags),
   );
 
   withMockOptions(root.command('mock')).action(async (file: string, flags: MockFlags) =>

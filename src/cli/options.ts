@@ -94,15 +94,18 @@ export function withTargetOptions(command: Command, config: string): Command {
 export function withServerOptions(command: Command, config: string): Command {
   command
     .option('--config <file>', config)
-    .addOption(
-      repeatable('--header <header>', "send this 'Name: value' header to a server at a URL; ${env:NAME} is replaced"),
-    )
+    .addOption(headerOption())
     .addOption(
       new Option(
         '--transport <transport>',
         'use only this transport for a server at a URL (default: detected)',
       ).choices(Object.keys(TRANSPORTS)),
     );
+  return withLoginOptions(command);
+}
+
+/** Adds the options for logins. */
+export function withLoginOptions(command: Command): Command {
   return withRegisteredClient(command)
     .addOption(repeatable('--scope <scope>', 'request this scope at a login, instead of those that the server offers'))
     .addOption(
@@ -111,6 +114,13 @@ export function withServerOptions(command: Command, config: string): Command {
         'port that the browser returns to after a login, at http://localhost:<port>/callback (default: a free one)',
       ).argParser(callbackPort),
     );
+}
+
+export function headerOption(): Option {
+  return repeatable(
+    '--header <header>',
+    "send this 'Name: value' header to a server at a URL; ${env:NAME} is replaced",
+  );
 }
 
 /** Adds the options for a client that is registered at an authorization server. */
@@ -180,4 +190,12 @@ function origin(text: string): string {
   // Browser and editor extensions have their own URL schemes.
   if (text === '*' || /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@]+\/?$/i.test(text)) return text;
   throw new InvalidArgumentError('It must be like https://app.example, or *.');
+}
+
+/** The address of a Client ID Metadata Document (2026-07-28, client-registration: Implementation Requirements). */
+export function documentUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'https:' || url.pathname === '/' || url.hash !== '')
+    throw new InvalidArgumentError('It must be an https URL with a path and without a fragment.');
+  return text;
 }

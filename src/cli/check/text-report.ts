@@ -1,7 +1,7 @@
 import type { UpstreamRoute } from '../../wire/era-cache.ts';
+import { wrapped } from '../wrapped.ts';
 import { summaryText, type CheckReport, type LiveReport, type RuleFindings } from './check-report.ts';
 
-const WIDTH = 80;
 /** How many findings of a rule are shown. */
 const MAX_SHOWN = 3;
 /** How many rules the report says to mend first. */
@@ -78,29 +78,4 @@ function liveLines({ spoken, scores, notTried, skipped }: LiveReport): string[] 
 /** Without the marks for code. */
 function plain(text: string): string {
   return text.replaceAll('`', '');
-}
-
-/** Lines of at most 80 columns. A word that is longer is cut into several. */
-function wrapped(text: string, indent: string, next = indent): string[] {
-  const lines: string[] = [];
-  let line = indent;
-  let isEmpty = true;
-  const push = (): void => {
-    lines.push(line.trimEnd());
-    [line, isEmpty] = [next, true];
-  };
-  for (let word of text.split(' ')) {
-    const space = isEmpty ? '' : ' ';
-    if (!isEmpty && line.length + space.length + word.length > WIDTH) push();
-    while (line.length + word.length > WIDTH) {
-      const room = WIDTH - line.length;
-      line += word.slice(0, room);
-      word = word.slice(room);
-      push();
-    }
-    line += `${isEmpty ? '' : ' '}${word}`;
-    isEmpty = false;
-  }
-  push();
-  return lines;
 }

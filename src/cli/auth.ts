@@ -1,0 +1,100 @@
+import { openBrowser } from '../auth/client/open-browser.ts';
+import { STEP_TITLES, type Pause, type Proceed, type StepRecord } from '../auth/steps/step.ts';
+import { walkAuthorization } from '../auth/steps/walk-authorization.ts';
+import { scrubber } from '../auth/scrub.ts';
+import { Deferred } from '../base/deferred.ts';
+import { walkReport } from './auth/walk-report.ts';
+import { headText, stepText, summaryText } from './auth/walk-text.ts';
+import type { AuthFlags } from './auth-options.ts';
+import { browserOpener, loginAt, type LoginPrinter } from './browser-login.ts';
+import { detailOf } from './choices.ts';
+import { failureOf, Interrupted } from './exit.ts';
+import { ExitCode, Failure, reportFailure } from './failure.ts';
+import { serverIn } from './login-commands.ts';
+import { Output } from './output.ts';
+import { scrubWith } from './print-status.ts';
+import { readCall } from './read-call.ts';
+import { secretsOf } from './secrets.ts';
+import { atEnd, stop } from './shutdown.ts';
+import type { SplitWords } from './take-target.ts';
+import { Terminal } from './terminal.ts';
+
+/** `everwire auth`: goes through the authorization of a server, and judges each step. */
+export async function auth(words: SplitWords, flags: AuthFlags): Promise<void> {
+  const server = serverIn(words, flags, 'auth');
+  const call = flags.call === undefined ? undefined : await readCall(flags.call);
+  scrubWith(scrubber(secretsOf(server)));
+  const terminal = new Terminal();
+  if (flags.step && !terminal.interactive)
+    throw Failure.usage('--step needs a terminal, because it waits for Enter before each step');
+  const controller = new AbortController();
+  const { signal } = controller;
+  const finished = new Deferred();
+  let isDone = false;
+  atEnd(async () => {
+    if (!isDone) process.exitCode = ExitCode.Interrupted;
+    controller.abort(new Interrupted('interrupted'));
+    await finished.promise;
+  });
+  try {
+    process.exitCode = await walk();
+  } catch (error) {
+    reportFailure(failureOf(error, true));
+  }
+  isDone = true;
+  terminal.close();
+  finished.resolve();
+  void stop();
+
+  async function walk(): Promise<ExitCode> {
+    const { revision, clientMetadataUrl, until, keepGoing = false, verbose = false, json = false } = flags;
+    const { clientId, clientSecret, scopes, callbackPort } = server.oauth ?? {};
+    const output = new Output({ json });
+    const target = detailOf(server);
+    const steps: StepRecord[] = [];
+    let printed = json ? Promise.resolve() : output.text(headText(target, revision));
+    const printer: LoginPrinter = {
+      print: (line) => terminal.print(line),
+      address: (line, address) => terminal.address(line, address),
+      ask: terminal.interactive ? (prompt, over) => terminal.ask(prompt, over, '') : undefined,
+    };
+    const open = flags.open ? openBrowser : (): Promise<boolean> => Promise.resolve(true);
+    await walkAuthorization({
+      ...{ url: new URL(server.url), revision, headers: server.headers, scopes, until, call, signal },
+      client: clientId === undefined ? undefined : { clientId, clientSecret },
+      clientMetadataUrl,
+      clientMetadata: { client_name: 'Everwire' },
+      login: loginAt(callbackPort, browserOpener({ ...server, url: server.url }, printer, open)),
+      pause: async (pause) => {
+        await printed;
+        if (flags.step) return askToGoOn(terminal, pause, signal);
+        return pause.stopped === undefined || keepGoing ? {} : undefined;
+      },
+      onstep: (step) => {
+        steps.push(step);
+        if (!json) printed = printed.then(() => output.text(stepText(step, verbose)));
+      },
+    });
+    await printed;
+    const report = walkReport(target, revision, steps);
+    if (json) await output.value(report);
+    else await output.text(summaryText(report, keepGoing));
+    if (steps.length === 1 && steps[0]!.outcome === 'stopped') return ExitCode.Unreachable;
+    return report.hasFailed ? ExitCode.Refused : ExitCode.Ok;
+  }
+}
+
+/** Waits for the user. */
+async function askToGoOn(
+  terminal: Terminal,
+  { step, stopped }: Pause,
+  signal: AbortSignal,
+): Promise<Proceed | undefined> {
+  const next = STEP_TITLES[step];
+  if (stopped === undefined) {
+    const line = await terminal.ask(`Enter for the next step, "${next}", or q to end: `, signal, '');
+    return line === undefined || line.trim() === 'q' ? undefined : {};
+  }
+  const line = await terminal.ask(`A client stops here. Go on with "${next}"? [y/N] `, signal, '');
+  return /^y(?:es)?$/i.test(line?.trim() ?? '') ? {} : undefined;
+}
