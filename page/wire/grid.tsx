@@ -179,7 +179,7 @@ function RowView({ record, index, store, lint, isSelected, isMarked }: RowProps)
   const { kind, what, name } = summaryOf(record, store);
   const [arrow, direction] = DIRECTIONS[dir ?? ''] ?? ['', ''];
   const open = store.openOf(conn);
-  const side = { client: 'server', server: 'client' }[open?.role ?? ''];
+  const side = store.sideOf(conn);
   return (
     <div
       role="row"
@@ -205,7 +205,7 @@ function RowView({ record, index, store, lint, isSelected, isMarked }: RowProps)
       </span>
       <span role="gridcell" class="w-conn" title={open && visible(summaryOf(open, store).what)}>
         {conn}
-        {side !== undefined && store.hasBothSides && <span class="soft"> {side}</span>}
+        {side !== undefined && <span class="soft"> {side}</span>}
       </span>
       <span role="gridcell" class="w-kind">
         {kind}

@@ -93,6 +93,13 @@ export class RecordStore {
     return conn === undefined ? undefined : this.#opens.get(conn);
   }
 
+  /** In a bridge, the peer of a connection. Undefined elsewhere, and for a connection that is no longer known. */
+  sideOf(conn: number | undefined): 'client' | 'server' | undefined {
+    if (!this.hasBothSides) return undefined;
+    const role = this.openOf(conn)?.role;
+    return role === 'client' ? 'server' : role === 'server' ? 'client' : undefined;
+  }
+
   /** The bytes that a record is about. */
   bytes({ conn, dir, range }: WireRecord): RangeBytes {
     if (!range) return NO_BYTES;

@@ -193,7 +193,8 @@ export class WireView {
     // A batch is shown if one of its messages would be.
     const spans = record.spans.length === 0 ? [undefined] : record.spans;
     const findings = this.#readsFindings ? this.#findingsAt(record.n) : undefined;
-    return spans.some((span) => this.#predicate(recordSubject(record, span, text, findings)));
+    const more = { findings, side: this.#store.sideOf(record.conn) };
+    return spans.some((span) => this.#predicate(recordSubject(record, span, text, more)));
   }
 }
 

@@ -1,6 +1,6 @@
 import { KEYS } from './keys.ts';
 import { KEY, MAX_FILTER } from './parse.ts';
-import { tokensOf } from './tokens.ts';
+import { quotedValue, tokensOf } from './tokens.ts';
 
 /** What can be written at a position in a filter. A suggestion replaces the characters from `start` to before `end`. */
 export interface Completion {
@@ -35,7 +35,7 @@ function suggestionsFor(written: string, known: KnownValues): string[] {
   if (key.operators.length > 1) return begun === '' ? [whole + key.example.replace(/^.*[<>]/, '')] : [];
   const values = key.values ?? (Object.hasOwn(known, name.toLowerCase()) ? known[name.toLowerCase()]! : []);
   return matching(values, (value) => value.toLowerCase() !== begun && value.toLowerCase().includes(begun)).map(
-    (value) => whole + quoted(value),
+    (value) => whole + quotedValue(value),
   );
 }
 
@@ -46,9 +46,4 @@ function matching(values: Iterable<string>, test: (value: string) => boolean): s
     if (test(value)) found.push(value);
   }
   return found;
-}
-
-/** A value as it must be written in a filter. */
-function quoted(value: string): string {
-  return /^[^\s"()*\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
 }

@@ -10,6 +10,7 @@ import { Spans } from '../spans/spans.ts';
 const call: FilterSubject = {
   layer: 'message',
   conn: 2,
+  side: 'client',
   dir: 'c>s',
   kind: 'request',
   id: 7,
@@ -59,6 +60,8 @@ describe('a filter shows', () => {
     ['', 'call head gap'],
     ['   ', 'call head gap'],
     ['method:tools/call', 'call'],
+    ['side:client', 'call'],
+    ['side:server', ''],
     ['lint:error', 'call'],
     ['lint:Advice', 'call'],
     ['lint:warning', ''],
@@ -222,6 +225,7 @@ describe('completion', () => {
         'rule:',
         'body:$.',
         'conn:',
+        'side:',
         'id:',
       ],
     });

@@ -51,6 +51,7 @@ export const KEYS: ReadonlyMap<string, Key> = new Map<string, Key>([
   ['rule', textKey('rule:result-object', ({ findings }) => findings?.map(({ rule }) => rule))],
   ['body', { operators: IS, example: 'body:$.params.name=x', predicate: bodyPredicate }],
   ['conn', textKey('conn:1', ({ conn }) => conn)],
+  ['side', textKey('side:client', ({ side }) => side, ['client', 'server'])],
   ['id', textKey('id:7', ({ id }) => id)],
 ]);
 

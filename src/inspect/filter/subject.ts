@@ -6,6 +6,8 @@ export interface FilterSubject {
   /** Undefined for a span. */
   readonly layer?: string | undefined;
   readonly conn?: number | undefined;
+  /** For a bridge: the peer of the connection, `client` or `server`. */
+  readonly side?: string | undefined;
   readonly dir?: string | undefined;
   readonly kind?: string | undefined;
   readonly id?: RequestId | undefined;
@@ -44,13 +46,13 @@ interface AnyRecord extends SpanRecord {
  * A record as a filter sees it.
  *
  * @param span the span that the record belongs to. It gives an answer the method and the tool of its request.
- * @param findings what the linter found in the record. Default nothing.
+ * @param more what is not in the record itself.
  */
 export function recordSubject(
   { layer, conn, dir, kind, id, method, range }: AnyRecord,
   span: Span | undefined,
   text: () => string | undefined,
-  findings?: readonly FilterFinding[],
+  more: Pick<FilterSubject, 'findings' | 'side'> = {},
 ): FilterSubject {
   const { id: spanId, method: spanMethod, tool, state, dur } = span ? spanSubject(span) : {};
   // A notification that belongs to a call keeps its own method.
@@ -65,8 +67,8 @@ export function recordSubject(
     state,
     dur,
     size: range && sizeOf(range),
-    findings,
     text,
+    ...more,
   };
 }
 

@@ -58,3 +58,8 @@ export function piecesOf(filter: string, start: number, end: number): Piece[] {
   }
   return pieces;
 }
+
+/** A value as it must be written in a filter, so that it stands for itself. */
+export function quotedValue(value: string): string {
+  return /^[^\s"()*\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
+}
