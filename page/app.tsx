@@ -7,6 +7,7 @@ import { Explorer } from './explore/explorer.ts';
 import { ExploreScreen } from './explore/explore.tsx';
 import type { Lint } from './lint/lint.ts';
 import { LintScreen } from './lint/lint-screen.tsx';
+import { LatencyScreen } from './latency/latency-screen.tsx';
 import { PageControls, Target } from './head.tsx';
 import type { Link } from './server/follow.ts';
 import type { Server } from './server/server.ts';
@@ -20,7 +21,7 @@ import { countText } from './wire/format.ts';
 import type { Wire } from './wire/wire.ts';
 import { WireScreen } from './wire/wire.tsx';
 
-type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint';
+type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency';
 
 const screen = signal<Screen>('Explore');
 
@@ -33,6 +34,7 @@ const COMMANDS: readonly Command[] = [
   { title: 'Show Wire', keys: 'g w', run: () => show('Wire') },
   { title: 'Show Asked', keys: 'g a', run: () => show('Asked') },
   { title: 'Show Lint', keys: 'g l', run: () => show('Lint') },
+  { title: 'Show Latency', keys: 'g t', run: () => show('Latency') },
   { title: 'Find a command', keys: 'Ctrl k', run: () => void (paletteOpen.value = true) },
   { title: 'Show all keys', keys: '?', run: () => void (helpOpen.value = true) },
   { title: 'Change the color theme', run: switchTheme },
@@ -78,6 +80,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
             { name: 'Wire' },
             { name: 'Asked', extra: count },
             { name: 'Lint', extra: <LintTotal lint={wire.lint} /> },
+            { name: 'Latency' },
           ]}
           selected={screen.value}
           onselect={show}
@@ -98,6 +101,9 @@ export function App({ server, wire }: AppProps): JSX.Element {
         </div>
         <div class="screen" {...panel('Lint')}>
           <LintScreen wire={wire} visible={screen.value === 'Lint'} onwire={() => show('Wire')} />
+        </div>
+        <div class="screen" {...panel('Latency')}>
+          <LatencyScreen wire={wire} visible={screen.value === 'Latency'} onwire={() => show('Wire')} />
         </div>
       </main>
       <Toasts />

@@ -167,18 +167,18 @@ function Rule({ rule, isOpen, wire, onwire }: RuleProps): JSX.Element {
               Show in Wire
             </button>
           </p>
-          <ol class="lint-findings">
+          <div class="lint-findings">
             <Portions items={rule.findings.toReversed()}>
               {(finding, at) => (
-                <li key={rule.count - at}>
+                <div key={rule.count - at}>
                   <Jump finding={finding} store={store} onshow={showOne} />
                   <span>
                     <Visible text={finding.seen} />
                   </span>
-                </li>
+                </div>
               )}
             </Portions>
-          </ol>
+          </div>
         </div>
       )}
     </details>

@@ -40,6 +40,9 @@ describeInBrowser('axe finds nothing, dark or light, and nothing is cut off', (b
     await page.getByRole('tablist', { name: 'Screens' }).getByRole('tab', { name: /^Lint/ }).click();
     await page.getByText('http-accept-post').waitFor();
     await check('Lint');
+    await page.getByRole('tab', { name: 'Latency' }).click();
+    await page.getByRole('button', { name: 'tools/call search' }).click();
+    await check('Latency');
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: 'Command' }).waitFor();
     await check('palette');

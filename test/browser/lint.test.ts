@@ -50,8 +50,8 @@ describeInBrowser('the page judges the wire', (browser) => {
       await closed.first().click();
       await expect.poll(() => closed.count()).toBe(left - 1);
     }
-    await expect.poll(() => rules.locator('ol > li').count()).toBe(found.length);
-    const shown = await rules.locator('ol').allTextContents();
+    await expect.poll(() => rules.locator('.lint-findings > div').count()).toBe(found.length);
+    const shown = await rules.locator('.lint-findings').allTextContents();
     for (const { seen, record } of found)
       expect(shown.some((text) => text.includes(`#${record} `) && text.includes(seen))).toBe(true);
 

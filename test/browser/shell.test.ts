@@ -25,7 +25,7 @@ describeInBrowser('the page', (browser) => {
     const list = [tool('one')];
     const { page, call } = await explore(browser(), ({ method }) => (method === 'tools/list' ? { tools: list } : {}));
     const tabs = page.getByRole('tablist', { name: 'Screens' }).getByRole('tab');
-    expect(await tabs.allTextContents()).toEqual(['Explore', 'Wire', 'Asked', 'Lint']);
+    expect(await tabs.allTextContents()).toEqual(['Explore', 'Wire', 'Asked', 'Lint', 'Latency']);
     await call.waitFor();
     await tabs.filter({ hasText: 'Wire' }).click();
     await page.getByRole('grid', { name: 'Wire records', exact: true }).waitFor();
