@@ -49,6 +49,7 @@ export const navigation: readonly Entry[] = [
     items: [
       { text: 'Command line', page: 'cli.md' },
       { text: 'Inspector', page: 'inspector.md' },
+      { text: 'Breakpoints', page: 'breakpoints.md' },
       { text: 'Recordings', page: 'mcpcap.md' },
       { text: 'Checking traffic', page: 'check.md' },
       { text: 'Authorization step by step', page: 'authorization-steps.md' },

@@ -20,6 +20,7 @@ export class Deadline {
   /** The end of the last pause that has counted. */
   #paused: number | undefined;
   #timer: Timer;
+  #expiresAt = Infinity;
 
   /**
    * @param onexpired called once with the limit that was reached, in milliseconds.
@@ -37,6 +38,11 @@ export class Deadline {
   /** Whether only the maximum counts now. */
   get held(): boolean {
     return this.#held > 0;
+  }
+
+  /** When it expires if nothing restarts it, as in `Date.now()`. Infinity without a limit. */
+  get expiresAt(): number {
+    return this.#expiresAt;
   }
 
   extend(): void {
@@ -64,6 +70,7 @@ export class Deadline {
     const { maxTimeout = 0 } = this.#limits;
     const remaining = maxTimeout > 0 ? Math.max(1, this.#started + maxTimeout - performance.now()) : Infinity;
     const wait = Math.min(timeout > 0 && !this.held ? timeout : Infinity, remaining);
+    this.#expiresAt = Date.now() + wait;
     this.#timer = startTimer(wait, () => (wait === remaining ? this.#onexpired(maxTimeout) : this.#expire(wait)));
   }
 

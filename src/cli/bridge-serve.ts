@@ -1,7 +1,7 @@
 import { sendBudget } from '../base/send-budget.ts';
 import type { ServerDescription } from '../bridge/connection.ts';
 import { isSelected, type ToolSelection } from '../bridge/fleet/selection.ts';
-import { compose, type Service } from '../core/exchange.ts';
+import { compose, type Middleware, type Service } from '../core/exchange.ts';
 import { cleanErrors } from '../operate/clean-errors.ts';
 import { createLog, type CleanLog, type Log } from '../operate/logs.ts';
 import type { Metrics } from '../operate/metrics.ts';
@@ -63,7 +63,8 @@ export async function serveBridge(
   const inboundOptions: InboundOptions = { sealState: auth !== undefined, stateKey: settings.stateKey, onerror };
   // Over stdio, the client runs the bridge.
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
-  const inbound = inboundTo(observer.served(compose(served.service, clean)), inboundOptions);
+  const around = [clean, ...(await interception(settings))];
+  const inbound = inboundTo(observer.served(compose(served.service, ...around)), inboundOptions);
   const {
     drainTimeout,
     listen: { path, maxSessions, idleTimeout },
@@ -71,7 +72,7 @@ export async function serveBridge(
   if (settings.stdio) return serveStdio(inbound, { answerTimeout: drainTimeout, wiretap: settings.wiretap });
   const find = (name: string): Service | undefined => {
     const service = served.members?.find(name);
-    return service && observer.served(compose(service, clean));
+    return service && observer.served(compose(service, ...around));
   };
   const mounts = new Mounts({
     find,
@@ -123,6 +124,11 @@ export async function serveBridge(
   } else if (level === 'debug' || level === 'info') {
     announce(served.name, listener, served.members !== undefined, neededHeaders(settings.access));
   }
+}
+
+/** Lets the page of the inspector hold what passes, if there is one. */
+async function interception({ breakpoints }: BridgeSettings): Promise<Middleware[]> {
+  return breakpoints ? [(await import('../inspector/intercept.ts')).intercept(breakpoints)] : [];
 }
 
 /** Says what a server is, and how many of its tools are shown. */

@@ -5,6 +5,7 @@ import { urlProblem } from '../bridge/config/server.ts';
 import type { ToolSelection } from '../bridge/fleet/selection.ts';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
 import { isLoopback } from '../transport/http/server/access/guards.ts';
+import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
@@ -40,6 +41,8 @@ export interface BridgeSettings
   readonly ownVariables: readonly string[];
   /** Sees the bytes of both sides. Set when a recording has started. */
   wiretap?: Wiretap | undefined;
+  /** Breakpoints for what passes. Set after the settings were read. */
+  breakpoints?: Breakpoints | undefined;
 }
 
 /** Who may call. Anyone, if there are neither keys nor an issuer. */

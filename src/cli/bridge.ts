@@ -28,12 +28,14 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const { config } = settings;
   if (config !== undefined) {
     if (words.length > 0) throw Failure.usage(`--config already names the servers: remove ${JSON.stringify(words[0])}`);
-    settings.wiretap = await observed(basename(config), flags, log);
+    settings.breakpoints = await breakpointsFor(flags, true);
+    settings.wiretap = await observed(basename(config), settings, flags, log);
     return (await import('./bridge-fleet.ts')).bridgeFleet(config, settings, log);
   }
   const target = targetIn(words, settings);
   const name = nameOf(target);
-  settings.wiretap = await observed(name, flags, log);
+  settings.breakpoints = await breakpointsFor(flags, target.kind === 'command');
+  settings.wiretap = await observed(name, settings, flags, log);
   const { bridge: bridged, inTime } = await bridgeTo(target, name, false, settings, log);
   atEnd(() => bridged.close());
   const observer = await createObserver(settings, log);
@@ -58,10 +60,22 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   patterns.check(name, {}, description.tools);
 }
 
+/**
+ * Breakpoints for the page of the inspector, if there will be one.
+ *
+ * @param hasProcesses whether a server is a process of the bridge.
+ */
+async function breakpointsFor({ inspect, stdio }: BridgeFlags, hasProcesses: boolean) {
+  if (!inspect) return undefined;
+  const { createBreakpoints } = await import('../inspector/create-breakpoints.ts');
+  return createBreakpoints({ http: stdio !== true, processes: hasProcesses });
+}
+
 /** Records the bridge, and serves a page that shows both of its sides, if the user wants that. */
-function observed(target: string, { record, inspect, inspectPort: port, logFormat }: BridgeFlags, log: CleanLog) {
+function observed(target: string, { breakpoints }: BridgeSettings, flags: BridgeFlags, log: CleanLog) {
+  const { record, inspect, inspectPort: port, logFormat } = flags;
   return observe({
-    ...{ target, file: record, page: inspect ? { port, portOption: '--inspect-port' } : undefined },
+    ...{ target, file: record, page: inspect ? { port, portOption: '--inspect-port' } : undefined, breakpoints },
     onpage: (url) => {
       if (logFormat === 'json') log.address('warn', 'inspector on', url);
       else printStatus(`inspector on ${url.href}`);

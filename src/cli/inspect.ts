@@ -43,7 +43,8 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
     authorizer: login(undefined),
   });
   atEnd(() => inspector.close());
-  await showPage({ capture, feed: inspector.feed, commands: inspector, ...pageOptions(flags) });
+  const { feed, breakpoints } = inspector;
+  await showPage({ capture, feed, commands: inspector, breakpoints, ...pageOptions(flags) });
   if (given) inspector.connect({ choice: choices[0]!.id });
 }
 

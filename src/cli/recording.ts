@@ -1,3 +1,4 @@
+import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import type { Capture } from '../inspect/capture.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import { built } from './built.ts';
@@ -29,6 +30,8 @@ export interface Observation {
   readonly file?: string | undefined;
   /** Where to serve a page that shows it, and the option that says so. */
   readonly page?: { readonly port: number; readonly portOption: string } | undefined;
+  /** Breakpoints that the page can set. */
+  readonly breakpoints?: Breakpoints | undefined;
   /** Prints the address of the page. */
   readonly onpage?: ((url: URL) => void) | undefined;
 }
@@ -39,11 +42,11 @@ export interface Observation {
  *
  * @throws Failure with code 2 if the file cannot be written, or the port cannot be used.
  */
-export async function observe({ target, file, page, onpage }: Observation): Promise<Wiretap | undefined> {
+export async function observe({ target, file, page, breakpoints, onpage }: Observation): Promise<Wiretap | undefined> {
   if (file === undefined && page === undefined) return undefined;
   const { startCaptureWorker } = await import('../inspect/worker/capture-worker.ts');
   const served = page && { port: page.port, folder: pageFolder() };
-  const starting = startCaptureWorker({ target, file, page: served, onerror });
+  const starting = startCaptureWorker({ target, file, page: served, breakpoints, onerror });
   const { wiretap, url } = await untilEnd(starting, page?.portOption);
   if (url !== undefined) onpage?.(new URL(url));
   return wiretap;

@@ -128,6 +128,12 @@ export class Call extends BaseExchange implements Exchange {
     return this.#host.answer(this, method, params, options);
   }
 
+  /** When a time limit ends the call if nothing restarts it, as in `Date.now()`. Undefined without a limit. */
+  get expiresAt(): number | undefined {
+    const at = this.#deadline?.expiresAt;
+    return at === Infinity ? undefined : at;
+  }
+
   /** Pauses all time limits except the total one: while a user answers a question, or for a subscription. */
   hold(): void {
     if (this.#live) this.#deadline?.hold();

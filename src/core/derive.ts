@@ -4,7 +4,7 @@ import { abortReason, isAborted, offAbort, onAbort } from './base-exchange.ts';
 import type { AskOptions, Caller, Exchange } from './exchange.ts';
 
 /** The members of an exchange that `derive` can replace. */
-export type ExchangeChanges = Partial<Pick<Exchange, 'params' | 'caller' | 'notify' | 'ask'>>;
+export type ExchangeChanges = Partial<Pick<Exchange, 'method' | 'params' | 'caller' | 'notify' | 'ask'>>;
 
 /** A copy of an exchange with some members replaced, for middleware and for repeated calls of one request. */
 export function derive(exchange: Exchange, changes: ExchangeChanges): Exchange {
@@ -23,7 +23,7 @@ class DerivedExchange extends Lifetime implements Exchange {
   }
 
   get method(): string {
-    return this.#original.method;
+    return this.#changes.method ?? this.#original.method;
   }
 
   get params(): JsonObject {

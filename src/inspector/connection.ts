@@ -3,6 +3,7 @@ import { connect } from '../client/connect.ts';
 import type { Handlers } from '../client/handlers.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { CommandTarget } from '../client/target.ts';
+import type { Middleware } from '../core/exchange.ts';
 import type { Capture } from '../inspect/capture.ts';
 import type { Attempt, ConnectionState, Problem } from '../inspect/page-server/page-api.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
@@ -42,6 +43,8 @@ export interface ConnectionOptions extends Handlers {
   /** Milliseconds that connecting may take, without the time for a login. Default 60 000. */
   readonly connectTimeout?: number | undefined;
   readonly authorizer?: MakeAuthorizer | undefined;
+  /** Around the connection. */
+  readonly middleware?: readonly Middleware[] | undefined;
   readonly onstate: (state: ConnectionState) => void;
 }
 
@@ -141,10 +144,10 @@ export class InspectedConnection {
   }
 
   async #connect(): Promise<Client> {
-    const { revision, connectTimeout, onelicit, onsample, sampling, onroots } = this.#options;
+    const { revision, connectTimeout, onelicit, onsample, sampling, onroots, middleware } = this.#options;
     const server = this.#server;
     const options: ClientOptions = {
-      ...{ revision, connectTimeout, onelicit, onsample, sampling, onroots },
+      ...{ revision, connectTimeout, onelicit, onsample, sampling, onroots, middleware },
       ...{
         wiretap: this.#options.capture,
         eraCache: NO_CACHE,

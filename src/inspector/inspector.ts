@@ -1,7 +1,7 @@
 import type { Client } from '../client/client.ts';
 import { checkedRoots } from '../client/questions.ts';
 import type { Subscription } from '../client/subscription.ts';
-import { CommandRefused } from '../inspect/page-server/command-arguments.ts';
+import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import type {
   AnswerCommand,
   ConnectCommand,
@@ -12,12 +12,15 @@ import type {
   Root,
   TargetChoice,
 } from '../inspect/page-server/page-api.ts';
+import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import { StateFeed } from '../inspect/page-server/state-feed.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { InspectedConnection, type ConnectionOptions, type InspectedServer } from './connection.ts';
+import { createBreakpoints } from './create-breakpoints.ts';
+import { intercept } from './intercept.ts';
 import { QuestionInbox } from './question-inbox.ts';
 import { RunningRequests } from './running-requests.ts';
 
@@ -35,6 +38,8 @@ const MAX_SUBSCRIPTIONS = 1000;
 /** A client whose calls and answers come from the page. Has one connection at a time. */
 export class Inspector implements PageCommands {
   readonly feed: StateFeed;
+  /** For the messages of its connections. */
+  readonly breakpoints: Breakpoints;
   readonly #options: InspectorOptions;
   readonly #questions = new QuestionInbox((questions) => this.feed.update({ questions }));
   readonly #requests = new RunningRequests((running) => this.feed.update({ running }));
@@ -45,6 +50,8 @@ export class Inspector implements PageCommands {
 
   constructor(options: InspectorOptions) {
     this.#options = options;
+    const processes = options.choices.some(({ server }) => server.kind === 'command');
+    this.breakpoints = createBreakpoints({ http: false, processes });
     this.feed = new StateFeed({
       role: 'client',
       choices: options.choices.map(({ id, name, source, detail }) => ({ id, name, source, detail })),
@@ -69,6 +76,7 @@ export class Inspector implements PageCommands {
       },
       onsample: (params, { signal }) => this.#ask('sampling/createMessage', params, signal),
       sampling: { tools: true, context: true },
+      middleware: [intercept(this.breakpoints)],
       onroots: () => this.feed.state.roots,
       onstate: (state) => {
         // The first call comes before the constructor of the connection has returned.

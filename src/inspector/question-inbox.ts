@@ -1,6 +1,6 @@
 import { Deferred } from '../base/deferred.ts';
 import { filledIn } from '../client/form-answer.ts';
-import { CommandRefused } from '../inspect/page-server/command-arguments.ts';
+import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import type { AnswerCommand, Question } from '../inspect/page-server/page-api.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';

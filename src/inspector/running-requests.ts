@@ -1,10 +1,10 @@
 import type { Client } from '../client/client.ts';
 import type { Progress } from '../client/handlers.ts';
-import { CommandRefused } from '../inspect/page-server/command-arguments.ts';
+import { CommandRefused } from '../inspect/page-server/command-refused.ts';
+import { exactObject } from '../inspect/page-server/exact-json.ts';
 import type { RequestCommand, RequestOutcome, RunningRequest } from '../inspect/page-server/page-api.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonValue } from '../jsonrpc/message.ts';
-import { parseParams } from './request-params.ts';
 
 const MAX_RUNNING = 100;
 /** How much of a message about progress is shown, in UTF-16 code units. */
@@ -25,7 +25,7 @@ export class RunningRequests {
 
   /** @throws CommandRefused if the request cannot be sent. */
   async send(client: Client, { key, method, params, timeout }: RequestCommand): Promise<RequestOutcome> {
-    const parsed = parseParams(params);
+    const parsed = exactObject(params, 'parameters');
     if (this.#running.has(key)) throw new CommandRefused(409, `A request ${JSON.stringify(key)} is already running.`);
     if (this.#running.size >= MAX_RUNNING)
       throw new CommandRefused(409, `${MAX_RUNNING} requests are already running.`);

@@ -1,12 +1,14 @@
 import { request, type IncomingMessage } from 'node:http';
 import { onTestFinished } from 'vitest';
+import type { BreakpointCommands, BreakpointState } from '../../src/inspect/breakpoints/breakpoint-api.ts';
 import type { InspectorState, PageCommands } from '../../src/inspect/page-server/page-api.ts';
 import { startEverwire } from './command-line.ts';
 import type { RunningProcess } from './process.ts';
 import { readRecordStream, type RecordStream } from './record-stream.ts';
 
-type Argument<Name extends keyof PageCommands> = Parameters<PageCommands[Name]>[0];
-type Result<Name extends keyof PageCommands> = Awaited<ReturnType<PageCommands[Name]>>;
+type Commands = PageCommands & BreakpointCommands;
+type Argument<Name extends keyof Commands> = Parameters<Commands[Name]>[0];
+type Result<Name extends keyof Commands> = Awaited<ReturnType<Commands[Name]>>;
 
 interface Answer {
   readonly status: number;
@@ -43,16 +45,27 @@ export class PageClient {
   }
 
   /** @throws Error with the status and the reason if it is refused. */
-  async command<Name extends keyof PageCommands>(name: Name, argument: Argument<Name>): Promise<Result<Name>> {
+  async command<Name extends keyof Commands>(name: Name, argument: Argument<Name>): Promise<Result<Name>> {
     const { status, text } = await this.post(`/api/${name}`, JSON.stringify(argument));
     if (status >= 300) throw new Error(`${status}: ${(JSON.parse(text) as { error: string }).error}`);
     return (text === '' ? undefined : JSON.parse(text)) as Result<Name>;
   }
 
+  /** Keeps the page open until the test ends. */
+  async stay(): Promise<void> {
+    this.#present ??= (await this.stream('/api/stream')).resume();
+  }
+
+  /** The state of the breakpoints when it fits. */
+  async held(fits: (state: BreakpointState) => unknown): Promise<BreakpointState> {
+    const { breakpoints } = await this.until(({ breakpoints: state }) => state && fits(state));
+    return breakpoints!;
+  }
+
   /** Sends a request with these parameters, and waits for its outcome. */
   async request(method: string, params: object = {}, key = method): Promise<Result<'request'>> {
     // A page always has this stream. Without one, requests are cancelled.
-    this.#present ??= (await this.stream('/api/stream')).resume();
+    await this.stay();
     const finished = this.until((state) => state.finished?.includes(key));
     await this.command('request', { key, method, params: JSON.stringify(params) });
     await finished;

@@ -1,19 +1,9 @@
 import { isObject } from '../../jsonrpc/message.ts';
+import type { BreakpointCommands, RuleAction } from '../breakpoints/breakpoint-api.ts';
 import { LOG_LEVELS } from '../../protocol/logging.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
+import { CommandRefused } from './command-refused.ts';
 import type { PageCommands } from './page-api.ts';
-
-/** A command of the page was refused. Nothing was sent. */
-export class CommandRefused extends Error {
-  override readonly name = 'CommandRefused';
-  /** 400: the command is malformed. 409: it cannot run now. */
-  readonly status: 400 | 409;
-
-  constructor(status: 400 | 409, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.status = status;
-  }
-}
 
 /** The type that a field must have. */
 interface Kind {
@@ -53,13 +43,56 @@ const oneOf = (values: readonly string[]): Kind => ({
   name: `one of ${values.join(', ')}`,
   accepts: (value) => values.includes(value as string),
 });
+const flag: Kind = { name: 'true or false', accepts: (value) => typeof value === 'boolean' };
+/** The actions of rules, with what else they need. */
+const ACTIONS: Readonly<Record<RuleAction['type'], Readonly<Record<string, Kind>>>> = {
+  hold: {},
+  delay: { ms: count },
+  duplicate: {},
+  reorder: {},
+  drop: {},
+  kill: {},
+  corrupt: {},
+  cut: { bytes: count },
+  status: { status: { name: '404 or 500', accepts: (value: unknown) => value === 404 || value === 500 } },
+};
+const action: Kind = {
+  name: 'an action of a rule',
+  accepts: (value) => {
+    if (!isObject(value) || !isText(value['type']) || !Object.hasOwn(ACTIONS, value['type'])) return false;
+    const fields = ACTIONS[value['type'] as RuleAction['type']];
+    const { type: _, ...others } = value;
+    return (
+      Object.keys(others).every((name) => Object.hasOwn(fields, name)) &&
+      Object.entries(fields).every(([name, kind]) => kind.accepts(value[name]))
+    );
+  },
+};
 const optional = (kind: Kind): Kind => ({ ...kind, optional: true });
 
-type Fields = { readonly [Name in keyof PageCommands]: Record<keyof Parameters<PageCommands[Name]>[0], Kind> };
-/** What the page can post: a command, or `outcome` for the outcome of a request. */
-export type Posted = keyof PageCommands | 'outcome';
+type FieldsOf<Commands> = {
+  readonly [Name in keyof Commands]: Commands[Name] extends (argument: infer Argument) => unknown
+    ? Record<keyof Argument, Kind>
+    : never;
+};
 
-const FIELDS: Fields & { readonly outcome: { readonly key: Kind } } = {
+const BREAKPOINT_FIELDS: FieldsOf<BreakpointCommands> = {
+  setRule: { id: optional(count), filter: text, action, enabled: flag, nth: optional(count) },
+  removeRule: { id: count },
+  heldMessage: { id: count },
+  forwardHeld: { id: count, text: optional(text) },
+  forwardAllHeld: {},
+  dropHeld: { id: count },
+  delayHeld: { id: count, ms: count },
+  answerHeld: { id: count, text },
+  dismissHeld: { id: count },
+};
+
+/** What the page can post: a command, or `outcome` for the outcome of a request. */
+export type Posted = keyof PageCommands | keyof BreakpointCommands | 'outcome';
+
+const FIELDS: FieldsOf<PageCommands & BreakpointCommands> & { readonly outcome: { readonly key: Kind } } = {
+  ...BREAKPOINT_FIELDS,
   outcome: { key },
   connect: {
     choice: optional(text),
@@ -81,6 +114,11 @@ const FIELDS: Fields & { readonly outcome: { readonly key: Kind } } = {
 /** Whether the page can post this. */
 export function isPosted(name: string): name is Posted {
   return Object.hasOwn(FIELDS, name);
+}
+
+/** Whether a command is about breakpoints. */
+export function isAboutBreakpoints(name: Posted): name is keyof BreakpointCommands {
+  return Object.hasOwn(BREAKPOINT_FIELDS, name);
 }
 
 /** Checks the argument of a command. @throws CommandRefused that names the field. */

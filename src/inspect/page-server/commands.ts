@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BreakpointCommands } from '../breakpoints/breakpoint-api.ts';
 import { PROTECTION } from './access.ts';
-import { checkArgument, CommandRefused, type Posted } from './command-arguments.ts';
+import { CommandRefused } from './command-refused.ts';
+import { checkArgument, isAboutBreakpoints, type Posted } from './command-arguments.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { CommandError, PageCommands, RequestCommand } from './page-api.ts';
 
@@ -9,18 +11,22 @@ const MAX_BODY = 64 * 1024 * 1024;
 
 /** What runs the commands of the page, and keeps the outcomes of its requests. */
 export interface PageActions {
-  readonly commands: PageCommands;
-  readonly outcomes: Outcomes;
+  /** Undefined if the inspector sends nothing. */
+  readonly commands: PageCommands | undefined;
+  readonly outcomes: Outcomes | undefined;
+  /** Undefined if nothing passes that could be held. */
+  readonly breakpoints: BreakpointCommands | undefined;
 }
 
-/** Runs a command of the page and answers it. @param actions undefined if the inspector sends nothing. */
+/** Runs a command of the page and answers it. */
 export async function runCommand(
   name: Posted,
-  actions: PageActions | undefined,
+  actions: PageActions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (!actions) return refuse(response, 409, 'This inspector only shows traffic. It sends nothing.');
+  if (isAboutBreakpoints(name) ? !actions.breakpoints : !actions.commands)
+    return refuse(response, 409, 'This inspector only shows traffic. It sends nothing.');
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return refuse(response, 415, 'A command must be application/json.');
   const body = await bodyOf(request);
@@ -37,11 +43,18 @@ export async function runCommand(
   }
 }
 
-/** @returns the outcome of a request, as JSON. Other commands have no result. */
-async function run(name: Posted, argument: unknown, { commands, outcomes }: PageActions): Promise<string | undefined> {
-  if (name === 'outcome') return outcomes.take((argument as { key: string }).key);
-  if (name === 'request') await outcomes.start(argument as RequestCommand);
-  else await (commands[name] as (argument: unknown) => unknown).call(commands, argument);
+/** @returns the result as JSON: the outcome of a request, or the content of a held message. Others have none. */
+async function run(
+  name: Posted,
+  argument: unknown,
+  { commands, outcomes, breakpoints }: PageActions,
+): Promise<string | undefined> {
+  if (name === 'outcome') return outcomes!.take((argument as { key: string }).key);
+  if (name === 'request') await outcomes!.start(argument as RequestCommand);
+  else if (isAboutBreakpoints(name)) {
+    const result: unknown = await (breakpoints![name] as (argument: unknown) => unknown).call(breakpoints, argument);
+    return result === undefined ? undefined : JSON.stringify(result);
+  } else await (commands![name] as (argument: unknown) => unknown).call(commands, argument);
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-import { CommandRefused } from './command-arguments.ts';
+import { CommandRefused } from './command-refused.ts';
 import type { PageCommands, RequestCommand, RequestOutcome } from './page-api.ts';
 import type { StateFeed } from './state-feed.ts';
 

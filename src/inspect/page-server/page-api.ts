@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '../../jsonrpc/message.ts';
 import type { Revision } from '../../protocol/revisions.ts';
+import type { BreakpointState } from '../breakpoints/breakpoint-api.ts';
 
 /**
  * The API between the page and its server. The page imports this file too, so it has types only.
@@ -7,7 +8,7 @@ import type { Revision } from '../../protocol/revisions.ts';
  * - `GET /api/stream?after=N`: a stream of lines. Lines with `state` have the whole `InspectorState`, at first and after
  *   each change. The others are records in the mcpcap format, with `{"end":true}` after the last one. One stream carries
  *   all, because a browser has only six connections to a server, for all tabs.
- * - `POST /api/<command>`: one of the `PageCommands`, with its argument as a JSON body. Answered with its result as
+ * - `POST /api/<command>`: one of the `PageCommands` or `BreakpointCommands`, with its argument as a JSON body. Answered with its result as
  *   JSON, or with status 400 or 409 and a `CommandError`.
  * - A `request` is answered as soon as it is sent. Once its key is in `finished`, `POST /api/outcome` with `{"key": …}`
  *   returns its `RequestOutcome`, once. This way calls that wait for the user do not use up the six connections that a
@@ -45,6 +46,8 @@ export interface InspectorState {
   readonly subscriptions: readonly string[];
   /** The log level that was requested from the server. */
   readonly logLevel?: string | undefined;
+  /** Undefined if nothing passes that could be held. */
+  readonly breakpoints?: BreakpointState | undefined;
 }
 
 /** A server that the user can choose. */

@@ -10,7 +10,7 @@ import { Capture } from '../capture.ts';
 import type { RecordsOptions } from '../record-log.ts';
 import type { WireRecord } from '../record.ts';
 import type { RecordSource } from './record-stream.ts';
-import { CommandRefused } from './command-arguments.ts';
+import { CommandRefused } from './command-refused.ts';
 import type { InspectorState, PageCommands, RequestOutcome } from './page-api.ts';
 import { servePage, type PageServer, type PageServerOptions } from './page-server.ts';
 import { fixedState } from './state-feed.ts';

@@ -6,6 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { BreakpointControl } from '../breakpoints/breakpoint-api.ts';
 import { PageAccess, PROTECTION } from './access.ts';
 import { isPosted } from './command-arguments.ts';
 import { runCommand, type PageActions } from './commands.ts';
@@ -23,6 +24,8 @@ export interface PageServerOptions {
   readonly feed: StateFeed;
   /** Runs the commands of the page. Default: every command is refused. */
   readonly commands?: PageCommands | undefined;
+  /** Breakpoints for the messages that are shown. Their state becomes part of the feed. Default none. */
+  readonly breakpoints?: BreakpointControl | undefined;
   /** The folder of the built page. Read once, at the start. */
   readonly folder: string;
   /** 0 picks a free port. */
@@ -85,7 +88,7 @@ class PageRequests {
   readonly #options: PageServerOptions;
   readonly #files: ReadonlyMap<string, StaticFile>;
   readonly #access: PageAccess;
-  readonly #actions: PageActions | undefined;
+  readonly #actions: PageActions;
   /** How many streams are open. */
   #pages = 0;
 
@@ -93,8 +96,9 @@ class PageRequests {
     this.#options = options;
     this.#files = files;
     this.#access = access;
-    const { commands, feed } = options;
-    this.#actions = commands && { commands, outcomes: new Outcomes(feed, commands) };
+    const { commands, feed, breakpoints } = options;
+    this.#actions = { commands, outcomes: commands && new Outcomes(feed, commands), breakpoints };
+    if (breakpoints) showBreakpoints(breakpoints, feed);
   }
 
   answer(request: IncomingMessage, response: ServerResponse): void {
@@ -132,9 +136,14 @@ class PageRequests {
     if (Number.isNaN(after)) return refuse(response, 400, '"after" must be the number of a record.');
     if (this.#pages >= MAX_PAGES) return refuse(response, 503, 'Too many pages are open: close one.');
     this.#pages += 1;
+    const { outcomes } = this.#actions;
+    const { breakpoints } = this.#options;
+    if (this.#pages === 1) breakpoints?.watched(true);
     response.once('close', () => {
       this.#pages -= 1;
-      if (this.#pages === 0) this.#actions?.outcomes.abandon();
+      if (this.#pages > 0) return;
+      outcomes?.abandon();
+      breakpoints?.watched(false);
     });
     response.writeHead(200, { ...PROTECTION, 'content-type': 'application/x-ndjson' });
     const { capture, feed } = this.#options;
@@ -151,6 +160,20 @@ class PageRequests {
     response.writeHead(200, { ...PROTECTION, 'content-type': file.type, 'content-length': file.bytes.length });
     response.end(method === 'HEAD' ? undefined : file.bytes);
   }
+}
+
+/** Shows each state of breakpoints. Many messages may be held in one turn of the event loop. */
+function showBreakpoints(breakpoints: BreakpointControl, feed: StateFeed): void {
+  let isScheduled = false;
+  const show = (): void => {
+    isScheduled = false;
+    feed.update({ breakpoints: breakpoints.state });
+  };
+  breakpoints.onchange = () => {
+    if (!isScheduled) setImmediate(show);
+    isScheduled = true;
+  };
+  show();
 }
 
 /** The command that a path names. */

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { isMainThread, parentPort, Worker, workerData, type MessagePort } from 'node:worker_threads';
 import type { Wiretap } from '../../transport/wiretap.ts';
+import type { BreakpointControl, BreakpointState } from '../breakpoints/breakpoint-api.ts';
+import { borrowBreakpoints, isAboutBreakpoints, lendBreakpoints } from '../breakpoints/remote.ts';
 import { startClock } from '../clock.ts';
 import { RecordLog } from '../record-log.ts';
 import { recordToFile } from '../record-to-file.ts';
@@ -23,6 +25,8 @@ export interface CaptureWorkerOptions {
   readonly file?: string | undefined;
   /** Where to serve the page of the inspector as an observer, with the files in `folder`. Default: no page. */
   readonly page?: { readonly port: number; readonly folder: string } | undefined;
+  /** Breakpoints for what is captured. The page can set them. Default none. */
+  readonly breakpoints?: BreakpointControl | undefined;
   /** Called once if nothing more is recorded: the file cannot be written, or the worker failed. */
   readonly onerror: (error: Error) => void;
 }
@@ -37,8 +41,10 @@ export interface CaptureWorker {
 }
 
 /** What the worker is started with. */
-interface Setup extends Omit<CaptureWorkerOptions, 'onerror'> {
+interface Setup extends Omit<CaptureWorkerOptions, 'breakpoints' | 'onerror'> {
   readonly everwire: 'capture';
+  /** Undefined without breakpoints. */
+  readonly breakpoints: BreakpointState | undefined;
   readonly started: Date;
   /** Shared by both threads: batches of what happens. */
   readonly memory: SharedArrayBuffer;
@@ -59,13 +65,22 @@ type Report = { readonly ready: true; readonly url?: string | undefined } | { re
  *
  * @throws Error with a readable message if the file cannot be written, or the port cannot be used.
  */
-export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerOptions): Promise<CaptureWorker> {
+export async function startCaptureWorker({
+  onerror,
+  breakpoints,
+  ...options
+}: CaptureWorkerOptions): Promise<CaptureWorker> {
   const { started, now } = startClock();
   const slots = new BatchSlots();
-  const setup: Setup = { everwire: 'capture', ...options, started, memory: slots.memory };
+  const setup: Setup = {
+    ...{ everwire: 'capture', started, memory: slots.memory },
+    ...options,
+    breakpoints: breakpoints?.state,
+  };
   const worker = new Worker(new URL(import.meta.url), { workerData: setup });
   const [report] = (await once(worker, 'message')) as [Report];
   if ('problem' in report) throw new Error(report.problem);
+  if (breakpoints) lendBreakpoints(breakpoints, worker);
   const send = (order: Order): void => worker.postMessage(order, []);
   const batches = new EventBatches(slots, (slot, length) => send([slot, length]));
   let alive = true;
@@ -78,7 +93,9 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
   const what = options.file === undefined ? 'what the page shows' : `the recording ${options.file}`;
   // `once` would reject if the worker fails, and nobody would handle that before `close`.
   const exited = new Promise((resolve) => void worker.once('exit', resolve));
-  worker.on('message', ({ problem }: Extract<Report, { problem: string }>) => fail(new Error(problem)));
+  worker.on('message', (message: Report) => {
+    if ('problem' in message) fail(new Error(message.problem));
+  });
   worker.on('error', (cause) => fail(new Error(`${what} is incomplete: ${cause.message}`, { cause })));
   worker.on('exit', () => {
     if (!closing) fail(new Error(`${what} is incomplete: its thread ended`));
@@ -94,7 +111,7 @@ export async function startCaptureWorker({ onerror, ...options }: CaptureWorkerO
   };
 }
 
-async function serve(port: MessagePort, { target, file, page, started, memory }: Setup): Promise<void> {
+async function serve(port: MessagePort, { target, file, page, started, memory, ...setup }: Setup): Promise<void> {
   const report = (message: Report): void => port.postMessage(message);
   // The recording and the page have a log each, because nobody may ever look at the page. They find records when these
   // are read: records that wait cost several times as much.
@@ -109,7 +126,8 @@ async function serve(port: MessagePort, { target, file, page, started, memory }:
   };
   try {
     const recording = file === undefined ? undefined : await recordToFile(log, file, { target, onerror });
-    const shown = page && (await show(shownLog, target, page));
+    const breakpoints = setup.breakpoints && borrowBreakpoints(port, setup.breakpoints);
+    const shown = page && (await show(shownLog, target, { ...page, breakpoints }));
     const close = async (): Promise<void> => {
       log.close();
       await recording?.close();
@@ -127,6 +145,7 @@ async function serve(port: MessagePort, { target, file, page, started, memory }:
       shownLog.wake();
     };
     port.on('message', (order: Order) => {
+      if (isAboutBreakpoints(order)) return;
       if ('last' in order) {
         take(Buffer.from(order.last));
         void close();
@@ -141,7 +160,7 @@ async function serve(port: MessagePort, { target, file, page, started, memory }:
 async function show(
   capture: RecordLog,
   target: string,
-  page: NonNullable<CaptureWorkerOptions['page']>,
+  page: NonNullable<CaptureWorkerOptions['page']> & Pick<CaptureWorkerOptions, 'breakpoints'>,
 ): Promise<PageServer> {
   const [{ servePage }, { fixedState }] = await Promise.all([
     import('../page-server/page-server.ts'),

@@ -13,8 +13,8 @@ const LAST_WAIT = 1000;
 
 const live = new Set<number>();
 
-/** No asynchronous code runs any more at this point, so the remaining processes are killed at once. */
-function endAll(): void {
+/** Kills all child processes with their descendants, at once: at the end of this process no asynchronous code runs. */
+export function killGroups(): void {
   for (const pid of live) {
     if (WINDOWS) spawnSync('taskkill', ['/pid', String(pid), '/T', '/F'], { windowsHide: true });
     else send(pid, 'SIGKILL');
@@ -32,7 +32,7 @@ export class ProcessGroup {
 
   constructor(pid: number) {
     this.pid = pid;
-    if (live.size === 0) process.on('exit', endAll);
+    if (live.size === 0) process.on('exit', killGroups);
     live.add(pid);
   }
 
@@ -60,7 +60,7 @@ export class ProcessGroup {
 
   forget(): void {
     live.delete(this.pid);
-    if (live.size === 0) process.off('exit', endAll);
+    if (live.size === 0) process.off('exit', killGroups);
   }
 
   async #gone(limit: number): Promise<boolean> {

@@ -1,23 +1,24 @@
-import { CommandRefused } from '../inspect/page-server/command-arguments.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { CommandRefused } from './command-refused.ts';
 
 /** The strings and numbers of a valid JSON text. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
 
 /**
- * Parses the parameters of a request.
+ * Parses what a user wrote.
  *
+ * @param what the text is.
  * @throws CommandRefused if the text is not a JSON object, or if a number in it would be sent differently.
  */
-export function parseParams(text: string): JsonObject {
+export function exactObject(text: string, what: string): JsonObject {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new CommandRefused(400, `The parameters are not JSON: ${(cause as Error).message}`, { cause });
+    throw new CommandRefused(400, `The ${what} must be JSON: ${(cause as Error).message}`, { cause });
   }
-  if (!isObject(value)) throw new CommandRefused(400, 'The parameters must be a JSON object.');
+  if (!isObject(value)) throw new CommandRefused(400, `The ${what} must be a JSON object.`);
   for (const [token] of text.matchAll(TOKENS)) {
     if (token.startsWith('"') || keepsValue(token)) continue;
     throw new CommandRefused(400, `The number ${token} would be sent as ${JSON.stringify(Number(token))}.`);

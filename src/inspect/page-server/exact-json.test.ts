@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { parseParams } from './request-params.ts';
+import { exactObject } from './exact-json.ts';
+
+const parseParams = (text: string) => exactObject(text, 'parameters');
 
 test('parameters are a JSON object', () => {
   expect(parseParams('{"name":"add","arguments":{"a":[1,"2",null]}}')).toEqual({
@@ -7,7 +9,7 @@ test('parameters are a JSON object', () => {
     arguments: { a: [1, '2', null] },
   });
   for (const text of ['', '[]', 'null', '1', '"x"']) expect(() => parseParams(text), text).toThrow(/JSON/);
-  expect(() => parseParams('{"a":1,}')).toThrow(/^The parameters are not JSON: /);
+  expect(() => parseParams('{"a":1,}')).toThrow(/^The parameters must be JSON: /);
 });
 
 test.each(['0', '-0', '1.0', '1e2', '100', '0.1', '1.50', '-2.5E-3', '9007199254740992', '1e308', '0e5', '5e-324'])(

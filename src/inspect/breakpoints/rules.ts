@@ -1,0 +1,109 @@
+import { FilterError, KEY, parseFilter, type Predicate } from '../filter/parse.ts';
+import type { FilterSubject } from '../filter/subject.ts';
+import { tokensOf } from '../filter/tokens.ts';
+import { CommandRefused } from '../page-server/command-refused.ts';
+import type { BreakpointCommands, Rule, RuleAction } from './breakpoint-api.ts';
+
+/** The most rules at a time. */
+const MAX_RULES = 100;
+/** The longest time for which a message can be delayed, in milliseconds. */
+export const MAX_DELAY = 3_600_000;
+/** What a filter of the wire can test, but not before a message is on the wire. */
+const OF_RECORDS: ReadonlySet<string> = new Set(['layer', 'conn', 'id', 'state', 'header', 'lint']);
+/** What happens to the HTTP response of a request. */
+const OF_HTTP: ReadonlySet<RuleAction['type']> = new Set(['corrupt', 'cut', 'status']);
+
+/** The rules of the user. The first that matches a message decides. */
+export class Rules {
+  readonly #actions: readonly RuleAction['type'][];
+  readonly #onmatch: () => void;
+  #rules: readonly (Rule & { readonly predicate: Predicate })[] = [];
+  #last = 0;
+
+  /**
+   * @param actions what rules can do here.
+   * @param onmatch called when a message was counted.
+   */
+  constructor(actions: readonly RuleAction['type'][], onmatch: () => void) {
+    this.#actions = actions;
+    this.#onmatch = onmatch;
+  }
+
+  get list(): readonly Rule[] {
+    return this.#rules.map((each) => {
+      const { predicate: _, ...rule } = each;
+      return rule;
+    });
+  }
+
+  /** Whether any rule may act on messages. */
+  get acts(): boolean {
+    return this.#rules.some(({ enabled, action }) => enabled && !OF_HTTP.has(action.type));
+  }
+
+  /** Whether any rule may act on HTTP. */
+  get actsOnHttp(): boolean {
+    return this.#rules.some(({ enabled, action }) => enabled && OF_HTTP.has(action.type));
+  }
+
+  /** @throws CommandRefused if the rule can never act. */
+  set({ id, filter, action, enabled, nth }: Parameters<BreakpointCommands['setRule']>[0]): void {
+    check(action, nth);
+    if (!this.#actions.includes(action.type))
+      throw new CommandRefused(409, `Rules cannot ${action.type} here: they can ${this.#actions.join(', ')}.`);
+    const rule = { filter, action, enabled, nth, matches: 0, predicate: predicateOf(filter) };
+    if (id !== undefined && this.#rules.some((each) => each.id === id)) {
+      this.#rules = this.#rules.map((each) => (each.id === id ? { id, ...rule } : each));
+      return;
+    }
+    if (this.#rules.length >= MAX_RULES) throw new CommandRefused(409, `There are already ${MAX_RULES} rules.`);
+    this.#last += 1;
+    this.#rules = [...this.#rules, { id: this.#last, ...rule }];
+  }
+
+  remove(id: number): void {
+    this.#rules = this.#rules.filter((each) => each.id !== id);
+  }
+
+  /**
+   * Counts a message for all rules that it matches. Returns the first of them that acts on it.
+   *
+   * @param http whether the message is in an HTTP request that was not dispatched yet.
+   */
+  match(subject: FilterSubject, http: boolean): Rule | undefined {
+    let found: Rule | undefined;
+    let changed = false;
+    const rules = this.#rules.map((rule) => {
+      if (!rule.enabled || OF_HTTP.has(rule.action.type) !== http || !rule.predicate(subject)) return rule;
+      changed = true;
+      const counted = { ...rule, matches: rule.matches + 1 };
+      if (rule.nth === undefined || rule.nth === counted.matches) found ??= counted;
+      return counted;
+    });
+    this.#rules = rules;
+    if (changed) this.#onmatch();
+    return found;
+  }
+}
+
+function check(action: RuleAction, nth: number | undefined): void {
+  if (nth !== undefined && nth < 1) throw new CommandRefused(400, 'The first match is number 1.');
+  if (action.type === 'delay' && action.ms > MAX_DELAY)
+    throw new CommandRefused(400, `A message can be delayed by at most ${MAX_DELAY} ms.`);
+}
+
+/** @throws CommandRefused if the filter has a mistake, or can match nothing. */
+function predicateOf(filter: string): Predicate {
+  try {
+    const predicate = parseFilter(filter);
+    for (const { type, start, end } of tokensOf(filter)) {
+      const [, key = ''] = (type === 'word' && KEY.exec(filter.slice(start, end))) || [];
+      if (OF_RECORDS.has(key.toLowerCase()))
+        throw new FilterError(`A rule cannot use "${key}": it is known only on the wire`, start, end);
+    }
+    return predicate;
+  } catch (error) {
+    if (error instanceof FilterError) throw new CommandRefused(400, `${error.message}.`, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,158 @@
+import { StreamableHTTPClientTransport as HttpV2 } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { describe, expect, test } from 'vitest';
+import type { RuleAction } from '../../src/inspect/breakpoints/breakpoint-api.ts';
+import { node, temporaryFolder } from '../support/command-line.ts';
+import { PageClient, startInspector } from '../support/inspector.ts';
+import { programs } from '../support/process.ts';
+import { connectTo, END, features, logged, officialClient, type SdkVersion } from '../support/teed.ts';
+
+interface World {
+  readonly version: SdkVersion;
+  readonly client: Client;
+  readonly page: PageClient;
+  /** The methods and the `text` arguments of the calls that the server received. */
+  received(): string[];
+}
+
+type Content = readonly { readonly text: string }[];
+
+const VERSIONS = ['1.x', '2.x'] as const;
+const bridge = ['bridge', '--inspect', '--inspect-port', '0'];
+
+/** An official client, a bridge with a page, and the feature server. */
+async function connected(version: SdkVersion, transport: 'stdio' | 'http'): Promise<World> {
+  const theirs = temporaryFolder();
+  const server = ['--', node, ...programs.tee, theirs, ...features];
+  const client = officialClient(version);
+  let page: PageClient;
+  if (transport === 'stdio') {
+    const { printed } = await connectTo(client, version, [node, ...programs.everwire, ...bridge, '--stdio', ...server]);
+    page = await PageClient.open(await printed);
+  } else {
+    const inspector = await startInspector([...bridge, '--port', '0', ...server]);
+    page = inspector.page;
+    const [, url] = await inspector.child.line(/listening on (http:\S+)/);
+    await client.connect(version === '1.x' ? new HttpV1(new URL(url!)) : new HttpV2(new URL(url!)));
+  }
+  await page.stay();
+  const received = (): string[] =>
+    logged(theirs).client.flatMap((line) => {
+      const { params } = JSON.parse(line) as { params?: { arguments?: { text?: string } } };
+      return params?.arguments?.text ?? [];
+    });
+  return { version, client, page, received };
+}
+
+/** @param timeout in milliseconds. */
+async function echo({ client, version }: World, text: string, timeout = 60_000): Promise<string> {
+  const call = { name: 'echo', arguments: { text } };
+  const options = { timeout };
+  // Client 2.x has no parameter for the schema of the result.
+  const { content } = await (version === '1.x'
+    ? client.callTool(call, undefined, options)
+    : client.callTool(call, options as unknown as undefined));
+  return (content as Content)[0]!.text;
+}
+
+async function rule({ page }: World, filter: string, action: RuleAction, nth?: number): Promise<void> {
+  await page.command('setRule', { filter, action, enabled: true, nth });
+}
+
+const hold = { type: 'hold' } as const;
+
+describe.each(VERSIONS)('between an official client %s and its server', (version) => {
+  test.each(['stdio', 'http'] as const)('over %s, a request is held, edited and let go', async (transport) => {
+    const world = await connected(version, transport);
+    await rule(world, 'tool:echo kind:request', hold);
+    const answer = echo(world, 'before');
+    const { held } = await world.page.held(({ held: [first] }) => first);
+    expect(held).toMatchObject([
+      { dir: 'c>s', kind: 'request', method: 'tools/call', tool: 'echo', client: 'interop 1.0.0', state: 'held' },
+    ]);
+    const { id } = held[0]!;
+    const { text } = await world.page.command('heldMessage', { id });
+    await world.page.command('forwardHeld', { id, text: text.replace('before', END) });
+    expect(await answer).toBe(END);
+    expect(world.received()).toEqual([END]);
+  });
+
+  test('a response is dropped, and the client gives up at its time limit', async () => {
+    const world = await connected(version, 'http');
+    await rule(world, 'tool:echo kind:result', hold);
+    const answer = echo(world, 'x', 500);
+    const { held } = await world.page.held(({ held: [first] }) => first);
+    expect(held).toMatchObject([{ dir: 's>c', kind: 'result', tool: 'echo' }]);
+    await world.page.command('dropHeld', { id: held[0]!.id });
+    await expect(answer).rejects.toThrow(/timed out/);
+  });
+
+  test('a request is answered by hand, and the server never gets it', async () => {
+    const world = await connected(version, 'stdio');
+    await rule(world, 'tool:echo kind:request', hold, 1);
+    const answer = echo(world, 'not sent');
+    const { held } = await world.page.held(({ held: [first] }) => first);
+    const text = '{"result":{"content":[{"type":"text","text":"by hand"}]}}';
+    await world.page.command('answerHeld', { id: held[0]!.id, text });
+    expect(await answer).toBe('by hand');
+    expect(await echo(world, END)).toBe(END);
+    expect(world.received()).toEqual([END]);
+  });
+
+  test.each(['stdio', 'http'] as const)('over %s, ten requests in flight keep their order', async (transport) => {
+    const world = await connected(version, transport);
+    await rule(world, 'tool:echo kind:request', hold);
+    const texts = Array.from({ length: 10 }, (_, at) => (at === 9 ? END : `text ${at}`));
+    const answers = [];
+    for (const text of texts) {
+      answers.push(echo(world, text));
+      // Over HTTP, each request has a connection of its own, so only this fixes their order.
+      await world.page.held(({ held }) => held.length === answers.length);
+    }
+    const { held } = await world.page.held(() => true);
+    for (const { id } of held.toReversed()) await world.page.command('forwardHeld', { id });
+    expect(await Promise.all(answers)).toEqual(texts);
+    expect(world.received()).toEqual(texts);
+  });
+
+  test.each(['stdio', 'http'] as const)(
+    'over %s, what the client gave up is cancelled, and says after how long',
+    async (transport) => {
+      const world = await connected(version, transport);
+      await rule(world, 'tool:echo kind:request', hold);
+      const answer = echo(world, 'given up', 300);
+      await expect(answer).rejects.toThrow(/timed out/);
+      const { held } = await world.page.held(({ held: [first] }) => first?.state === 'cancelled');
+      const [cancelled] = held;
+      await expect(world.page.command('forwardHeld', { id: cancelled!.id })).rejects.toThrow(
+        '409: The message was cancelled: ',
+      );
+      const next = echo(world, END);
+      const { held: both } = await world.page.held((state) => state.held.length === 2);
+      expect(both[1]).toMatchObject({ state: 'held' });
+      expect(both[1]!.patience).toBeGreaterThanOrEqual(250);
+      await world.page.command('forwardHeld', { id: both[1]!.id });
+      expect(await next).toBe(END);
+      expect(world.received()).toEqual([END]);
+    },
+  );
+});
+
+test('commands for breakpoints are checked, and refused where nothing passes', async () => {
+  const { page } = await startInspector([...bridge, '--port', '0', '--', ...features]);
+  const post = async (name: string, argument: object): Promise<string> => {
+    const { status, text } = await page.post(`/api/${name}`, JSON.stringify(argument));
+    return `${status} ${text}`;
+  };
+  const action = { type: 'hold' };
+  expect(await post('setRule', { filter: 'method:', action, enabled: true })).toMatch(/^400 .*Write a value/);
+  expect(await post('setRule', { filter: '', action: { type: 'explode' }, enabled: true })).toMatch(/^400 .*an action/);
+  expect(await post('setRule', { filter: '', action: { ...action, ms: 1 }, enabled: true })).toMatch(
+    /^400 .*an action/,
+  );
+  expect(await post('setRule', { filter: '', action: { type: 'delay' }, enabled: true })).toMatch(/^400 .*an action/);
+  expect(await post('setRule', { filter: '', action, enabled: true, nth: 0 })).toMatch(/^400 .*number 1/);
+  expect(await post('forwardHeld', { id: 1 })).toMatch(/^409 .*already gone on/);
+  expect(await post('connect', {})).toMatch(/^409 .*only shows traffic/);
+});
