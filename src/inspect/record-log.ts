@@ -27,6 +27,8 @@ export interface RecordLogOptions extends CaptureOptions {
   readonly once: boolean;
   /** Further events. Their records are found only when a reader has read all others. Default none. */
   readonly backlog?: { take(): readonly WireEvent[] | undefined; readonly isEmpty: boolean } | undefined;
+  /** Called when a reader begins or ends, with 1 or -1. */
+  readonly onreader?: ((change: 1 | -1) => void) | undefined;
 }
 
 /** Keeps the newest records of what happens on the wire, for readers. */
@@ -37,13 +39,15 @@ export class RecordLog {
   readonly #readers = new Waiters();
   readonly #once: boolean;
   readonly #backlog: RecordLogOptions['backlog'];
+  readonly #onreader: RecordLogOptions['onreader'];
   #closed = false;
 
   constructor(started: Date, options: RecordLogOptions) {
-    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000, parts, once, backlog } = options;
+    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000, parts, once, backlog, onreader } = options;
     this.started = started;
     this.#once = once;
     this.#backlog = backlog;
+    this.#onreader = onreader;
     const ring = new RecordRing(maxRecords, maxBytes);
     this.#ring = ring;
     this.#layering = new Layering((record) => ring.push(record), parts);
@@ -69,16 +73,21 @@ export class RecordLog {
   async *records(options: RecordsOptions = {}): AsyncGenerator<readonly WireRecord[], void> {
     const { signal } = options;
     let { after = 0 } = options;
-    while (!signal?.aborted) {
-      const records = this.#ring.after(after);
-      const last = records.at(-1);
-      if (last) {
-        after = last.n;
-        yield records;
-        if (this.#once) this.#ring.forget(after);
-      } else if (this.#layerBacklog()) continue;
-      else if (this.#closed) return;
-      else await this.#readers.wait({ signal });
+    this.#onreader?.(1);
+    try {
+      while (!signal?.aborted) {
+        const records = this.#ring.after(after);
+        const last = records.at(-1);
+        if (last) {
+          after = last.n;
+          yield records;
+          if (this.#once) this.#ring.forget(after);
+        } else if (this.#layerBacklog()) continue;
+        else if (this.#closed) return;
+        else await this.#readers.wait({ signal });
+      }
+    } finally {
+      this.#onreader?.(-1);
     }
   }
 

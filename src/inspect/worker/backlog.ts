@@ -1,5 +1,5 @@
 import type { WireEvent } from '../record.ts';
-import { readEvents } from './event-format.ts';
+import { leaveOutEvents, readEvents } from './event-format.ts';
 import { LeftOutEvents } from './left-out-events.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -25,7 +25,7 @@ export class Backlog {
   add(batch: Buffer): void {
     this.#batches.push(batch);
     this.#bytes += batch.length + BATCH_OVERHEAD;
-    while (this.#bytes > this.#maxBytes) for (const event of readEvents(this.#shift()!)) this.#leftOut.add(event);
+    while (this.#bytes > this.#maxBytes) leaveOutEvents(this.#shift()!, this.#leftOut);
   }
 
   /** Takes the events of the oldest batch. Undefined if there is none. */

@@ -1,7 +1,7 @@
 /** The size of a batch. The largest event has 64 KiB. */
-export const BATCH = 256 * 1024;
+export const BATCH = 1024 * 1024;
 /** How many batches can be written and not read: 16 MiB. The reader falls behind only if the machine is busy. */
-const SLOTS = 64;
+const SLOTS = 16;
 
 const FREE = 0;
 const IN_USE = 1;

@@ -57,8 +57,8 @@ type Order =
   /** Nothing follows after this last batch. */
   | { readonly last: Uint8Array };
 
-/** A message from the worker: it is ready, or has failed. */
-type Report = { readonly ready: true; readonly url?: string | undefined } | { readonly problem: string };
+/** A message from the worker: how many read what is captured, or that it has failed. The first says that it is ready. */
+type Report = { readonly readers: number; readonly url?: string | undefined } | { readonly problem: string };
 
 /**
  * Starts a capture in a worker.
@@ -83,6 +83,7 @@ export async function startCaptureWorker({
   if (breakpoints) lendBreakpoints(breakpoints, worker);
   const send = (order: Order): void => worker.postMessage(order, []);
   const batches = new EventBatches(slots, (slot, length) => send([slot, length]));
+  batches.isRead = report.readers > 0;
   let alive = true;
   let closing = false;
   const fail = (error: Error): void => {
@@ -95,6 +96,7 @@ export async function startCaptureWorker({
   const exited = new Promise((resolve) => void worker.once('exit', resolve));
   worker.on('message', (message: Report) => {
     if ('problem' in message) fail(new Error(message.problem));
+    else if ('readers' in message) batches.isRead = message.readers > 0;
   });
   worker.on('error', (cause) => fail(new Error(`${what} is incomplete: ${cause.message}`, { cause })));
   worker.on('exit', () => {
@@ -113,12 +115,18 @@ export async function startCaptureWorker({
 
 async function serve(port: MessagePort, { target, file, page, started, memory, ...setup }: Setup): Promise<void> {
   const report = (message: Report): void => port.postMessage(message);
+  let readers = 0;
+  let isReady = false;
+  const onreader = (change: 1 | -1): void => {
+    readers += change;
+    if (isReady) report({ readers });
+  };
   // The recording and the page have a log each, because nobody may ever look at the page. They find records when these
   // are read: records that wait cost several times as much.
   const toWrite = new Backlog();
-  const log = new RecordLog(started, { parts: false, once: true, backlog: toWrite });
+  const log = new RecordLog(started, { parts: false, once: true, backlog: toWrite, onreader });
   const toShow = new Backlog();
-  const shownLog = new RecordLog(started, { parts: true, once: false, backlog: toShow });
+  const shownLog = new RecordLog(started, { parts: true, once: false, backlog: toShow, onreader });
   let isWritten = file !== undefined;
   const onerror = ({ message }: Error): void => {
     isWritten = false;
@@ -151,7 +159,8 @@ async function serve(port: MessagePort, { target, file, page, started, memory, .
         void close();
       } else take(slots.read(...order));
     });
-    report({ ready: true, url: shown?.url });
+    isReady = true;
+    report({ readers, url: shown?.url });
   } catch (error) {
     report({ problem: (error as Error).message });
   }

@@ -19,6 +19,7 @@ function receiver(count = 8) {
   // The receiver is another thread, which has an object of its own.
   const received = new BatchSlots(slots.memory);
   const batches = new EventBatches(slots, (slot, length) => posted.push([slot, length]));
+  batches.isRead = true;
   let now = 0;
   const wiretap = wireEvents(() => (now += 1), batches);
   const take = (): Buffer[] => posted.splice(0).map(([slot, length]) => received.read(slot, length));
@@ -100,6 +101,21 @@ test('events of 20 ms are one batch, which is copied to no more memory than it n
   expect(posted).toEqual([]);
 });
 
+test('while nobody reads, only full batches are sent', () => {
+  const { wiretap, batches, posted, read } = receiver();
+  batches.isRead = false;
+  const tap = wiretap.open(STDIO);
+  vi.advanceTimersByTime(1000);
+  expect(posted).toEqual([]);
+  for (let n = 0; n < 18; n += 1) tap.bytes('s>c', Buffer.alloc(60_000, 'x'));
+  expect(read()).toHaveLength(18);
+  batches.isRead = true;
+  expect(read()).toHaveLength(1);
+  tap.close();
+  vi.advanceTimersByTime(20);
+  expect(read()).toMatchObject([{ layer: 'close' }]);
+});
+
 test('a receiver that is slower gets few batches, and all of their memory can be used', () => {
   const { wiretap, posted, read } = receiver(2);
   const tap = wiretap.open(STDIO);
@@ -118,8 +134,8 @@ test('a receiver that falls behind gets a gap, and the offsets of all bytes stay
   const send = (tap: ReturnType<typeof wiretap.open>, dir: WireStream, count: number): void =>
     tap.bytes(dir, Buffer.alloc(count, 'x'));
   const [stays, closes] = [wiretap.open(HTTP), wiretap.open(STDIO)];
-  // Four of them fit in a batch.
-  for (let n = 0; n < 8; n += 1) send(stays, 'c>s', 60_000);
+  // Seventeen of them fit in a batch.
+  for (let n = 0; n < 34; n += 1) send(stays, 'c>s', 60_000);
   stays.text!('c>s', 'x'.repeat(21_000), 'latin1');
   send(stays, 'c>s', 39_000);
   const opens = wiretap.open(STDIO);
@@ -128,7 +144,7 @@ test('a receiver that falls behind gets a gap, and the offsets of all bytes stay
   passes.close();
   closes.close();
   expect(posted).toHaveLength(2);
-  expect(read().at(-1)).toMatchObject({ range: [420_000, 480_000] });
+  expect(read().at(-1)).toMatchObject({ range: [1_980_000, 2_040_000] });
   send(stays, 's>c', 5);
   send(opens, 'c>s', 1);
   send(stays, 'c>s', 1);
@@ -139,7 +155,7 @@ test('a receiver that falls behind gets a gap, and the offsets of all bytes stay
     { layer: 'bytes', conn: 1, dir: 's>c', range: [0, 5] },
     { layer: 'open', conn: 3 },
     { layer: 'bytes', conn: 3, range: [10, 11] },
-    { layer: 'bytes', conn: 1, dir: 'c>s', range: [540_000, 540_001] },
+    { layer: 'bytes', conn: 1, dir: 'c>s', range: [2_100_000, 2_100_001] },
   ]);
 });
 

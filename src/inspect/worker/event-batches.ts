@@ -2,7 +2,7 @@ import type { WireConnection, WireStream } from '../../transport/wiretap.ts';
 import type { WireEvent } from '../record.ts';
 import type { WireEventSink } from '../wire-events.ts';
 import { BATCH, type BatchSlots } from './batch-slots.ts';
-import { EVENT_HEAD, kindOf, writeEvent, writeEventHead } from './event-format.ts';
+import { EVENT_HEAD, eventSize, kindOf, writeEvent, writeEventHead } from './event-format.ts';
 import { LeftOutEvents } from './left-out-events.ts';
 
 /** How long an event waits for others, in milliseconds. Each batch wakes the receiver, which costs more than a copy. */
@@ -21,6 +21,7 @@ export class EventBatches implements WireEventSink {
   #timer: NodeJS.Timeout | undefined;
   readonly #leftOut = new LeftOutEvents();
   #stopped = false;
+  #isRead = false;
 
   /** @param post tells the receiver to read a batch. */
   constructor(slots: BatchSlots, post: (slot: number, length: number) => void) {
@@ -33,14 +34,14 @@ export class EventBatches implements WireEventSink {
   }
 
   bytes(t: number, conn: number, dir: WireStream, start: number, bytes: Buffer): void {
-    if (this.#leftOut.isEmpty && this.#hasRoom(EVENT_HEAD + bytes.length)) {
+    if (this.#leftOut.isEmpty && this.#hasRoom(eventSize(bytes.length))) {
       this.#batch.set(bytes, this.#used + EVENT_HEAD);
       this.#finish(kindOf(dir), conn, t, start, bytes.length);
     } else this.#add({ t, conn, dir, layer: 'bytes', range: [start, start + bytes.length], bytes });
   }
 
   text(t: number, conn: number, dir: WireStream, start: number, text: string, encoding: BufferEncoding): number {
-    if (this.#leftOut.isEmpty && this.#hasRoom(EVENT_HEAD + text.length * MAX_CHARACTER)) {
+    if (this.#leftOut.isEmpty && this.#hasRoom(eventSize(text.length * MAX_CHARACTER))) {
       const length = this.#batch.write(text, this.#used + EVENT_HEAD, encoding);
       this.#finish(kindOf(dir), conn, t, start, length);
       return length;
@@ -52,6 +53,12 @@ export class EventBatches implements WireEventSink {
 
   close(t: number, conn: number): void {
     this.#add({ t, layer: 'close', conn });
+  }
+
+  /** Whether anybody reads what is sent. If not, only full batches are sent. Default false. */
+  set isRead(isRead: boolean) {
+    this.#isRead = isRead;
+    if (isRead) this.send();
   }
 
   /** Sends what was written. */
@@ -108,12 +115,12 @@ export class EventBatches implements WireEventSink {
 
   #finish(kind: number, conn: number, t: number, place: number, length: number): void {
     writeEventHead(this.#batch, this.#used, kind, conn, t, place, length);
-    this.#advance(EVENT_HEAD + length);
+    this.#advance(eventSize(length));
   }
 
   #advance(size: number): void {
     this.#used += size;
-    this.#timer ??= setTimeout(() => this.#sendInTime(), DELAY);
+    if (this.#isRead) this.#timer ??= setTimeout(() => this.#sendInTime(), DELAY);
   }
 
   /** A receiver that is slower gets full batches, so that all of them can wait. */

@@ -1,5 +1,6 @@
 import type { WireConnection, WireStream } from '../../transport/wiretap.ts';
 import type { WireEvent } from '../record.ts';
+import type { LeftOutEvents } from './left-out-events.ts';
 
 /** The kinds of events in a batch, as numbers. */
 export const EventKind = { 'c>s': 0, 's>c': 1, stderr: 2, open: 3, close: 4, gap: 5 } as const;
@@ -12,12 +13,17 @@ export function kindOf(dir: WireStream): number {
 }
 
 /** The offsets of the fields of an event: its connection, time, place and length of data. The kind is at 0. */
-const CONN = 1;
-const TIME = 5;
-const PLACE = 13;
-const LENGTH = 21;
-/** How many bytes an event needs besides its data. */
-export const EVENT_HEAD = 25;
+const CONN = 4;
+const TIME = 8;
+const PLACE = 16;
+const LENGTH = 24;
+/** Where the data of an event begins. */
+export const EVENT_HEAD = 32;
+
+/** The size of an event. Its data is aligned: V8 copies other data to shared memory byte by byte. */
+export function eventSize(length: number): number {
+  return (EVENT_HEAD + length + 7) & ~7;
+}
 
 /**
  * Writes an event without its data.
@@ -54,7 +60,7 @@ export function writeEvent(event: WireEvent): Buffer {
 const NOTHING = Buffer.alloc(0);
 
 function written(kind: number, conn: number, t: number, place: number, data: Uint8Array = NOTHING): Buffer {
-  const event = Buffer.alloc(EVENT_HEAD + data.length);
+  const event = Buffer.alloc(eventSize(data.length));
   writeEventHead(event, 0, kind, conn, t, place, data.length);
   event.set(data, EVENT_HEAD);
   return event;
@@ -62,16 +68,30 @@ function written(kind: number, conn: number, t: number, place: number, data: Uin
 
 /** Reads the events of a batch. Their bytes share its memory. */
 export function* readEvents(batch: Buffer): Generator<WireEvent, void> {
-  for (let at = 0; at < batch.length;) {
-    const kind = batch[at]!;
-    const conn = batch.readUInt32LE(at + CONN);
-    const t = batch.readDoubleLE(at + TIME);
-    const place = batch.readDoubleLE(at + PLACE);
-    const bytes = batch.subarray(at + EVENT_HEAD, at + EVENT_HEAD + batch.readUInt32LE(at + LENGTH));
-    at += EVENT_HEAD + bytes.length;
-    if (kind === EventKind.open) yield { t, layer: 'open', conn, ...(JSON.parse(bytes.toString()) as WireConnection) };
-    else if (kind === EventKind.close) yield { t, layer: 'close', conn };
-    else if (kind === EventKind.gap) yield { t, layer: 'gap', count: place };
-    else yield { t, conn, dir: STREAMS[kind]!, layer: 'bytes', range: [place, place + bytes.length], bytes };
+  for (let at = 0; at < batch.length; at += sizeAt(batch, at)) yield readEvent(batch, at);
+}
+
+/** Leaves out the events of a batch. */
+export function leaveOutEvents(batch: Buffer, leftOut: LeftOutEvents): void {
+  for (let at = 0; at < batch.length; at += sizeAt(batch, at)) {
+    // An object for each chunk would cost more than all else that is done for it.
+    if (batch[at]! < STREAMS.length) leftOut.addBytes();
+    else leftOut.add(readEvent(batch, at));
   }
+}
+
+function sizeAt(batch: Buffer, at: number): number {
+  return eventSize(batch.readUInt32LE(at + LENGTH));
+}
+
+function readEvent(batch: Buffer, at: number): WireEvent {
+  const kind = batch[at]!;
+  const conn = batch.readUInt32LE(at + CONN);
+  const t = batch.readDoubleLE(at + TIME);
+  const place = batch.readDoubleLE(at + PLACE);
+  const bytes = batch.subarray(at + EVENT_HEAD, at + EVENT_HEAD + batch.readUInt32LE(at + LENGTH));
+  if (kind === EventKind.open) return { t, layer: 'open', conn, ...(JSON.parse(bytes.toString()) as WireConnection) };
+  if (kind === EventKind.close) return { t, layer: 'close', conn };
+  if (kind === EventKind.gap) return { t, layer: 'gap', count: place };
+  return { t, conn, dir: STREAMS[kind]!, layer: 'bytes', range: [place, place + bytes.length], bytes };
 }

@@ -15,6 +15,11 @@ export class LeftOutEvents {
     return this.#count === 0 && this.#opens.size === 0;
   }
 
+  /** Leaves out an event with bytes. */
+  addBytes(): void {
+    this.#count += 1;
+  }
+
   /** Leaves out an event. */
   add(event: WireEvent): void {
     this.#count += event.layer === 'gap' ? event.count : 1;
