@@ -218,6 +218,7 @@ const CODED = {
 
 /** The SDK shows the message of every error to the caller. Everwire shows those of `UserError` and `RpcError`. */
 function rewriteThrows(handler, owner, job) {
+  const inTool = owner !== 'resource' && owner !== 'prompt';
   walk(handler, (node) => {
     if (node.type !== 'ThrowStatement') return;
     const { argument } = node;
@@ -225,7 +226,36 @@ function rewriteThrows(handler, owner, job) {
     if (name === 'Error') {
       job.replace(argument.callee, 'UserError');
       job.need('everwire/server', 'UserError');
-    } else if (name === 'McpError') job.mark(node, `throws McpError: ${CODED[owner] ?? CODED.args}`, 'errors');
-    else job.mark(node, `throws ${name ?? 'a value'}, whose message Everwire does not show to the caller`, 'errors');
+    } else if (name !== undefined && name === (job.errorNames.McpError ?? 'McpError')) {
+      if (!rewriteCoded(argument, inTool, job))
+        job.mark(node, `throws McpError: ${CODED[owner] ?? CODED.args}`, 'errors');
+    } else job.mark(node, `throws ${name ?? 'a value'}, whose message Everwire does not show to the caller`, 'errors');
   });
+}
+
+/**
+ * `new McpError(ErrorCode.…, message)` of a tool becomes a `UserError`, because the SDK shows it to the model, without the code.
+ * In a prompt or a resource it becomes an `RpcError` with the same code.
+ *
+ * @returns whether it was rewritten
+ */
+function rewriteCoded(created, inTool, job) {
+  const [code, message, data, ...others] = created.arguments;
+  const { McpError, ErrorCode, hasOnlyKnownCodes } = job.errorNames;
+  const isCode = code?.type === 'MemberExpression' && !code.computed && code.object.name === ErrorCode;
+  if (McpError === undefined || ErrorCode === undefined || !isCode || !message || others.length > 0) return false;
+  if ([message, data].some((each) => each?.type === 'SpreadElement')) return false;
+  if (inTool) {
+    // The SDK throws this one as an error of the protocol.
+    if (data || code.property.name === 'UrlElicitationRequired') return false;
+    job.replaceRange(created.start, created.end, (text) => `new UserError(${text(message)})`);
+    job.need('everwire/server', 'UserError');
+    return true;
+  }
+  if (!hasOnlyKnownCodes) return false;
+  job.replace(created.callee, 'RpcError');
+  if (data) job.wrap(data, '{ data: ', ' }');
+  job.need('everwire/server', 'RpcError');
+  job.need('everwire/server', ErrorCode === 'ErrorCode' ? 'ErrorCode' : `ErrorCode as ${ErrorCode}`);
+  return true;
 }

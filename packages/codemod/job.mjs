@@ -32,6 +32,12 @@ export class Job {
     return this.#file.names.completable;
   }
 
+  /** What the module calls the errors of the SDK and their codes, and whether Everwire has all codes that it uses. */
+  get errorNames() {
+    const { names, hasOnlyKnownCodes } = this.#file;
+    return { McpError: names.McpError, ErrorCode: names.ErrorCode, hasOnlyKnownCodes };
+  }
+
   /** What a constant of the module is, if there is only one of its name. */
   constant(name) {
     return this.#file.constants.get(name);

@@ -8,6 +8,8 @@ const SDK = '@modelcontextprotocol/sdk/';
 const GUIDE = 'docs/moving/official-sdk-1.md';
 const REGISTRATIONS = new Set(['registerTool', 'tool', 'registerResource', 'resource', 'registerPrompt', 'prompt']);
 const DECLARED = new Set(['completions', 'logging', 'prompts', 'resources', 'tools']);
+/** The codes that have the same name in both. */
+const CODES = new Set(['InternalError', 'InvalidParams', 'InvalidRequest', 'MethodNotFound', 'ParseError']);
 const UPDATABLE = new Set(['annotations', 'description', 'enabled', 'title', '_meta']);
 
 /** Rewrites a module from the official SDK 1.x to Everwire. @throws SyntaxError if it cannot be parsed */
@@ -35,6 +37,9 @@ export function transform(source, path = 'module.ts') {
   const declarations = declarationsIn(program);
   const constants = constantsIn(program, declarations);
   const file = { source, newline, names, zod: zodIn(program), constants, needed: new Map(), edited: closed };
+  file.hasOnlyKnownCodes = usesOf(names.ErrorCode, program, declarations).every(({ node, ancestors }) =>
+    CODES.has(memberOf(node, ancestors)?.property.name),
+  );
   file.need = (module, name) => file.needed.set(module, (file.needed.get(module) ?? new Set()).add(name));
 
   // The servers. If one of them has to stay, all of the file stays.
@@ -254,8 +259,10 @@ function rewriteImports(imports, { file, names, program, declarations, output, t
       ({ start, end, text }) =>
         text !== undefined && start <= node.start && node.end <= end && !new RegExp(`\\b${local}\\b`).test(text),
     );
+  const hasOwnCodes = [...(file.needed.get('everwire/server') ?? [])].some((name) => name.startsWith('ErrorCode'));
   const isDone = (name) => {
     if (name === 'McpServer') return true;
+    if (name === 'ErrorCode' && hasOwnCodes) return true;
     const uses = usesOf(names[name], program, declarations);
     return uses.length > 0 && uses.every(({ node }) => isGone(names[name], node));
   };

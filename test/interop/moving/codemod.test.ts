@@ -223,6 +223,62 @@ server.prompt('p', {}, () => {
 `);
   });
 
+  const errors = head.replace(/\n/, `\nimport { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';\n`);
+
+  test('gets our errors for those of the SDK: of a tool for the model, else with the same code', () => {
+    const { code, todos } = transform(`${errors}server.registerTool('t', {}, () => {
+  throw new McpError(ErrorCode.InvalidParams, \`no ${'${x}'}\`);
+});
+server.registerPrompt('p', {}, () => {
+  throw new McpError(ErrorCode.InvalidParams, 'no', { x: 1 });
+});
+server.registerResource('r', 'a://b', {}, (uri) => {
+  throw new McpError(ErrorCode.InternalError, uri.href);
+});
+`);
+    expect(todos).toEqual([]);
+    expect(code).toBe(`import { ErrorCode, McpServer, RpcError, UserError } from 'everwire/server';
+import { z } from 'zod';
+const server = new McpServer({ name: 'a', version: '1' });
+server.tool('t', {}, () => {
+  throw new UserError(\`no ${'${x}'}\`);
+});
+server.prompt('p', {}, () => {
+  throw new RpcError(ErrorCode.InvalidParams, 'no', { data: { x: 1 } });
+});
+server.resource('a://b', { name: 'r' }, (uri) => {
+  throw new RpcError(ErrorCode.InternalError, uri);
+});
+`);
+  });
+
+  test.each([
+    ['a code of its own', "server.registerTool('t', {}, () => { throw new McpError(1, 'x'); });"],
+    ['data', "server.registerTool('t', {}, () => { throw new McpError(ErrorCode.InvalidParams, 'x', { a }); });"],
+    [
+      'the code of a URL',
+      "server.registerTool('t', {}, () => { throw new McpError(ErrorCode.UrlElicitationRequired, 'x'); });",
+    ],
+    [
+      'a code that we lack',
+      "server.registerPrompt('p', {}, () => { throw new McpError(ErrorCode.RequestTimeout, 'x'); });",
+    ],
+    ['spread arguments', "server.registerTool('t', {}, () => { throw new McpError(ErrorCode.InvalidParams, ...x); });"],
+  ])('keeps an McpError with %s, with a comment', (_, statement) => {
+    const { code, todos } = transform(`${errors}${statement}\n`);
+    expect(todos.map(({ text }) => text)).toEqual([expect.stringMatching(/^throws McpError: .*#errors$/)]);
+    expect(code).toContain(/throw .*;/.exec(statement)![0]);
+    expect(code).toContain("import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';");
+  });
+
+  test('keeps the codes of the SDK that other code needs', () => {
+    const { code } = transform(
+      `${errors}server.registerTool('t', {}, () => { throw new McpError(ErrorCode.InvalidParams, 'x'); });\nf(ErrorCode.RequestTimeout);\n`,
+    );
+    expect(code).toContain("import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';");
+    expect(code).toContain("throw new UserError('x')");
+  });
+
   test.each([
     [
       'of the second parameter',
