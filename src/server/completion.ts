@@ -1,6 +1,6 @@
 import type { Exchange } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { Context } from './context.ts';
 
 /** The context that a completer gets in addition to the value typed so far. */
@@ -66,7 +66,8 @@ export async function complete(exchange: Exchange, find: FindCompleters): Promis
 }
 
 async function suggest(completer: Completer, value: string, context: CompletionContext): Promise<readonly string[]> {
-  return typeof completer === 'function'
-    ? completer(value, context)
-    : completer.filter((known) => known.startsWith(value));
+  if (typeof completer !== 'function') return completer.filter((known) => known.startsWith(value));
+  const values: unknown = await completer(value, context);
+  if (!isStrings(values)) throw new TypeError('a completer must return a list of strings');
+  return values;
 }

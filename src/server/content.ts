@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import type { ContentBlock, PromptMessage } from '../protocol/types.ts';
+import type { ContentBlock } from '../protocol/types.ts';
 
 const BLOCKS: ReadonlySet<unknown> = new Set(['text', 'image', 'audio', 'resource_link', 'resource']);
 
@@ -16,11 +16,49 @@ function isBlock(value: unknown): value is ContentBlock {
   return isObject(value) && BLOCKS.has(value['type']);
 }
 
-/** @throws TypeError if bytes are not base64. */
-function checked(block: ContentBlock): ContentBlock {
-  if ('data' in block && typeof block.data !== 'string')
-    throw new TypeError(`the data of ${block.type} content must be base64; use ${block.type}(bytes, mimeType)`);
-  return block;
+/** The fields that must be strings in content of each type (2025-11-25, server/tools: Tool Result). */
+const STRINGS: Readonly<Record<string, readonly string[]>> = {
+  text: ['text'],
+  image: ['mimeType'],
+  audio: ['mimeType'],
+  resource_link: ['uri', 'name'],
+};
+
+/**
+ * Checks content that a handler has made. Types that are not known are not checked.
+ *
+ * @param at its place in the result.
+ * @throws TypeError that says what to write. A client would refuse the whole result, and the author would not know.
+ */
+function checkBlock(block: unknown, at: string): void {
+  if (!isObject(block) || typeof block['type'] !== 'string')
+    throw new TypeError(`${at} must be content, such as { type: 'text', text: '…' }`);
+  const { type } = block;
+  if ((type === 'image' || type === 'audio') && typeof block['data'] !== 'string')
+    throw new TypeError(`the data of ${type} content must be base64; use ${type}(bytes, mimeType)`);
+  if (type === 'resource') return checkContents(block['resource'], `${at}.resource`);
+  if (!Object.hasOwn(STRINGS, type)) return;
+  const missing = STRINGS[type]!.find((name) => typeof block[name] !== 'string');
+  if (missing !== undefined) throw new TypeError(`${at}.${missing} must be a string`);
+}
+
+/** @throws TypeError as `checkBlock` does. */
+function checkContents(contents: unknown, at: string): void {
+  const fits =
+    isObject(contents) &&
+    typeof contents['uri'] === 'string' &&
+    (typeof contents['text'] === 'string' || typeof contents['blob'] === 'string');
+  if (!fits) throw new TypeError(`${at} must have a string "uri", and a string "text" or "blob" (base64)`);
+}
+
+/** Checks the content of a whole tool result. @throws TypeError as `checkBlock` does. */
+export function checkContent(content: readonly unknown[]): void {
+  content.forEach((block, index) => checkBlock(block, `content[${index}]`));
+}
+
+function withContent(content: readonly unknown[]): JsonObject {
+  checkContent(content);
+  return { content };
 }
 
 /** Converts the return value of a tool without `output` to a result. */
@@ -31,9 +69,12 @@ export function toolResult(reply: unknown): JsonObject {
   if (typeof reply !== 'object') throw new TypeError(`a tool cannot return a ${typeof reply}`);
   if (ArrayBuffer.isView(reply) || reply instanceof ArrayBuffer)
     throw new TypeError('a tool cannot return bytes; use image(), audio() or resource()');
-  if (Array.isArray(reply) && reply.every(isBlock)) return { content: reply.map(checked) };
-  if (isBlock(reply)) return { content: [checked(reply)] };
-  if (isObject(reply) && Array.isArray(reply['content'])) return reply;
+  if (Array.isArray(reply) && reply.every(isBlock)) return withContent(reply);
+  if (isBlock(reply)) return withContent([reply]);
+  if (isObject(reply) && Array.isArray(reply['content'])) {
+    checkContent(reply['content']);
+    return reply;
+  }
   return { content: [text(JSON.stringify(reply))] };
 }
 
@@ -49,20 +90,40 @@ export function resourceResult(reply: unknown, uri: string, mimeType: string | u
     const blob = Buffer.from(reply.buffer, reply.byteOffset, reply.byteLength).toString('base64');
     return { contents: [{ ...head, blob }] };
   }
-  if (Array.isArray(reply)) return { contents: reply };
-  if (isObject(reply)) {
-    if (Array.isArray(reply['contents'])) return reply;
-    if (typeof reply['text'] === 'string' || typeof reply['blob'] === 'string') return { contents: [reply] };
+  const result = contentsResult(reply);
+  if (result) {
+    result.contents.forEach((contents, index) => checkContents(contents, `contents[${index}]`));
+    return result;
   }
   throw new TypeError(`the handler of resource ${uri} returned neither text, bytes, contents nor a result`);
 }
 
+function contentsResult(reply: unknown): { contents: readonly unknown[] } | undefined {
+  if (Array.isArray(reply)) return { contents: reply };
+  if (!isObject(reply)) return undefined;
+  if (Array.isArray(reply['contents'])) return reply as { contents: readonly unknown[] };
+  return typeof reply['text'] === 'string' || typeof reply['blob'] === 'string' ? { contents: [reply] } : undefined;
+}
+
 /** Converts the return value of a prompt's handler to a result. */
 export function promptResult(reply: unknown, name: string, description: string | undefined): JsonObject {
-  if (isObject(reply) && Array.isArray(reply['messages'])) return reply;
-  let messages: PromptMessage[];
+  if (isObject(reply) && Array.isArray(reply['messages'])) {
+    checkMessages(reply['messages']);
+    return reply;
+  }
+  let messages: readonly unknown[];
   if (typeof reply === 'string') messages = [{ role: 'user', content: text(reply) }];
-  else if (Array.isArray(reply)) messages = reply;
+  else if (Array.isArray(reply)) checkMessages((messages = reply));
   else throw new TypeError(`the handler of prompt ${name} returned neither text, messages nor a result`);
   return description === undefined ? { messages } : { description, messages };
+}
+
+/** @throws TypeError as `checkBlock` does. */
+function checkMessages(messages: readonly unknown[]): void {
+  for (const [index, message] of messages.entries()) {
+    const { role, content } = isObject(message) ? message : {};
+    if (role !== 'user' && role !== 'assistant')
+      throw new TypeError(`messages[${index}].role must be 'user' or 'assistant'`);
+    checkBlock(content, `messages[${index}].content`);
+  }
 }

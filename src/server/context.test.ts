@@ -221,11 +221,16 @@ describe('a form', () => {
 
   test('that is not a valid form is refused before anything is sent', async () => {
     const { exchange, ctx } = answering({ action: 'accept' });
+    for (const wrong of ['Who?', undefined, { message: 'Who?' }, { schema: z.object({}) }]) {
+      await expect(ctx.elicit(wrong as never)).rejects.toThrow(
+        new TypeError('elicit takes an object with the text and the form: { message, schema }'),
+      );
+    }
     // @ts-expect-error: no nested objects
     const nested = ctx.elicit({ message: 'Who?', schema: z.object({ deep: z.object({}) }) });
     await expect(nested).rejects.toThrow(
       new TypeError(
-        'Form property deep must be a string, number, integer, boolean, a choice of strings or a list of such choices',
+        'Form property deep is an object, but a form is flat: move the properties of the object into the form',
       ),
     );
     expect(exchange.asked).toEqual([]);

@@ -192,8 +192,12 @@ export class Context {
     form: ElicitForm<S> & { schema?: FlatForm<S>; requestedSchema?: FlatForm<S> },
     options: AskOptions = {},
   ): Promise<ElicitAnswer<Arguments<S>>> {
-    const schema = formOf(('schema' in form ? form.schema : form.requestedSchema) as AnySchema);
-    const params = { message: form.message, requestedSchema: schema.json };
+    const { message, schema: named, requestedSchema } = isObject(form) ? form : {};
+    const given = named ?? requestedSchema;
+    if (typeof message !== 'string' || given === undefined)
+      throw new TypeError('elicit takes an object with the text and the form: { message, schema }');
+    const schema = formOf(given as AnySchema);
+    const params = { message, requestedSchema: schema.json };
     const answer = checkedAnswer(await this.exchange.ask(Method.Elicit, params, options));
     if (answer.action !== 'accept') return withoutContent(answer, answer.action);
     const checked = await schema.validate(answer.content ?? {});

@@ -73,7 +73,7 @@ test('keywords that a form does not support are not sent, but validated', async 
 
 describe('an invalid form is refused', () => {
   test.each<[string, JsonObject, string]>([
-    ['an object', { type: 'object', properties: {} }, 'must be a string, number'],
+    ['an object', { type: 'object', properties: {} }, 'is an object, but a form is flat'],
     ['null', { type: 'null' }, 'must be a string, number'],
     ['two types', { type: ['string', 'null'] }, 'must be a string, number'],
     ['no type', { description: 'any' }, 'must be a string, number'],

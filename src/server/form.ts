@@ -65,6 +65,8 @@ function fieldSchema(field: unknown, owner: string): JsonObject {
   const choices = choicesOf(field, 'oneOf', owner);
   if (choices !== undefined) return withDefault({ type: 'string', ...head, ...choices }, field, owner);
   refuseCombining(field, owner);
+  if (type === 'object')
+    throw new TypeError(`${owner} is an object, but a form is flat: move the properties of the object into the form`);
   const keywords = typeof type === 'string' && Object.hasOwn(KEYWORDS, type) ? KEYWORDS[type] : undefined;
   if (keywords === undefined) {
     throw new TypeError(

@@ -4,7 +4,7 @@ import { needsInput } from '../core/rounds.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { CallToolResult, ContentBlock, ToolAnnotations } from '../protocol/types.ts';
-import { text, toolError, toolResult } from './content.ts';
+import { checkContent, text, toolError, toolResult } from './content.ts';
 import { Context } from './context.ts';
 import type { Arguments, Structured } from './infer.ts';
 import type { InputRequiredResult } from './input-required.ts';
@@ -178,6 +178,7 @@ export class Tools {
 
   async #structured(tool: ToolEntry, schema: Schema, reply: unknown): Promise<JsonObject> {
     const whole = isWhole(reply) ? reply : undefined;
+    if (whole) checkContent(whole.content);
     if (whole?.['isError']) return whole;
     const bare = whole === undefined && schema.json['type'] === 'object' && isBare(reply);
     const value = whole ? whole['structuredContent'] : bare ? { result: reply } : reply;
@@ -200,7 +201,7 @@ export class Tools {
 }
 
 /** Whether a return value is a whole result, not just a value with a property `content`. */
-function isWhole(reply: unknown): reply is JsonObject {
+function isWhole(reply: unknown): reply is JsonObject & { readonly content: readonly unknown[] } {
   return (
     isObject(reply) && Array.isArray(reply['content']) && ('structuredContent' in reply || reply['isError'] === true)
   );
