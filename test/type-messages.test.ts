@@ -25,6 +25,11 @@ const mistakes: readonly [why: string, statement: string, message: string][] = [
     'Write { description, required }: the value of an argument is always a string',
   ],
   [
+    'content without structured content',
+    "server.tool('t', { output: z.object({ n: z.number() }) }, () => ({ content: [{ type: 'text', text: '1' }] }));",
+    'Return structuredContent beside content, or only the value of output',
+  ],
+  [
     'a nested form',
     "server.tool('f', {}, async (_, c) => (await c.elicit({ message: 'x', schema: z.object({ a: z.object({}) }) })).action);",
     'A form has only strings, numbers, booleans and lists of choices, and no nested objects',

@@ -33,7 +33,7 @@ import type { AnySchema, NoShape, ToolNames } from './schema.ts';
 import { Serving, type HttpServerOptions } from './serving.ts';
 import { LazyTasks } from './lazy-tasks.ts';
 import type { TasksOptions } from './task-rules.ts';
-import { Tools, type ToolConfig, type ToolHandler } from './tools.ts';
+import { Tools, type ToolConfig, type NoBareContent, type ToolHandler } from './tools.ts';
 
 /** The description of a server, and how it is served. */
 export interface McpServerOptions
@@ -163,10 +163,14 @@ export class McpServer {
    * @throws TypeError if the name, config or handler is missing, or a schema cannot be used. Error if the name is
    * taken.
    */
-  tool<const I extends AnySchema | undefined = undefined, const O extends AnySchema | undefined = undefined>(
+  tool<
+    const I extends AnySchema | undefined = undefined,
+    const O extends AnySchema | undefined = undefined,
+    H extends ToolHandler<I, O> = ToolHandler<I, O>,
+  >(
     name: string,
     config: ToolConfig<I, O> & { input?: NoShape<I>; output?: NoShape<O> } & ToolNames,
-    handler: ToolHandler<I, O>,
+    handler: H & NoBareContent<Awaited<ReturnType<H>>, O>,
   ): Registered<ToolConfig> {
     checkEntry('tool', name, config, handler);
     return this.#tools.add(name, config, handler);

@@ -86,6 +86,22 @@ export type ToolHandler<I extends AnySchema | undefined, O extends AnySchema | u
   ctx: Context,
 ) => ToolReply<O> | Promise<ToolReply<O>>;
 
+/** Refuses a result with only `content` of a tool with `output` at compile time, with a message. */
+export type NoBareContent<R, O extends AnySchema | undefined> = O extends AnySchema
+  ? 0 extends 1 & R
+    ? unknown
+    : [BareContent<R, keyof Structured<O> | 'structuredContent' | 'isError'>] extends [never]
+      ? unknown
+      : 'Return structuredContent beside content, or only the value of output'
+  : unknown;
+
+/** Those results of a union that have content, and nothing under the other keys. */
+type BareContent<R, Others extends PropertyKey> = R extends { content: readonly unknown[] }
+  ? { [K in keyof R & Others]-?: R[K] extends undefined ? never : K }[keyof R & Others] extends never
+    ? R
+    : never
+  : never;
+
 interface ToolEntry {
   readonly name: string;
   readonly definition: JsonObject;

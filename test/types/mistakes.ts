@@ -1,4 +1,4 @@
-import { image, McpServer } from 'everwire/server';
+import { image, McpServer, UserError, type CallToolResult } from 'everwire/server';
 import { z } from 'zod';
 
 /** What the compiler accepts from users of other libraries, and the usual mistakes that it refuses. */
@@ -13,6 +13,7 @@ interface Animal {
 declare const animals: Animal[];
 declare const json: Record<string, unknown>;
 declare const parsed: unknown;
+declare const forwarded: CallToolResult;
 
 // The official SDK's results.
 server.tool('literal', { output }, () => ({ content: [{ type: 'text', text: '1' }], structuredContent: { n: 1 } }));
@@ -21,6 +22,18 @@ server.tool('async', { input: z.object({ q: z.string() }), output }, async ({ q 
   return { content: [{ type: 'text', text: q }], structuredContent: { n: q.length } };
 });
 server.tool('content', {}, () => ({ content: [{ type: 'text', text: '1' }] }));
+server.tool('annotated', { output }, (): CallToolResult => ({ content: [], structuredContent: { n: 1 } }));
+server.tool('forwarded', { output }, async () => forwarded);
+server.tool('maybe-failed', { output }, () => ({ content: [{ type: 'text', text: '1' }], isError: json['a'] === 1 }));
+server.tool('failing', { output }, () => {
+  throw new UserError('not yet');
+});
+server.tool('any', { output }, () => JSON.parse('{"n":1}'));
+server.tool('own-content', { output: z.object({ content: z.array(z.string()) }) }, () => ({ content: ['x'] }));
+server.tool('either', { input: output, output }, async ({ n }, ctx) => {
+  await ctx.progress(n);
+  return n > 1 ? { n } : { content: [{ type: 'text', text: '1' }], structuredContent: { n } };
+});
 
 // Values, which are sent as text or JSON.
 server.tool('blocks', {}, async () => [{ type: 'text', text: 'A logo:' }, await image(png, 'image/png')]);
@@ -30,6 +43,17 @@ server.tool('nothing', {}, async () => {});
 server.tool('schema', { input: json }, (args) => JSON.stringify(args));
 server.tool('unknown-as-text', {}, () => JSON.stringify(parsed));
 
+// @ts-expect-error content without structured content
+server.tool('only-content', { output }, () => ({ content: [{ type: 'text', text: '1' }] }));
+// @ts-expect-error the same of a tool with arguments
+server.tool('only-content-of', { input: output, output }, async ({ n }) => ({
+  content: [{ type: 'text', text: String(n) }],
+}));
+// @ts-expect-error the same in one of two results
+server.tool('content-or-value', { input: output, output }, async ({ n }) => {
+  if (n > 1) return { n };
+  return { content: [{ type: 'text', text: '1' }] };
+});
 // @ts-expect-error a value of which nothing is known: it could be any of the mistakes below
 server.tool('unknown', {}, () => parsed);
 // @ts-expect-error a misspelt type
