@@ -90,13 +90,15 @@ export function loginBy(
   });
 }
 
-function refuseLogin({ url }: LoginServer, allowed: boolean): RedirectHandler {
-  const how = allowed ? 'run "everwire login"' : 'run "everwire login", or the command without --no-login';
-  const { host } = new URL(url);
+function refuseLogin({ url, oauth: settings = {} }: LoginServer, allowed: boolean): RedirectHandler {
+  const { host, origin, pathname } = new URL(url);
+  // The client of an mcp.json belongs to the name in that file, which is not known here. A query may contain secrets.
+  const target = Object.keys(settings).length === 0 ? origin + pathname : '<target>';
+  const how = `run "everwire login ${target}"${allowed ? '' : ', or the command without --no-login'}`;
   return {
     start: (_, further) => {
       const message = further
-        ? `the login at ${host} lacks scopes: run "everwire login" with --scope for each of these: ${further.join(', ')}`
+        ? `the login at ${host} lacks scopes: run "everwire login ${target}" with --scope for each of these: ${further.join(', ')}`
         : `${host} requires a login: ${how}, or add --header with a token`;
       return Promise.reject(new OAuthError('authorization', message));
     },

@@ -172,7 +172,9 @@ describe('a server that requires a login', () => {
   test('gets no login if there is no user', async () => {
     const { code, stdout, stderr } = await withoutTerminal('call', server.url, 'add', 'a=1', 'b=2');
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
-    expect(stderr).toMatch(/127\.0\.0\.1:\d+ requires a login: run "everwire login", or add --header with a token/);
+    expect(stderr).toMatch(
+      /127\.0\.0\.1:\d+ requires a login: run "everwire login http:\S+", or add --header with a token/,
+    );
     const forbidden = await withoutTerminal('ping', server.url, '--no-login');
     expect(forbidden).toMatchObject({ code: 4, stderr: expect.stringMatching(/without --no-login/) });
     expect(server.issued()).toBe(0);

@@ -89,10 +89,12 @@ describe.skipIf(process.platform === 'win32')('a bridge to a server that require
   test('prints what to do if there is no user, and opens no browser', async () => {
     const bridge = startNode([...programs.everwire, 'bridge', '--port', '0', server.url], server.environment);
     expect((await bridge.exited).code).toBe(1);
-    expect(bridge.stderr.join('\n')).toMatch(/127\.0\.0\.1:\d+ requires a login: run "everwire login"/);
+    expect(bridge.stderr.join('\n')).toMatch(
+      /127\.0\.0\.1:\d+ requires a login: run "everwire login http:\/\/127\.0\.0\.1:\d+\/mcp"/,
+    );
     const { ready, said } = desktop('--no-login');
     await expect(ready).rejects.toThrow(
-      /requires a login: run "everwire login", or the command without --no-login, or add --header with a token/,
+      /requires a login: run "everwire login http:\S+", or the command without --no-login, or add --header with a token/,
     );
     expect(said.join('')).toContain('without --no-login');
     expect(await server.visited()).toEqual([]);

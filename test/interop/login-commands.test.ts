@@ -76,7 +76,8 @@ describe.skipIf(process.platform === 'win32')('everwire login', () => {
     const write = (): Promise<Outcome> => everwire('call', server.url, 'write', '--no-login');
     const { code, stderr } = await write();
     expect(code).toBe(4);
-    const [, scopes] = /lacks scopes: run "everwire login" with --scope for each of these: (.*)$/.exec(stderr) ?? [];
+    const [, scopes] =
+      /lacks scopes: run "everwire login http:\S+" with --scope for each of these: (.*)$/.exec(stderr) ?? [];
     expect(scopes?.split(', ')).toContain('notes:write');
     await logIn(scopes!.split(', ').flatMap((scope) => ['--scope', scope]));
     expect(await write()).toMatchObject({ code: 0, stdout: 'Written.' });
