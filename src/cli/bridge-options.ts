@@ -106,8 +106,8 @@ export function withBridgeOptions(command: Command): Command {
 
     .optionsGroup('Monitoring and logs:')
     .option('--no-health', 'do not serve /healthz and /readyz')
-    .option('--metrics', 'serve Prometheus metrics at /metrics, without authentication')
-    .option('--metrics-auth', 'serve Prometheus metrics at /metrics, with authentication')
+    .option('--metrics', 'serve Prometheus metrics at /metrics, without authentication (needs prom-client)')
+    .option('--metrics-auth', 'serve Prometheus metrics at /metrics, with authentication (needs prom-client)')
     .addOption(
       new Option('--log-level <level>', 'lowest level of log lines on stderr').choices(LOG_LEVELS).default('info'),
     )

@@ -77,6 +77,22 @@ describe('the metrics', () => {
     });
   });
 
+  test('count a tool by name from its first call that succeeds, even if no client has listed it', async () => {
+    const metrics = await createMetrics({ process: false, maxTools: 2 });
+    const replies: Record<string, object> = { asks: { resultType: 'input_required' }, unknown: { isError: true } };
+    const { service } = scripted({
+      'tools/call': ({ params }) => ({ content: [], ...replies[String(params['name'])] }),
+    });
+    const counted = metrics.middleware('shop')(service);
+    for (const name of ['unknown', 'add', 'asks', 'third']) await counted(new TestExchange('tools/call', { name }));
+    expect(await samples(metrics)).toMatchObject({
+      'everwire_tool_calls_total{server="shop",tool="add",outcome="ok"}': 1,
+      'everwire_tool_calls_total{server="shop",tool="asks",outcome="input_required"}': 1,
+      'everwire_tool_calls_total{server="shop",tool="other",outcome="tool_error"}': 1,
+      'everwire_tool_calls_total{server="shop",tool="other",outcome="ok"}': 1,
+    });
+  });
+
   test('have a limited number of tool names for each server', async () => {
     const metrics = await createMetrics({ process: false, maxTools: 2 });
     const tools = ['a', 'b', 'c'].map((name) => ({ name }));

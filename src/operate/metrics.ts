@@ -62,7 +62,8 @@ const MAX_TOOL_NAME = 128;
 
 /**
  * Creates the metrics of a process with `prom-client`, which is loaded now. Labels have only known values: methods of
- * the protocol, tools that the server has listed, usual error codes. All values that a caller invents become `other`.
+ * the protocol, tools that the server has listed or whose call has succeeded, usual error codes. All values that a caller
+ * invents become `other`.
  *
  * - `everwire_calls_total{server,method,outcome}`: requests that have ended; `outcome` is one of `Outcome`.
  * - `everwire_errors_total{server,method,code}`: requests that ended with a JSON-RPC error.
@@ -99,14 +100,16 @@ export async function createMetrics(options: MetricsOptions = {}): Promise<Metri
   const inFlight = perServer('everwire_calls_in_flight', 'Requests that are being answered');
   const subscriptions = perServer('everwire_subscriptions', 'Open subscriptions');
 
-  /** @param known the tools that the server has listed. */
-  const learn = (known: Set<string>, result: JsonObject | undefined): void => {
+  /** @param known the tools that the server has. */
+  const learn = (known: Set<string>, name: unknown): void => {
+    if (known.size < maxTools && typeof name === 'string' && name.length <= MAX_TOOL_NAME) known.add(name);
+  };
+  const learnListed = (known: Set<string>, result: JsonObject | undefined): void => {
     const listed: unknown = result?.['tools'];
     if (!Array.isArray(listed)) return;
     for (const tool of listed) {
       if (known.size >= maxTools) return;
-      const name: unknown = isObject(tool) ? tool['name'] : undefined;
-      if (typeof name === 'string' && name.length <= MAX_TOOL_NAME) known.add(name);
+      if (isObject(tool)) learn(known, tool['name']);
     }
   };
 
@@ -118,6 +121,8 @@ export async function createMetrics(options: MetricsOptions = {}): Promise<Metri
     if (given !== Method.Listen) duration.observe({ server, method }, seconds);
     if (given !== Method.CallTool) return;
     const name: unknown = params['name'];
+    // Callers invent names, and some servers answer an unknown one with `isError`.
+    if (outcome === 'ok' || outcome === 'input_required') learn(known, name);
     const tool = typeof name === 'string' && known.has(name) ? name : 'other';
     tools.inc({ server, tool, outcome });
   };
@@ -140,7 +145,7 @@ export async function createMetrics(options: MetricsOptions = {}): Promise<Metri
         open.inc({ server });
         return observed(next, exchange, (ending, result) => {
           open.dec({ server });
-          if (exchange.method === Method.ListTools) learn(known, result);
+          if (exchange.method === Method.ListTools) learnListed(known, result);
           count(server, exchange, ending, known);
         });
       };

@@ -227,7 +227,7 @@ server.prompt('p', {}, () => {
 
   test('gets our errors for those of the SDK: of a tool for the model, else with the same code', () => {
     const { code, todos } = transform(`${errors}server.registerTool('t', {}, () => {
-  throw new McpError(ErrorCode.InvalidParams, \`no ${'${x}'}\`);
+  throw new McpError(ErrorCode.InvalidParams, 'no ' + x);
 });
 server.registerPrompt('p', {}, () => {
   throw new McpError(ErrorCode.InvalidParams, 'no', { x: 1 });
@@ -241,7 +241,7 @@ server.registerResource('r', 'a://b', {}, (uri) => {
 import { z } from 'zod';
 const server = new McpServer({ name: 'a', version: '1' });
 server.tool('t', {}, () => {
-  throw new UserError(\`no ${'${x}'}\`);
+  throw new UserError('no ' + x);
 });
 server.prompt('p', {}, () => {
   throw new RpcError(ErrorCode.InvalidParams, 'no', { data: { x: 1 } });
