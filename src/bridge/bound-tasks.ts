@@ -6,7 +6,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { inside, put, without } from '../jsonrpc/shape.ts';
 import { isNotificationMethod, Method, NotificationMethod } from '../protocol/methods.ts';
-import { checkStateKey } from '../core/state-key.ts';
+import { checkStateKey } from '../base/state-key.ts';
 import { refuseVariants } from './exact-keys.ts';
 import { replaceRelatedTask, replaceTaskIds } from './task-ids.ts';
 

@@ -9,6 +9,7 @@ import {
   withAddressOptions,
   withRecordOption,
   withSessionOptions,
+  withStateKeyOption,
   withTargetOptions,
   type ServeFlags,
   type TargetFlags,
@@ -34,7 +35,6 @@ export interface BridgeFlags extends ServeFlags, TargetFlags {
   readonly serverIdleTimeout?: number;
   /** In bytes. */
   readonly maxMemory?: number;
-  readonly stateKey?: string;
   readonly drainTimeout: number;
   readonly health: boolean;
   readonly metrics?: boolean;
@@ -94,11 +94,8 @@ export function withBridgeOptions(command: Command): Command {
         '--max-memory <MiB>',
         'stop a command if it and its child processes use more memory than this (default: no limit)',
       ).argParser((text) => positive(text) * MEBIBYTE),
-    )
-    .option(
-      '--state-key <secret>',
-      'key that seals questions to clients of 2026-07-28, so that they survive a restart; may be @file or env:NAME',
     );
+  withStateKeyOption(command);
 
   const most = 'maximum number of sessions, and of connections for clients without a session';
   const limited = withSessionOptions(command.optionsGroup('Limits:'), 100, most)

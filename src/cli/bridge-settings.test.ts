@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { withBridgeOptions, type BridgeFlags } from './bridge-options.ts';
-import { readSettings, type BridgeSettings, type Environment } from './bridge-settings.ts';
+import { readSettings, type BridgeSettings } from './bridge-settings.ts';
+import type { Environment } from './read-secret.ts';
 import { Failure } from './failure.ts';
 
 const SECRET = 's3cret-0123456789';
@@ -68,7 +69,7 @@ describe('settings', () => {
       metrics: 'none',
       log: { level: 'info', format: 'plain', requests: false },
       secrets: [],
-      ownVariables: [],
+      ownVariables: ['EVERWIRE_STATE_KEY'],
     });
   });
 
@@ -79,7 +80,7 @@ describe('settings', () => {
     expect(access.tokens).toEqual([`${SECRET}-plain`, SECRET, `${SECRET}-one`, `${SECRET}-two`]);
     expect(access.keys).toEqual([`${SECRET}-key`]);
     expect(secrets).toEqual(expect.arrayContaining([...access.tokens, ...access.keys]));
-    expect(ownVariables).toEqual(['TOKEN', 'KEY']);
+    expect(ownVariables).toEqual(['EVERWIRE_STATE_KEY', 'TOKEN', 'KEY']);
   });
 
   test('support an authorization server, with the endpoint’s URL as audience', () => {
@@ -134,7 +135,7 @@ describe('settings', () => {
     const settings = read(...words);
     expect(settings).toMatchObject({ maxMemory: 512 * 1024 ** 2, serverIdleTimeout: 900_000, login: false });
     expect(settings.stateKey).toBe(`${SECRET}-key`);
-    expect(settings.ownVariables).toEqual(['KEY']);
+    expect(settings.ownVariables).toEqual(['EVERWIRE_STATE_KEY', 'KEY']);
     expect(settings.secrets).toContain(`${SECRET}-key`);
   });
 

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import type { BearerAuthOptions } from '../auth/bearer.ts';
-import { fileProblem } from '../base/file-problem.ts';
 import { urlProblem } from '../bridge/config/server.ts';
 import type { ToolSelection } from '../bridge/fleet/selection.ts';
 import type { LogFormat, LogThreshold } from '../operate/logs.ts';
@@ -11,7 +9,8 @@ import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
 import { readGiven } from './given-for-url.ts';
 import { listenOptions } from './options.ts';
-import { MIN_SECRET, variableIn } from './secrets.ts';
+import { ENVIRONMENT, readSecret, readStateKey, STATE_KEY_VARIABLE, type Environment } from './read-secret.ts';
+import { variableIn } from './secrets.ts';
 import type { GivenForUrl } from './target.ts';
 
 /** The checked options of a bridge. */
@@ -53,18 +52,6 @@ export interface Access {
   readonly keys: readonly string[];
   readonly issuer: BearerAuthOptions | undefined;
 }
-
-/** The environment of the process. */
-export interface Environment {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly read: (file: string) => string;
-}
-
-const ENVIRONMENT: Environment = { env: process.env, read: (file) => readFileSync(file, 'utf8') };
-
-const MIN_STATE_KEY = 16;
-/** The characters that a bearer token may have (RFC 6750, section 2.1). */
-const TOKEN = /^[\w.~+/-]+=*$/;
 
 /** @throws Failure with code 2 that names the option, and no secret. */
 export function readSettings(flags: BridgeFlags, environment: Environment = ENVIRONMENT): BridgeSettings {
@@ -118,7 +105,10 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     metrics: flags.metricsAuth ? 'gated' : flags.metrics ? 'open' : 'none',
     log: { level, format, requests },
     secrets: [...access.tokens, ...access.keys, ...(stateKey === undefined ? [] : [stateKey])],
-    ownVariables: [...flags.bearer, ...flags.apiKey, flags.stateKey ?? ''].flatMap((word) => variableIn(word) ?? []),
+    ownVariables: [
+      STATE_KEY_VARIABLE,
+      ...[...flags.bearer, ...flags.apiKey, flags.stateKey ?? ''].flatMap((word) => variableIn(word) ?? []),
+    ],
   };
 }
 
@@ -164,65 +154,4 @@ function readIssuer({ issuer, audience, jwks, resource }: BridgeFlags): Access['
 function checkUrl(option: string, text: string): void {
   const problem = urlProblem(text);
   if (problem !== undefined) throw Failure.usage(`${option} ${problem}`);
-}
-
-/**
- * The secrets that an option value stands for: the value itself, the lines of `@file`, or the content of `env:NAME`.
- */
-function readSecret(option: string, word: string, { env, read }: Environment): string[] {
-  const name = variableIn(word);
-  let found: readonly Line[] = [{ text: word }];
-  let where = option;
-  if (name !== undefined) {
-    const value = env[name];
-    if (!value) throw Failure.usage(`${option} needs the environment variable ${name}, which is not set`);
-    where = `${option} in the environment variable ${name}`;
-    found = [{ text: value }];
-  } else if (word.startsWith('@')) {
-    const file = word.slice(1);
-    where = `${option} in ${file}`;
-    found = linesOf(option, file, read);
-  }
-  for (const { text: secret, line } of found) {
-    const here = line === undefined ? where : `${where}, line ${line},`;
-    if (secret.length < MIN_SECRET) {
-      throw Failure.usage(`${here} is too short: it must have at least ${MIN_SECRET} characters`);
-    }
-    if (!TOKEN.test(secret)) {
-      throw Failure.usage(`${here} must consist of letters, digits and -._~+/, with = only at the end`);
-    }
-  }
-  return found.map(({ text }) => text);
-}
-
-/** A secret, and its line if it is in a file. */
-interface Line {
-  readonly text: string;
-  readonly line?: number;
-}
-
-/** @throws Failure if it is not exactly one secret, or if the secret is too easy to guess. */
-function readStateKey(word: string | undefined, environment: Environment): string | undefined {
-  if (word === undefined) return undefined;
-  const [key, ...others] = readSecret('--state-key', word, environment);
-  if (others.length > 0) throw Failure.usage('--state-key must be one secret, but the file has several lines');
-  if (key!.length < MIN_STATE_KEY) {
-    throw Failure.usage(`--state-key is too short: it must have at least ${MIN_STATE_KEY} characters`);
-  }
-  return key;
-}
-
-function linesOf(option: string, file: string, read: Environment['read']): Line[] {
-  let text: string;
-  try {
-    text = read(file);
-  } catch (error) {
-    throw Failure.usage(`${option} cannot read ${file}: ${fileProblem(error)}`);
-  }
-  const lines = text
-    .split(/\r?\n/)
-    .map((line, index) => ({ text: line.trim(), line: index + 1 }))
-    .filter((line) => line.text !== '');
-  if (lines.length === 0) throw Failure.usage(`${option} found no secret in ${file}`);
-  return lines;
 }

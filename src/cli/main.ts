@@ -13,7 +13,13 @@ import { withInspectOptions, type InspectFlags } from './inspect-options.ts';
 import { withMockOptions, type MockFlags } from './mock-options.ts';
 import { addLoginCommands } from './login-commands.ts';
 import { ExitCode, reportFailure } from './failure.ts';
-import { withAddressOptions, withRecordOption, withSessionOptions, type ServeFlags } from './options.ts';
+import {
+  withAddressOptions,
+  withRecordOption,
+  withSessionOptions,
+  withStateKeyOption,
+  type ServeFlags,
+} from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
 import { run } from './run.ts';
@@ -52,6 +58,7 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
     .usage('[options]')
     .description('serve a demo server with a tool, a resource and a prompt');
   withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions');
+  withStateKeyOption(demoCommand);
   withRecordOption(demoCommand)
     .addHelpText('after', '\nExamples:\n  everwire demo\n  everwire demo --stdio')
     .action(async (flags: ServeFlags) => run('demo', (await import('../../examples/demo.ts')).server, flags));

@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { UrlServer } from '../bridge/config/config.ts';
+import { STATE_KEY_VARIABLE } from './read-secret.ts';
 
 /** The options of every command that serves. Times are in milliseconds. */
 export interface ServeFlags {
@@ -12,6 +13,7 @@ export interface ServeFlags {
   readonly maxSessions: number;
   readonly idleTimeout: number;
   readonly record?: string;
+  readonly stateKey?: string;
 }
 
 /** The options of every command that connects to a server. */
@@ -72,6 +74,15 @@ export function withSessionOptions(command: Command, maxSessions: number, most: 
   return command
     .addOption(new Option('--max-sessions <number>', most).default(maxSessions).argParser(positive))
     .addOption(seconds('--idle-timeout <seconds>', 'end a session after this long without a message', 1800));
+}
+
+/** Adds the option for the key that outlives the process. */
+export function withStateKeyOption(command: Command): Command {
+  return command.addOption(
+    new Option('--state-key <secret>', 'key that seals what must survive a restart; may be @file or env:NAME').env(
+      STATE_KEY_VARIABLE,
+    ),
+  );
 }
 
 /** Adds the option that records what passes over all connections of a command. */

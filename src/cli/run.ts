@@ -4,6 +4,7 @@ import type { Transport } from '../transport/transport.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
+import { readStateKey } from './read-secret.ts';
 import { observe, type Observation } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
 
@@ -30,7 +31,8 @@ export async function run(
   const onpage = ({ href }: URL): void => printStatus(`inspector on ${href}`);
   const wiretap = await observe({ target: name, file: flags.record, page, onpage });
   if (flags.stdio) return serveStdio(served, { wiretap });
-  const listener = await served.listen({ ...listenOptions(flags), wiretap });
+  const sessionKey = readStateKey(flags.stateKey);
+  const listener = await served.listen({ ...listenOptions(flags), sessionKey, wiretap });
   atEnd(() => listener.close());
   if (!named) return announce(name, listener);
   announceAddress(listener);

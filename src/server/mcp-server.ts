@@ -12,7 +12,7 @@ import type { HttpListener, ListenOptions } from '../transport/http/server/liste
 import type { NodeRequest } from '../transport/http/server/node.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
-import { checkStateKey } from '../core/state-key.ts';
+import { checkStateKey } from '../base/state-key.ts';
 import type { InboundOptions } from '../wire/serve.ts';
 import { cacheHints, type CacheHints } from './cache-hints.ts';
 import { checkEntry, checkServerOptions, checkUri } from './checks.ts';

@@ -150,7 +150,14 @@ export class Serving {
   /** An undefined value in `options` does not override the server's own option. */
   #httpOptions({ onsession, onrequest }: Inbound, options: ListenOptions): ListenOptions {
     const { http, inbound } = this.#options;
-    return { onerror: inbound.onerror, ...http, ...compact(options), onsession, onrequest };
+    return {
+      onerror: inbound.onerror,
+      sessionKey: inbound.stateKey,
+      ...http,
+      ...compact(options),
+      onsession,
+      onrequest,
+    };
   }
 
   async #inbound(): Promise<Inbound> {

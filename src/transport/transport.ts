@@ -119,4 +119,9 @@ export interface Transport {
   readonly closeReason?: Error | undefined;
   /** The session id on the wire, if the transport has one. It is a secret: anyone who has it can use the session. */
   readonly sessionId?: string | undefined;
+  /**
+   * Whether a former process opened the session, and the `initialize` that arrives is a repetition. The lists may have
+   * changed since the client last heard of them.
+   */
+  readonly revived?: boolean | undefined;
 }

@@ -28,7 +28,8 @@ export interface InboundOptions {
   readonly serverInfo?: Implementation | undefined;
   /**
    * A secret of at least 16 bytes that seals what a caller carries from one round of a request to the next (2026-07-28,
-   * patterns/mrtr). Processes that serve the same callers must share it. Default: a random one of this process.
+   * patterns/mrtr). Processes that serve the same callers must share it. Default: a random one of this process. With a key,
+   * the sessions of an `McpServer` survive a restart (`sessionKey` of `createHttpHandler`).
    */
   readonly stateKey?: string | Uint8Array | undefined;
   /**

@@ -74,7 +74,11 @@ export class World {
       current = undefined;
       return exit;
     };
-    return { url: `${origin}/mcp`, sseUrl: `${origin}/sse`, serve, stop };
+    const kill = async (): Promise<unknown> => {
+      current?.child.kill('SIGKILL');
+      return stop();
+    };
+    return { url: `${origin}/mcp`, sseUrl: `${origin}/sse`, serve, stop, kill };
   }
 
   /** Stops everything that was started. */
@@ -92,6 +96,8 @@ export interface Address {
   readonly serve: (args: readonly string[]) => Promise<void>;
   /** Stops the server as a supervisor does. Resolves with how it ended. */
   readonly stop: () => Promise<unknown>;
+  /** Kills the server. Resolves with how it ended. */
+  readonly kill: () => Promise<unknown>;
 }
 
 /** The `node` arguments of a bridge. */

@@ -14,11 +14,15 @@ const options = {
   'ask-timeout': { type: 'string', default: '600000' },
   'idle-timeout': { type: 'string', default: '1800000' },
   'stall-timeout': { type: 'string', default: '30000' },
+  'state-key': { type: 'string' },
 } as const;
 const { values } = parseArgs({ options });
 
 let listener: HttpListener | undefined;
-const server = featureServer(() => listener?.handler.sessions ?? 0, { askTimeout: Number(values['ask-timeout']) });
+const server = featureServer(() => listener?.handler.sessions ?? 0, {
+  askTimeout: Number(values['ask-timeout']),
+  stateKey: values['state-key'],
+});
 
 if (values.stdio) {
   await server.stdio();

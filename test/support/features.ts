@@ -14,7 +14,7 @@ const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQAAAAA=';
  */
 export function featureServer(
   sessions: () => number = () => 0,
-  options: Pick<McpServerOptions, 'askTimeout'> = {},
+  options: Pick<McpServerOptions, 'askTimeout' | 'stateKey'> = {},
 ): McpServer {
   const server = new McpServer({
     ...options,

@@ -8,12 +8,15 @@ import type { HttpCall } from './call.ts';
 import type { OpenConnections } from './connection.ts';
 import { acceptGuard, mediaType } from './access/guards.ts';
 import { alreadyRead, failed, noRoom, refuse } from './access/refusals.ts';
+import type { SessionSeal } from './streamable/session-seal.ts';
 import type { SessionTable, TableSession } from './sessions.ts';
 
 export interface EndpointOptions {
   readonly sessions: SessionTable<TableSession>;
   readonly connections: OpenConnections;
   readonly log: EventLog;
+  /** Makes the ids of sessions that another process can revive. */
+  readonly seal: SessionSeal | undefined;
   readonly maxBodyBytes: number;
   /** Undefined if sessions are switched off. */
   readonly onsession: ((transport: Transport) => void | Promise<void>) | undefined;

@@ -18,6 +18,7 @@ import { failed, NO_HEADERS, refuse, shuttingDown, unchecked } from './access/re
 import { SessionTable, type TableSession } from './sessions.ts';
 import { SseEndpoint } from './sse/sse-endpoint.ts';
 import { StatelessEndpoint } from './stateless/stateless-endpoint.ts';
+import { SessionSeal } from './streamable/session-seal.ts';
 import { StreamableEndpoint } from './streamable/streamable-endpoint.ts';
 
 const MIB = 1024 * 1024;
@@ -80,6 +81,13 @@ export interface HttpHandlerOptions extends HostRules {
   readonly maxSessions?: number | undefined;
   /** Milliseconds after which a session without messages and connections ends; must be positive. Default 30 minutes. */
   readonly idleTimeout?: number | undefined;
+  /**
+   * A secret of at least 16 bytes. With it, the id of a session says, encrypted, how the session was opened. Another
+   * process with the same key revives the session when its client continues, for example after a restart. The id is
+   * valid for 24 hours, and only for the principal that opened the session. Use it only if `onsession` keeps nothing
+   * for a session except what `initialize` said. Default: sessions end with the process.
+   */
+  readonly sessionKey?: string | Uint8Array | undefined;
   /** Milliseconds between keep-alive comments on open streams; 0 for none. Default 15 000. */
   readonly keepAlive?: number | undefined;
   /** Milliseconds after which a client that reads nothing is disconnected; its stream stays resumable. Default 30 000. */
@@ -195,7 +203,7 @@ class Handler implements HttpHandler {
     for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {
       if (!(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
     }
-    const { eventLog, onerror: report = () => {}, onrefusal } = options;
+    const { eventLog, sessionKey, onerror: report = () => {}, onrefusal } = options;
     // The application's functions may throw anything, and `onerror` may read the message.
     const onerror = (error: unknown): void => report(error instanceof Error ? error : RpcError.from(error));
     this.path = path;
@@ -218,6 +226,7 @@ class Handler implements HttpHandler {
       sessions: this.#sessions,
       connections: this.#connections,
       log: this.eventLog,
+      seal: sessionKey === undefined ? undefined : new SessionSeal(sessionKey),
       maxBodyBytes,
       onsession,
       onerror,

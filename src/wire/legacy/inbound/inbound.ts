@@ -42,6 +42,11 @@ export interface LegacyInboundOptions {
   readonly subscribed: TotalLoad;
 }
 
+const LIST_CHANGES = [
+  ['tools', NotificationMethod.ToolsListChanged],
+  ['prompts', NotificationMethod.PromptsListChanged],
+  ['resources', NotificationMethod.ResourcesListChanged],
+] as const;
 /** The longest URI of a subscription, in characters. */
 const MAX_URI = 8192;
 /** The most messages that may wait while `initialize` is being answered. */
@@ -135,6 +140,7 @@ export class LegacyInbound implements Connection {
     switch (method) {
       case NotificationMethod.Initialized:
         if (!this.#subscriptions.begun) this.#subscriptions.listen().catch(this.#onerror);
+        if (this.#transport.revived) this.#sayListsChanged();
         return this.#questions.open();
       case NotificationMethod.Cancelled:
         return;
@@ -287,6 +293,13 @@ export class LegacyInbound implements Connection {
   #demand(name: string, capability: unknown): void {
     if (!capability)
       throw new RpcError(ErrorCode.MethodNotFound, `Method not found: the server does not have the ${name} capability`);
+  }
+
+  /** A client of a revived session may have missed changes. */
+  #sayListsChanged(): void {
+    for (const [list, method] of LIST_CHANGES) {
+      if (this.#serverCapabilities[list]?.['listChanged']) void this.notify(method, undefined, undefined);
+    }
   }
 
   notify(method: string, params: JsonObject | undefined, related: RequestId | undefined): Promise<void> {

@@ -1,7 +1,7 @@
 import { Refusal } from '../../../core/refusal.ts';
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
-import { checkStateKey } from '../../../core/state-key.ts';
+import { checkStateKey } from '../../../base/state-key.ts';
 
 /** The state that a client sends back with the next round of a request. The client can neither read nor change it. */
 export interface RequestState {

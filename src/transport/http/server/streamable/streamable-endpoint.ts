@@ -20,7 +20,7 @@ import {
   tooManySessions,
 } from '../access/refusals.ts';
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
-import { StreamableSession } from './streamable-session.ts';
+import { reopening, StreamableSession, type Opening } from './streamable-session.ts';
 
 const acceptsReply = acceptGuard('application/json', 'text/event-stream');
 
@@ -52,12 +52,14 @@ export class StreamableEndpoint extends Endpoint {
     if (stateless && (!this.options.onsession || namesStateless(call))) {
       return this.readJson(call, undefined, (body) => this.#takeStateless(call, stateless, body));
     }
-    const named = call.header('mcp-session-id') !== undefined;
-    const session = named ? this.#namedSession(call) : undefined;
-    if (named && !session) return;
-    this.readJson(call, session, (body) => {
-      if (stateless && !session && isStateless(call, body)) this.#takeStateless(call, stateless, body);
-      else this.#take(call, session, body);
+    if (call.header('mcp-session-id') !== undefined) {
+      return this.#inSession(call, (session) =>
+        this.readJson(call, session, (body) => this.#take(call, session, body)),
+      );
+    }
+    this.readJson(call, undefined, (body) => {
+      if (stateless && isStateless(call, body)) this.#takeStateless(call, stateless, body);
+      else this.#take(call, undefined, body);
     });
   }
 
@@ -103,22 +105,33 @@ export class StreamableEndpoint extends Endpoint {
   }
 
   #initialize(call: HttpCall, message: Request): void {
+    const id = this.options.seal?.seal(message.params, call.principal) ?? randomUUID();
+    this.#open({ id, call, initialize: message, revived: false });
+  }
+
+  /** Adds a session and passes it to the application. If there is no room, the call is refused. */
+  #open(opening: Opening): StreamableSession | undefined {
+    const { call, id } = opening;
     const { sessions } = this.options;
-    if (!sessions.makeRoom(call)) return tooManySessions(call);
-    const session = new StreamableSession(randomUUID(), call, message, this.options);
-    sessions.add(session.sessionId, session, call);
+    if (!sessions.makeRoom(call)) {
+      tooManySessions(call);
+      return undefined;
+    }
+    const session = new StreamableSession(opening, this.options);
+    sessions.add(id, session, call);
     this.announce(session, () => session.refuse('The server could not open a session'));
+    return session;
   }
 
   #get(call: HttpCall): void {
     if (!this.takesStream(call)) return;
-    const session = this.#namedSession(call);
-    if (!session) return;
-    const lastEventId = call.header('last-event-id');
-    if (!lastEventId) return session.listen(call, undefined, undefined);
-    this.#resume(call, session, lastEventId).catch((error: unknown) =>
-      error instanceof EventsPurged ? refuse(call, 410, error.message) : failed(call, error, this.options.onerror),
-    );
+    this.#inSession(call, (session) => {
+      const lastEventId = call.header('last-event-id');
+      if (!lastEventId || session.isOfFormerStream(lastEventId)) return session.listen(call, undefined, undefined);
+      this.#resume(call, session, lastEventId).catch((error: unknown) =>
+        error instanceof EventsPurged ? refuse(call, 410, error.message) : failed(call, error, this.options.onerror),
+      );
+    });
   }
 
   async #resume(call: HttpCall, session: StreamableSession, lastEventId: EventId): Promise<void> {
@@ -141,34 +154,47 @@ export class StreamableEndpoint extends Endpoint {
   }
 
   #delete(call: HttpCall): void {
-    const session = this.#namedSession(call);
-    session?.close().then(
-      () => call.respond(204, NO_HEADERS),
-      (error: unknown) => failed(call, error, this.options.onerror),
-    );
+    this.#inSession(call, (session) => {
+      session.close().then(
+        () => call.respond(204, NO_HEADERS),
+        (error: unknown) => failed(call, error, this.options.onerror),
+      );
+    });
   }
 
   /**
-   * The session that a call names. Undefined if the caller has no such session: the call has been refused then.
+   * Goes on with the session that a call names, which may have to be revived first. If the caller has no such session,
+   * the call is refused.
    *
    * @throws InvalidMessage if it names none, or another revision.
    */
-  #namedSession(call: HttpCall): StreamableSession | undefined {
+  #inSession(call: HttpCall, use: (session: StreamableSession) => void): void {
     const id = call.header('mcp-session-id');
     if (id === undefined) throw noSession();
-    const session = this.options.sessions.get(id);
-    // The session of another caller counts as unknown.
-    if (!(session instanceof StreamableSession) || session.principal !== call.principal) {
-      sessionNotFound(call);
-      return undefined;
+    const { sessions, seal, closed } = this.options;
+    let session = sessions.get(id);
+    if (!session && seal) {
+      if (closed()) return shuttingDown(call);
+      const params = seal.open(id, call.principal);
+      if (params && !(session = this.#open(reopening(id, params, call)))) return;
     }
+    // The session of another caller counts as unknown.
+    if (!(session instanceof StreamableSession) || session.principal !== call.principal) return sessionNotFound(call);
+    const { revival } = session;
+    if (!revival) return this.#use(session, call, use);
+    revival
+      .then((revived) => (revived ? this.#use(session, call, use) : sessionNotFound(call)))
+      .catch((error: unknown) => failed(call, error, this.options.onerror));
+  }
+
+  #use(session: StreamableSession, call: HttpCall, use: (session: StreamableSession) => void): void {
     const version = call.header('mcp-protocol-version');
     if (version !== undefined && !rightVersion(version, session)) {
       const spoken = session.profile?.revision;
       throw invalidRequest(`MCP-Protocol-Version is ${JSON.stringify(version)}, but this session speaks ${spoken}`);
     }
     session.lastSeen = performance.now();
-    return session;
+    use(session);
   }
 }
 

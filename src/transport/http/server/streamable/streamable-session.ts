@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { inPortions } from '../../../../base/portions.ts';
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
 import { IdTable } from '../../../../jsonrpc/id-table.ts';
 import {
   isRequest,
   isResponse,
+  type JsonObject,
   type Message,
   type Request,
   type RequestId,
@@ -12,7 +14,7 @@ import {
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import type { EventId } from '../../../../store/event-log.ts';
 import { BaseTransport } from '../../../base-transport.ts';
-import type { SendOptions, Transport } from '../../../transport.ts';
+import { SENT_AT_ONCE, type SendOptions, type Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
@@ -28,6 +30,25 @@ const MAX_ENDED_STREAMS = 64;
 /** The most connections to the session's own stream. Beyond this the oldest is closed. */
 const MAX_STANDALONE = 8;
 const STANDALONE = '0';
+/** The id of an event of a session's own stream, in any process. */
+const OF_STANDALONE = /^(?:[0-9a-f]{10}x)?0-\d+$/;
+/** The id of the `initialize` that a revived session begins with. No other request comes before its response. */
+const REVIVAL = 'revival';
+
+/** How a session begins. */
+export interface Opening {
+  readonly id: string;
+  /** The call that opens or revives the session. */
+  readonly call: HttpCall;
+  /** The client's `initialize`, or that of a revived session, which is not answered. */
+  readonly initialize: Request;
+  readonly revived: boolean;
+}
+
+/** A session that a former process opened, and its client still uses. */
+export function reopening(id: string, params: JsonObject, call: HttpCall): Opening {
+  return { id, call, initialize: { jsonrpc: '2.0', id: REVIVAL, method: 'initialize', params }, revived: true };
+}
 
 /**
  * What the transport's owner gets with a message. The two functions have the same names and meaning in the official
@@ -66,6 +87,14 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** When the client's last message came, by `performance.now()`. */
   lastSeen = performance.now();
 
+  /** Whether the session was opened by a process that is gone. */
+  readonly revived: boolean;
+  /** Resolves with whether the session could be revived. Undefined if it was opened here, or is open. */
+  revival: Promise<boolean> | undefined;
+  #endRevival: ((succeeded: boolean) => void) | undefined;
+  /** Begins the ids of streams. In a revived session it is new, so that no event id is used twice. */
+  readonly #streamPrefix: string = '';
+
   readonly #options: EndpointOptions;
   readonly #replies = new IdTable<RequestId, Reply>();
   /** Streams by id, for resumption: the session's own stream and those of replies. */
@@ -75,15 +104,25 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /**
    * The call that opens the session. Set until the session is served; before that the client does not know the session.
    */
-  #opening: { readonly call: HttpCall; readonly message: Request } | undefined;
+  #opening: Opening | undefined;
   #closed = false;
 
-  constructor(id: string, call: HttpCall, message: Request, options: EndpointOptions) {
+  constructor(opening: Opening, options: EndpointOptions) {
     super();
-    this.sessionId = id;
-    this.principal = call.principal;
-    this.#opening = { call, message };
+    this.sessionId = opening.id;
+    this.principal = opening.call.principal;
+    this.revived = opening.revived;
+    this.#opening = opening;
     this.#options = options;
+    if (!opening.revived) return;
+    this.#streamPrefix = `${randomBytes(5).toString('hex')}x`;
+    this.revival = new Promise((resolve) => {
+      this.#endRevival = (succeeded) => {
+        this.#endRevival = this.revival = undefined;
+        if (succeeded) this.deliver({ jsonrpc: '2.0', method: 'notifications/initialized' }, opening.call);
+        resolve(succeeded);
+      };
+    });
   }
 
   get grace(): number {
@@ -101,8 +140,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   }
 
   start(): Promise<void> {
-    if (this.#opening) this.#initialize(this.#opening.call, this.#opening.message);
+    const opening = this.#opening;
     this.#opening = undefined;
+    if (opening) this.#initialize(opening);
     return Promise.resolve();
   }
 
@@ -115,6 +155,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
         return reply ? reply.send(message) : this.#standalone().send(message);
       }
       const reply = this.#replies.get(message.id);
+      if (!reply && message.id === this.#initializing) {
+        this.#initialized(message);
+        return SENT_AT_ONCE;
+      }
       if (!reply)
         return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
       // A failed `initialize` opens no session, so its response has no session id.
@@ -140,8 +184,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #end(status: number, message: string): Promise<void> {
     if (this.#closed) return Promise.resolve();
     this.#closed = true;
-    if (this.#opening) refuse(this.#opening.call, status, message);
+    if (this.#endRevival) this.#endRevival(false);
+    else if (this.#opening) refuse(this.#opening.call, status, message);
     this.#options.sessions.delete(this.sessionId);
+    this.#options.seal?.end(this.sessionId);
     const ended = this.#endReplies(status, message);
     this.guard(() => this.onclose?.());
     return ended;
@@ -184,8 +230,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /**
    * Like `request`, for the request that opens the session. Its response carries the session id and sets the revision.
    */
-  #initialize(call: HttpCall, message: Request): void {
+  #initialize({ call, initialize: message, revived }: Opening): void {
     this.#initializing = message.id;
+    if (revived) return this.deliver(message, call);
     const reply = new Reply(this, call, 1, undefined);
     // The headers are set now, because the stream of a slow response begins before its result is known.
     reply.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
@@ -213,6 +260,11 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     return id === undefined ? undefined : this.#streams?.get(id);
   }
 
+  /** Whether an event belongs to the session's own stream in a former process. That stream goes on here, after a gap. */
+  isOfFormerStream(lastEventId: EventId): boolean {
+    return this.revived && OF_STANDALONE.test(lastEventId) && !lastEventId.startsWith(this.#standaloneId);
+  }
+
   /**
    * Ends the connection of a stream, so that the client reconnects (2025-11-25, transports: Sending Messages, 6). Only
    * for revisions with a priming event: other clients would not reconnect.
@@ -220,14 +272,16 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
    * @param id the request that the stream belongs to. Default: the session's own stream.
    */
   pauseStream(id?: RequestId): void {
-    const paused = id === undefined ? this.#streams?.get(STANDALONE) : this.#replies.get(id);
+    const paused = id === undefined ? this.#streams?.get(this.#standaloneId) : this.#replies.get(id);
     paused?.pause(this.#options.retry);
   }
 
   #initialized(response: Response): void {
     this.#initializing = undefined;
-    if ('result' in response) this.profile = profileOf(response.result['protocolVersion']);
-    else setImmediate(() => void this.close().catch((error: Error) => this.report(error)));
+    if ('result' in response) {
+      this.profile = profileOf(response.result['protocolVersion']);
+      this.#endRevival?.(true);
+    } else setImmediate(() => void this.close().catch((error: Error) => this.report(error)));
   }
 
   #abandon(id: RequestId): void {
@@ -237,12 +291,16 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     reply.abandon();
   }
 
+  get #standaloneId(): string {
+    return this.#streamPrefix + STANDALONE;
+  }
+
   #standalone(): EventStream {
-    return this.#streams?.get(STANDALONE) ?? this.#addStream(STANDALONE);
+    return this.#streams?.get(this.#standaloneId) ?? this.#addStream(this.#standaloneId);
   }
 
   openReplyStream(reply: Reply): EventStream {
-    const stream = this.#addStream(String(++this.#streamCount));
+    const stream = this.#addStream(this.#streamPrefix + String(++this.#streamCount));
     this.#connect(reply.call, stream, undefined, reply.headers);
     return stream;
   }
