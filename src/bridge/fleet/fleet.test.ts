@@ -217,6 +217,14 @@ describe('the tools of a fleet', () => {
     await expect(ask(fleetOf({ a: refusing }).fleet, 'tools/list', { cursor })).rejects.toThrow('unknown cursor');
   });
 
+  test('refuse a cursor of millions of brackets at once', async () => {
+    const { fleet } = fleetOf({ a: scripted({}) });
+    const cursor = Buffer.from('['.repeat(3_000_000)).toString('base64url');
+    const before = process.cpuUsage();
+    await expect(ask(fleet, 'tools/list', { cursor })).rejects.toThrow('Invalid cursor');
+    expect(process.cpuUsage(before).user).toBeLessThan(100_000);
+  });
+
   test('have no cursor that leads to its own page or is too long', async () => {
     const turning = toolServer('a', [], { 'tools/list': () => ({ tools: [{ name: 'x' }], nextCursor: '1' }) });
     const long = toolServer('b', [], { 'tools/list': () => ({ tools: [], nextCursor: 'x'.repeat(10_000) }) });

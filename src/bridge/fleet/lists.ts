@@ -1,6 +1,7 @@
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, isStrings, type JsonObject } from '../../jsonrpc/message.ts';
+import { parseJson } from '../../jsonrpc/parse.ts';
 import { put } from '../../jsonrpc/shape.ts';
 import { NotificationMethod } from '../../protocol/methods.ts';
 import { FleetMeta, taskIdOf } from './ids.ts';
@@ -105,7 +106,7 @@ function cursorsIn(cursor: unknown): Cursors | undefined {
   if (cursor === undefined) return undefined;
   if (typeof cursor !== 'string') throw invalidCursor();
   try {
-    const cursors: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const cursors = parseJson(Buffer.from(cursor, 'base64url'));
     const isCursor = (pair: unknown): boolean => isStrings(pair) && pair.length === 2;
     if (Array.isArray(cursors) && cursors.every(isCursor)) return new Map(cursors as [string, string][]);
   } catch {
