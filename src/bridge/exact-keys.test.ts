@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
 import { refuseVariants } from './exact-keys.ts';
 
-test.each(['Name', 'NAME', 'na_me', 'n-a-m-e', ' name', 'name​'])('the key %j is refused, for "name" is meant', (key) => {
-  expect(() => refuseVariants({ name: 'a', [key]: 'b' }, 'name')).toThrow('is not accepted; write "name"');
-});
+test.each(['Name', 'NAME', 'na_me', 'n-a-m-e', ' name', 'name​'])(
+  'the key %j is refused, for "name" is meant',
+  (key) => {
+    expect(() => refuseVariants({ name: 'a', [key]: 'b' }, 'name')).toThrow('is not accepted; write "name"');
+  },
+);
 
 test('other keys are accepted', () => {
   expect(() => refuseVariants({ name: 'a', names: 'b', ['x'.repeat(200)]: 1 }, 'name')).not.toThrow();

@@ -92,6 +92,26 @@ test('a chunk of a large response does not keep the rest in memory', async () =>
   }
 });
 
+test('of many requests that come at once, few results are in memory before they are counted', async () => {
+  let finished = 0;
+  let answered = 0;
+  let most = 0;
+  const { service } = scripted({
+    big: () => {
+      finished += 1;
+      most = Math.max(most, finished - answered);
+      return { filler: 'x'.repeat(100_000) };
+    },
+  });
+  const http = new ModernHttp(service);
+  const answer = async (): Promise<void> => {
+    await http.call('big');
+    answered += 1;
+  };
+  await Promise.all(Array.from({ length: 100 }, answer));
+  expect(most).toBeLessThan(50);
+});
+
 test.each([
   ['JSON', 600_000],
   ['a stream', 0],

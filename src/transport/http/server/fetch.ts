@@ -1,6 +1,7 @@
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { BodyBuffer } from '../body-buffer.ts';
 import type { BufferBudget, Holder } from '../../../base/buffer-budget.ts';
+import { FewPerTurn } from '../../../base/few-per-turn.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from './call.ts';
 import { CountedCall, type Shared } from './counted-call.ts';
 import type { HttpHandler } from './handler.ts';
@@ -11,8 +12,14 @@ import { UNREAD } from './access/refusals.ts';
  * never rejects. The second argument names the sender, if something in front of the handler has authenticated it.
  */
 export function fetchListener(handler: HttpHandler): (request: Request, context?: FetchContext) => Promise<Response> {
+  // A runtime may hand over thousands of pipelined requests in one turn of the event loop. If all ran side by side, all
+  // of their results would be in memory before the first one is counted.
+  const turns = new FewPerTurn();
   return (request, context) =>
-    new Promise((resolve) => handler.handle(new FetchCall(request, context, resolve, handler)));
+    new Promise((resolve) => {
+      const call = new FetchCall(request, context, resolve, handler);
+      turns.run(() => handler.handle(call));
+    });
 }
 
 /** What may have authenticated a request before it reaches the handler. */
