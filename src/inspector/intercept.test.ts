@@ -374,6 +374,23 @@ describe('limits', () => {
     expect(await world.call()).toEqual({ got: {} });
   });
 
+  test('calls that began before a page was opened pass untouched, apart from subscriptions', async () => {
+    const ends = new Map<string, () => void>();
+    const world = new World(async (exchange) => {
+      await new Promise<void>((resolve) => ends.set(exchange.method, resolve));
+      await exchange.notify('notifications/message', {});
+      return {};
+    });
+    world.breakpoints.watched(false);
+    const [call, subscription] = [world.call(), world.call({}, 'subscriptions/listen')];
+    world.breakpoints.watched(true);
+    world.rule('');
+    for (const end of ends.values()) end();
+    expect(await call).toEqual({});
+    expect(await outcome(subscription)).toBe('open');
+    expect(world.held).toMatchObject([{ kind: 'notification', method: 'notifications/message' }]);
+  });
+
   test('of 100 held messages: others go on, and are counted', async () => {
     const world = new World();
     world.rule('kind:request');

@@ -115,6 +115,11 @@ export class Breakpoints implements BreakpointControl {
       for (const entry of [...this.#held.values()]) if (entry.shown?.action !== 'delay') this.#release(entry);
   }
 
+  /** Whether no message can be acted on until a page is opened, which may add a rule. */
+  get isIdle(): boolean {
+    return !this.#watched && !this.#rules.acts && this.#entries.size === 0;
+  }
+
   /** Whether rules may act on HTTP requests. */
   get actsOnHttp(): boolean {
     return this.#rules.actsOnHttp;
