@@ -57,6 +57,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   check: [...BELOW_SERVER, 'client', 'inspect', 'lint'],
   inspector: [...BELOW_SERVER, 'auth', 'client', 'inspect'],
   mock: [...BELOW_WIRE, 'inspect', 'lint/model', 'wire/requests-in-flight.ts', 'wire/total-load.ts'],
+  replay: [...BELOW_SERVER, 'client', 'inspect', 'mock'],
   operate: [...BELOW_WIRE, 'auth'],
   testing: [...BELOW_WIRE, 'auth/client/token-store.ts', 'client', 'mock'],
   cli: [
@@ -71,6 +72,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'check',
     'inspector',
     'mock',
+    'replay',
     'testing',
   ],
 };

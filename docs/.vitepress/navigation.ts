@@ -54,6 +54,7 @@ export const navigation: readonly Entry[] = [
       { text: 'Checking traffic', page: 'check.md' },
       { text: 'Authorization step by step', page: 'authorization-steps.md' },
       { text: 'A mock of a server', page: 'mock.md' },
+      { text: 'Comparing servers', page: 'replay.md' },
     ],
   },
   {

@@ -1,7 +1,5 @@
-import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { fileProblem } from '../base/file-problem.ts';
-import { readRecording, RecordingError, type Recording } from '../inspect/read-recording.ts';
+import { readRecording, type Recording } from '../inspect/read-recording.ts';
 import type { WireRecord } from '../inspect/record.ts';
 import { Linter, RULES } from '../lint/index.ts';
 import { ReportBuilder, summaryText, type CheckReport } from './check/check-report.ts';
@@ -11,8 +9,8 @@ import { sarifReport } from './check/sarif-report.ts';
 import { textReport } from './check/text-report.ts';
 import type { CheckFlags } from './check-options.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { Output } from './output.ts';
-import { printStatus } from './print-status.ts';
+import { unreadable } from './recorded-session.ts';
+import { writeText } from './report-file.ts';
 import type { SplitWords } from './take-target.ts';
 import { isUrl } from './target.ts';
 
@@ -79,18 +77,7 @@ async function* readable(recording: Recording, file: string): AsyncGenerator<Wir
   }
 }
 
-function unreadable(error: unknown, file: string): Failure {
-  return Failure.usage(error instanceof RecordingError ? error.message : `cannot read ${file}: ${fileProblem(error)}`);
-}
-
 /** Writes a report to stdout, or to the file of `--out`. */
-async function writeReport(report: CheckReport, { format, out }: CheckFlags): Promise<void> {
-  const text = WRITERS[format](report);
-  if (out === undefined) return new Output({}).text(text);
-  try {
-    await writeFile(out, text);
-  } catch (error) {
-    throw new Failure(ExitCode.Refused, `cannot write ${out}: ${fileProblem(error)}`, { cause: error });
-  }
-  printStatus(`${report.target}: ${summaryText(report)}; the report is in ${out}`);
+function writeReport(report: CheckReport, { format, out }: CheckFlags): Promise<void> {
+  return writeText(WRITERS[format](report), out, `${report.target}: ${summaryText(report)}`);
 }

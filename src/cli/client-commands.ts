@@ -97,7 +97,7 @@ const COMMANDS: readonly ClientCommand[] = [
 /** Splits a command line from the command that starts the server, if it is one of these commands. */
 export function splitCommandLine(line: readonly string[]): SplitWords {
   const splits =
-    ['check', 'completion', 'inspect', 'install', 'login', 'logout'].includes(line[0]!) ||
+    ['check', 'completion', 'inspect', 'install', 'login', 'logout', 'replay'].includes(line[0]!) ||
     COMMANDS.some(({ name }) => name === line[0]);
   return splits ? splitCommand(line) : { words: [...line], command: undefined };
 }

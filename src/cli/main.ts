@@ -11,6 +11,7 @@ import { addCompletionCommand } from './completion-command.ts';
 import { addInstallCommands } from './install-commands.ts';
 import { withInspectOptions, type InspectFlags } from './inspect-options.ts';
 import { withMockOptions, type MockFlags } from './mock-options.ts';
+import { withCompareOptions, withReplayOptions, type ComparisonFlags, type ReplayFlags } from './replay-options.ts';
 import { addLoginCommands } from './login-commands.ts';
 import { ExitCode, reportFailure } from './failure.ts';
 import {
@@ -95,6 +96,14 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
 
   withMockOptions(root.command('mock')).action(async (file: string, flags: MockFlags) =>
     (await import('./mock.ts')).mock(file, flags),
+  );
+
+  withReplayOptions(root.command('replay')).action(async (words: string[], flags: ReplayFlags) =>
+    (await import('./replay.ts')).replay({ words, command: target }, flags),
+  );
+
+  withCompareOptions(root.command('compare')).action(async (before: string, after: string, flags: ComparisonFlags) =>
+    (await import('./compare.ts')).compare(before, after, flags),
   );
 
   addClientCommands(root, target);

@@ -1,4 +1,4 @@
-import type { OpenRecord } from '../inspect/record.ts';
+import type { OpenRecord, WireRecord } from '../inspect/record.ts';
 import { readRecording } from '../inspect/read-recording.ts';
 import {
   isObject,
@@ -17,7 +17,7 @@ import { profileOf, type Revision } from '../protocol/revisions.ts';
 import type { RecordedCall, RecordedStep } from './recorded-call.ts';
 
 /** A step, with the times of the recording in microseconds. */
-interface Step extends Pick<RecordedStep, 'message' | 'related' | 'subscription'> {
+interface Step extends Pick<RecordedStep, 'message' | 'related' | 'isOwn' | 'subscription'> {
   readonly t: number;
   answer?: { readonly t: number; readonly response: Response };
 }
@@ -33,8 +33,8 @@ interface Draft {
   readonly steps: Step[];
   /** Whether its HTTP request was refused. Then the server has not read it. */
   isRefused: boolean;
-  isAnswered: boolean;
-  isCancelled: boolean;
+  answered: number | undefined;
+  cancelled: number | undefined;
 }
 
 /** Bytes that are kept until a message in them is complete. */
@@ -49,17 +49,27 @@ const MAX_BYTES = 64 * 1024 * 1024;
  * @throws RecordingError if it is not a recording. Error if it has no request that was answered, or cannot be read.
  */
 export async function readCalls(source: string | AsyncIterable<Uint8Array>): Promise<RecordedCall[]> {
-  const calls = new Calls();
-  const model = new WireModel(MAX_BYTES);
-  for await (const record of await readRecording(source)) {
-    if (record.layer === 'open') calls.open(record);
-    for (const event of model.add(record)) calls.add(event, record.t, 'conn' in record ? record.conn : 0);
-    if (record.layer === 'close') calls.close(record.conn);
-  }
-  const found = calls.all();
+  const found = await callsOf(await readRecording(source));
   if (!found.some(({ message, steps }) => 'id' in message && steps.some((step) => isResult(step.message))))
     throw new Error('the recording has no request that a server answered');
   return found;
+}
+
+/**
+ * Like `readCalls`, for records. There may be none.
+ *
+ * @param whole whether the records end when the server had said all. Then a request without an answer stays.
+ * @throws what reading the records throws.
+ */
+export async function callsOf(records: AsyncIterable<WireRecord>, whole = false): Promise<RecordedCall[]> {
+  const calls = new Calls();
+  const model = new WireModel(MAX_BYTES);
+  for await (const record of records) {
+    if (record.layer === 'open') calls.open(record);
+    for (const event of model.add(record)) calls.add(event, record.t, 'conn' in record ? record.conn : 0);
+    if (record.layer === 'close') calls.close(record.conn, record.t);
+  }
+  return calls.all(whole);
 }
 
 /** Joins the messages of a recording. */
@@ -76,12 +86,12 @@ class Calls {
   }
 
   /** A client of 2026-07-28 closes a stream to cancel its call (transports/streamable-http: Cancellation). */
-  close(conn: number): void {
+  close(conn: number, t: number): void {
     const { protocol, drafts = [] } = this.#connections.get(conn) ?? {};
     this.#connections.delete(conn);
     if (protocol !== 'http') return;
     for (const draft of drafts)
-      if (draft.revisions.every((each) => profileOf(each)!.era === 'modern')) draft.isCancelled = true;
+      if (draft.revisions.every((each) => profileOf(each)!.era === 'modern')) cancel(draft, t);
   }
 
   add({ on, event }: WireEvent, t: number, conn: number): void {
@@ -95,12 +105,17 @@ class Calls {
     else this.#server(event, t);
   }
 
-  all(): RecordedCall[] {
+  all(whole: boolean): RecordedCall[] {
     const isServer = this.#drafts.some(({ role }) => role === 'server');
+    const sessions = new Map<Conversation, number>();
     return this.#drafts
       .filter(({ role }) => !isServer || role === 'server')
-      .filter((draft) => isWhole(draft))
-      .map(callOf);
+      .filter((draft) => whole || isWhole(draft))
+      .map((draft) => {
+        const session = sessions.get(draft.conversation) ?? sessions.size + 1;
+        sessions.set(draft.conversation, session);
+        return callOf(draft, session);
+      });
   }
 
   #client(event: MessageEvent, t: number, conn: number): void {
@@ -112,7 +127,7 @@ class Calls {
       return;
     }
     const asked = about && this.#byRequest.get(keyOf(about));
-    if (asked && event.method === NotificationMethod.Cancelled) asked.isCancelled = true;
+    if (asked && event.method === NotificationMethod.Cancelled) cancel(asked, t);
     const connection = this.#connections.get(conn);
     const role = connection?.role ?? '';
     const draft: Draft = {
@@ -120,8 +135,8 @@ class Calls {
       message: message as Draft['message'],
       steps: [],
       isRefused: false,
-      isAnswered: false,
-      isCancelled: false,
+      answered: undefined,
+      cancelled: undefined,
     };
     this.#drafts.push(draft);
     connection?.drafts.push(draft);
@@ -135,8 +150,8 @@ class Calls {
     if (kind === 'result' || kind === 'error') {
       const draft = about && this.#byRequest.get(keyOf(about));
       if (!draft) return;
-      draft.isAnswered = true;
-      draft.steps.push({ message: message as Message, t, related: true });
+      draft.answered ??= t;
+      draft.steps.push({ message: message as Message, t, related: true, isOwn: true });
       return;
     }
     const owner = this.#ownerOf(event);
@@ -146,11 +161,19 @@ class Calls {
     const draft = announces ? newest : (owner ?? newest);
     if (!draft) return;
     const hasOwnStream = exchange === undefined || exchange.waiting.size > 0;
-    const related = hasOwnStream && 'id' in draft.message && !draft.isAnswered;
+    const related = hasOwnStream && 'id' in draft.message && draft.answered === undefined;
     const subscription = announces && owner !== draft ? owner.n : undefined;
-    const step: Step = { message: message as Message, t, related, subscription };
+    const isOwn = (owner !== undefined && !announces) || (exchange === undefined && this.#isOnlyOpen(draft));
+    const step: Step = { message: message as Message, t, related, isOwn, subscription };
     draft.steps.push(step);
     if (kind === 'request') this.#questions.set(keyOf({ n: records[0] ?? 0, id: message['id'] as RequestId }), step);
+  }
+
+  /** Whether a request is the only one of its conversation that waits for an answer. */
+  #isOnlyOpen({ conversation, message, n, answered }: Draft): boolean {
+    if (!('id' in message) || answered !== undefined) return false;
+    const open = [...conversation.requests.client.open()].filter(({ method }) => method !== Method.Listen);
+    return open.length === 1 && open[0]!.n === n;
   }
 
   /** The request that a message of the server certainly belongs to. */
@@ -169,35 +192,42 @@ function keyOf({ n, id }: Pick<SeenRequest, 'n' | 'id'>): string {
   return `${n} ${JSON.stringify(id)}`;
 }
 
-function isWhole({ message, isRefused, isAnswered, isCancelled }: Draft): boolean {
-  if (isAnswered) return true;
-  return !isRefused && (!('id' in message) || isCancelled || message.method === Method.Listen);
+function cancel(draft: Draft, t: number): void {
+  if (draft.answered === undefined) draft.cancelled ??= t;
+}
+
+function isWhole({ message, isRefused, answered, cancelled }: Draft): boolean {
+  if (answered !== undefined) return true;
+  return !isRefused && (!('id' in message) || cancelled !== undefined || message.method === Method.Listen);
 }
 
 function isResult(message: Message): boolean {
   return 'result' in message && isObject(message.result);
 }
 
-function callOf({ n, t, message, revisions, conversation, steps }: Draft): RecordedCall {
+function callOf(draft: Draft, session: number): RecordedCall {
+  const { n, t, message, revisions, conversation, steps, answered, cancelled } = draft;
   let before = t;
   const questions = [...steps.keys()].filter((index) => steps[index]!.answer);
   const found = steps.map((step): RecordedStep => {
-    const { related, subscription, answer } = step;
+    const { related, isOwn, subscription, answer } = step;
     const waitsFor = questions.filter((index) => {
-      const { t: answered } = steps[index]!.answer!;
-      return answered > before && answered <= step.t;
+      const given = steps[index]!.answer!.t;
+      return given > before && given <= step.t;
     });
     const newest = Math.max(before, ...waitsFor.map((index) => steps[index]!.answer!.t));
     before = step.t;
     return {
       message: step.message,
+      sent: step.t,
       related,
-      ...(subscription !== undefined && { subscription }),
+      isOwn,
+      subscription,
       waitsFor,
       delay: Math.max(0, step.t - newest) / 1000,
-      ...(answer && { answer: answer.response }),
+      answer: answer?.response,
     };
   });
   const revision = revisions.length === 1 ? revisions[0]! : (conversation.revision ?? revisions.at(-1)!);
-  return { n, revision, message, steps: found };
+  return { n, revision, message, steps: found, session, sent: t, answered, cancelled };
 }

@@ -10,6 +10,7 @@ const page = readFileSync(`${root}docs/cli.md`, 'utf8');
 const readme = readFileSync(`${root}README.md`, 'utf8');
 const troubleshooting = readFileSync(`${root}docs/troubleshooting.md`, 'utf8');
 const mock = readFileSync(`${root}docs/mock.md`, 'utf8');
+const replay = readFileSync(`${root}docs/replay.md`, 'utf8');
 
 /** The commands on a page, each with its output. */
 function examplesIn(text: string): { line: string; output: string }[] {
@@ -45,9 +46,10 @@ describe.skipIf(process.platform === 'win32')('examples of the command line in t
     expect(examplesIn(readme)).not.toEqual([]);
     expect(examplesIn(troubleshooting)).not.toEqual([]);
     expect(examplesIn(mock)).not.toEqual([]);
+    expect(examplesIn(replay)).not.toEqual([]);
   });
 
-  test.each([...examples, ...examplesIn(readme), ...examplesIn(troubleshooting), ...examplesIn(mock)])(
+  test.each([readme, troubleshooting, mock, replay].flatMap(examplesIn).concat(examples))(
     '$line',
     ({ line, output }) => {
       const { stdout, stderr } = spawnSync('sh', ['-c', line], {

@@ -17,9 +17,8 @@ export const FILES = 'files';
 /** What the flags of an option end with if its value is a file or a folder. */
 const FILE_VALUE = / <(?:file|directory)>$/;
 
-/** What the usage of a command begins with if its first word is a target, or a file. */
+/** What the usage of a command begins with if its first word is a target. */
 const WITH_TARGET = /^\[options\] [<[]target[\]>]/;
-const WITH_FILE = /^\[options\] <file>/;
 
 /** The words after the target of `everwire list`. */
 const KINDS = ['tools', 'resources', 'templates', 'prompts'];
@@ -88,7 +87,7 @@ function wordsFor(
 ): Suggestion[] | typeof FILES {
   const name = command.name();
   const first = positionals.length === 0;
-  if (first && WITH_FILE.test(command.usage())) return FILES;
+  if (command.usage().split(' ')[positionals.length + 1] === '<file>') return FILES;
   if (first && WITH_TARGET.test(command.usage()))
     return namesIn(config, where).map((each) => described(each.name, each.source));
   if (name === 'list') return KINDS.filter((kind) => !positionals.includes(kind)).map((kind) => described(kind));

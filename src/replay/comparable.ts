@@ -1,0 +1,72 @@
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+
+/** Members that name or date something in one session only. */
+const OF_ONE_SESSION: ReadonlySet<string> = new Set([
+  'taskId',
+  'requestState',
+  'nextCursor',
+  'cursor',
+  'elicitationId',
+  'progressToken',
+  'requestId',
+  'createdAt',
+  'lastUpdatedAt',
+]);
+/** Members whose content belongs to the server or to a tool, so that all of it counts. */
+const OF_THE_SERVER: ReadonlySet<string> = new Set([
+  'content',
+  'structuredContent',
+  'contents',
+  'arguments',
+  'inputSchema',
+  'outputSchema',
+  'requestedSchema',
+]);
+/** What stands for a value that does not count. */
+const ANY = '…';
+
+/** The lists of the protocol, and what names their entries. */
+const LISTS: Readonly<Record<string, string>> = {
+  tools: 'name',
+  prompts: 'name',
+  resources: 'uri',
+  resourceTemplates: 'uriTemplate',
+  roots: 'uri',
+};
+
+/**
+ * A value without `_meta`, and with a placeholder for what names or dates something in one session only: task ids,
+ * cursors, tokens, the times of tasks.
+ */
+export function comparable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (!isObject(value)) return value;
+  const found: JsonObject = {};
+  for (const [name, member] of Object.entries<unknown>(value)) {
+    if (name === '_meta') continue;
+    if (OF_ONE_SESSION.has(name)) found[name] = ANY;
+    else found[name] = OF_THE_SERVER.has(name) ? member : comparable(member);
+  }
+  return found;
+}
+
+/** Like `comparable`, for a result. The entries of a list have their names in place of their positions. */
+export function comparableResult(result: JsonObject): JsonObject {
+  const found = comparable(result) as JsonObject;
+  for (const [list, key] of Object.entries(LISTS)) {
+    const entries: unknown = found[list];
+    if (Array.isArray(entries)) found[list] = byName(entries, key);
+  }
+  return found;
+}
+
+function byName(entries: readonly unknown[], key: string): Map<string, unknown> {
+  const found = new Map<string, unknown>();
+  for (const [index, entry] of entries.entries()) {
+    const name: unknown = isObject(entry) ? entry[key] : undefined;
+    const own = typeof name === 'string' ? name : String(index);
+    // A second entry of the same name keeps its position.
+    found.set(found.has(own) ? `${own} (${index})` : own, entry);
+  }
+  return found;
+}
