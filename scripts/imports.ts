@@ -48,6 +48,8 @@ const ALLOWED: Record<string, readonly string[]> = {
   inspect: [
     'base',
     'jsonrpc',
+    // The types and names of the steps, which the page shows.
+    'auth/steps/step.ts',
     'protocol/logging.ts',
     'protocol/methods.ts',
     'protocol/revisions.ts',

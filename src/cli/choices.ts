@@ -22,7 +22,7 @@ export function choiceOf(
     const { headers, transport, oauth } = target;
     return {
       ...shared,
-      server: { kind: 'url', url: new URL(target.url), headers, transport, authorizer: login(oauth) },
+      server: { kind: 'url', url: new URL(target.url), headers, transport, authorizer: login(oauth), login: oauth },
     };
   }
   const { command, args, cwd } = target;

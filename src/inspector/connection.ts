@@ -25,7 +25,18 @@ export type InspectedServer =
       readonly transport?: 'http' | 'sse' | undefined;
       /** Gets tokens for it, instead of the inspector's authorizer. */
       readonly authorizer?: MakeAuthorizer | undefined;
+      /** How its user logs in, to go through that step by step. Default: as with any server. */
+      readonly login?: LoginSettings | undefined;
     };
+
+/** A registered client, and how it requests tokens. */
+export interface LoginSettings {
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly scopes?: readonly string[] | undefined;
+  /** The port that the browser returns to. Default: a free one. */
+  readonly callbackPort?: number | undefined;
+}
 
 /**
  * Gets tokens for a server. `onlogin` is called with the address that the user must open, and with undefined when the

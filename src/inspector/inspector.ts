@@ -1,9 +1,11 @@
 import type { Client } from '../client/client.ts';
+import type { Proceed } from '../auth/steps/step.ts';
 import { checkedRoots } from '../client/questions.ts';
 import type { Subscription } from '../client/subscription.ts';
 import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import type {
   AnswerCommand,
+  AuthorizationCommand,
   ConnectCommand,
   PageCommands,
   Question,
@@ -18,6 +20,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
+import { AuthorizationSteps } from './authorization-steps.ts';
 import { InspectedConnection, type ConnectionOptions, type InspectedServer } from './connection.ts';
 import { createBreakpoints } from './create-breakpoints.ts';
 import { intercept } from './intercept.ts';
@@ -44,6 +47,7 @@ export class Inspector implements PageCommands {
   readonly #questions = new QuestionInbox((questions) => this.feed.update({ questions }));
   readonly #requests = new RunningRequests((running) => this.feed.update({ running }));
   readonly #subscriptions = new Map<string, Subscription>();
+  readonly #authorization = new AuthorizationSteps((authorization) => this.feed.update({ authorization }));
   #connection: InspectedConnection | undefined;
   /** Resolve when the processes of earlier connections have ended. */
   readonly #closing = new Set<Promise<void>>();
@@ -153,9 +157,24 @@ export class Inspector implements PageCommands {
     this.feed.update({ logLevel: level });
   }
 
+  startAuthorization(command: AuthorizationCommand): void {
+    const { server } = this.#serverOf({ choice: command.choice, url: command.url });
+    if (server.kind === 'command') throw new CommandRefused(400, 'Only a server at a URL has an authorization.');
+    this.#authorization.start(server, command);
+  }
+
+  proceedAuthorization(proceed: Proceed): void {
+    this.#authorization.proceed(proceed);
+  }
+
+  endAuthorization(): void {
+    this.#authorization.end();
+  }
+
   /** Ends the connection. Resolves when no process is left. */
   async close(): Promise<void> {
     this.disconnect();
+    await this.#authorization.close();
     await Promise.all(this.#closing);
   }
 

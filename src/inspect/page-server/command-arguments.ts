@@ -1,3 +1,4 @@
+import { AUTHORIZED_REVISIONS } from '../../auth/steps/step.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import type { BreakpointCommands, RuleAction } from '../breakpoints/breakpoint-api.ts';
 import { LOG_LEVELS } from '../../protocol/logging.ts';
@@ -109,6 +110,19 @@ const FIELDS: FieldsOf<PageCommands & BreakpointCommands> & { readonly outcome: 
   subscribe: { uri: text },
   unsubscribe: { uri: text },
   setLogLevel: { level: oneOf(LOG_LEVELS) },
+  startAuthorization: {
+    choice: optional(text),
+    url: optional(text),
+    revision: oneOf(AUTHORIZED_REVISIONS),
+    clientId: optional(text),
+    clientSecret: optional(text),
+    clientMetadataUrl: optional(text),
+    scope: optional(text),
+    tool: optional(text),
+    args: optional(text),
+  },
+  proceedAuthorization: { parameters: optional(strings) },
+  endAuthorization: {},
 };
 
 /** Whether the page can post this. */

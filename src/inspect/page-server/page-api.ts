@@ -1,3 +1,4 @@
+import type { AuthorizedRevision, Pause, StepId, StepRecord } from '../../auth/steps/step.ts';
 import type { JsonObject, JsonValue } from '../../jsonrpc/message.ts';
 import type { Revision } from '../../protocol/revisions.ts';
 import type { BreakpointState } from '../breakpoints/breakpoint-api.ts';
@@ -48,6 +49,24 @@ export interface InspectorState {
   readonly logLevel?: string | undefined;
   /** Undefined if nothing passes that could be held. */
   readonly breakpoints?: BreakpointState | undefined;
+  /** The walk through the authorization of a server. Undefined before the first one. */
+  readonly authorization?: AuthorizationState | undefined;
+}
+
+/** A walk through the authorization of a server. */
+export interface AuthorizationState {
+  /** The URL of the server, without its query. */
+  readonly target: string;
+  readonly revision: AuthorizedRevision;
+  /** The steps so far. */
+  readonly steps: readonly StepRecord[];
+  /** The step that runs. */
+  readonly running?: StepId | undefined;
+  /** What waits for the user: `proceedAuthorization` goes on. */
+  readonly pause?: Pause | undefined;
+  /** The address that the user must open. The page opens it only on a click. */
+  readonly login?: { readonly url: string } | undefined;
+  readonly isOver: boolean;
 }
 
 /** A server that the user can choose. */
@@ -147,6 +166,31 @@ export interface PageCommands {
   subscribe(resource: { readonly uri: string }): Promise<void>;
   unsubscribe(resource: { readonly uri: string }): Promise<void>;
   setLogLevel(log: { readonly level: string }): Promise<void>;
+  /** Begins to go through the authorization of a server, after ending the walk before. It pauses before each step. */
+  startAuthorization(walk: AuthorizationCommand): void;
+  /**
+   * Does the next step, also if a client would stop here.
+   *
+   * @param parameters all parameters of the authorization request, if they were changed.
+   */
+  proceedAuthorization(proceed: { readonly parameters?: Readonly<Record<string, string>> | undefined }): void;
+  endAuthorization(nothing: object): void;
+}
+
+/** A server, and how to go through its authorization. */
+export interface AuthorizationCommand {
+  /** The id of a choice, or a URL. */
+  readonly choice?: string | undefined;
+  readonly url?: string | undefined;
+  readonly revision: AuthorizedRevision;
+  readonly clientId?: string | undefined;
+  readonly clientSecret?: string | undefined;
+  readonly clientMetadataUrl?: string | undefined;
+  /** Separated by spaces. Default: those that a client would request. */
+  readonly scope?: string | undefined;
+  /** A tool that needs more scopes, and its arguments as JSON. */
+  readonly tool?: string | undefined;
+  readonly args?: string | undefined;
 }
 
 /** A server, and how to connect to it. */

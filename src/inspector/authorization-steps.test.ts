@@ -1,0 +1,123 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { startAuthorizationFixture, type Faults, type Fixture } from '../../test/support/authorization-fixture.ts';
+import { CommandRefused } from '../inspect/page-server/command-refused.ts';
+import type { AuthorizationCommand, AuthorizationState } from '../inspect/page-server/page-api.ts';
+import { AuthorizationSteps } from './authorization-steps.ts';
+
+interface Started {
+  readonly steps: AuthorizationSteps;
+  readonly fixture: Fixture;
+  readonly state: () => AuthorizationState;
+  start(command?: Partial<AuthorizationCommand>, login?: object): void;
+  /** Resolves with the first state that fits. */
+  until(fits: (state: AuthorizationState) => unknown): Promise<AuthorizationState>;
+}
+
+async function prepare(faults: Faults = {}): Promise<Started> {
+  const fixture = await startAuthorizationFixture(faults);
+  let state: AuthorizationState | undefined;
+  let onstate = (): void => {};
+  const steps = new AuthorizationSteps((next) => {
+    state = next;
+    onstate();
+  });
+  onTestFinished(async () => {
+    await steps.close();
+    await fixture.close();
+  });
+  return {
+    steps,
+    fixture,
+    state: () => state!,
+    start: (command = {}, login = {}) =>
+      steps.start(
+        { kind: 'url', url: new URL(fixture.url), headers: {}, login },
+        { revision: '2026-07-28', url: fixture.url, ...command },
+      ),
+    until: (fits) =>
+      new Promise((resolve) => {
+        onstate = () => {
+          if (state && fits(state)) resolve(state);
+        };
+        onstate();
+      }),
+  };
+}
+
+/** Goes on at each pause until a step was done. */
+async function walkTo({ steps, until }: Started, id: string): Promise<AuthorizationState> {
+  for (;;) {
+    const state = await until(({ pause, isOver }) => pause !== undefined || isOver);
+    if (state.isOver || state.steps.at(-1)!.id === id) return state;
+    steps.proceed({});
+  }
+}
+
+test('each step waits for the user', async () => {
+  const started = await prepare();
+  started.start();
+  const first = await started.until(({ pause }) => pause);
+  expect(first).toMatchObject({
+    target: started.fixture.url,
+    running: undefined,
+    pause: { step: 'resource-metadata' },
+  });
+  expect(started.fixture.asked).toEqual(['POST /mcp']);
+  const { pause } = await walkTo(started, 'registration');
+  expect(pause).toMatchObject({ step: 'authorization-request', parameters: { scope: 'read' } });
+  started.steps.proceed({ parameters: { ...pause!.parameters, scope: 'more' } });
+  await started.until((state) => state.pause?.step === 'callback');
+  started.steps.proceed({});
+  const { login } = await started.until((state) => state.login);
+  expect(new URL(login!.url).searchParams.get('scope')).toBe('more');
+  await fetch(login!.url);
+  const last = await walkTo(started, 'revocation');
+  expect(last).toMatchObject({ isOver: true, running: undefined, pause: undefined, login: undefined });
+  expect(last.steps).toHaveLength(12);
+});
+
+test('a walk that was ended says nothing more', async () => {
+  const started = await prepare();
+  started.start();
+  await walkTo(started, 'authorization-request');
+  started.steps.proceed({});
+  await started.until(({ login }) => login);
+  started.steps.end();
+  const ended = started.state();
+  expect(ended).toMatchObject({ isOver: true, login: undefined });
+  await started.steps.close();
+  expect(started.state()).toBe(ended);
+  expect(() => started.steps.proceed({})).toThrow('No step waits for you.');
+});
+
+test('another walk ends the one before', async () => {
+  const started = await prepare();
+  started.start();
+  await walkTo(started, 'pkce');
+  started.start({ revision: '2025-11-25' });
+  const state = await started.until(({ pause }) => pause);
+  expect(state).toMatchObject({ revision: '2025-11-25', steps: [{ id: 'challenge' }], isOver: false });
+});
+
+test('the client of the configuration is used, unless the user names another', async () => {
+  const started = await prepare();
+  started.start({}, { clientId: 'configured', scopes: ['a', 'b'] });
+  const configured = await walkTo(started, 'registration');
+  expect(configured.pause!.parameters).toMatchObject({ client_id: 'configured', scope: 'a b read' });
+  started.start({ clientId: 'typed', scope: 'c' }, { clientId: 'configured', scopes: ['a'] });
+  const typed = await walkTo(started, 'registration');
+  expect(typed.pause!.parameters).toMatchObject({ client_id: 'typed', scope: 'c read' });
+  expect(started.fixture.asked).not.toContain('POST /register');
+});
+
+test.each([
+  [{ clientSecret: 'secret' }, 'A client secret needs the client that it belongs to.'],
+  [{ clientMetadataUrl: 'http://example.com/a' }, 'clientMetadataUrl must be an https URL'],
+  [{ tool: 'write', args: '{' }, 'The arguments of the tool must be JSON.'],
+  [{ tool: 'write', args: '[]' }, 'The arguments of the tool must be a JSON object.'],
+])('%s is refused', async (command, message) => {
+  const { start, fixture } = await prepare();
+  expect(() => start(command)).toThrow(CommandRefused);
+  expect(() => start(command)).toThrow(message);
+  expect(fixture.asked).toEqual([]);
+});
