@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useMemo } from 'preact/hooks';
+import { AuthScreen } from './auth/auth-screen.tsx';
 import { openQuestions } from './asked/open-question.ts';
 import { AskedScreen } from './asked/asked.tsx';
 import { Explorer } from './explore/explorer.ts';
@@ -21,7 +22,7 @@ import { countText } from './wire/format.ts';
 import type { Wire } from './wire/wire.ts';
 import { WireScreen } from './wire/wire.tsx';
 
-type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency';
+type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency' | 'Auth';
 
 const screen = signal<Screen>('Explore');
 
@@ -35,6 +36,7 @@ const COMMANDS: readonly Command[] = [
   { title: 'Show Asked', keys: 'g a', run: () => show('Asked') },
   { title: 'Show Lint', keys: 'g l', run: () => show('Lint') },
   { title: 'Show Latency', keys: 'g t', run: () => show('Latency') },
+  { title: 'Show Auth', keys: 'g o', run: () => show('Auth') },
   { title: 'Find a command', keys: 'Ctrl k', run: () => void (paletteOpen.value = true) },
   { title: 'Show all keys', keys: '?', run: () => void (helpOpen.value = true) },
   { title: 'Change the color theme', run: switchTheme },
@@ -81,6 +83,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
             { name: 'Asked', extra: count },
             { name: 'Lint', extra: <LintTotal lint={wire.lint} /> },
             { name: 'Latency' },
+            { name: 'Auth' },
           ]}
           selected={screen.value}
           onselect={show}
@@ -104,6 +107,9 @@ export function App({ server, wire }: AppProps): JSX.Element {
         </div>
         <div class="screen" {...panel('Latency')}>
           <LatencyScreen wire={wire} visible={screen.value === 'Latency'} onwire={() => show('Wire')} />
+        </div>
+        <div class="screen" {...panel('Auth')}>
+          <AuthScreen server={server} state={state} />
         </div>
       </main>
       <Toasts />

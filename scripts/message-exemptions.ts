@@ -62,7 +62,6 @@ export const EXEMPTIONS: readonly Exemption[] = [
     because: STATUS,
   },
   { file: 'cli/check-server.ts', texts: ['trying bad input', ': using what the server offers'], because: STATUS },
-  { file: 'cli/auth-options.ts', because: 'it is help' },
   { file: 'cli/client-commands.ts', because: 'it is help' },
   { file: 'cli/completion-command.ts', because: 'it is help' },
   { file: 'cli/completion/scripts.ts', because: 'it is a script of a shell' },
@@ -131,6 +130,7 @@ export const EXEMPTIONS: readonly Exemption[] = [
     ],
     because: STATUS,
   },
+  { file: 'inspector/authorization-steps.ts', texts: ['The walk was ended'], because: 'nobody sees it' },
   { file: 'client/unchecked-answer.ts', because: 'the client catches it' },
   { file: 'cli/login-commands.ts', because: 'it is help' },
   {
