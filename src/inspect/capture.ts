@@ -17,7 +17,7 @@ export class Capture implements Wiretap {
   constructor(options: CaptureOptions = {}) {
     const { started, now } = startClock();
     this.started = started;
-    const log = new RecordLog(started, { ...options, parts: true, once: false });
+    const log = new RecordLog(started, options);
     this.#log = log;
     this.#events = wireEvents(now, {
       open: (t, conn, { protocol, role, peer }) => log.add({ t, layer: 'open', conn, protocol, role, peer }),

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { BytesRecord, WireRecord } from './record.ts';
 
-/** From this size on, the lines shall be taken. */
-const FULL = 1024 * 1024;
+/** The memory at first. */
+const SIZE = 2 * 1024 * 1024;
 /** The most bytes that JSON needs for one: `\u0001`. */
 const MAX_ESCAPE = 6;
 
@@ -23,7 +23,7 @@ const CONTROLS = Array.from({ length: SPACE }, (_, code) =>
  */
 export class LineBuffer {
   readonly #mask: boolean;
-  #buffer = Buffer.allocUnsafeSlow(2 * FULL);
+  #buffer = Buffer.allocUnsafeSlow(SIZE);
   #used = 0;
 
   /** @param mask whether secrets are replaced by asterisks. */
@@ -33,10 +33,6 @@ export class LineBuffer {
 
   get isEmpty(): boolean {
     return this.#used === 0;
-  }
-
-  get isFull(): boolean {
-    return this.#used >= FULL;
   }
 
   add(record: WireRecord): void {

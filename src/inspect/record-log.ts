@@ -21,12 +21,8 @@ export interface RecordsOptions {
 
 /** What a log is for. */
 export interface RecordLogOptions extends CaptureOptions {
-  /** Whether the parts that the upper layers find become records. */
-  readonly parts: boolean;
-  /** Whether records are dropped once they are read. Then there can be only one reader. */
-  readonly once: boolean;
   /** Further events. Their records are found only when a reader has read all others. Default none. */
-  readonly backlog?: { take(): readonly WireEvent[] | undefined; readonly isEmpty: boolean } | undefined;
+  readonly backlog?: { take(): Iterable<WireEvent> | undefined; readonly isEmpty: boolean } | undefined;
   /** Called when a reader begins or ends, with 1 or -1. */
   readonly onreader?: ((change: 1 | -1) => void) | undefined;
 }
@@ -37,20 +33,18 @@ export class RecordLog {
   readonly #ring: RecordRing;
   readonly #layering: Layering;
   readonly #readers = new Waiters();
-  readonly #once: boolean;
   readonly #backlog: RecordLogOptions['backlog'];
   readonly #onreader: RecordLogOptions['onreader'];
   #closed = false;
 
-  constructor(started: Date, options: RecordLogOptions) {
-    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000, parts, once, backlog, onreader } = options;
+  constructor(started: Date, options: RecordLogOptions = {}) {
+    const { maxBytes = 64 * 1024 * 1024, maxRecords = 100_000, backlog, onreader } = options;
     this.started = started;
-    this.#once = once;
     this.#backlog = backlog;
     this.#onreader = onreader;
     const ring = new RecordRing(maxRecords, maxBytes);
     this.#ring = ring;
-    this.#layering = new Layering((record) => ring.push(record), parts);
+    this.#layering = new Layering((record) => ring.push(record), true);
   }
 
   /** The number of the newest record. Infinity while there are events from which no records have been made yet. */
@@ -81,7 +75,6 @@ export class RecordLog {
         if (last) {
           after = last.n;
           yield records;
-          if (this.#once) this.#ring.forget(after);
         } else if (this.#layerBacklog()) continue;
         else if (this.#closed) return;
         else await this.#readers.wait({ signal });

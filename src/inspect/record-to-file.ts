@@ -4,7 +4,7 @@ import { fileProblem } from '../base/file-problem.ts';
 import { VERSION } from '../version.ts';
 import type { Capture } from './capture.ts';
 import { LineBuffer } from './line-buffer.ts';
-import { isPart } from './record.ts';
+import { isPart, type WireRecord } from './record.ts';
 import { headerLine } from './recording-format.ts';
 
 /** How to write a recording. */
@@ -30,7 +30,7 @@ export interface FileRecording {
  * @throws Error with a readable message if the file cannot be written.
  */
 export async function recordToFile(
-  capture: Pick<Capture, 'started' | 'records' | 'close'>,
+  capture: Pick<Capture, 'started' | 'close'> & { records(): AsyncIterable<Iterable<WireRecord>> },
   file: string,
   options: RecordToFileOptions,
 ): Promise<FileRecording> {
@@ -40,11 +40,8 @@ export async function recordToFile(
     const lines = new LineBuffer(mask);
     try {
       for await (const records of capture.records()) {
-        for (const record of records) {
-          // Parts are left out, because readers find them again.
-          if (!isPart(record)) lines.add(record);
-          if (lines.isFull) await handle.appendFile(lines.take());
-        }
+        // Parts are left out, because readers find them again.
+        for (const record of records) if (!isPart(record)) lines.add(record);
         if (!lines.isEmpty) await handle.appendFile(lines.take());
       }
     } catch (error) {

@@ -54,11 +54,6 @@ export class RecordRing {
     return records;
   }
 
-  /** Drops the records up to a number. */
-  forget(n: number): void {
-    while (this.#oldest <= n && this.#oldest <= this.#newest) this.#forgetOldest();
-  }
-
   /** Undefined for a number that a gap stands for. */
   #at(n: number): WireRecord | undefined {
     const record = this.#records[n % this.#maxRecords];

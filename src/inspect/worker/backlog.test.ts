@@ -14,7 +14,7 @@ const STDIO = { protocol: 'stdio', role: 'client' } as const;
 function lateLog(maxBytes: number) {
   const { started, now } = startClock();
   const backlog = new Backlog(maxBytes);
-  const log = new RecordLog(started, { parts: true, once: false, backlog });
+  const log = new RecordLog(started, { backlog });
   const slots = new BatchSlots(memoryFor(2));
   const batches = new EventBatches(slots, (slot, length) => backlog.add(slots.read(slot, length)));
   return {

@@ -28,12 +28,17 @@ export class Backlog {
     while (this.#bytes > this.#maxBytes) leaveOutEvents(this.#shift()!, this.#leftOut);
   }
 
-  /** Takes the events of the oldest batch. Undefined if there is none. */
-  take(): readonly WireEvent[] | undefined {
+  /** Takes the events of the oldest batch. They are to be read before the next call. Undefined if there is none. */
+  take(): Iterable<WireEvent> | undefined {
     const batch = this.#shift();
-    if (!batch) return undefined;
-    const events = Array.from(readEvents(batch));
-    return this.#leftOut.isEmpty ? events : events.flatMap((event) => this.#leftOut.before(event));
+    return batch && this.#eventsOf(batch);
+  }
+
+  *#eventsOf(batch: Buffer): Generator<WireEvent, void> {
+    for (const event of readEvents(batch)) {
+      if (this.#leftOut.isEmpty) yield event;
+      else yield* this.#leftOut.before(event);
+    }
   }
 
   #shift(): Buffer | undefined {

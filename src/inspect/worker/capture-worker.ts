@@ -11,6 +11,7 @@ import { wireEvents } from '../wire-events.ts';
 import { Backlog } from './backlog.ts';
 import { BatchSlots } from './batch-slots.ts';
 import { EventBatches } from './event-batches.ts';
+import { RecordedBatches } from './recorded-batches.ts';
 
 /**
  * A capture that works in a thread of its own. The thread of the connections only copies bytes. Both threads load this
@@ -121,21 +122,20 @@ async function serve(port: MessagePort, { target, file, page, started, memory, .
     readers += change;
     if (isReady) report({ readers });
   };
-  // The recording and the page have a log each, because nobody may ever look at the page. They find records when these
-  // are read: records that wait cost several times as much.
-  const toWrite = new Backlog();
-  const log = new RecordLog(started, { parts: false, once: true, backlog: toWrite, onreader });
+  // The recording and the page find records on their own, because nobody may ever look at the page. They find them when
+  // they are read: records that wait cost several times as much.
+  const recorded = new RecordedBatches(started);
   const toShow = new Backlog();
-  const shownLog = new RecordLog(started, { parts: true, once: false, backlog: toShow, onreader });
-  let isWritten = file !== undefined;
+  const log = new RecordLog(started, { backlog: toShow, onreader });
   const onerror = ({ message }: Error): void => {
-    isWritten = false;
+    onreader(-1);
     report({ problem: message });
   };
   try {
-    const recording = file === undefined ? undefined : await recordToFile(log, file, { target, onerror });
+    const recording = file === undefined ? undefined : await recordToFile(recorded, file, { target, onerror });
+    if (recording) onreader(1);
     const breakpoints = setup.breakpoints && borrowBreakpoints(port, setup.breakpoints);
-    const shown = page && (await show(shownLog, target, { ...page, breakpoints }));
+    const shown = page && (await show(log, target, { ...page, breakpoints }));
     const close = async (): Promise<void> => {
       log.close();
       await recording?.close();
@@ -144,13 +144,10 @@ async function serve(port: MessagePort, { target, file, page, started, memory, .
     };
     const slots = new BatchSlots(memory);
     const take = (batch: Buffer): void => {
-      if (isWritten) {
-        toWrite.add(batch);
-        log.wake();
-      }
+      if (recording) recorded.add(batch);
       if (!shown) return;
       toShow.add(batch);
-      shownLog.wake();
+      log.wake();
     };
     port.on('message', (order: Order) => {
       if (isAboutBreakpoints(order)) return;
