@@ -7,6 +7,8 @@ import { LeftOutEvents } from './left-out-events.ts';
 
 /** How long an event waits for others, in milliseconds. Each batch wakes the receiver, which costs more than a copy. */
 const DELAY = 20;
+/** The memory in which events are written. It stays in the caches of the processor, and the largest event fits in. */
+const STAGE = 128 * 1024;
 /** The most bytes of a character. */
 const MAX_CHARACTER = 3;
 
@@ -16,8 +18,10 @@ export class EventBatches implements WireEventSink {
   readonly #post: (slot: number, length: number) => void;
   /** The batch that is being written. */
   #slot: number | undefined;
-  #batch: Buffer = Buffer.alloc(0);
+  /** How many bytes of it are in its slot, and how many follow on the stage. */
+  #filled = 0;
   #used = 0;
+  readonly #stage = Buffer.allocUnsafeSlow(STAGE);
   #timer: NodeJS.Timeout | undefined;
   readonly #leftOut = new LeftOutEvents();
   #stopped = false;
@@ -35,14 +39,14 @@ export class EventBatches implements WireEventSink {
 
   bytes(t: number, conn: number, dir: WireStream, start: number, bytes: Buffer): void {
     if (this.#leftOut.isEmpty && this.#hasRoom(eventSize(bytes.length))) {
-      this.#batch.set(bytes, this.#used + EVENT_HEAD);
+      this.#stage.set(bytes, this.#used + EVENT_HEAD);
       this.#finish(kindOf(dir), conn, t, start, bytes.length);
     } else this.#add({ t, conn, dir, layer: 'bytes', range: [start, start + bytes.length], bytes });
   }
 
   text(t: number, conn: number, dir: WireStream, start: number, text: string, encoding: BufferEncoding): number {
     if (this.#leftOut.isEmpty && this.#hasRoom(eventSize(text.length * MAX_CHARACTER))) {
-      const length = this.#batch.write(text, this.#used + EVENT_HEAD, encoding);
+      const length = this.#stage.write(text, this.#used + EVENT_HEAD, encoding);
       this.#finish(kindOf(dir), conn, t, start, length);
       return length;
     }
@@ -66,9 +70,10 @@ export class EventBatches implements WireEventSink {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#slot === undefined) return;
-    this.#post(this.#slot, this.#used);
+    this.#fill();
+    this.#post(this.#slot, this.#filled);
     this.#slot = undefined;
-    this.#used = 0;
+    this.#filled = 0;
   }
 
   /**
@@ -97,7 +102,7 @@ export class EventBatches implements WireEventSink {
       fits &&= this.#hasRoom(bytes.length);
       if (!fits) this.#leftOut.add(each);
       else {
-        this.#batch.set(bytes, this.#used);
+        this.#stage.set(bytes, this.#used);
         this.#advance(bytes.length);
       }
     }
@@ -105,16 +110,24 @@ export class EventBatches implements WireEventSink {
 
   /** Makes room in a batch. False if none is free. */
   #hasRoom(size: number): boolean {
-    if (this.#slot !== undefined && this.#used + size <= BATCH) return true;
+    if (this.#slot !== undefined && this.#filled + this.#used + size <= BATCH) {
+      if (this.#used + size > STAGE) this.#fill();
+      return true;
+    }
     this.send();
     if (!this.#stopped) this.#slot = this.#slots.take();
-    if (this.#slot === undefined) return false;
-    this.#batch = this.#slots.at(this.#slot);
-    return true;
+    return this.#slot !== undefined;
+  }
+
+  /** Copies what is on the stage to the batch. */
+  #fill(): void {
+    this.#slots.at(this.#slot!).set(this.#stage.subarray(0, this.#used), this.#filled);
+    this.#filled += this.#used;
+    this.#used = 0;
   }
 
   #finish(kind: number, conn: number, t: number, place: number, length: number): void {
-    writeEventHead(this.#batch, this.#used, kind, conn, t, place, length);
+    writeEventHead(this.#stage, this.#used, kind, conn, t, place, length);
     this.#advance(eventSize(length));
   }
 

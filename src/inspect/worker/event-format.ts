@@ -20,7 +20,7 @@ const LENGTH = 24;
 /** Where the data of an event begins. */
 export const EVENT_HEAD = 32;
 
-/** The size of an event. Its data is aligned: V8 copies other data to shared memory byte by byte. */
+/** The size of an event, a multiple of 8: V8 copies unaligned bytes to shared memory one by one. */
 export function eventSize(length: number): number {
   return (EVENT_HEAD + length + 7) & ~7;
 }
