@@ -89,6 +89,7 @@ export async function serveBridge(
     ...(settings.health && health.pages),
     ...(metrics && { '/metrics': metrics.page({ requiresAuth: settings.metrics === 'gated' }) }),
   });
+  const faults = await httpFaults(settings, () => handler);
   const { listen } = await import('../transport/http/server/listen.ts');
   const listener = await listen({
     ...settings.listen,
@@ -97,7 +98,7 @@ export async function serveBridge(
     tls: tls?.credentials,
     wiretap: settings.wiretap,
     auth,
-    pages: (at) => pages(at) ?? (served.members && mounts.page(at)),
+    pages: (at) => faults?.page() ?? pages(at) ?? (served.members && mounts.page(at)),
     onerror,
     onrefusal: refusalsTo(log, metrics),
   });
@@ -129,6 +130,13 @@ export async function serveBridge(
 /** Lets the page of the inspector hold what passes, if there is one. */
 async function interception({ breakpoints }: BridgeSettings): Promise<Middleware[]> {
   return breakpoints ? [(await import('../inspector/intercept.ts')).intercept(breakpoints)] : [];
+}
+
+/** Lets the rules of the inspector's page disturb responses, if there is a page. */
+async function httpFaults({ breakpoints }: BridgeSettings, handler: () => HttpHandler) {
+  if (!breakpoints) return undefined;
+  const { HttpFaults } = await import('../inspector/http-faults.ts');
+  return new HttpFaults(breakpoints, handler);
 }
 
 /** Says what a server is, and how many of its tools are shown. */

@@ -348,6 +348,7 @@ describe('rules that act by themselves', () => {
     await world.call({ name: 'y' });
     expect(world.kill).not.toHaveBeenCalled();
     await world.call({ name: 'x' });
+    await turn();
     expect(world.kill).toHaveBeenCalledOnce();
   });
 

@@ -195,11 +195,8 @@ class InterceptedCall {
       passage.decided((decision) => {
         offAbort(exchange, cancel);
         signal?.removeEventListener('abort', cancel);
-        try {
-          resolve(act(decision));
-        } catch (error) {
-          reject(error);
-        }
+        void invoked(act, decision).then(resolve, reject);
+        if (decision.type === 'forward' && decision.kills) this.#breakpoints.kill();
       });
       if (isAborted(exchange) || signal?.aborted) cancel();
     });
@@ -215,6 +212,11 @@ class InterceptedCall {
       signal?.addEventListener('abort', end);
     });
   }
+}
+
+/** Calls a function at once. What it throws becomes a rejection. */
+async function invoked<T>(act: (decision: Decision) => T | Promise<T>, decision: Decision): Promise<T> {
+  return act(decision);
 }
 
 /** @throws RpcError if it is an error. */

@@ -20,7 +20,7 @@ export type RuleAction =
   /** Lets the next message in its direction overtake it. */
   | { readonly type: 'reorder' }
   | { readonly type: 'drop' }
-  /** Kills the process of the server, then lets the message go on. */
+  /** Lets the message go on, then kills the processes of the server. */
   | { readonly type: 'kill' }
   /** Changes the first byte of the response's body, so that it is not JSON. */
   | { readonly type: 'corrupt' }

@@ -27,8 +27,8 @@ export interface PassingMessage extends Pick<
 
 /** What becomes of a message. */
 export type Decision =
-  /** It goes on, with another content if there is one. `twice`: it is sent twice. */
-  | { readonly type: 'forward'; readonly content?: unknown; readonly twice?: boolean }
+  /** It goes on, with another content if there is one. `twice`: it is sent twice. `kills`: then the server is killed. */
+  | { readonly type: 'forward'; readonly content?: unknown; readonly twice?: boolean; readonly kills?: boolean }
   /** Its sender gets this answer. */
   | { readonly type: 'answer'; readonly content: unknown }
   /** It is not sent on. */
@@ -126,8 +126,8 @@ export class Breakpoints implements BreakpointControl {
   }
 
   /** What to do with the response to an HTTP request that carries this message. */
-  matchHttp(message: PassingMessage): RuleAction | undefined {
-    return this.#rules.match(subjectOf(message), true)?.action;
+  matchHttp(message: Pick<PassingMessage, 'kind' | 'method' | 'tool' | 'text'>): RuleAction | undefined {
+    return this.#rules.match(subjectOf({ dir: 'c>s', ...message }), true)?.action;
   }
 
   /** Called with each message. Undefined if it goes on at once, as it is. */
@@ -138,18 +138,24 @@ export class Breakpoints implements BreakpointControl {
     const rule = acts ? this.#rules.match(subjectOf(message), false) : undefined;
     const type = rule?.action.type;
     if (type === 'drop') return decided({ type: 'drop' });
-    if (type === 'kill') this.#kill?.();
     const twice = type === 'duplicate' && (message.kind === 'request' || message.kind === 'notification');
-    const forward: Decision = { type: 'forward', twice };
+    const kills = type === 'kill';
+    const forward: Decision = { type: 'forward', twice, kills };
+    const goesOn = (): Passage | undefined => (twice || kills ? decided(forward) : undefined);
     const holds = type === 'reorder' || type === 'delay' || (type === 'hold' && this.#watched);
-    if (!holds && !this.#mustWait(message)) return twice ? decided(forward) : undefined;
+    if (!holds && !this.#mustWait(message)) return goesOn();
     const size = message.size();
     if (this.#entries.size >= MAX_WAITING || this.#size + size > MAX_SIZE || (holds && this.#held.size >= MAX_HELD)) {
       this.#missed += 1;
       this.#changed();
-      return twice ? decided(forward) : undefined;
+      return goesOn();
     }
     return this.#wait(message, size, forward, holds ? rule : undefined);
+  }
+
+  /** Kills the process of the server, once what goes on now was written to it. */
+  kill(): void {
+    if (this.#kill) setImmediate(this.#kill);
   }
 
   #mustWait({ call, order, dir }: PassingMessage): boolean {
@@ -365,7 +371,7 @@ function decided(decision: Decision): Passage {
 }
 
 /** A message as a filter sees it. */
-function subjectOf(message: PassingMessage): FilterSubject {
+function subjectOf(message: Pick<PassingMessage, 'dir' | 'kind' | 'method' | 'tool' | 'dur' | 'text'>): FilterSubject {
   const { dir, kind, method, tool, dur } = message;
   let known: string | undefined;
   const text = (): string | undefined => {
