@@ -4,6 +4,9 @@ import { useLayoutEffect, useMemo } from 'preact/hooks';
 import { AuthScreen } from './auth/auth-screen.tsx';
 import { openQuestions } from './asked/open-question.ts';
 import { AskedScreen } from './asked/asked.tsx';
+import { BreakpointView } from './breakpoints/breakpoint-view.ts';
+import { BreakpointsScreen } from './breakpoints/breakpoints.tsx';
+import { HeldCount } from './breakpoints/held-count.tsx';
 import { Explorer } from './explore/explorer.ts';
 import { ExploreScreen } from './explore/explore.tsx';
 import type { Lint } from './lint/lint.ts';
@@ -22,7 +25,7 @@ import { countText } from './wire/format.ts';
 import type { Wire } from './wire/wire.ts';
 import { WireScreen } from './wire/wire.tsx';
 
-type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency' | 'Auth';
+type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency' | 'Auth' | 'Breakpoints';
 
 const screen = signal<Screen>('Explore');
 
@@ -37,6 +40,7 @@ const COMMANDS: readonly Command[] = [
   { title: 'Show Lint', keys: 'g l', run: () => show('Lint') },
   { title: 'Show Latency', keys: 'g t', run: () => show('Latency') },
   { title: 'Show Auth', keys: 'g o', run: () => show('Auth') },
+  { title: 'Show Breakpoints', keys: 'g b', run: () => show('Breakpoints') },
   { title: 'Find a command', keys: 'Ctrl k', run: () => void (paletteOpen.value = true) },
   { title: 'Show all keys', keys: '?', run: () => void (helpOpen.value = true) },
   { title: 'Change the color theme', run: switchTheme },
@@ -56,6 +60,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
     return () => document.removeEventListener('keydown', handleKey);
   }, []);
   const explorer = useMemo(() => new Explorer(server, state, wire, show), []);
+  const breakpoints = useMemo(() => new BreakpointView(server, state, () => show('Breakpoints')), []);
   const { role } = state.value;
   const open = openQuestions(explorer).length;
   const { status } = link.value;
@@ -84,6 +89,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
             { name: 'Lint', extra: <LintTotal lint={wire.lint} /> },
             { name: 'Latency' },
             { name: 'Auth' },
+            { name: 'Breakpoints', extra: <HeldCount view={breakpoints} /> },
           ]}
           selected={screen.value}
           onselect={show}
@@ -97,7 +103,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
           <ExploreScreen explorer={explorer} visible={screen.value === 'Explore'} />
         </div>
         <div class="screen" {...panel('Wire')}>
-          <WireScreen wire={wire} state={state} visible={screen.value === 'Wire'} />
+          <WireScreen wire={wire} state={state} breakpoints={breakpoints} visible={screen.value === 'Wire'} />
         </div>
         <div class="screen" {...panel('Asked')}>
           <AskedScreen explorer={explorer} visible={screen.value === 'Asked'} />
@@ -110,6 +116,9 @@ export function App({ server, wire }: AppProps): JSX.Element {
         </div>
         <div class="screen" {...panel('Auth')}>
           <AuthScreen server={server} state={state} />
+        </div>
+        <div class="screen" {...panel('Breakpoints')}>
+          <BreakpointsScreen view={breakpoints} visible={screen.value === 'Breakpoints'} />
         </div>
       </main>
       <Toasts />

@@ -1,7 +1,9 @@
+import type { BreakpointCommands } from '../../src/inspect/breakpoints/breakpoint-api.ts';
 import type { CommandError, PageCommands } from '../../src/inspect/page-server/page-api.ts';
 
-type Argument<Name extends keyof PageCommands> = Parameters<PageCommands[Name]>[0];
-type Result<Name extends keyof PageCommands> = Awaited<ReturnType<PageCommands[Name]>>;
+type Commands = PageCommands & BreakpointCommands;
+type Argument<Name extends keyof Commands> = Parameters<Commands[Name]>[0];
+type Result<Name extends keyof Commands> = Awaited<ReturnType<Commands[Name]>>;
 
 /** The server refused a command. The message says why. */
 export class RefusedError extends Error {
@@ -24,13 +26,13 @@ export class Server {
    * @throws RefusedError if it is refused.
    * @throws Error if the server cannot be reached.
    */
-  async send<Name extends keyof PageCommands>(command: Name, argument: Argument<Name>): Promise<Result<Name>> {
+  async send<Name extends keyof Commands>(command: Name, argument: Argument<Name>): Promise<Result<Name>> {
     const text = await (await this.post(command, argument)).text();
     return (text === '' ? undefined : JSON.parse(text)) as Result<Name>;
   }
 
   /** The same for a result that may be too long to parse. */
-  async post<Name extends keyof PageCommands>(command: Name, argument: Argument<Name>): Promise<Response> {
+  async post<Name extends keyof Commands>(command: Name, argument: Argument<Name>): Promise<Response> {
     if (command !== 'request') return this.#post(command, argument);
     const { key } = argument as Argument<'request'>;
     try {

@@ -27,10 +27,12 @@ interface DetailProps {
   readonly lint: Lint;
   readonly view: WireView;
   readonly started: ReadonlySignal<Date | undefined>;
+  /** What can be done with the record. */
+  readonly actions: JSX.Element;
 }
 
 /** Everything about the selected record. */
-export function Detail({ record, store, lint, view, started }: DetailProps): JSX.Element {
+export function Detail({ record, store, lint, view, started, actions }: DetailProps): JSX.Element {
   const { n, spans } = record;
   const { kind, what, name } = summaryOf(record, store);
   const shown = spans.slice(0, MAX_CALLS);
@@ -68,6 +70,7 @@ export function Detail({ record, store, lint, view, started }: DetailProps): JSX
           <JumpButtons title="Request" to={shown.map(({ records }) => records[0])} current={n} view={view} />
           <JumpButtons title="Response" to={shown.map(({ answer }) => answer)} current={n} view={view} />
           <JumpButtons title="Other side" to={others} current={n} view={view} />
+          {actions}
         </div>
       </div>
       <TabList

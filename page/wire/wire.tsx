@@ -2,6 +2,8 @@ import { type Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks';
 import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
+import type { BreakpointView } from '../breakpoints/breakpoint-view.ts';
+import { RecordActions } from '../breakpoints/record-actions.tsx';
 import { theme } from '../ui/color-theme.ts';
 import { useCommands, type Command } from '../ui/commands.ts';
 import { Detail } from './detail.tsx';
@@ -17,11 +19,12 @@ import type { Wire } from './wire.ts';
 interface WireScreenProps {
   readonly wire: Wire;
   readonly state: Signal<InspectorState>;
+  readonly breakpoints: BreakpointView;
   readonly visible: boolean;
 }
 
 /** The records of the wire, live. */
-export function WireScreen({ wire, state, visible }: WireScreenProps): JSX.Element {
+export function WireScreen({ wire, state, breakpoints, visible }: WireScreenProps): JSX.Element {
   const { store, view, source, lint } = wire;
   useUpdates(view, source.version, visible);
   const found = lint.version.value;
@@ -45,7 +48,16 @@ export function WireScreen({ wire, state, visible }: WireScreenProps): JSX.Eleme
           <WireGrid store={store} lint={lint} view={view} onenter={focusDetail} />
           <EmptyGrid store={store} view={view} />
         </div>
-        {selected && <Detail record={selected} store={store} lint={lint} view={view} started={source.started} />}
+        {selected && (
+          <Detail
+            record={selected}
+            store={store}
+            lint={lint}
+            view={view}
+            started={source.started}
+            actions={<RecordActions record={selected} store={store} view={breakpoints} visible={visible} />}
+          />
+        )}
       </div>
     </div>
   );

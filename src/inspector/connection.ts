@@ -5,14 +5,17 @@ import type { ClientOptions } from '../client/options.ts';
 import type { CommandTarget } from '../client/target.ts';
 import type { Middleware } from '../core/exchange.ts';
 import type { Capture } from '../inspect/capture.ts';
-import type { Attempt, ConnectionState, Problem } from '../inspect/page-server/page-api.ts';
+import type { Attempt, ConnectionState, Problem, RawMessage } from '../inspect/page-server/page-api.ts';
+import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { DiscoverResult } from '../protocol/types.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
+import { childTransport, type ChildTransport } from '../transport/stdio/child.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import type { EraCache } from '../wire/era-cache.ts';
 import { AttemptLog } from './attempts.ts';
+import { sendRawRequest } from './raw-request.ts';
 import { explain, noiseProblem } from './problem.ts';
 
 /** A server that the inspector can connect to. */
@@ -81,6 +84,8 @@ export class InspectedConnection {
   #state: ConnectionState = { status: 'connecting', attempts: [], stderr: [] };
   readonly #log = new AttemptLog();
   #client: Client | undefined;
+  /** The process of a command. */
+  #child: ChildTransport | undefined;
   /** The description that is shown. */
   #discovered: DiscoverResult | undefined;
   /** Why it was lost. */
@@ -113,6 +118,21 @@ export class InspectedConnection {
     if (!client || client.discovered === this.#discovered) return;
     this.#discovered = client.discovered;
     this.#update(described(client));
+  }
+
+  /**
+   * Sends bytes as they are.
+   *
+   * @throws CommandRefused if they need a head and have none, or the other way round. Error if they cannot be sent.
+   */
+  async sendRaw({ head, body, encoding }: RawMessage): Promise<void> {
+    const server = this.#server;
+    const bytes = Buffer.from(body, encoding);
+    if ((server.kind === 'url') !== (head !== undefined))
+      throw new CommandRefused(400, 'A message over HTTP needs a head, and a line of stdio has none.');
+    if (server.kind === 'url')
+      await sendRawRequest(server.url, { head: head!, body: bytes }, this.#options.capture, this.#closing.signal);
+    else await this.#child!.writeBytes(Buffer.concat([bytes, Buffer.from('\n')]));
   }
 
   async #open(): Promise<void> {
@@ -176,7 +196,11 @@ export class InspectedConnection {
     };
     if (server.kind === 'command') {
       const onstderr = (line: string): void => this.#stderr(line);
-      return connect({ ...server.target, maxMessageBytes: MAX_MESSAGE, onstderr }, options);
+      return connect(() => {
+        const { capture: wiretap } = this.#options;
+        this.#child = childTransport({ ...server.target, maxMessageBytes: MAX_MESSAGE, onstderr, wiretap });
+        return this.#child;
+      }, options);
     }
     const { url, headers, transport, authorizer: make = this.#options.authorizer } = server;
     const hasCredentials = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');

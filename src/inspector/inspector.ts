@@ -9,6 +9,7 @@ import type {
   ConnectCommand,
   PageCommands,
   Question,
+  RawMessage,
   RequestCommand,
   RequestOutcome,
   Root,
@@ -169,6 +170,12 @@ export class Inspector implements PageCommands {
 
   endAuthorization(): void {
     this.#authorization.end();
+  }
+
+  async resend(message: RawMessage): Promise<void> {
+    const connection = this.#connection;
+    if (!connection?.client) throw new CommandRefused(409, 'There is no connection.');
+    await connection.sendRaw(message);
   }
 
   /** Ends the connection. Resolves when no process is left. */

@@ -123,6 +123,7 @@ const FIELDS: FieldsOf<PageCommands & BreakpointCommands> & { readonly outcome: 
   },
   proceedAuthorization: { parameters: optional(strings) },
   endAuthorization: {},
+  resend: { head: optional(text), body: text, encoding: oneOf(['utf8', 'base64']) },
 };
 
 /** Whether the page can post this. */

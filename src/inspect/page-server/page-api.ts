@@ -175,6 +175,8 @@ export interface PageCommands {
    */
   proceedAuthorization(proceed: { readonly parameters?: Readonly<Record<string, string>> | undefined }): void;
   endAuthorization(nothing: object): void;
+  /** Sends bytes to the server, as they are. The answer is only in the records. */
+  resend(message: RawMessage): Promise<void>;
 }
 
 /** A server, and how to go through its authorization. */
@@ -191,6 +193,15 @@ export interface AuthorizationCommand {
   /** A tool that needs more scopes, and its arguments as JSON. */
   readonly tool?: string | undefined;
   readonly args?: string | undefined;
+}
+
+/** Bytes to send to the server. */
+export interface RawMessage {
+  /** Over HTTP, the request line and the headers as lines. Undefined over stdio. */
+  readonly head?: string | undefined;
+  /** The body of the request, or what is written to stdin, before a line feed. */
+  readonly body: string;
+  readonly encoding: 'utf8' | 'base64';
 }
 
 /** A server, and how to connect to it. */

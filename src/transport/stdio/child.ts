@@ -204,6 +204,20 @@ export class ChildTransport extends BaseTransport implements Transport {
     return stream.send(message, options);
   }
 
+  /**
+   * Writes bytes to the child's stdin as they are, between two messages.
+   *
+   * @internal
+   * @throws Error if the child does not run.
+   */
+  async writeBytes(bytes: Uint8Array): Promise<void> {
+    const stdin = this.#child?.stdin;
+    if (!stdin?.writable) throw new Error('The connection is closed');
+    await new Promise<void>((resolve, reject) => {
+      stdin.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
   setProtocolVersion(version: string): void {
     this.#stream?.setProtocolVersion(version);
   }

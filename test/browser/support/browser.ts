@@ -24,7 +24,8 @@ export function describeInBrowser(name: string, tests: (browser: () => Browser) 
 }
 
 /** What a test opens. */
-export interface OpenOptions extends BrowserContextOptions, Partial<Pick<PageServerOptions, 'feed' | 'commands'>> {
+export interface OpenOptions
+  extends BrowserContextOptions, Partial<Pick<PageServerOptions, 'feed' | 'commands' | 'breakpoints'>> {
   readonly capture?: Capture;
 }
 
@@ -39,8 +40,9 @@ export interface OpenPage {
 
 /** Serves the built page and opens it. Both end with the test. */
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<OpenPage> {
-  const { capture = new Capture(), feed = fixedState('observer', 'node server.js'), commands, ...context } = options;
-  const server = await servePage({ capture, feed, commands, folder: FOLDER, port: 0 });
+  const { capture = new Capture(), feed = fixedState('observer', 'node server.js'), ...others } = options;
+  const { commands, breakpoints, ...context } = others;
+  const server = await servePage({ capture, feed, commands, breakpoints, folder: FOLDER, port: 0 });
   onTestFinished(() => server.close());
   return { ...(await openAddress(browser, server.url, context)), stop: () => server.close() };
 }

@@ -48,6 +48,7 @@ export async function exploreServer(
     capture,
     feed: inspector.feed,
     commands: inspector,
+    breakpoints: inspector.breakpoints,
     ...context,
   });
   const call = page.getByRole('button', { name: 'Call', exact: true });
