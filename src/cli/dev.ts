@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { compose } from '../core/exchange.ts';
+import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import type { ListenOptions } from '../transport/http/server/listen.ts';
 import { inboundTo } from './bridge-mounts.ts';
 import type { DevFlags } from './dev-options.ts';
@@ -25,24 +27,36 @@ export async function dev(given: string, flags: DevFlags): Promise<void> {
     },
   });
   const onerror = ({ message }: Error): void => printStatus(message);
-  const inbound = inboundTo(reloading.versions.service, { onerror });
+  const breakpoints = flags.inspect ? await breakpointsOfDev(flags.stdio !== true) : undefined;
+  const around = breakpoints ? [(await import('../inspector/intercept.ts')).intercept(breakpoints)] : [];
+  const inbound = inboundTo(compose(reloading.versions.service, ...around), { onerror });
   atEnd(() => inbound.close(0));
   const listen = async (options: ListenOptions) => {
     const { listen: listenOn } = await import('../transport/http/server/listen.ts');
     const { onsession, onrequest } = inbound;
-    return listenOn({ ...options, onsession, onrequest, onerror });
+    const faults =
+      breakpoints && new (await import('../inspector/http-faults.ts')).HttpFaults(breakpoints, () => handler);
+    const listener = await listenOn({ ...options, onsession, onrequest, onerror, pages: () => faults?.page() });
+    const { handler } = listener;
+    return listener;
   };
   const page = flags.inspect ? { port: flags.inspectPort, portOption: '--inspect-port' } : undefined;
   await run(
     path.parse(file).name,
     { connect: (transport) => inbound.connect(transport), listen },
     flags,
-    page,
+    { page, breakpoints },
     reloading.named,
   );
   // Runs first: without its process, nothing is left to wait for.
   atEnd(() => reloading.close());
   reloading.start();
+}
+
+/** @param http whether clients use HTTP. */
+async function breakpointsOfDev(http: boolean): Promise<Breakpoints> {
+  const { createBreakpoints } = await import('../inspector/create-breakpoints.ts');
+  return createBreakpoints({ http, processes: true });
 }
 
 /**

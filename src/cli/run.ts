@@ -18,18 +18,18 @@ export interface Servable {
  * Serves with the given flags, until the process gets a signal or, over stdio, the client disconnects.
  *
  * @param name the server's name in the client configuration.
- * @param page of the inspector, if the user wants one.
+ * @param inspection the page of the inspector, if the user wants one, and its breakpoints.
  * @param named resolves with the name that the server gives itself, if that is known only later.
  */
 export async function run(
   name: string,
   served: Servable,
   flags: ServeFlags,
-  page?: Observation['page'],
+  inspection: Pick<Observation, 'page' | 'breakpoints'> = {},
   named?: Promise<string>,
 ): Promise<void> {
   const onpage = ({ href }: URL): void => printStatus(`inspector on ${href}`);
-  const wiretap = await observe({ target: name, file: flags.record, page, onpage });
+  const wiretap = await observe({ target: name, file: flags.record, ...inspection, onpage });
   if (flags.stdio) return serveStdio(served, { wiretap });
   const sessionKey = readStateKey(flags.stateKey);
   const listener = await served.listen({ ...listenOptions(flags), sessionKey, wiretap });
