@@ -403,6 +403,18 @@ describe('limits', () => {
     await Promise.all(calls);
   });
 
+  test('of what a peer can put into the state', async () => {
+    const world = new World();
+    world.rule('');
+    const long = 'x'.repeat(1_000_000);
+    const clientInfo = { name: { toString: 1 }, version: long } as never;
+    const exchange = world.exchange('tools/call', { name: long }, { caller: { clientInfo } });
+    void world.run(exchange);
+    expect(world.held).toMatchObject([{ tool: 'x'.repeat(200), client: 'x'.repeat(100) }]);
+    void world.call({}, long);
+    expect(JSON.stringify(world.held).length).toBeLessThan(3000);
+  });
+
   test('of 16 MiB', async () => {
     const world = new World();
     world.rule('kind:request');

@@ -8,10 +8,13 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 import { Method } from '../protocol/methods.ts';
+import type { Implementation } from '../protocol/types.ts';
 import { parseAnswer, parseRequest, textOf, type Answer, type Content, type Sent } from './message-text.ts';
 
 /** A larger message is never held, so its exact size does not matter. Bytes. */
 const MAX_WEIGHT = 64 * 1024 * 1024;
+/** How much of the name of a program is used, and of its version. In UTF-16 code units. */
+const MAX_NAME = 100;
 
 /**
  * Lets breakpoints decide about each message of a service: requests, notifications, questions and answers. Calls that
@@ -164,15 +167,15 @@ class InterceptedCall {
   #message({ dir, kind, method, content, parse }: About): PassingMessage {
     const exchange = this.#exchange;
     const { session, principal, clientInfo } = exchange.caller;
-    const { name: client, version } = clientInfo ?? {};
+    const client = programOf(clientInfo);
     const isAnswer = kind === 'result' || kind === 'error';
     // The question of a server is the other way round: its client does not wait for it.
     const isOfClient = (dir === 'c>s') === !isAnswer;
     return {
       ...{ dir, kind, method, parse, asked: this.#asked },
       tool: method === Method.CallTool ? toolOf(exchange.params) : undefined,
-      client: isOfClient && client !== undefined ? `${client} ${version}` : undefined,
-      order: session ?? JSON.stringify([principal, client, version]),
+      client: isOfClient ? client : undefined,
+      order: session ?? JSON.stringify([principal, client]),
       call: dir === 's>c' ? exchange : undefined,
       dur: isAnswer && isOfClient ? (Date.now() - this.#asked) * 1000 : undefined,
       expires: exchange instanceof Call ? exchange.expiresAt : undefined,
@@ -229,6 +232,13 @@ function outcomeOf(answer: Answer): JsonObject {
 function errorOf(thrown: unknown): Extract<Answer, { error: unknown }>['error'] {
   const { code, message, data } = RpcError.from(thrown);
   return { code, message, data };
+}
+
+/** The name and version of a program, as it says. Peers may send anything. */
+function programOf(info: Implementation | undefined): string | undefined {
+  const { name, version }: { name?: unknown; version?: unknown } = info ?? {};
+  const texts = [name, version].filter((text) => typeof text === 'string');
+  return texts.length === 0 ? undefined : texts.map((text) => text.slice(0, MAX_NAME)).join(' ');
 }
 
 function toolOf({ name }: JsonObject): string | undefined {

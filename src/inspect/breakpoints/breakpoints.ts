@@ -60,6 +60,9 @@ const MAX_SIZE = 16 * 1024 * 1024;
 const MAX_CANCELLED = 20;
 const MAX_CLIENTS = 100;
 
+/** How much of a text from a peer is shown, in UTF-16 code units. Each change of the state repeats it. */
+const MAX_TEXT = 200;
+
 type Shown = Omit<HeldMessage, 'behind'>;
 
 interface Entry extends Waiting {
@@ -209,7 +212,9 @@ export class Breakpoints implements BreakpointControl {
   }
 
   #show(entry: Entry, { id, action }: Rule): void {
-    const { dir, kind, method, tool, client, expires, asked } = entry.message;
+    const { dir, kind, client, expires, asked } = entry.message;
+    const method = entry.message.method.slice(0, MAX_TEXT);
+    const tool = entry.message.tool?.slice(0, MAX_TEXT);
     this.#last += 1;
     const since = Date.now();
     entry.shown = {
@@ -256,7 +261,12 @@ export class Breakpoints implements BreakpointControl {
     if (!shown) return;
     const at = Date.now();
     if (shown.client !== undefined) this.#learn(shown.client, at - message.asked);
-    const cancelled: Shown = { ...shown, state: 'cancelled', until: undefined, ended: { at, reason } };
+    const cancelled: Shown = {
+      ...shown,
+      state: 'cancelled',
+      until: undefined,
+      ended: { at, reason: reason.slice(0, MAX_TEXT) },
+    };
     this.#cancelled = [...this.#cancelled, cancelled].slice(-MAX_CANCELLED);
     this.#changed();
   }
