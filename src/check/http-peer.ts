@@ -16,6 +16,9 @@ const MAX_BODY = 16 * 1024 * 1024;
 /** The longest event, in UTF-16 code units. */
 const MAX_EVENT = 16 * 1024 * 1024;
 
+/** How much of a stream is read, in bytes. */
+const MAX_STREAM = 32 * 1024 * 1024;
+
 /** Headers that replace the usual ones. Undefined removes one. Names in lower case. */
 export type HeaderChanges = Readonly<Record<string, string | undefined>>;
 
@@ -157,6 +160,7 @@ async function readStream(
   isEnough: NonNullable<HttpAsk['isEnough']>,
 ): Promise<boolean> {
   let over = false;
+  let size = 0;
   const reader = new EventSourceReader({
     maxEventLength: MAX_EVENT,
     onevent: ({ type, data, id }) => {
@@ -168,8 +172,9 @@ async function readStream(
     },
   });
   for await (const chunk of reply.chunks()) {
+    size += chunk.length;
     reader.feed(chunk);
-    if (over) return false;
+    if (over || size > MAX_STREAM) return false;
   }
   return true;
 }

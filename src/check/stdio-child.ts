@@ -15,6 +15,8 @@ import { jsonOf } from './reply.ts';
 
 /** The longest line of the server, in bytes. */
 const MAX_LINE = 16 * 1024 * 1024;
+/** How much of all messages is kept, in UTF-16 code units. Later ones are dropped, as if the server were silent. */
+const MAX_SEEN = 32 * 1024 * 1024;
 /** How long the server may take to exit after its stdin has closed, and again after SIGTERM. Milliseconds. */
 const GRACE = 1000;
 
@@ -31,6 +33,8 @@ export class StdioChild {
   readonly #group: ProcessGroup;
   readonly #news = new Waiters();
   readonly #seen: SeenMessage[] = [];
+  /** The length of the lines with these messages. */
+  #seenLength = 0;
   #hasExited = false;
   #hasEnded = false;
 
@@ -114,11 +118,15 @@ export class StdioChild {
     signal: AbortSignal,
   ): Promise<SeenMessage | undefined> {
     let found: SeenMessage | undefined;
-    await this.#until(
-      () => (found = this.#seen.find(({ message }) => fits(message))) !== undefined || this.#hasEnded,
-      patience,
-      signal,
-    );
+    let next = 0;
+    const isReached = (): boolean => {
+      for (; !found && next < this.#seen.length; next += 1) {
+        const seen = this.#seen[next]!;
+        if (fits(seen.message)) found = seen;
+      }
+      return found !== undefined || this.#hasEnded;
+    };
+    await this.#until(isReached, patience, signal);
     return found;
   }
 
@@ -155,6 +163,8 @@ export class StdioChild {
   }
 
   #take(text: string, n: number): void {
+    this.#seenLength += text.length;
+    if (this.#seenLength > MAX_SEEN) return;
     for (const message of [jsonOf(text)].flat()) {
       if (!isObject(message)) continue;
       this.#seen.push({ message, n });
