@@ -3,11 +3,15 @@ import { isObject, isRequest, type JsonObject, type Notification, type Request }
 import { canonicalJson, without } from '../jsonrpc/shape.ts';
 import { Method } from '../protocol/methods.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';
-import { describeDifferences, differences } from './difference.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
+import { beginning, describeDifferences, differences, type Difference } from './difference.ts';
 import type { RecordedCall } from './recorded-call.ts';
 
 /** Requests that open a connection. What they say is about the client, so it does not matter for the answer. */
 const OPENING: ReadonlySet<string> = new Set([Method.Initialize, Method.Discover]);
+
+/** How much is compared to find the call that is nearest to a request, in bytes of memory (`weightOf`). */
+const MAX_WORK = 1024 * 1024;
 
 /** All calls of a recording, to be looked up. Calls with the same content are in the order of the recording. */
 export class RecordedCalls {
@@ -101,17 +105,41 @@ export class CallOrder {
   #miss({ method, params = {} }: Request | Notification, revision: Revision | undefined): Found {
     const calls = this.#calls.ofMethod(method, revision);
     if (calls.length === 0)
-      return { miss: new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method} is not in the recording`) };
-    const content = contentOf(params);
-    const ranked = calls
-      .map((call) => ({ call, found: differences(contentOf(call.message.params ?? {}), content) }))
-      .toSorted((a, b) => rank(a.found) - rank(b.found));
-    const { call, found } = ranked[0]!;
+      return {
+        miss: new RpcError(ErrorCode.MethodNotFound, `Method not found: ${beginning(method)} is not in the recording`),
+      };
+    const { call, found } = nearestOf(calls, params);
     if (this.#lenient && !found.some(({ path }) => isTarget(path))) return { call };
-    const what = [method, targetOf(params)].filter((each) => each !== undefined).join(' ');
+    const what = [method, targetOf(params)].flatMap((each) => (each === undefined ? [] : beginning(each))).join(' ');
     const why = `${what} is not in the recording with these parameters. Record ${call.n} is the nearest, but ${describeDifferences(found)}`;
     return { miss: new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`), nearest: call };
   }
+}
+
+/**
+ * The call whose content differs in the fewest places. If one of the calls has the target of the request, the others are
+ * not compared.
+ *
+ * @param calls at least one.
+ */
+function nearestOf(
+  calls: readonly RecordedCall[],
+  params: JsonObject,
+): { readonly call: RecordedCall; readonly found: Difference[] } {
+  const content = contentOf(params);
+  const target = targetOf(params);
+  const same = calls.filter(({ message }) => targetOf(message.params ?? {}) === target);
+  const weight = weightOf(content, MAX_WORK);
+  let work = 0;
+  let nearest: { readonly call: RecordedCall; readonly found: Difference[] } | undefined;
+  for (const call of same.length > 0 ? same : calls) {
+    const recorded = contentOf(call.message.params ?? {});
+    work += weight + weightOf(recorded, MAX_WORK);
+    if (nearest && work > MAX_WORK) break;
+    const found = differences(recorded, content);
+    if (!nearest || rank(found) < rank(nearest.found)) nearest = { call, found };
+  }
+  return nearest!;
 }
 
 /** A call of another tool, prompt or resource is further away than any with other arguments. */

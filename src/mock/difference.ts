@@ -31,21 +31,22 @@ function compare(path: string, recorded: unknown, received: unknown, found: Diff
 /** The names of all members of two objects, or the indexes of two lists. Undefined for other values. */
 function commonMembers(a: unknown, b: unknown): string[] | undefined {
   const alike = (isObject(a) && isObject(b)) || (Array.isArray(a) && Array.isArray(b));
-  return alike ? [...new Set([...Object.keys(a), ...Object.keys(b)])] : undefined;
+  return alike ? [...Object.keys(a), ...Object.keys(b).filter((name) => !Object.hasOwn(a, name))] : undefined;
 }
 
 function member(value: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** The most differences, and characters of a value, that are shown. */
+/** The most differences, and characters of a value and of a name, that are shown. */
 const SHOWN = 3;
 const MAX_VALUE = 60;
+const MAX_NAME = 200;
 
 /** One line for users: `arguments.a is 2 and not 1`. */
 export function describeDifferences(found: readonly Difference[]): string {
   const lines = found.slice(0, SHOWN).map(({ path, recorded, received }) => {
-    const place = path === '' ? 'it' : path;
+    const place = path === '' ? 'it' : beginning(path);
     if (received === undefined) return `${place} is missing`;
     if (recorded === undefined) return `${place} is new`;
     return `${place} is ${valueText(received)} and not ${valueText(recorded)}`;
@@ -55,6 +56,10 @@ export function describeDifferences(found: readonly Difference[]): string {
 }
 
 function valueText(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length <= MAX_VALUE ? text : `${text.slice(0, MAX_VALUE)}…`;
+  return beginning(JSON.stringify(value), MAX_VALUE);
+}
+
+/** The beginning of a text, to show to users. It is a copy: a slice would keep the whole text in memory. */
+export function beginning(text: string, max = MAX_NAME): string {
+  return text.length <= max ? text : `${Buffer.from(text.slice(0, max)).toString()}…`;
 }

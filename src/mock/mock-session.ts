@@ -19,11 +19,13 @@ import type { MessageExtra, ReplyChannel, Transport } from '../transport/transpo
 import { RequestsInFlight, type RequestInFlight } from '../wire/requests-in-flight.ts';
 import type { TotalLoad } from '../wire/total-load.ts';
 import type { CallOrder } from './call-order.ts';
+import { beginning } from './difference.ts';
 import type { RecordedCall } from './recorded-call.ts';
 import { Names, replay, type Outlet, type ReplayOptions } from './replay.ts';
 
 /** Something that a client sent and that is not in the recording. */
 export interface MockMiss {
+  /** At most 200 characters of it. */
   readonly method: string;
   /** What was sent, what is recorded, and where they differ. */
   readonly message: string;
@@ -66,7 +68,8 @@ export class MockAnswers {
     if (isRequest(message) && method === Method.Ping) return answer?.(resultResponse(message.id, {}));
     const found = this.#order.find(message, revision);
     if (!found) return;
-    const missed = (error: RpcError, nearest?: number): void => onmiss({ method, message: error.message, nearest });
+    const missed = (error: RpcError, nearest?: number): void =>
+      onmiss({ method: beginning(method), message: error.message, nearest });
     if ('miss' in found) {
       missed(found.miss, found.nearest?.n);
       if (isRequest(message)) answer?.(errorResponse(message.id, found.miss.toObject()));
