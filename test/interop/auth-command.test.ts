@@ -14,7 +14,7 @@ import { startProtectedServer } from '../support/protected-server.ts';
 interface Report {
   readonly counts: Readonly<Record<string, number>>;
   readonly steps: readonly StepRecord[];
-  readonly stoppedAt?: StepRecord;
+  readonly stoppedAt?: string;
 }
 
 /** The folder of a user whose browser only records the addresses that it opens. */

@@ -1,4 +1,5 @@
 import { printableLine } from '../../base/printable.ts';
+import { hasMoreKeysAndValues } from '../../jsonrpc/bounds.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import type { HttpReply, HttpSend } from '../../transport/http/client/http.ts';
 
@@ -105,10 +106,26 @@ async function* seenChunks(reply: HttpReply, seen: Reply, fail: (error: unknown)
   }
 }
 
+/** A body with more keys and values counts as no JSON, as in `GuardedHttp`. */
+const MAX_MEMBERS = 50_000;
+/** What was parsed. Several checks read the same response, and a large one takes long. */
+const parsed = new WeakMap<Reply, { readonly body: string; readonly value: JsonObject | undefined }>();
+
 /** The JSON object in a response. Undefined if there is none. */
 export function objectIn(reply: Reply | undefined): JsonObject | undefined {
+  if (!reply) return undefined;
+  const { body = '' } = reply;
+  const known = parsed.get(reply);
+  if (known?.body === body) return known.value;
+  const value = objectFrom(body);
+  parsed.set(reply, { body, value });
+  return value;
+}
+
+function objectFrom(body: string): JsonObject | undefined {
+  if (hasMoreKeysAndValues(body, MAX_MEMBERS)) return undefined;
   try {
-    const value: unknown = JSON.parse(reply?.body ?? '');
+    const value: unknown = JSON.parse(body);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

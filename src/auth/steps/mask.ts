@@ -88,7 +88,9 @@ function withoutMembers(body: string, type = ''): string {
   try {
     return JSON.stringify(JSON.parse(body), masked, 2);
   } catch {
-    return body.replaceAll(/("(?:\w*token|code|client_secret)"\s*:\s*")[^"]*/g, `$1${MASK}`);
+    return body
+      .replaceAll(/("(?:\w{0,30}token|code|client_secret)"\s{0,9}:\s{0,9}")[^"]*/g, `$1${MASK}`)
+      .replaceAll(/\b((?:access|refresh|id)_token=)[^&\s]*/g, `$1${MASK}`);
   }
 }
 

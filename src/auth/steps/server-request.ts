@@ -13,6 +13,9 @@ const TIMEOUT = 10_000;
 /** How much of a response is read, in characters. */
 const MAX_BODY = 64 * 1024;
 
+/** How often a stream is searched for an event. */
+const MAX_LOOKS = 100;
+
 const CLIENT_INFO = { name: 'everwire', version: VERSION };
 
 /** A message to the server, and the headers that belong to it. */
@@ -133,7 +136,14 @@ async function post(
     });
     const { reply: seen } = log.all.findLast((each) => each.reply !== undefined)!;
     try {
-      for await (const _ of reply.chunks()) if ((seen!.body ?? '').length > MAX_BODY || hasEvent(seen!)) break;
+      let looks = 0;
+      for await (const _ of reply.chunks()) {
+        const { body: text = '' } = seen!;
+        if (text.length > MAX_BODY || looks > MAX_LOOKS) break;
+        if (!/\n\r?\n$/.test(text.slice(-3))) continue;
+        looks += 1;
+        if (hasEvent(seen!)) break;
+      }
     } catch {
       // The head is enough, and the log has the problem.
     }

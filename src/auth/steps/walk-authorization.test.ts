@@ -286,6 +286,19 @@ test('the texts of a server are escaped and cut', async () => {
   expect(steps[1]!.checks.find(({ id }) => id === 'resource-matches')!.seen!.length).toBeLessThan(310);
 });
 
+test('a token in a response of any form is masked', async () => {
+  const { steps } = await walk({
+    faults: {
+      token: ({ body }) => ({
+        headers: { 'content-type': 'text/plain' },
+        body: `access_token=${(body as { access_token: string }).access_token}&token_type=bearer`,
+      }),
+    },
+  });
+  expect(steps.at(-1)).toMatchObject({ id: 'token', outcome: 'stopped' });
+  expect(JSON.stringify(steps)).not.toContain('eyJ');
+});
+
 test('an address in a private network is not asked', async () => {
   const { steps } = await walk({
     faults: { resourceMetadata: (right) => ({ ...right, authorization_servers: ['https://192.168.0.1'] }) },

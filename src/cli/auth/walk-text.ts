@@ -77,7 +77,7 @@ export function summaryText({ counts, steps, stoppedAt }: WalkReport, keepGoing:
   const lines = ['', ...wrapped(`${summary}.`, '')];
   if (stoppedAt) {
     const advice = keepGoing ? '' : ' To go on as far as possible, add --keep-going.';
-    lines.push(...wrapped(`A client stops at ${stoppedAt.id}.${advice}`, ''));
+    lines.push(...wrapped(`A client stops at ${stoppedAt}.${advice}`, ''));
   }
   return `${lines.join('\n')}\n`;
 }
