@@ -60,6 +60,7 @@ const ALLOWED: Record<string, readonly string[]> = {
   inspector: [...BELOW_SERVER, 'auth', 'client', 'inspect'],
   mock: [...BELOW_WIRE, 'inspect', 'lint/model', 'wire/requests-in-flight.ts', 'wire/total-load.ts'],
   replay: [...BELOW_SERVER, 'client', 'inspect', 'mock'],
+  export: ['base', 'jsonrpc', 'protocol', 'auth/scrub.ts', 'inspect', 'lint/model', 'mock', 'replay'],
   operate: [...BELOW_WIRE, 'auth'],
   testing: [...BELOW_WIRE, 'auth/client/token-store.ts', 'client', 'mock'],
   cli: [
@@ -75,6 +76,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'inspector',
     'mock',
     'replay',
+    'export',
     'testing',
   ],
 };

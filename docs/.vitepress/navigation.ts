@@ -55,6 +55,7 @@ export const navigation: readonly Entry[] = [
       { text: 'Authorization step by step', page: 'authorization-steps.md' },
       { text: 'A mock of a server', page: 'mock.md' },
       { text: 'Comparing servers', page: 'replay.md' },
+      { text: 'Exporting a recording', page: 'export.md' },
     ],
   },
   {

@@ -8,6 +8,7 @@ import { withCheckOptions, type CheckFlags } from './check-options.ts';
 import { addClientCommands, splitCommandLine } from './client-commands.ts';
 import { withDevOptions, type DevFlags } from './dev-options.ts';
 import { addCompletionCommand } from './completion-command.ts';
+import { withExportOptions, type ExportFlags } from './export-options.ts';
 import { addInstallCommands } from './install-commands.ts';
 import { withInspectOptions, type InspectFlags } from './inspect-options.ts';
 import { withMockOptions, type MockFlags } from './mock-options.ts';
@@ -104,6 +105,10 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
 
   withCompareOptions(root.command('compare')).action(async (before: string, after: string, flags: ComparisonFlags) =>
     (await import('./compare.ts')).compare(before, after, flags),
+  );
+
+  withExportOptions(root.command('export')).action(async (file: string, flags: ExportFlags) =>
+    (await import('./export.ts')).exportRecording(file, flags),
   );
 
   addClientCommands(root, target);

@@ -39,13 +39,18 @@ const LISTS: Readonly<Record<string, string>> = {
  * cursors, tokens, the times of tasks.
  */
 export function comparable(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(comparable);
+  return stable(value, ANY);
+}
+
+/** The same, with another placeholder. */
+export function stable(value: unknown, placeholder: string | undefined): unknown {
+  if (Array.isArray(value)) return value.map((each) => stable(each, placeholder));
   if (!isObject(value)) return value;
   const found: JsonObject = {};
   for (const [name, member] of Object.entries<unknown>(value)) {
     if (name === '_meta') continue;
-    if (OF_ONE_SESSION.has(name)) found[name] = ANY;
-    else found[name] = OF_THE_SERVER.has(name) ? member : comparable(member);
+    if (OF_ONE_SESSION.has(name)) found[name] = placeholder;
+    else found[name] = OF_THE_SERVER.has(name) ? member : stable(member, placeholder);
   }
   return found;
 }

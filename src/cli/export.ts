@@ -1,0 +1,47 @@
+import { writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { fileProblem } from '../base/file-problem.ts';
+import { curlScript } from '../export/curl.ts';
+import { harLog } from '../export/har.ts';
+import { Masks } from '../export/masks.ts';
+import { htmlPage } from '../export/page.ts';
+import { recordedWire, type RecordedWire } from '../export/recorded-wire.ts';
+import { vitestFile } from '../export/vitest-file.ts';
+import { readRecording } from '../inspect/read-recording.ts';
+import type { ExportFlags } from './export-options.ts';
+import { ExitCode, Failure } from './failure.ts';
+import { Output } from './output.ts';
+import { recordedSession, unreadable } from './recorded-session.ts';
+
+/** `everwire export`: writes a recording in another form. Secrets are not in it. */
+export async function exportRecording(file: string, { as, out }: ExportFlags): Promise<void> {
+  const { wire, started } = await read(file);
+  const masks = new Masks(wire);
+  const name = basename(file);
+  if ((as === 'curl' || as === 'har') && wire.exchanges.length === 0)
+    throw Failure.usage(`${file} has no HTTP, so it cannot become ${as}; use --as vitest or --as html`);
+  const text =
+    as === 'curl'
+      ? curlScript(wire.exchanges, masks)
+      : as === 'har'
+        ? harLog(wire.exchanges, started, masks)
+        : as === 'html'
+          ? htmlPage(wire, name, started, masks)
+          : vitestFile((await recordedSession(file)).calls, wire, name, masks);
+  if (out === undefined) return new Output({}).text(text);
+  try {
+    // It has what was sent, like the recording.
+    await writeFile(out, text, { mode: 0o600 });
+  } catch (error) {
+    throw new Failure(ExitCode.Refused, `cannot write ${out}: ${fileProblem(error)}`, { cause: error });
+  }
+}
+
+async function read(file: string): Promise<{ wire: RecordedWire; started: string }> {
+  try {
+    const recording = await readRecording(file);
+    return { wire: await recordedWire(recording), started: recording.header.started };
+  } catch (error) {
+    throw unreadable(error, file);
+  }
+}

@@ -1,0 +1,54 @@
+import { VERSION } from '../version.ts';
+import type { HttpHead } from './http-head.ts';
+import type { Masks } from './masks.ts';
+import { originOf, type RecordedExchange } from './recorded-wire.ts';
+
+/** The HTTP exchanges as HAR 1.2 (http://www.softwareishard.com/blog/har-12-spec/). */
+export function harLog(exchanges: readonly RecordedExchange[], started: string, masks: Masks): string {
+  const begin = Date.parse(started);
+  const entries = exchanges.map(({ request, response, body, responseBody, sent, began = sent, ended = began }) => {
+    const [method, target, httpVersion] = request.first;
+    const url = masks.target(/^https?:/.test(target) ? target : `${originOf(request)}${target}`);
+    const query = URL.canParse(url) ? [...new URL(url).searchParams] : [];
+    const [, status, statusText] = response?.first ?? ['', '0', ''];
+    const text = responseBody === '' ? '' : masks.message(responseBody);
+    return {
+      startedDateTime: new Date(begin + sent / 1000).toISOString(),
+      time: (ended - sent) / 1000,
+      request: {
+        ...{ method, url, httpVersion },
+        cookies: [],
+        headers: headersOf(request, masks),
+        queryString: query.map(([name, value]) => ({ name, value })),
+        ...(body !== '' && {
+          postData: { mimeType: request.header('content-type') ?? '', text: masks.message(body) },
+        }),
+        headersSize: -1,
+        bodySize: Buffer.byteLength(body),
+      },
+      response: {
+        status: Number(status) || 0,
+        statusText,
+        httpVersion: response?.first[0] ?? '',
+        cookies: [],
+        headers: response ? headersOf(response, masks) : [],
+        content: {
+          size: Buffer.byteLength(text),
+          mimeType: response?.header('content-type') ?? 'application/octet-stream',
+          text,
+        },
+        redirectURL: masks.target(response?.header('location') ?? ''),
+        headersSize: -1,
+        bodySize: -1,
+      },
+      cache: {},
+      timings: { send: 0, wait: (began - sent) / 1000, receive: (ended - began) / 1000 },
+    };
+  });
+  const log = { version: '1.2', creator: { name: 'everwire', version: VERSION }, pages: [], entries };
+  return `${JSON.stringify({ log }, undefined, 2)}\n`;
+}
+
+function headersOf({ headers }: HttpHead, masks: Masks): { name: string; value: string }[] {
+  return headers.map(([name, value]) => ({ name, value: masks.header(name, value) }));
+}

@@ -1,0 +1,138 @@
+import type { WireRecord } from '../inspect/record.ts';
+import { StreamBytes } from '../lint/model/stream-bytes.ts';
+import { isObject } from '../jsonrpc/message.ts';
+import { dechunked, readHead, type HttpHead } from './http-head.ts';
+
+/** An HTTP request of a recording, and its response as far as it came. */
+export interface RecordedExchange {
+  /** The number of the record of its head. */
+  readonly n: number;
+  readonly conn: number;
+  /** Microseconds since the recording began. */
+  readonly sent: number;
+  readonly request: HttpHead;
+  body: string;
+  response?: HttpHead | undefined;
+  responseBody: string;
+  /** When the response began and ended. */
+  began?: number | undefined;
+  ended?: number | undefined;
+}
+
+/** A message, an HTTP head, or a line of stderr of a recording, in its order. */
+export interface RecordedPart {
+  readonly n: number;
+  readonly t: number;
+  readonly conn: number;
+  readonly from: 'client' | 'server' | 'stderr';
+  readonly kind: 'message' | 'head' | 'stderr';
+  readonly text: string;
+  /** The method, or what kind of message it is. */
+  readonly title: string;
+}
+
+/** What a recording has, for exports. In a recording of a bridge: between the bridge and its clients. */
+export interface RecordedWire {
+  readonly exchanges: readonly RecordedExchange[];
+  readonly parts: readonly RecordedPart[];
+}
+
+/** The most bytes that are kept until a part in them is complete. */
+const MAX_BYTES = 256 * 1024 * 1024;
+/** Parts whose bytes are not needed once they are read. */
+const FINAL: ReadonlySet<string> = new Set(['body', 'stderr', 'line']);
+
+/** Reads the HTTP exchanges, messages and lines of stderr of a recording. @throws what reading the records throws. */
+export async function recordedWire(records: AsyncIterable<WireRecord>): Promise<RecordedWire> {
+  const reader = new WireReader();
+  for await (const record of records) reader.add(record);
+  return reader.wire();
+}
+
+class WireReader {
+  readonly #bytes = new StreamBytes(MAX_BYTES);
+  readonly #roles = new Map<number, string>();
+  readonly #open = new Map<string, RecordedExchange>();
+  readonly #exchanges: RecordedExchange[] = [];
+  readonly #parts: RecordedPart[] = [];
+
+  add(record: WireRecord): void {
+    if (record.layer === 'open') this.#roles.set(record.conn, record.role);
+    if (!('dir' in record)) return;
+    const { n, t, conn, dir, layer, range } = record;
+    const stream = `${conn} ${dir}`;
+    if (layer === 'bytes') {
+      this.#bytes.add(stream, range[0], record.bytes);
+      return;
+    }
+    const bytes = this.#bytes.read(stream, range);
+    if (bytes === undefined) return;
+    const text = new TextDecoder().decode(bytes);
+    const exchange = this.#open.get(`${conn} ${record.exchange}`);
+    const from = dir === 'stderr' ? 'stderr' : dir === 'c>s' ? 'client' : 'server';
+    const part = { n, t, conn, from } as const;
+    if (layer === 'head')
+      this.#head({ ...part, kind: 'head', text, title: text.split('\r\n', 1)[0]! }, record.exchange);
+    else if (layer === 'message') this.#parts.push({ ...part, kind: 'message', text, title: titleOf(text) });
+    else if (layer === 'stderr') this.#parts.push({ ...part, kind: 'stderr', text: text.trimEnd(), title: 'stderr' });
+    else if (layer === 'frame' && exchange && from === 'server') {
+      exchange.responseBody += text;
+      exchange.ended = t;
+    } else if (layer === 'body' && exchange) this.#body(exchange, from, bytes, t);
+    if (FINAL.has(layer)) this.#bytes.forget(stream, range.at(-1)!);
+  }
+
+  wire(): RecordedWire {
+    const isServer = [...this.#roles.values()].includes('server');
+    const isCounted = ({ conn }: { conn: number }): boolean => !isServer || this.#roles.get(conn) === 'server';
+    return { exchanges: this.#exchanges.filter(isCounted), parts: this.#parts.filter(isCounted) };
+  }
+
+  #head(part: RecordedPart, number: number | undefined): void {
+    this.#parts.push(part);
+    const { n, t, conn, from, text } = part;
+    const key = `${conn} ${number}`;
+    if (from === 'client') {
+      const exchange: RecordedExchange = { n, conn, sent: t, request: readHead(text), body: '', responseBody: '' };
+      this.#exchanges.push(exchange);
+      this.#open.set(key, exchange);
+      return;
+    }
+    const exchange = this.#open.get(key);
+    if (exchange) Object.assign(exchange, { response: readHead(text), began: t, ended: t });
+  }
+
+  #body(exchange: RecordedExchange, from: string, bytes: Uint8Array, t: number): void {
+    const head = from === 'client' ? exchange.request : exchange.response;
+    const text = new TextDecoder().decode(head?.header('transfer-encoding') ? dechunked(bytes) : bytes);
+    if (from === 'client') exchange.body = text;
+    else {
+      exchange.ended = t;
+      // The frames of an event stream came one by one.
+      if (exchange.responseBody === '') exchange.responseBody = text;
+    }
+  }
+}
+
+/** What a message is, to show to users. */
+function titleOf(text: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return 'not JSON';
+  }
+  if (Array.isArray(value)) return 'batch';
+  if (!isObject(value)) return 'not a message';
+  const { method, params, error } = value;
+  const name: unknown = isObject(params) ? (params['name'] ?? params['uri']) : undefined;
+  if (typeof method === 'string') return typeof name === 'string' ? `${method} ${name}` : method;
+  return error === undefined ? 'result' : 'error';
+}
+
+/** The origin of a request. A recording does not say whether it was over TLS, so only loopback has no TLS. */
+export function originOf(request: HttpHead): string {
+  const host = request.header('host') ?? 'localhost';
+  const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])(:\d+)?$/.test(host);
+  return `${isLoopback ? 'http' : 'https'}://${host}`;
+}
