@@ -186,3 +186,24 @@ describe('everwire replay', () => {
     expect(await runEverwire(['replay', gone.url, before])).toMatchObject({ code: 3 });
   });
 });
+
+test('the commands of the guide work', async () => {
+  const [before, after] = await recordings();
+  const url = await serve(false);
+  const real = new Map([
+    ['https://example.com/mcp', url],
+    ['session.mcpcap', before],
+    ['before.mcpcap', before],
+    ['after.mcpcap', after],
+  ]);
+  const blocks = Array.from(page.matchAll(/^```sh\n([\s\S]*?)^```/gm), ([, block]) => block!);
+  const commands = blocks.flatMap((block) => block.trim().split('\n'));
+  expect(commands).toHaveLength(3);
+  for (const command of commands) {
+    // The server of the guide is at a URL here, and not a command.
+    const words = command.replaceAll("'", '').replace('-- node server.js', '').trim().split(' ').slice(1);
+    if (command.includes('--')) words.splice(1, 0, url);
+    const { code, stderr } = await runEverwire(words.map((word) => real.get(word) ?? word));
+    expect({ command, code, stderr }).toEqual({ command, code: words[0] === 'compare' ? 1 : 0, stderr: '' });
+  }
+});
