@@ -1,6 +1,4 @@
 import { basename } from 'node:path';
-import { readRecording, type Recording } from '../inspect/read-recording.ts';
-import type { WireRecord } from '../inspect/record.ts';
 import { Linter, RULES } from '../lint/index.ts';
 import { ReportBuilder, summaryText, type CheckReport } from './check/check-report.ts';
 import { jsonReport } from './check/json-report.ts';
@@ -9,7 +7,7 @@ import { sarifReport } from './check/sarif-report.ts';
 import { textReport } from './check/text-report.ts';
 import type { CheckFlags } from './check-options.ts';
 import { ExitCode, Failure } from './failure.ts';
-import { unreadable } from './recorded-session.ts';
+import { openRecording, recordsOf } from './open-recording.ts';
 import { writeText } from './report-file.ts';
 import type { SplitWords } from './take-target.ts';
 import { isUrl } from './target.ts';
@@ -44,37 +42,14 @@ async function checkRecording(file: string): Promise<CheckReport> {
   const linter = new Linter();
   const notes: string[] = [];
   let hasGaps = false;
-  const recording = await open(file);
-  for await (const record of readable(recording, file)) {
+  const recording = await openRecording(file);
+  for await (const record of recordsOf(recording, file)) {
     hasGaps ||= record.layer === 'gap';
     for (const finding of await linter.add(record)) builder.add(finding);
   }
   if (recording.truncated) notes.push('The recording ends with an incomplete line.');
   if (hasGaps) notes.push('Records are missing in the recording, so some rules judged less.');
   return builder.report(linter.exercised, notes);
-}
-
-async function open(file: string): Promise<Recording> {
-  try {
-    return await readRecording(file);
-  } catch (error) {
-    throw unreadable(error, file);
-  }
-}
-
-/** The records of a recording. Only its own mistakes are those of the user. */
-async function* readable(recording: Recording, file: string): AsyncGenerator<WireRecord, void> {
-  const records = recording[Symbol.asyncIterator]();
-  for (;;) {
-    let next: IteratorResult<WireRecord>;
-    try {
-      next = await records.next();
-    } catch (error) {
-      throw unreadable(error, file);
-    }
-    if (next.done) return;
-    yield next.value;
-  }
 }
 
 /** Writes a report to stdout, or to the file of `--out`. */

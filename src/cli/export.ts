@@ -11,7 +11,8 @@ import { readRecording } from '../inspect/read-recording.ts';
 import type { ExportFlags } from './export-options.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { Output } from './output.ts';
-import { recordedSession, unreadable } from './recorded-session.ts';
+import { unreadable } from './open-recording.ts';
+import { recordedSession } from './recorded-session.ts';
 
 /** `everwire export`: writes a recording in another form. Secrets are not in it. */
 export async function exportRecording(file: string, { as, out }: ExportFlags): Promise<void> {

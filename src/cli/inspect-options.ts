@@ -8,6 +8,10 @@ export interface InspectFlags extends TargetFlags {
   readonly open: boolean;
   /** Whether to run between a host and its server. */
   readonly through?: boolean;
+  /** Whether to print the messages of a recording instead of opening a page. */
+  readonly print?: boolean;
+  /** Which messages are printed. */
+  readonly filter?: string;
 }
 
 /** The default port of the inspector. */
@@ -29,7 +33,9 @@ export function withInspectOptions(command: Command): Command {
     .option('--no-open', 'do not open a browser')
     .addOption(
       new Option('--through', 'start the command as a host would, and pass on every byte, signal and exit code'),
-    );
+    )
+    .option('--print', 'print the messages of a recording, one on each line, and open no page')
+    .option('--filter <filter>', 'print only these messages, for example "tool:add dur>500ms"');
   withTargetOptions(
     command,
     'take servers from this file (default: ./mcp.json and .mcp.json, then the files of other MCP hosts)',
@@ -44,6 +50,7 @@ Without a target, the page offers the servers of the files.
 Examples:
   everwire inspect https://example.com/mcp
   everwire inspect -- node server.js
-  everwire inspect --through -- node server.js`,
+  everwire inspect --through -- node server.js
+  everwire inspect session.mcpcap --print --filter kind:error`,
   );
 }

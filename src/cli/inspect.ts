@@ -23,6 +23,8 @@ import { nameOf } from './target.ts';
 
 /** `everwire inspect`: serves a page that connects to servers and shows the wire, until the process is interrupted. */
 export async function inspect({ words, command }: SplitWords, flags: InspectFlags): Promise<void> {
+  if (flags.print) return (await import('./inspect-print.ts')).inspectPrint({ words, command }, flags);
+  if (flags.filter !== undefined) throw Failure.usage('--filter needs --print; the page has a field for it');
   if (flags.through) return (await import('./inspect-through.ts')).inspectThrough({ words, command }, flags);
   const [first] = words;
   const given = first !== undefined || command !== undefined;

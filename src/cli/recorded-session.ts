@@ -1,10 +1,10 @@
-import { fileProblem } from '../base/file-problem.ts';
-import { readRecording, RecordingError, type Recording } from '../inspect/read-recording.ts';
+import { readRecording, type Recording } from '../inspect/read-recording.ts';
 import type { WireRecord } from '../inspect/record.ts';
 import { isResponse } from '../jsonrpc/message.ts';
 import { callsOf } from '../mock/read-calls.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { Failure } from './failure.ts';
+import { unreadable } from './open-recording.ts';
 
 /** What clients sent in a recording, and what the reader must know about it. */
 export interface RecordedSession {
@@ -43,9 +43,4 @@ async function* watched(recording: Recording, look: (record: WireRecord) => void
     look(record);
     yield record;
   }
-}
-
-/** Why a recording cannot be read. */
-export function unreadable(error: unknown, file: string): Failure {
-  return Failure.usage(error instanceof RecordingError ? error.message : `cannot read ${file}: ${fileProblem(error)}`);
 }

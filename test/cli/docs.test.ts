@@ -9,6 +9,7 @@ import { filesShownIn } from '../support/shown.ts';
 const page = readFileSync(`${root}docs/cli.md`, 'utf8');
 const readme = readFileSync(`${root}README.md`, 'utf8');
 const troubleshooting = readFileSync(`${root}docs/troubleshooting.md`, 'utf8');
+const inspector = readFileSync(`${root}docs/inspector.md`, 'utf8');
 const mock = readFileSync(`${root}docs/mock.md`, 'utf8');
 const replay = readFileSync(`${root}docs/replay.md`, 'utf8');
 
@@ -23,6 +24,8 @@ function examplesIn(text: string): { line: string; output: string }[] {
 }
 
 const examples = examplesIn(page);
+/** The times and sizes in a list of messages. */
+const MEASURED = /^ +\d+\.\d{3}(?=  )|(?<=  \w+) +\d+ bytes(?=  )/gm;
 
 const configuration = /^```json\n([\s\S]*?)^```/m.exec(page)![1]!;
 
@@ -47,9 +50,10 @@ describe.skipIf(process.platform === 'win32')('examples of the command line in t
     expect(examplesIn(troubleshooting)).not.toEqual([]);
     expect(examplesIn(mock)).not.toEqual([]);
     expect(examplesIn(replay)).not.toEqual([]);
+    expect(examplesIn(inspector)).not.toEqual([]);
   });
 
-  test.each([readme, troubleshooting, mock, replay].flatMap(examplesIn).concat(examples))(
+  test.each([readme, troubleshooting, mock, replay, inspector].flatMap(examplesIn).concat(examples))(
     '$line',
     ({ line, output }) => {
       const { stdout, stderr } = spawnSync('sh', ['-c', line], {
@@ -58,7 +62,8 @@ describe.skipIf(process.platform === 'win32')('examples of the command line in t
         encoding: 'utf8',
         timeout: 20_000,
       });
-      expect((stdout + stderr).replaceAll(directory, '/home/ada/project')).toBe(output);
+      const printed = (stdout + stderr).replaceAll(directory, '/home/ada/project');
+      expect(printed.replaceAll(MEASURED, '')).toBe(output.replaceAll(MEASURED, ''));
     },
   );
 });

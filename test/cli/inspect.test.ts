@@ -214,3 +214,71 @@ const LARGE = `require('readline').createInterface(process.stdin).on('line', (li
 
 /** Prints its process id, and never ends by itself. */
 const MARKED = 'console.error(process.pid); setInterval(() => {}, 1000)';
+
+describe('--print', () => {
+  async function recordedCall(): Promise<string> {
+    const file = path.join(temporaryFolder(), 'call.mcpcap');
+    const call = ['call', 'add', 'a=1', 'b=2', '--revision', '2025-11-25', '--record', file];
+    expect(await runEverwire([...call, ...demo])).toMatchObject({ code: 0 });
+    return file;
+  }
+  const print = (file: string, ...more: string[]) => runEverwire(['inspect', file, '--print', ...more]);
+  /** A recording with a message of a server. */
+  function recordedMessage(message: string, more = ''): string {
+    const file = path.join(temporaryFolder(), 'message.mcpcap');
+    const data = `${message}\n`;
+    const lines = [
+      { mcpcap: 1, started: '2026-01-01T00:00:00.000Z', masked: [] },
+      { n: 1, t: 0, layer: 'open', conn: 1, protocol: 'stdio', role: 'client', peer: 'x' },
+      { n: 2, t: 12_345, layer: 'bytes', conn: 1, dir: 's>c', range: [0, data.length], data },
+    ];
+    writeFileSync(file, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n${more}`);
+    return file;
+  }
+
+  test('shows each message on a line, with the method and the tool of its call', async () => {
+    const { code, stdout, stderr } = await print(await recordedCall());
+    expect([code, stderr]).toEqual([0, '']);
+    const lines = stdout.split('\n').map((line) => line.replace(/ +\d+ bytes/, ' N bytes').slice(8));
+    expect(lines.slice(0, 3)).toEqual([
+      '   1 c>s  request N bytes  initialize #1',
+      '   1 s>c  result N bytes  initialize #1',
+      '   1 c>s  notification N bytes  notifications/initialized',
+    ]);
+    expect(lines.slice(-2)).toEqual([
+      expect.stringMatching(/^ {3}1 c>s {2}request N bytes {2}tools\/call add #\d+$/),
+      expect.stringMatching(/^ {3}1 s>c {2}result N bytes {2}tools\/call add #\d+$/),
+    ]);
+    expect(stdout).toMatch(/^ +\d+\.\d{3} {3}1 c>s/);
+  });
+
+  test('shows only the messages of a filter', async () => {
+    const file = await recordedCall();
+    const { stdout } = await print(file, '--filter', 'tool:add kind:result');
+    expect(stdout).toMatch(/^.*s>c {2}result.*tools\/call add #\d+$/);
+    expect((await print(file, '--filter', 'body:$.params.arguments.a=1')).stdout).toMatch(/^.*request.*add #\d+$/);
+    expect((await print(file, '--filter', 'tool:subtract')).stdout).toBe('');
+  });
+
+  test('escapes what a peer wrote, and says what is missing', async () => {
+    const message = '{"jsonrpc":"2.0","id":"\\u001b[2J","method":"a\\u202eb"}';
+    const { code, stdout, stderr } = await print(recordedMessage(message, '{"n":3'));
+    expect(code).toBe(0);
+    expect(stdout).toBe(`   0.012   1 s>c  request        ${message.length} bytes  a\\u202eb #\\u001b[2J`);
+    expect(stderr).toBe('everwire: the recording ends with an incomplete line');
+  });
+
+  test.each([
+    [['x.mcpcap', '--print'], /cannot read x\.mcpcap: there is no such file/],
+    [['--print', ...demo], /--print needs a recording \(\.mcpcap\)/],
+    [['x.mcpcap', 'y', '--print'], /inspect takes only a target, and not "y"/],
+    [['x.mcpcap', '--print', '--port', '1'], /--port cannot be used with --print/],
+    [['x.mcpcap', '--filter', 'kind:error'], /--filter needs --print/],
+    [['x.mcpcap', '--print', '--filter', 'kid:error'], /--filter: There is no key "kid" \(did you mean "kind"\?\)/],
+    [['x.mcpcap', '--print', '--filter', 'a or lint:error'], /"lint" is only for the page/],
+  ])('refuses %j', async (words, message) => {
+    const { code, stderr } = await runEverwire(['inspect', ...words]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(message);
+  });
+});

@@ -1,0 +1,33 @@
+import { fileProblem } from '../base/file-problem.ts';
+import { readRecording, RecordingError, type Recording } from '../inspect/read-recording.ts';
+import type { WireRecord } from '../inspect/record.ts';
+import { Failure } from './failure.ts';
+
+/** Opens a recording that the user named. @throws Failure with code 2 */
+export async function openRecording(file: string): Promise<Recording> {
+  try {
+    return await readRecording(file);
+  } catch (error) {
+    throw unreadable(error, file);
+  }
+}
+
+/** The records of a recording. @throws Failure with code 2 for a mistake in the file */
+export async function* recordsOf(recording: Recording, file: string): AsyncGenerator<WireRecord, void> {
+  const records = recording[Symbol.asyncIterator]();
+  for (;;) {
+    let next: IteratorResult<WireRecord>;
+    try {
+      next = await records.next();
+    } catch (error) {
+      throw unreadable(error, file);
+    }
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+/** Why a recording cannot be read. */
+export function unreadable(error: unknown, file: string): Failure {
+  return Failure.usage(error instanceof RecordingError ? error.message : `cannot read ${file}: ${fileProblem(error)}`);
+}
