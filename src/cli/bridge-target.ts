@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createBridge, type Bridge } from '../bridge/bridge.ts';
-import type { CommandServer, UrlServer } from '../bridge/config/config.ts';
+import type { CommandServer, ServerConfig, UrlServer } from '../bridge/config/config.ts';
 import type { CommandTarget } from '../client/target.ts';
 import { printableLine } from '../base/printable.ts';
 import type { CleanLog } from '../operate/logs.ts';
@@ -33,7 +33,7 @@ export interface BridgedServer {
  * @param oneOfSeveral whether log lines for people begin with the name, because there are several servers.
  */
 export async function bridgeTo(
-  target: Target,
+  target: Target & Pick<ServerConfig, 'shared'>,
   name: string,
   oneOfSeveral: boolean,
   settings: BridgeSettings,
@@ -42,7 +42,8 @@ export async function bridgeTo(
   log.hide(name, secretsOf(target));
   const named = (line: string): string => (oneOfSeveral && !line.startsWith(`${name} `) ? `${name}: ${line}` : line);
   const warn = unrepeated((line) => log.write('warn', named(line)));
-  const { connections, anonymous, handshakeTimeout: connectTimeout, serverIdleTimeout: idleTimeout, listen } = settings;
+  const { anonymous, handshakeTimeout: connectTimeout, serverIdleTimeout: idleTimeout, listen } = settings;
+  const connections = target.shared === undefined ? settings.connections : target.shared ? 'shared' : 'per-session';
   const authorizer = target.kind === 'url' ? await authorizerFor(target, settings, log) : undefined;
   const server =
     target.kind === 'command'

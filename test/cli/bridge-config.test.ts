@@ -90,6 +90,17 @@ describe('one failure of a server is logged once', () => {
   });
 });
 
+test('clients share one process of a server that the file shares, and of no other', async () => {
+  const command = { command: node, args: [mortal] };
+  configure({ own: command, common: { ...command, shared: true } });
+  const { url } = await start();
+  const clients = [await client(url, 'legacy'), await client(url, 'legacy')];
+  const pids = (tool: string) =>
+    Promise.all(clients.map(async (caller) => JSON.stringify((await caller.callTool(tool)).content)));
+  expect(new Set(await pids('own__pid')).size).toBe(2);
+  expect(new Set(await pids('common__pid')).size).toBe(1);
+});
+
 test('a client that lists everything reads once that a server does not respond', async () => {
   configure({ features, gone: { command: node, args: ['-e', 'process.exit(1)'] } });
   const { url } = await start();

@@ -316,6 +316,15 @@ describe('a configuration is refused', () => {
   });
 });
 
+test('a server may be shared, or not, whatever the bridge does with the others', () => {
+  const url = 'https://a.example/mcp';
+  const { servers } = parse({
+    mcpServers: { a: { command: 'x', shared: true }, b: { url, shared: false }, c: { url } },
+  });
+  expect(servers.map(({ shared }) => shared)).toEqual([true, false, undefined]);
+  expect(wrong({ command: 'x', shared: 'yes' })).toEqual(['mcpServers.mine.shared must be true or false']);
+});
+
 describe('what is probably a mistake is a warning', () => {
   const warnings = (server: object): readonly string[] =>
     parse({ mcpServers: { mine: server } }).warnings!.map((warning) => warning.replace(/^line 1, column \d+: /, ''));

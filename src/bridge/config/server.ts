@@ -45,6 +45,8 @@ export interface UrlServer {
 export type ServerConfig = (CommandServer | UrlServer) & {
   readonly name: string;
   readonly tools: ToolSelection;
+  /** Whether all clients of a bridge share one connection to it. Default: as the bridge says for all servers. */
+  readonly shared?: boolean;
 };
 
 /** The values of `type` that hosts use. */
@@ -63,7 +65,7 @@ const TYPES: Readonly<Record<string, 'stdio' | 'http' | 'sse' | 'remote'>> = {
 const KEYS: ReadonlySet<string> = new Set([
   ...['command', 'args', 'env', 'envFile', 'cwd'],
   ...['url', 'serverUrl', 'httpUrl', 'headers', 'oauth'],
-  ...['type', 'tools', 'disabled', 'enabled'],
+  ...['type', 'tools', 'shared', 'disabled', 'enabled'],
   // Keys of hosts that only resemble these.
   ...['auth', 'disabledTools', 'enabledTools'],
 ]);
@@ -83,6 +85,7 @@ export function readServer(name: string, entry: unknown, file: string, place: Pl
   if (!isObject(entry)) return place.wrong('must be an object');
   place.misspelt(entry, KEYS);
   const tools = readTools(entry['tools'], place.at('tools'));
+  const shared = readShared(entry['shared'], place.at('shared'));
   const type = readType(entry['type'], place.at('type'));
   const urlKey = ['url', 'serverUrl', 'httpUrl'].find((key) => entry[key] !== undefined);
   const isCommand = entry['command'] !== undefined;
@@ -96,7 +99,7 @@ export function readServer(name: string, entry: unknown, file: string, place: Pl
     return place.at('type').wrong(`is ${JSON.stringify(entry['type'])}, but there is a ${urlKey ?? 'command'}`);
   if (urlKey === undefined) {
     const server = readCommand(entry, file, place);
-    return server && { ...server, name, tools };
+    return server && { ...server, name, tools, ...shared };
   }
   const url = readUrl(entry[urlKey], place.at(urlKey));
   const headers = readHeaders(entry['headers'], place.at('headers'));
@@ -104,7 +107,13 @@ export function readServer(name: string, entry: unknown, file: string, place: Pl
   // Some hosts write `httpUrl` for Streamable HTTP and `url` for HTTP+SSE.
   const transport = type ?? (urlKey === 'httpUrl' ? 'http' : undefined);
   const only = transport === 'http' || transport === 'sse' ? { transport } : {};
-  return url === undefined ? undefined : { kind: 'url', name, url, headers, tools, ...only, ...oauth };
+  return url === undefined ? undefined : { kind: 'url', name, url, headers, tools, ...shared, ...only, ...oauth };
+}
+
+function readShared(value: unknown, place: Place): { shared?: boolean } {
+  if (value === undefined) return {};
+  if (typeof value !== 'boolean') place.wrong('must be true or false');
+  return { shared: value === true };
 }
 
 function readType(type: unknown, place: Place): (typeof TYPES)[string] | undefined {
