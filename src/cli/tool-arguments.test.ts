@@ -119,9 +119,9 @@ describe('an invalid argument is reported before anything is sent', () => {
   });
 
   test.each([
-    [{}, /^search needs the argument text \(string\)\. search takes text \(string, required\)/],
-    [{ text: 'x', limit: 0 }, /^the argument limit of search: must be >= 1\./],
-    [{ text: 'x', within: { north: 'up' } }, /^the argument within.north of search: must be number\./],
+    [{}, /^Invalid arguments for tool search: text: is missing\. search takes text \(string, required\)/],
+    [{ text: 'x', limit: 0 }, /^Invalid arguments for tool search: limit: must be >= 1\./],
+    [{ text: 'x', within: { north: 'up' } }, /^Invalid arguments for tool search: within\.north: must be number\./],
   ])('%j', async (args, message) => {
     await expect(checkArguments(tool, args, unexpected)).rejects.toThrow(
       expect.objectContaining({ exitCode: 2, message: expect.stringMatching(message) }),

@@ -1,6 +1,7 @@
 import { define } from '../base/define.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Tool } from '../protocol/types.ts';
+import { complaint } from '../schema/complaint.ts';
 import { JsonSchema } from '../schema/json-schema.ts';
 import { Failure } from './failure.ts';
 import { suggestion } from '../base/nearest.ts';
@@ -45,7 +46,7 @@ export function toolArguments(tool: NamedTool, words: readonly string[], base: J
 }
 
 /**
- * Checks arguments against the tool's schema, as the server will.
+ * Checks arguments against the tool's schema, as the server will, and says the same as an `McpServer`.
  *
  * @param warn called if the schema cannot be used. The server may understand it, and checks the arguments anyway.
  * @throws Failure with code 2 that names the argument and the arguments that the tool takes.
@@ -55,24 +56,14 @@ export async function checkArguments(
   args: JsonObject,
   warn: (message: string) => void,
 ): Promise<void> {
-  const schema = new ToolSchema(tool.inputSchema);
-  for (const name of schema.required) {
-    if (!Object.hasOwn(args, name)) {
-      const type = schema.property(name)?.describe() ?? 'any';
-      throw Failure.usage(`${tool.name} needs the argument ${name} (${type}). ${wanted(tool)}`);
-    }
-  }
   let checked;
   try {
     checked = new JsonSchema(tool.inputSchema, `The input schema of ${tool.name}`).validate(args);
   } catch (error) {
     return warn(`the arguments are not checked before the call: ${(error as Error).message}`);
   }
-  const [issue] = checked.issues ?? [];
-  if (!issue) return;
-  const path = (issue.path ?? []).map((step) => String(typeof step === 'object' ? step.key : step));
-  const where = path.length === 0 ? 'the arguments' : `the argument ${path.join('.')}`;
-  throw Failure.usage(`${where} of ${tool.name}: ${issue.message}. ${wanted(tool)}`);
+  if (!checked.issues) return;
+  throw Failure.usage(`Invalid arguments for tool ${tool.name}: ${complaint(checked.issues)}. ${wanted(tool)}`);
 }
 
 /** Describes a tool's arguments in a sentence: `add takes a (integer, required) and b (integer)`. */

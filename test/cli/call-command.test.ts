@@ -32,7 +32,7 @@ describe('call', () => {
   test.each<[string, string[], RegExp]>([
     ['an unknown argument', ['add', 'aa=1', 'b=2'], /add has no argument "aa" \(did you mean "a"\?\)/],
     ['an argument of another type', ['add', 'a=one', 'b=2'], /the argument a of add must be an integer, not "one"$/],
-    ['a missing argument', ['add', 'a=1'], /add needs the argument b \(integer\)\. add takes a \(integer, re/],
+    ['a missing argument', ['add', 'a=1'], /Invalid arguments for tool add: b: is missing\. add takes a \(integer, re/],
     ['arguments that are not JSON', ['add', '--args-json', '{'], /the arguments from --args-json are not JSON/],
     ['a missing file', ['add', '--args-json', '@/nowhere'], /cannot read the arguments from \/nowhere/],
     ['an unknown tool', ['ad'], /the server has no tool "ad" \(did you mean "add"\?\)$/],
