@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { fileProblem } from '../../base/file-problem.ts';
 import { suggestion } from '../../base/nearest.ts';
-import { urlProblem, type CommandServer } from '../../bridge/config/server.ts';
+import { readTextFile, replaceFile, type TextFile } from '../../base/replace-file.ts';
+import { MAX_CONFIG_FILE, urlProblem, type CommandServer } from '../../bridge/config/server.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { withoutSecrets } from '../choices.ts';
 import { ExitCode, Failure } from '../failure.ts';
@@ -21,7 +22,6 @@ import { Terminal } from '../terminal.ts';
 import { bridgeConfigIn, problemsOfBridge } from './bridge-config.ts';
 import { entryFor, type HostEntry } from './entry.ts';
 import { hideSecrets, withoutNamedSecret } from './hide-secrets.ts';
-import { readTextFile, replaceFile, type TextFile } from './replace-file.ts';
 import { serverName } from './server-name.ts';
 import { FormatError, type ServerText } from './server-text.ts';
 import { unifiedDiff } from './unified-diff.ts';
@@ -124,7 +124,7 @@ async function open(host: Host, flags: ChangeFlags, where: Surroundings): Promis
   }
   const file = fileOf(host, flags, where);
   try {
-    const read = await readTextFile(file);
+    const read = await readTextFile(file, MAX_CONFIG_FILE);
     return { read, content: await contentOf(host, (read.text ?? '').replace(/^\ufeff/, '')) };
   } catch (error) {
     throw Failure.usage(`cannot use ${file}: ${fileProblem(error)}`);

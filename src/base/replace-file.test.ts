@@ -16,6 +16,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readTextFile, replaceFile } from './replace-file.ts';
 
+const MAX = 1000;
 const posix = process.platform !== 'win32';
 let folder: string;
 
@@ -29,7 +30,7 @@ const at = (...names: string[]): string => path.join(folder, ...names);
 const mode = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 
 async function replace(file: string, text: string): Promise<void> {
-  await replaceFile(await readTextFile(file), text);
+  await replaceFile(await readTextFile(file, MAX), text);
 }
 
 describe('a file', () => {
@@ -64,11 +65,11 @@ describe('a file', () => {
 
   test('that another program has changed is not replaced', async () => {
     writeFileSync(at('a.json'), 'old');
-    const read = await readTextFile(at('a.json'));
+    const read = await readTextFile(at('a.json'), MAX);
     writeFileSync(at('a.json'), 'theirs');
     await expect(replaceFile(read, 'new')).rejects.toThrow(/^another program has changed it meanwhile/);
     expect(readFileSync(at('a.json'), 'utf8')).toBe('theirs');
-    const missing = await readTextFile(at('b.json'));
+    const missing = await readTextFile(at('b.json'), MAX);
     writeFileSync(at('b.json'), '');
     await expect(replaceFile(missing, 'new')).rejects.toThrow(/^another program has changed it meanwhile/);
   });
@@ -83,7 +84,7 @@ describe('a file', () => {
 
   test('that cannot be replaced is as before, and nothing else remains', async () => {
     writeFileSync(at('a.json'), 'old');
-    const read = await readTextFile(at('a.json'));
+    const read = await readTextFile(at('a.json'), MAX);
     await expect(replaceFile({ ...read, file: at('a.json', 'b.json'), text: undefined }, 'new')).rejects.toThrow(/ENO/);
     expect(readdirSync(folder)).toEqual(['a.json']);
   });
@@ -92,23 +93,23 @@ describe('a file', () => {
 describe('what is read', () => {
   test('keeps its byte order mark', async () => {
     writeFileSync(at('a.json'), '\ufeff{}\r\n');
-    expect((await readTextFile(at('a.json'))).text).toBe('\ufeff{}\r\n');
+    expect((await readTextFile(at('a.json'), MAX)).text).toBe('\ufeff{}\r\n');
   });
 
   test('may be a hard link', async () => {
     writeFileSync(at('a.json'), 'old');
     linkSync(at('a.json'), at('b.json'));
-    expect((await readTextFile(at('b.json'))).text).toBe('old');
+    expect((await readTextFile(at('b.json'), MAX)).text).toBe('old');
   });
 
   test('is text in UTF-8', async () => {
     writeFileSync(at('a.json'), Buffer.from([0x7b, 0xff, 0x7d]));
-    await expect(readTextFile(at('a.json'))).rejects.toThrow(/^it is not a text in UTF-8$/);
+    await expect(readTextFile(at('a.json'), MAX)).rejects.toThrow(/^it is not a text in UTF-8$/);
   });
 
   test.runIf(posix)('is no folder, and no link to nothing', async () => {
     symlinkSync('nothing', at('link.json'));
-    await expect(readTextFile(at('link.json'))).rejects.toThrow(/^it is a link to a file that does not exist$/);
-    await expect(readTextFile(folder)).rejects.toThrow(/^it is a directory$/);
+    await expect(readTextFile(at('link.json'), MAX)).rejects.toThrow(/^it is a link to a file that does not exist$/);
+    await expect(readTextFile(folder, MAX)).rejects.toThrow(/^it is a directory$/);
   });
 });

@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { access, chmod, chown, lstat, realpath, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
-import { createFile } from '../../base/create-file.ts';
-import { makeFolder } from '../../base/make-folder.ts';
-import { readRegularFile } from '../../base/regular-file.ts';
-import { decodeUtf8 } from '../../base/utf8.ts';
-import { MAX_CONFIG_FILE } from '../../bridge/config/server.ts';
+import { createFile } from './create-file.ts';
+import { makeFolder } from './make-folder.ts';
+import { readRegularFile } from './regular-file.ts';
+import { decodeUtf8 } from './utf8.ts';
 
 /** A text file as it was read. */
 export interface TextFile {
@@ -14,10 +13,17 @@ export interface TextFile {
   readonly file: string;
   /** Undefined if the file does not exist. */
   readonly text: string | undefined;
+  /** The largest content that is read, in bytes. */
+  readonly maxBytes: number;
 }
 
-/** @throws Error if the file exists, but is no regular text file in UTF-8. Its message does not quote the file. */
-export async function readTextFile(file: string): Promise<TextFile> {
+/**
+ * Reads a file that may be replaced.
+ *
+ * @throws Error if the file exists, but is no regular text file in UTF-8 of at most `maxBytes`. Its message does not quote
+ * the file.
+ */
+export async function readTextFile(file: string, maxBytes: number): Promise<TextFile> {
   let target: string;
   try {
     target = await realpath(file);
@@ -25,11 +31,11 @@ export async function readTextFile(file: string): Promise<TextFile> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     const link = await lstat(file).catch(() => undefined);
     if (link) throw new Error('it is a link to a file that does not exist', { cause: error });
-    return { file, text: undefined };
+    return { file, text: undefined, maxBytes };
   }
-  const text = decodeUtf8(readRegularFile(target, MAX_CONFIG_FILE));
+  const text = decodeUtf8(readRegularFile(target, maxBytes));
   if (text === undefined) throw new Error('it is not a text in UTF-8');
-  return { file: target, text };
+  return { file: target, text, maxBytes };
 }
 
 /**
@@ -40,9 +46,9 @@ export async function readTextFile(file: string): Promise<TextFile> {
  * @throws Error if the file has changed since then, or cannot be written. Then it is as before.
  */
 export async function replaceFile(before: TextFile, text: string): Promise<void> {
-  const { file } = before;
-  if ((await readTextFile(file)).text !== before.text) {
-    throw new Error('another program has changed it meanwhile: run the command again');
+  const { file, maxBytes } = before;
+  if ((await readTextFile(file, maxBytes)).text !== before.text) {
+    throw new Error('another program has changed it meanwhile: try again');
   }
   const existing = before.text === undefined ? undefined : await stat(file);
   // The folder may allow to replace a file that is write-protected.
