@@ -11,6 +11,7 @@ import { textOf } from './entry-list.ts';
 import type { Explorer, Session } from './explorer.ts';
 import { OutcomeView, summaryOf } from './outcome-view.tsx';
 import type { Sent } from './request.ts';
+import { SaveCall } from './save-call.tsx';
 import { TaskPanel } from './task-panel.tsx';
 import { Text } from './text.tsx';
 
@@ -46,6 +47,7 @@ export function Calls({ explorer, session, entry, name, outputSchema }: CallsPro
             Show in Wire
           </button>
         )}
+        <SaveCall key={shown.key} explorer={explorer} session={session} sent={shown} name={name} />
         {calls.length > 1 && (
           <select
             aria-label="Recent requests"

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { ConnectScreen } from '../connect/connect.tsx';
 import { useCommands, type Command } from '../ui/commands.ts';
 import { tabPanel, TabList } from '../ui/tabs.tsx';
@@ -9,6 +9,7 @@ import { LISTS, type ListName } from './entry-list.ts';
 import { PANES, type Explorer, type Pane, type Session } from './explorer.ts';
 import { PromptView } from './prompt.tsx';
 import { ResourceView } from './resource.tsx';
+import { SavedPane } from './saved-pane.tsx';
 import { ServerInfo } from './server-info.tsx';
 import { TemplateView } from './template.tsx';
 import { ToolView } from './tool.tsx';
@@ -35,7 +36,13 @@ function Connected({ explorer, session, visible }: ConnectedProps): JSX.Element 
   const pane = session.pane.value;
   useCommands(useMemo(() => exploreCommands(explorer, session), [explorer, session]));
   useCommands(SEARCH, visible);
-  const tabs = PANES.map((name) => ({ name, extra: name !== 'Server' && <ListCount session={session} name={name} /> }));
+  const { saved } = explorer.state.value;
+  const changes = saved?.changes;
+  useEffect(() => {
+    if (changes !== undefined) void session.saved.load();
+  }, [session, changes]);
+  const panes = PANES.filter((name) => name !== 'Saved' || saved);
+  const tabs = panes.map((name) => ({ name, extra: <PaneCount session={session} name={name} /> }));
   return (
     <div class="explore">
       <div class="panes">
@@ -49,7 +56,7 @@ function Connected({ explorer, session, visible }: ConnectedProps): JSX.Element 
           }}
         />
       </div>
-      {PANES.map((name) => (
+      {panes.map((name) => (
         <div class="pane" key={name} {...tabPanel('pane', name, pane)}>
           {name === pane && <PaneBody explorer={explorer} session={session} name={name} />}
         </div>
@@ -67,13 +74,20 @@ const SEARCH: readonly Command[] = [
 ];
 
 function exploreCommands(explorer: Explorer, session: Session): readonly Command[] {
-  return PANES.map((name) => ({
+  return PANES.filter((name) => name !== 'Saved' || explorer.state.peek().saved).map((name) => ({
     title: `Show ${name}`,
     run: () => {
       session.pane.value = name;
       explorer.show('Explore');
     },
   }));
+}
+
+function PaneCount({ session, name }: { session: Session; name: Pane }): JSX.Element | null {
+  if (name === 'Server') return null;
+  if (name !== 'Saved') return <ListCount session={session} name={name} />;
+  const count = session.saved.calls.value?.length;
+  return count === undefined ? null : <span class="soft"> {count}</span>;
 }
 
 /** How many entries were read. */
@@ -91,6 +105,7 @@ function ListCount({ session, name }: { session: Session; name: ListName }): JSX
 
 function PaneBody({ explorer, session, name }: { explorer: Explorer; session: Session; name: Pane }): JSX.Element {
   if (name === 'Server') return <ServerInfo explorer={explorer} />;
+  if (name === 'Saved') return <SavedPane explorer={explorer} session={session} />;
   const id = session.chosen[name].value;
   const entry = session.lists[name].entries.value.find((each) => each.id === id);
   const Detail = DETAILS[name];

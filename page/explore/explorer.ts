@@ -6,10 +6,11 @@ import { Notices } from '../asked/notices.ts';
 import type { Wire } from '../wire/wire.ts';
 import { EntryList, LISTS, type ListName } from './entry-list.ts';
 import { sendRequest, type Sent } from './request.ts';
+import { SavedList } from './saved-list.ts';
 import { FollowedTask, taskOf } from './task.ts';
 
 /** The panes of the screen. */
-export const PANES = ['Tools', 'Resources', 'Templates', 'Prompts', 'Server'] as const;
+export const PANES = ['Tools', 'Resources', 'Templates', 'Prompts', 'Saved', 'Server'] as const;
 export type Pane = (typeof PANES)[number];
 
 /** The most requests that are kept: of one entry, and of all. */
@@ -80,6 +81,7 @@ export class Explorer {
 /** What the page knows about one connection to a server. */
 export class Session {
   readonly pane = signal<Pane>('Tools');
+  readonly saved: SavedList;
   readonly lists: Readonly<Record<ListName, EntryList>>;
   /** The entry that each list shows. */
   readonly chosen: Readonly<Record<ListName, Signal<string | undefined>>>;
@@ -93,6 +95,7 @@ export class Session {
 
   constructor(server: Server) {
     this.#server = server;
+    this.saved = new SavedList(server);
     this.tasks = this.#tasks;
     const request = (method: string, params: JsonObject): Sent['settled'] => this.send(method, params).settled;
     this.lists = each((name) => new EntryList(LISTS[name], request));

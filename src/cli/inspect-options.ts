@@ -6,6 +6,8 @@ export interface InspectFlags extends TargetFlags {
   /** Undefined if the user gave none. */
   readonly port?: number;
   readonly open: boolean;
+  /** The file of saved calls. Undefined if the user gave none. */
+  readonly saved?: string;
   /** Whether to run between a host and its server. */
   readonly through?: boolean;
   /** Whether to print the messages of a recording instead of opening a page. */
@@ -16,6 +18,9 @@ export interface InspectFlags extends TargetFlags {
 
 /** The default port of the inspector. */
 export const INSPECTOR_PORT = 6274;
+
+/** The default file of saved calls. */
+export const SAVED_FILE = '.everwire/saved.json';
 
 /** Adds the options of `everwire inspect`. */
 export function withInspectOptions(command: Command): Command {
@@ -31,6 +36,7 @@ export function withInspectOptions(command: Command): Command {
       ).argParser(port),
     )
     .option('--no-open', 'do not open a browser')
+    .option('--saved <file>', `the file of saved calls (default: ${SAVED_FILE})`)
     .addOption(
       new Option('--through', 'start the command as a host would, and pass on every byte, signal and exit code'),
     )

@@ -20,6 +20,7 @@ const SIGNAL_TIMEOUT = 1000;
  */
 export async function inspectThrough({ words, command }: SplitWords, flags: InspectFlags): Promise<void> {
   if (words.length > 0 || command === undefined) throw Failure.usage('--through needs -- and a command');
+  if (flags.saved !== undefined) throw Failure.usage('--saved cannot be used with --through');
   const { record: file, port = 0 } = flags;
   const target = commandTarget(command);
   /** Ends this process as the command ended. Added first, so that it runs last. */

@@ -6,10 +6,11 @@ import { Capture } from '../inspect/capture.ts';
 import { recordingSource } from '../inspect/page-server/recording-source.ts';
 import { fixedState } from '../inspect/page-server/state-feed.ts';
 import { Inspector } from '../inspector/inspector.ts';
+import { SavedCalls } from '../inspector/saved-calls.ts';
 import { choiceOf } from './choices.ts';
 import { Failure } from './failure.ts';
 import { showPage, type InspectorPage } from './inspector-page.ts';
-import { INSPECTOR_PORT, type InspectFlags } from './inspect-options.ts';
+import { INSPECTOR_PORT, SAVED_FILE, type InspectFlags } from './inspect-options.ts';
 import { loginByLink } from './login.ts';
 import { listedServers, type ListedServer } from './mcp-json.ts';
 import { readOAuthFlags } from './oauth-options.ts';
@@ -31,7 +32,8 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
   if (command === undefined && first?.endsWith('.mcpcap')) return inspectRecording(words, flags);
   if (!given && readOAuthFlags(flags, process.env).oauth) throw Failure.usage('options for the login need a target');
   const servers = given ? [targetIn({ words, command }, flags)] : listedServers(flags.config, surroundings());
-  scrubWith(scrubber(servers.flatMap(({ target }) => secretsOf(target))));
+  const secrets = servers.flatMap(({ target }) => secretsOf(target));
+  scrubWith(scrubber(secrets));
   const login =
     (oauth: UrlServer['oauth']): MakeAuthorizer =>
     async (url, onlogin) =>
@@ -43,6 +45,7 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
     capture,
     choices,
     authorizer: login(undefined),
+    saved: new SavedCalls({ file: flags.saved ?? SAVED_FILE, secrets }),
   });
   atEnd(() => inspector.close());
   const { feed, breakpoints } = inspector;
@@ -53,6 +56,7 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
 async function inspectRecording([file = '', ...others]: readonly string[], flags: InspectFlags): Promise<void> {
   refuseMore(others);
   if (flags.record !== undefined) throw Failure.usage('--record cannot be used with a recording');
+  if (flags.saved !== undefined) throw Failure.usage('--saved cannot be used with a recording');
   const feed = fixedState('recording', basename(file));
   const onerror = ({ message }: Error): void => {
     printStatus(message);

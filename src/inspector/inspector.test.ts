@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { node } from '../../test/support/command-line.ts';
 import { featureServer } from '../../test/support/features.ts';
@@ -6,6 +9,7 @@ import { Capture } from '../inspect/capture.ts';
 import type { ConnectCommand, InspectorState, RequestOutcome } from '../inspect/page-server/page-api.ts';
 import { McpServer } from '../server/index.ts';
 import { Inspector, type Choice } from './inspector.ts';
+import { SavedCalls } from './saved-calls.ts';
 
 class World {
   readonly inspector: Inspector;
@@ -283,3 +287,59 @@ function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+describe('saved calls', () => {
+  const one = { name: 'One', method: 'tools/call', params: '{"name":"add"}' } as const;
+
+  /** An inspector with a file. */
+  function withFile(choices: readonly Choice[] = []): { inspector: Inspector; file: string } {
+    const folder = mkdtempSync(path.join(tmpdir(), 'everwire-saved-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = path.join(folder, 'saved.json');
+    const inspector = new Inspector({ capture: new Capture(), choices, saved: new SavedCalls({ file }) });
+    onTestFinished(() => inspector.close());
+    return { inspector, file };
+  }
+
+  test('belong to the name of the configuration, or to the host of a URL without its path', async () => {
+    const url = new URL('http://127.0.0.1:1/mcp');
+    const choice: Choice = {
+      id: 'a',
+      name: 'mine',
+      source: 'mcp.json',
+      detail: '',
+      server: { kind: 'url', url, headers: {} },
+    };
+    const { inspector, file } = withFile([choice]);
+    await expect(inspector.listSaved()).rejects.toThrow('Connect to a server first.');
+    inspector.connect({ url: 'http://127.0.0.1:1/a-secret-path?key=another' });
+    await inspector.save(one);
+    expect(await inspector.listSaved()).toEqual([{ ...one, params: { name: 'add' } }]);
+    inspector.connect({ choice: 'a' });
+    expect(await inspector.listSaved()).toEqual([]);
+    await inspector.save(one);
+    const { servers } = JSON.parse(readFileSync(file, 'utf8')) as { servers: object };
+    expect(Object.keys(servers)).toEqual(['127.0.0.1', 'mine']);
+    expect(inspector.feed.state.saved).toEqual({ file, changes: 2 });
+    await inspector.removeSaved({ name: 'One' });
+    expect(await inspector.listSaved()).toEqual([]);
+    expect(inspector.feed.state.saved?.changes).toBe(3);
+  });
+
+  test('have no header, and a header that is an argument is refused', async () => {
+    const { inspector, file } = withFile();
+    inspector.connect({ url: 'http://127.0.0.1:1/', headers: { authorization: 'Token hidden-value' } });
+    await expect(inspector.save({ ...one, params: '{"arguments":{"a":"hidden-value"}}' })).rejects.toThrow(
+      'The call contains a secret, so it is not saved.',
+    );
+    await inspector.save(one);
+    expect(readFileSync(file, 'utf8')).not.toContain('hidden');
+  });
+
+  test('are refused by an inspector without a file', async () => {
+    const inspector = new Inspector({ capture: new Capture(), choices: [] });
+    onTestFinished(() => inspector.close());
+    expect(inspector.feed.state.saved).toBeUndefined();
+    await expect(inspector.save(one)).rejects.toThrow('Connect to a server first.');
+  });
+});

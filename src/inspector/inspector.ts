@@ -16,6 +16,7 @@ import type {
   TargetChoice,
 } from '../inspect/page-server/page-api.ts';
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
+import type { SaveCommand, SavedCall } from '../inspect/page-server/saved-api.ts';
 import { StateFeed } from '../inspect/page-server/state-feed.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
@@ -27,6 +28,7 @@ import { createBreakpoints } from './create-breakpoints.ts';
 import { intercept } from './intercept.ts';
 import { QuestionInbox } from './question-inbox.ts';
 import { RunningRequests } from './running-requests.ts';
+import type { SavedCalls } from './saved-calls.ts';
 
 /** A server that the user can choose. */
 export interface Choice extends TargetChoice {
@@ -35,6 +37,17 @@ export interface Choice extends TargetChoice {
 
 export interface InspectorOptions extends Pick<ConnectionOptions, 'capture' | 'authorizer' | 'connectTimeout'> {
   readonly choices: readonly Choice[];
+  /** Where calls are saved. Default: they cannot be saved. */
+  readonly saved?: SavedCalls | undefined;
+}
+
+/** A server that the user has chosen. */
+interface ChosenServer {
+  readonly server: InspectedServer;
+  /** As it is shown. */
+  readonly name: string;
+  /** The name of its saved calls: the one of the configuration, or the host of its URL. A path may be a secret. */
+  readonly savedName: string;
 }
 
 const MAX_SUBSCRIPTIONS = 1000;
@@ -50,6 +63,8 @@ export class Inspector implements PageCommands {
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #authorization = new AuthorizationSteps((authorization) => this.feed.update({ authorization }));
   #connection: InspectedConnection | undefined;
+  /** The server that the user has chosen. */
+  #chosen: ChosenServer | undefined;
   /** Resolve when the processes of earlier connections have ended. */
   readonly #closing = new Set<Promise<void>>();
 
@@ -65,12 +80,15 @@ export class Inspector implements PageCommands {
       questions: [],
       roots: [],
       subscriptions: [],
+      saved: options.saved && { file: options.saved.file, changes: 0 },
     });
   }
 
   connect(to: ConnectCommand): void {
-    const { server, name } = this.#serverOf(to);
+    const chosen = this.#serverOf(to);
+    const { server, name } = chosen;
     this.disconnect();
+    this.#chosen = chosen;
     this.feed.update({ target: name, logLevel: undefined });
     const { capture, authorizer, connectTimeout } = this.#options;
     const connection: InspectedConnection = new InspectedConnection(server, {
@@ -193,10 +211,7 @@ export class Inspector implements PageCommands {
   }
 
   /** @throws CommandRefused if the command names no server. */
-  #serverOf({ choice: id, url, headers = {}, transport: named }: ConnectCommand): {
-    server: InspectedServer;
-    name: string;
-  } {
+  #serverOf({ choice: id, url, headers = {}, transport: named }: ConnectCommand): ChosenServer {
     if ((id === undefined) === (url === undefined))
       throw new CommandRefused(400, 'Connect needs either a choice or a URL.');
     for (const [name, value] of Object.entries(headers))
@@ -205,7 +220,11 @@ export class Inspector implements PageCommands {
     const transport = named === 'streamable-http' ? 'http' : named;
     if (url !== undefined) {
       const address = addressOf(url);
-      return { server: { kind: 'url', url: address, headers, transport }, name: address.origin + address.pathname };
+      return {
+        name: address.origin + address.pathname,
+        savedName: address.hostname.replace(/^\[|\]$/g, ''),
+        server: { kind: 'url', url: address, headers, transport },
+      };
     }
     const choice = this.#options.choices.find((each) => each.id === id);
     if (!choice) throw new CommandRefused(400, 'There is no such choice.');
@@ -213,11 +232,41 @@ export class Inspector implements PageCommands {
     if (server.kind === 'url')
       return {
         name,
+        savedName: name,
         server: { ...server, headers: merged(server.headers, headers), transport: transport ?? server.transport },
       };
     if (transport !== undefined || Object.keys(headers).length > 0)
       throw new CommandRefused(400, 'A command has no headers and no HTTP transport.');
-    return { server, name };
+    return { server, name, savedName: name };
+  }
+
+  async listSaved(): Promise<readonly SavedCall[]> {
+    const { saved, server } = this.#saved;
+    return saved.list(server.savedName);
+  }
+
+  async save(call: SaveCommand): Promise<void> {
+    const { saved, server } = this.#saved;
+    const headers = server.server.kind === 'url' ? Object.values(server.server.headers).flatMap(withoutScheme) : [];
+    await saved.save(server.savedName, call, headers);
+    this.#savedChanged();
+  }
+
+  async removeSaved({ name }: { readonly name: string }): Promise<void> {
+    const { saved, server } = this.#saved;
+    await saved.remove(server.savedName, name);
+    this.#savedChanged();
+  }
+
+  get #saved(): { readonly saved: SavedCalls; readonly server: ChosenServer } {
+    const { saved } = this.#options;
+    if (!saved || !this.#chosen) throw new CommandRefused(409, 'Connect to a server first.');
+    return { saved, server: this.#chosen };
+  }
+
+  #savedChanged(): void {
+    const { saved } = this.feed.state;
+    this.feed.update({ saved: saved && { ...saved, changes: saved.changes + 1 } });
   }
 
   #ask<Answer>(method: Question['method'], params: JsonObject, signal: AbortSignal): Promise<Answer> {
@@ -248,4 +297,9 @@ function merged(
     ...Object.fromEntries(Object.entries(configured).filter(([name]) => !replaced.has(name.toLowerCase()))),
     ...own,
   };
+}
+
+/** The value of a header, and what follows a scheme such as `Bearer`. */
+function withoutScheme(value: string): string[] {
+  return [value, value.replace(/^\S+\s+/, '')];
 }

@@ -106,6 +106,21 @@ describe('everwire inspect', () => {
     expect(connection.problem).toEqual({ message: `${file}, line 3: this is not JSON` });
   });
 
+  test('saves calls in a file, with the secrets of the configuration left out', async () => {
+    const folder = temporaryFolder();
+    const [config, saved] = [path.join(folder, 'mcp.json'), path.join(folder, 'calls', 'saved.json')];
+    const env = { API_KEY: 'hidden-key' };
+    writeFileSync(config, JSON.stringify({ mcpServers: { mine: { command: node, args: demo.slice(2), env } } }));
+    const { page } = await startInspector([...inspect, '--config', config, '--saved', saved, 'mine']);
+    expect((await page.settled()).saved).toEqual({ file: saved, changes: 0 });
+    const call = { name: 'Add', method: 'tools/call', params: '{"name":"add","arguments":{"a":1}}' } as const;
+    await page.command('save', call);
+    expect(await page.command('listSaved', {})).toEqual([{ ...call, params: JSON.parse(call.params) as object }]);
+    const hidden = page.command('save', { ...call, params: '{"name":"hidden-key"}', replace: true });
+    await expect(hidden).rejects.toThrow('409: The call contains a secret, so it is not saved.');
+    expect(JSON.parse(readFileSync(saved, 'utf8'))).toMatchObject({ version: 1, servers: { mine: [{ name: 'Add' }] } });
+  });
+
   test('names the option for another port if the port is in use', async () => {
     const { address } = await startInspector(inspect);
     const { port } = new URL(address);
@@ -126,6 +141,8 @@ describe('everwire inspect', () => {
       [['http://localhost/', 'b'], /inspect takes only a target, and not "b"/],
       [['x.mcpcap', 'y'], /inspect takes only a target, and not "y"/],
       [['x.mcpcap'], /x\.mcpcap/],
+      [['x.mcpcap', '--saved', 'y'], /--saved cannot be used with a recording/],
+      [['--through', '--saved', 'y', '--', 'node'], /--saved cannot be used with --through/],
       [['--'], /after -- there must be a command/],
     ] as const)
       expect(await runEverwire([...inspect, ...words])).toMatchObject({

@@ -5,6 +5,7 @@ import { LOG_LEVELS } from '../../protocol/logging.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
 import { CommandRefused } from './command-refused.ts';
 import type { PageCommands } from './page-api.ts';
+import { isSavedName, MAX_SAVED_NAME, SAVED_METHODS } from './saved-name.ts';
 
 /** The type that a field must have. */
 interface Kind {
@@ -40,6 +41,11 @@ const roots: Kind = {
     ),
 };
 const error: Kind = { name: 'an error', accepts: (value) => isObject(value) && isText(value['message']) };
+const boolean: Kind = { name: 'true or false', accepts: (value) => typeof value === 'boolean' };
+const savedName: Kind = {
+  name: `one line of 1 to ${MAX_SAVED_NAME} characters`,
+  accepts: (value) => isText(value) && isSavedName(value),
+};
 const oneOf = (values: readonly string[]): Kind => ({
   name: `one of ${values.join(', ')}`,
   accepts: (value) => values.includes(value as string),
@@ -124,6 +130,9 @@ const FIELDS: FieldsOf<PageCommands & BreakpointCommands> & { readonly outcome: 
   proceedAuthorization: { parameters: optional(strings) },
   endAuthorization: {},
   resend: { head: optional(text), body: text, encoding: oneOf(['utf8', 'base64']) },
+  listSaved: {},
+  save: { name: savedName, method: oneOf(SAVED_METHODS), params: text, replace: optional(boolean) },
+  removeSaved: { name: text },
 };
 
 /** Whether the page can post this. */

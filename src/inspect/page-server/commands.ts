@@ -43,19 +43,21 @@ export async function runCommand(
   }
 }
 
-/** @returns the result as JSON: the outcome of a request, or the content of a held message. Others have none. */
+/** @returns the outcome of a request, or the result of another command, as JSON. Undefined if it has none. */
 async function run(
   name: Posted,
   argument: unknown,
   { commands, outcomes, breakpoints }: PageActions,
 ): Promise<string | undefined> {
   if (name === 'outcome') return outcomes!.take((argument as { key: string }).key);
-  if (name === 'request') await outcomes!.start(argument as RequestCommand);
-  else if (isAboutBreakpoints(name)) {
-    const result: unknown = await (breakpoints![name] as (argument: unknown) => unknown).call(breakpoints, argument);
-    return result === undefined ? undefined : JSON.stringify(result);
-  } else await (commands![name] as (argument: unknown) => unknown).call(commands, argument);
-  return undefined;
+  if (name === 'request') {
+    await outcomes!.start(argument as RequestCommand);
+    return undefined;
+  }
+  const result: unknown = isAboutBreakpoints(name)
+    ? await (breakpoints![name] as (argument: unknown) => unknown).call(breakpoints, argument)
+    : await (commands![name] as (argument: unknown) => unknown).call(commands, argument);
+  return result === undefined ? undefined : JSON.stringify(result);
 }
 
 function parsed(body: string): unknown {

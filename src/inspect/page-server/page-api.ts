@@ -1,6 +1,7 @@
 import type { AuthorizedRevision, Pause, StepId, StepRecord } from '../../auth/steps/step.ts';
 import type { JsonObject, JsonValue } from '../../jsonrpc/message.ts';
 import type { Revision } from '../../protocol/revisions.ts';
+import type { SavedCommands, SavedState } from './saved-api.ts';
 import type { BreakpointState } from '../breakpoints/breakpoint-api.ts';
 
 /**
@@ -51,6 +52,8 @@ export interface InspectorState {
   readonly breakpoints?: BreakpointState | undefined;
   /** The walk through the authorization of a server. Undefined before the first one. */
   readonly authorization?: AuthorizationState | undefined;
+  /** Where calls can be saved. Undefined if they cannot. */
+  readonly saved?: SavedState | undefined;
 }
 
 /** A walk through the authorization of a server. */
@@ -152,7 +155,7 @@ export interface CommandError {
 }
 
 /** The commands of the page. */
-export interface PageCommands {
+export interface PageCommands extends SavedCommands {
   /** Begins to connect, after ending the previous connection. The state shows progress and failure. */
   connect(to: ConnectCommand): void;
   disconnect(nothing: object): void;

@@ -439,6 +439,7 @@ describe('a command', () => {
   const commands = {
     disconnect: (nothing: object) => void called.push(nothing),
     cancel: (what: object) => void called.push(what),
+    listSaved: async () => [{ name: 'One', method: 'tools/call', params: { name: 'ä' } }],
     subscribe: async () => {
       throw new CommandRefused(409, 'There is no connection.');
     },
@@ -453,6 +454,10 @@ describe('a command', () => {
     const headers = { ...own, ...json, 'everwire-key': await key() };
     expect(await send('POST', '/api/disconnect', headers, '{}')).toMatchObject({ status: 204, text: '' });
     expect(called.splice(0)).toEqual([{}]);
+    expect(await send('POST', '/api/listSaved', headers, '{}')).toMatchObject({
+      status: 200,
+      text: '[{"name":"One","method":"tools/call","params":{"name":"ä"}}]',
+    });
     for (const [name, error] of [
       ['subscribe', 'There is no connection.'],
       ['unsubscribe', 'The server refused.'],
@@ -479,6 +484,14 @@ describe('a command', () => {
       ['answer', '{"question":-1}', '"question" of answer must be a whole number that is not negative.'],
       ['answer', '{"question":1,"result":[]}', '"result" of answer must be an object.'],
       ['setRoots', '{"roots":[{}]}', '"roots" of setRoots must be a list of roots.'],
+      ['save', '{"name":" ","method":"tools/call","params":"{}"}', /^"name" of save must be one line of 1 to 100 char/],
+      ['save', '{"name":"a\\u202eb","method":"tools/call","params":"{}"}', /^"name" of save must be one line/],
+      ['save', '{"name":"a","method":"ping","params":"{}"}', /^"method" of save must be one of tools\/call, /],
+      [
+        'save',
+        '{"name":"a","method":"tools/call","params":"{}","replace":1}',
+        '"replace" of save must be true or false.',
+      ],
       ['setLogLevel', '{"level":"loud"}', /^"level" of setLogLevel must be one of debug, /],
     ] as const) {
       const { status, text } = await send('POST', `/api/${name}`, headers, body);

@@ -8,6 +8,7 @@ import type { ConnectionState, InspectorState } from '../../../src/inspect/page-
 import type { CommandTarget } from '../../../src/client/target.ts';
 import type { InspectedServer } from '../../../src/inspector/connection.ts';
 import { Inspector } from '../../../src/inspector/inspector.ts';
+import type { SavedCalls } from '../../../src/inspector/saved-calls.ts';
 import type { JsonObject } from '../../../src/jsonrpc/message.ts';
 
 /** The screens of a connected inspector, as a person sees them. */
@@ -30,7 +31,7 @@ export interface ExplorePage extends InspectedPage {
 export async function explore(
   browser: Browser,
   script: Script,
-  { described, ...context }: BrowserContextOptions & { described?: JsonObject } = {},
+  { described, ...context }: BrowserContextOptions & { described?: JsonObject; saved?: SavedCalls } = {},
 ): Promise<ExplorePage> {
   const server = await scriptedServer(script, described);
   return { ...(await exploreServer(browser, server.url, context)), server };
@@ -40,9 +41,9 @@ export async function explore(
 export async function exploreServer(
   browser: Browser,
   target: string | URL | CommandTarget,
-  context: BrowserContextOptions = {},
+  { saved, ...context }: BrowserContextOptions & { saved?: SavedCalls | undefined } = {},
 ): Promise<InspectedPage> {
-  const { capture, inspector } = inspectorFor(target);
+  const { capture, inspector } = inspectorFor(target, saved);
   inspector.connect({ choice: 'a' });
   const { page, misdeeds } = await openPage(browser, {
     capture,
@@ -62,14 +63,17 @@ export async function exploreServer(
 }
 
 /** An inspector with one server to choose. */
-export function inspectorFor(target: string | URL | CommandTarget): { capture: Capture; inspector: Inspector } {
+export function inspectorFor(
+  target: string | URL | CommandTarget,
+  saved?: SavedCalls,
+): { capture: Capture; inspector: Inspector } {
   const capture = new Capture();
   const server: InspectedServer =
     typeof target === 'string' || target instanceof URL
       ? { kind: 'url', url: new URL(target), headers: {} }
       : { kind: 'command', target: { ...target, stopTimeout: 100 } };
   const choice = { id: 'a', name: 'inspected', source: 'command line', detail: '' };
-  const inspector = new Inspector({ capture, choices: [{ ...choice, server }] });
+  const inspector = new Inspector({ capture, choices: [{ ...choice, server }], saved });
   onTestFinished(() => inspector.close());
   return { capture, inspector };
 }
