@@ -424,7 +424,7 @@ describe('limits', () => {
 
   test('a rule that can never act is refused', () => {
     const world = new World();
-    for (const filter of ['layer:frame', 'conn:1', 'method:', 'x) header:a'])
+    for (const filter of ['layer:frame', 'conn:1', 'rule:x', 'side:client', 'method:', 'x) header:a'])
       expect(() => world.rule(filter), filter).toThrow(/cannot use|Write a value|no "\("/);
     expect(() => world.rule('id:1')).toThrow('A rule cannot use "id": it is known only on the wire.');
     expect(() => world.rule('', { type: 'status', status: 500 })).toThrow(/^Rules cannot status here/);

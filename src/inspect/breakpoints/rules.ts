@@ -9,7 +9,7 @@ const MAX_RULES = 100;
 /** The longest time for which a message can be delayed, in milliseconds. */
 export const MAX_DELAY = 3_600_000;
 /** What a filter of the wire can test, but not before a message is on the wire. */
-const OF_RECORDS: ReadonlySet<string> = new Set(['layer', 'conn', 'id', 'state', 'header', 'lint', 'rule']);
+const OF_RECORDS: ReadonlySet<string> = new Set(['layer', 'conn', 'id', 'state', 'header', 'lint', 'rule', 'side']);
 /** What happens to the HTTP response of a request. */
 const OF_HTTP: ReadonlySet<RuleAction['type']> = new Set(['corrupt', 'cut', 'status']);
 
