@@ -5,7 +5,7 @@ import { Findings } from './findings.ts';
 import { sentRecord, type SentRecord } from './sent-record.ts';
 
 /** After this many records or bytes, a batch is complete. */
-const BATCH_RECORDS = 1000;
+const BATCH_RECORDS = 5000;
 const BATCH_BYTES = 1024 * 1024;
 /** How often the page shows new findings. Milliseconds. */
 const SHOW_MS = 250;

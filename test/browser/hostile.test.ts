@@ -5,6 +5,9 @@ import { WirePage } from './support/wire.ts';
 import { Capture } from '../../src/inspect/capture.ts';
 import { fixedState } from '../../src/inspect/page-server/state-feed.ts';
 
+/** What the page itself has: signs, and links to the specification. */
+const OWN = 'svg.severity, a[href^="https://modelcontextprotocol.io/specification/"]';
+
 describeInBrowser('what a hostile server sends stays text', (browser) => {
   test('on the Wire screen, wherever it is', async () => {
     const capture = new Capture();
@@ -48,14 +51,17 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     await page.keyboard.press('Home');
     const seen = new Set<string>();
     const look = async (): Promise<void> => {
-      const { text, tags } = await page.evaluate(() => ({
-        text: `${document.body.textContent}${[...document.querySelectorAll('[title]')].map((each) => each.getAttribute('title')).join('')}`,
-        tags: [...document.querySelectorAll('body *')].map(({ localName }) => localName),
-      }));
+      const { text, tags } = await page.evaluate(
+        (own) => ({
+          text: `${document.body.textContent}${[...document.querySelectorAll('[title]')].map((each) => each.getAttribute('title')).join('')}`,
+          tags: [...document.querySelectorAll(`body :not(${own})`)].map(({ localName }) => localName),
+        }),
+        OWN,
+      );
       expect(HIDDEN.exec(text)?.[0]).toBeUndefined();
       for (const tag of tags) seen.add(tag);
     };
-    for (const view of ['Message', 'HTTP', 'Frames', 'Timing', 'Message']) {
+    for (const view of ['Message', 'HTTP', 'Frames', 'Lint', 'Timing', 'Message']) {
       await wire.open(wire.rows().first(), view);
       for (let at = 0; at < 12; at += 1) {
         await wire.grid.focus();
@@ -64,6 +70,19 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
         await page.keyboard.press('ArrowDown');
         await look();
       }
+    }
+    for (const screen of ['Lint', 'Latency']) {
+      await page
+        .getByRole('tab', { name: new RegExp(`^${screen}`) })
+        .first()
+        .click();
+      await page.locator('.lint-rule, .latency-name').first().waitFor();
+      const closed = page.locator('details:not([open]) > summary');
+      for (let left = await closed.count(); left > 0; left -= 1) {
+        await closed.first().click();
+        await expect.poll(() => closed.count()).toBe(left - 1);
+      }
+      await look();
     }
     for (const each of ['script', 'img', 'svg', 'iframe', 'style', 'link', 'meta', 'base', 'a', 'animate'])
       expect(seen).not.toContain(each);
