@@ -62,6 +62,32 @@ describeInBrowser('with the keyboard alone', (browser) => {
     expect(misdeeds).toEqual([]);
   });
 
+  test('a person finds what is wrong and what was slow, and goes to its records', async () => {
+    const { page, misdeeds } = await openPage(browser(), { capture: someTraffic() });
+    const wire = new WirePage(page);
+    const selected = wire.grid.locator('[aria-selected=true]');
+    await wire.rows().first().waitFor();
+    await press(page, 'g', 'l');
+    const rule = page.locator('.lint-rule', { hasText: 'schema-result' });
+    await tabTo(rule.locator('summary'));
+    await press(page, 'Enter');
+    await tabTo(rule.getByRole('button', { name: /^#\d+ / }));
+    await press(page, 'Enter');
+    await expect.poll(() => selected.textContent()).toMatch(/result.*initialize/);
+    await wire.grid.focus();
+    await press(page, 'Enter', 'End', 'ArrowLeft');
+    const view = page.getByRole('region', { name: 'Selected record' }).getByRole('tabpanel', { name: /^Lint/ });
+    await expect.poll(() => view.textContent()).toContain('schema-result');
+    await press(page, 'g', 't');
+    await tabTo(page.getByRole('button', { name: 'tools/call search' }));
+    await press(page, 'Enter');
+    await tabTo(page.getByRole('list', { name: 'Calls by duration' }).locator('button:enabled').first());
+    await press(page, 'Enter');
+    expect(await wire.filter.inputValue()).toMatch(/^method:tools\/call tool:search dur>=/);
+    await expect.poll(() => wire.rows().count()).toBe(2);
+    expect(misdeeds).toEqual([]);
+  });
+
   test('commands are found in the palette, and keys without Control can be switched off', async () => {
     const { page } = await openPage(browser(), { capture: someTraffic() });
     const wire = new WirePage(page);
