@@ -1,14 +1,18 @@
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { node } from '../../test/support/command-line.ts';
 import { featureServer } from '../../test/support/features.ts';
 import { programs } from '../../test/support/process.ts';
+import { Deferred } from '../base/deferred.ts';
 import { Capture } from '../inspect/capture.ts';
 import type { ConnectCommand, InspectorState, RequestOutcome } from '../inspect/page-server/page-api.ts';
 import { McpServer } from '../server/index.ts';
 import { Inspector, type Choice } from './inspector.ts';
+import { sendRawRequest } from './raw-request.ts';
 import { SavedCalls } from './saved-calls.ts';
 
 class World {
@@ -202,6 +206,60 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('in %s', (revision) => {
     expect(await until(() => true)).toMatchObject({ subscriptions: ['feature://fixed'], logLevel: 'debug' });
     await inspector.unsubscribe({ uri: 'feature://fixed' });
     await until((state) => state.subscriptions.length === 0);
+  });
+});
+
+describe('raw messages', () => {
+  test('go over HTTP as they are written, and only then', async () => {
+    const received = new Deferred<string>();
+    const server = createServer((socket) => {
+      let got = '';
+      socket.on('data', (chunk) => {
+        got += chunk.toString('latin1');
+        if (got.endsWith('\xff')) {
+          received.resolve(got);
+          socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n');
+        }
+      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const signal = new AbortController().signal;
+    const capture = new Capture();
+    const head = 'POST /any path HTTP/1.1\nX: \u00e4\nx: 2';
+    const body = Buffer.from([123, 0, 255]);
+    await sendRawRequest(new URL(`http://127.0.0.1:${port}/mcp`), { head, body }, capture, signal);
+    expect(await received.promise).toBe(
+      `POST /any path HTTP/1.1\r\nX: \xc3\xa4\r\nx: 2\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{\0\xff`,
+    );
+  });
+
+  test('need a connection, and a head only over HTTP', async () => {
+    const { inspector } = await connected();
+    const line = { body: '{}', encoding: 'utf8' } as const;
+    await expect(inspector.resend(line)).rejects.toMatchObject({ status: 400 });
+    inspector.disconnect();
+    await expect(inspector.resend(line)).rejects.toMatchObject({ status: 409, message: 'There is no connection.' });
+    const other = new World([command(...programs.features, '--stdio')]);
+    await other.connect({ choice: 'x' });
+    await expect(other.inspector.resend({ ...line, head: 'POST / HTTP/1.1' })).rejects.toMatchObject({ status: 400 });
+  });
+
+  test('end with the connection if the host does not answer', async () => {
+    const server = createServer((socket) => void socket.resume()).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const closing = new AbortController();
+    const url = new URL(`http://127.0.0.1:${port}/mcp`);
+    const [socket] = await Promise.all([
+      once(server, 'connection').then(([accepted]) => accepted as Socket),
+      sendRawRequest(url, { head: 'GET / HTTP/1.1', body: Buffer.alloc(0) }, new Capture(), closing.signal),
+    ]);
+    socket.on('error', () => {});
+    closing.abort();
+    await once(socket, 'close');
   });
 });
 

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect, type Client } from '../../src/client/index.ts';
 import { client } from '../support/bridge-program.ts';
 import { runEverwire, startEverwire, temporaryFolder } from '../support/command-line.ts';
+import { PageClient } from '../support/inspector.ts';
 import { devFile } from '../support/dev-file.ts';
 import { programs, root, startNode, type RunningProcess } from '../support/process.ts';
 
@@ -249,6 +250,19 @@ describe('everwire dev', () => {
     const server = await startDev(devFile(say('seen')).path, ['--inspect', '--inspect-port', '0']);
     const [, url] = await server.line(/inspector on (http:\S+)$/);
     expect((await fetch(url!)).status).toBe(200);
+  });
+
+  test('lets the page hold calls, and change them', async () => {
+    const server = await startDev(devFile(say('said')).path, ['--inspect', '--inspect-port', '0']);
+    const [, url] = await server.line(/inspector on (http:\S+)$/);
+    const page = await PageClient.open(url!);
+    await page.stay();
+    await page.command('setRule', { filter: 'tool:say kind:request', action: { type: 'hold' }, enabled: true });
+    const said = textOf(await client(server.url), 'say');
+    const { held } = await page.held((state) => state.held.length === 1);
+    const answer = '{"result":{"content":[{"type":"text","text":"by hand"}]}}';
+    await page.command('answerHeld', { id: held[0]!.id, text: answer });
+    expect(await said).toEqual(text('by hand'));
   });
 
   test.skipIf(RUNS_TYPESCRIPT)('says how TypeScript runs if Node does not run it', async () => {
