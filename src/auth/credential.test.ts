@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bearerCredential, MALFORMED } from './credential.ts';
+import { bearerCredential, MALFORMED, missingCredential } from './credential.ts';
 
 test.each([
   [undefined, undefined],
@@ -26,6 +26,13 @@ test.each([
   'Bearer ä',
 ])('%j does not contain exactly one credential', (header) => {
   expect(bearerCredential(header)).toBe(MALFORMED);
+});
+
+test.each([
+  [undefined, 'An API key is required'],
+  ['s3cret', 'An API key is required, and the Authorization header does not begin with "Bearer "'],
+])('who sends the header %j is told what is missing', (header, message) => {
+  expect(missingCredential('An API key', header)).toBe(message);
 });
 
 test('the length of a credential is limited', () => {

@@ -72,6 +72,12 @@ test.each<[string, Record<string, unknown>, TokenOptions, string]>([
   await expect(failure).rejects.toThrow(message);
 });
 
+test('a token that is no JSON Web Token is refused', async () => {
+  for (const token of ['a.b.c', 'e30.e30.', `${await issuer.token(AUDIENCE)}.x`])
+    await expect(check(token)).rejects.toThrow('is not');
+  await expect(check('a.b.c')).rejects.toThrow('The access token is not valid');
+});
+
 test('issuers are compared character by character', async () => {
   await expect(check(await issuer.token(AUDIENCE, { iss: `${issuer.url}/` }))).rejects.toThrow(
     'comes from another issuer',

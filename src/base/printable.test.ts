@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { printable, printableError, printableLine } from './printable.ts';
+import { printable, printableError, printableLine, printableLines, printableMessage } from './printable.ts';
 
 const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -146,4 +146,11 @@ test('what was made visible stays as it is', () => {
           const shown = printable(a + b + c + d);
           expect(printable(shown)).toBe(shown);
         }
+});
+
+test('the message of an error is cut at 8,192 characters, and only one of the two kinds keeps its lines', () => {
+  const text = `a\n\u001b${'b'.repeat(9000)}`;
+  const rest = 'b'.repeat(8189) + '…';
+  expect(printableLines(text) === `a\n\\u001b${rest}`).toBe(true);
+  expect(printableMessage(text) === `a\\n\\u001b${rest}`).toBe(true);
 });

@@ -84,6 +84,8 @@ test('responses above 1 MiB do not wait for the last one of their batch, whichev
   // There is room again.
   expect(answers.take(large(5, 900_000))).toHaveLength(2);
   expect(answers.take(resultResponse(3, {}))).toEqual([resultResponse(3, {})]);
+  answers.add(openBatch([request(6, 'f'), request(7, 'g')]));
+  expect(answers.take(resultResponse(6, {}))).toBeUndefined();
 });
 
 test('errors above 1 MiB do not wait', () => {

@@ -315,11 +315,19 @@ test('each refusal is reported', async () => {
   await http.post(initialize(), { origin });
   const refusal = { status: 401, message: 'Who are you?', headers: {} } as const;
   await new TestHttp(service, { onrefusal, auth: allow({ authenticate: () => refusal }) }).post(initialize());
+  const narrow = { status: 403, message: 'Not you', headers: {}, scopes: ['write'] } as const;
+  await new TestHttp(service, { onrefusal, auth: allow({ authenticate: () => narrow }) }).post(initialize());
   expect(onrefusal.mock.calls).toEqual([
     [{ reason: 'host', status: 403, value: 'evil.example' }],
     [{ reason: 'origin', status: 403, value: origin }],
     [{ reason: 'credential', status: 401 }],
+    [{ reason: 'scope', status: 403, scopes: ['write'] }],
   ]);
+});
+
+test('behind a router, the metadata of other servers is not here', async () => {
+  const answer = await new TestHttp(service, { path: '*' }).send('GET', '/.well-known/oauth-protected-resource/other');
+  expect([answer.status, await message(answer)]).toEqual([404, 'Not found']);
 });
 
 test.each(['', 'localhost, localhost'])('a request without exactly one Host is refused: %j', async (host) => {
