@@ -21,6 +21,15 @@ test.each(REVISIONS)('a plain session of %s over stdio and HTTP has no finding',
   expect(await ids(http.end())).toEqual([]);
 });
 
+test.each([
+  [3, '3'],
+  ['three', 'three'],
+  [{ sum: 3 }, '{ "sum": 3 }'],
+])('a wrapped result %j may be sent as the text %j', async (result, said) => {
+  const both = { content: [{ type: 'text', text: said }], structuredContent: { result } };
+  expect(await ids(new StdioScript().handshake('2025-11-25').call('tools/call', call, both).end())).toEqual([]);
+});
+
 test('plain requests of 2026-07-28 have no finding', async () => {
   const stdio = new StdioScript();
   stdio.call('server/discover', { _meta: modernMeta() }, discovered);

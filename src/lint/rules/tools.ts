@@ -174,9 +174,8 @@ export const TOOL_RULES: readonly WireRule[] = [
     check: (event) => {
       const { structuredContent, content } = event.result;
       if (!isToolResult(event) || structuredContent === undefined || !Array.isArray(content)) return undefined;
-      const wanted = JSON.stringify(sorted(structuredContent));
       const isThere = content.some(
-        (each: unknown) => isObject(each) && each['type'] === 'text' && sameJson(each['text'], wanted),
+        (each: unknown) => isObject(each) && each['type'] === 'text' && says(each['text'], structuredContent),
       );
       return isThere || 'no text block with the same JSON';
     },
@@ -337,10 +336,20 @@ function isReference(problem: string): boolean {
   return problem.includes(' refers to ');
 }
 
-function sameJson(text: unknown, wanted: string): boolean {
+/**
+ * Whether a text says what the structured content says. Several frameworks wrap a value that is no object as
+ * `{ result: value }`, and write the value alone as text.
+ */
+function says(text: unknown, structured: unknown): boolean {
   if (typeof text !== 'string') return false;
+  if (sameJson(text, structured)) return true;
+  if (!isObject(structured) || Object.keys(structured).join() !== 'result') return false;
+  return text === structured['result'] || sameJson(text, structured['result']);
+}
+
+function sameJson(text: string, value: unknown): boolean {
   try {
-    return JSON.stringify(sorted(JSON.parse(text))) === wanted;
+    return JSON.stringify(sorted(JSON.parse(text))) === JSON.stringify(sorted(value));
   } catch {
     return false;
   }
