@@ -28,7 +28,6 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/auth/client/addresses.ts': ['src/auth/client/addresses.test.ts'],
   'src/auth/client/acquisition.ts': ['src/auth/client/{acquisition,oauth}.test.ts'],
   'src/wire/modern/inbound/sealed-state.ts': ['src/wire/modern/inbound/sealed-state.test.ts'],
-  'src/base/state-key.ts': ['src/wire/modern/inbound/sealed-state.test.ts'],
   'src/transport/http/server/streamable/session-seal.ts': ['src/transport/http/server/streamable/session-seal.test.ts'],
   'src/transport/http/message-parser.ts': [
     'src/transport/http/client/response-parser.test.ts',
@@ -37,7 +36,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/transport/http/client/response-parser.ts': ['src/transport/http/client/response-parser.test.ts'],
   'src/transport/http/server/request-parser.ts': ['src/transport/http/server/request-parser.test.ts'],
   'src/transport/stdio/framing.ts': ['src/transport/stdio/framing.test.ts'],
-  'src/transport/stdio/lines.ts': ['src/transport/stdio/lines.test.ts'],
+  'src/transport/stdio/lines.ts': ['src/transport/stdio/lines.test.ts', 'src/base/receive-budget.test.ts'],
   'src/store/memory.ts': ['src/store/memory.test.ts'],
   'src/store/memory-tasks.ts': ['src/store/memory-tasks.test.ts'],
 };

@@ -141,6 +141,14 @@ const refused: Record<string, [text: string, why: string, status?: number]> = {
     'POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\nx\r\n',
     'the size of a chunk is not a number',
   ],
+  'a chunk size with another letter': [
+    'POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1g\r\n',
+    'the size of a chunk is not a number',
+  ],
+  'a line feed after a chunk with a carriage return': [
+    'POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2\r\na\r\n',
+    'a line ends with a line feed only',
+  ],
   'a chunk that is too long': [
     'POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nab\r\n',
     'a chunk is longer than its size',
@@ -170,7 +178,11 @@ test.each(Object.entries(refused))('a request with %s is refused', (_, [text, wh
     error = thrown;
   }
   expect(error).toBeInstanceOf(MalformedRequest);
-  expect(error).toMatchObject({ message: `The request is not valid HTTP/1.1: ${why}`, status });
+  expect(error).toMatchObject({
+    name: 'MalformedRequest',
+    message: `The request is not valid HTTP/1.1: ${why}`,
+    status,
+  });
 });
 
 // A proxy that ends a line at a line feed would see a second request here, or none.
@@ -189,6 +201,23 @@ test('a head that comes byte by byte is read in a time that grows with its lengt
   const { parser } = read(Array.from(head), 16_384);
   expect(parser.inHead).toBe(true);
   expect(reads.mock.calls.length).toBeLessThan(3 * head.length);
+});
+
+test.each(['9', 'a', 'f', 'A', 'F', '00000000000f'])('a chunk may have the size %s', (size) => {
+  const body = 'x'.repeat(Number.parseInt(size, 16));
+  const text = `POST / HTTP/1.1\r\n${HOST}transfer-encoding: chunked\r\n\r\n${size}\r\n${body}\r\n0\r\n\r\n`;
+  expect(read([text]).requests).toMatchObject([{ body, complete: true }]);
+});
+
+test('the beginning of a chunk is not the beginning of a head', () => {
+  const { parser } = read([`POST / HTTP/1.1\r\n${HOST}transfer-encoding: chunked\r\n\r\n`, '1']);
+  expect(parser.inHead).toBe(false);
+});
+
+test('the end of a request may come in front of one that is larger than a head', () => {
+  const next = `POST / HTTP/1.1\r\n${HOST}content-length: 2000\r\n\r\n${'x'.repeat(2000)}`;
+  const chunks = `POST / HTTP/1.1\r\n${HOST}transfer-encoding: chunked\r\n\r\n0\r\n`;
+  expect(read([chunks, `\r\n${next}`]).requests).toMatchObject([{ body: '' }, { body: 'x'.repeat(2000) }]);
 });
 
 test('a line feed that follows a body with a carriage return is refused', () => {

@@ -66,6 +66,7 @@ export class RequestParser extends MessageParser {
   protected override onhead(given: string): void {
     // An empty line in front of a request is ignored (RFC 9112, section 2.2).
     const head = given.startsWith(EMPTY_LINE) ? given.slice(EMPTY_LINE.length) : given;
+    // Stryker disable next-line ArrayDeclaration: one element more or less, and there are still no lines
     const [, method, target, minor, lines] = HEAD.exec(head) ?? [];
     if (lines === undefined) throw this.malformed('its head is not HTTP/1.1');
     const headers = headersOf(lines);
@@ -78,6 +79,7 @@ export class RequestParser extends MessageParser {
       http11,
       keepsOpen: keepsConnection(headers, http11),
     });
+    // Stryker disable next-line BooleanLiteral: only a parser of responses reads it
     this.expectBody(body, false);
     this.stop();
   }
@@ -90,6 +92,7 @@ export class RequestParser extends MessageParser {
     this.#listener.onend();
   }
 
+  // Stryker disable next-line StringLiteral: any other word than `size`
   protected override malformed(why: string, malformation: Malformation = 'syntax'): Error {
     return new MalformedRequest(why, malformation === 'size' ? 431 : 400);
   }
