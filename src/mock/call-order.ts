@@ -3,25 +3,27 @@ import { isObject, isRequest, type JsonObject, type Notification, type Request }
 import { canonicalJson, without } from '../jsonrpc/shape.ts';
 import { Method } from '../protocol/methods.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';
-import { weightOf } from '../jsonrpc/weight.ts';
 import { beginning, describeDifferences, differences, type Difference } from './difference.ts';
 import type { RecordedCall } from './recorded-call.ts';
 
 /** Requests that open a connection. What they say is about the client, so it does not matter for the answer. */
 const OPENING: ReadonlySet<string> = new Set([Method.Initialize, Method.Discover]);
 
-/** How much is compared to find the call that is nearest to a request, in bytes of memory (`weightOf`). */
-const MAX_WORK = 1024 * 1024;
+/** How much is compared to find the call that is nearest to a request, in UTF-16 code units of canonical JSON. */
+const MAX_WORK = 512 * 1024;
 
 /** All calls of a recording, to be looked up. Calls with the same content are in the order of the recording. */
 export class RecordedCalls {
   readonly #all: readonly RecordedCall[];
   readonly #byContent = new Map<string, RecordedCall[]>();
+  /** The length of the key of each call. */
+  readonly #sizes = new Map<RecordedCall, number>();
 
   constructor(calls: readonly RecordedCall[]) {
     this.#all = calls;
     for (const call of calls) {
       const key = keyOf(call.message, call.revision);
+      this.#sizes.set(call, key.length);
       const same = this.#byContent.get(key);
       if (same) same.push(call);
       else this.#byContent.set(key, [call]);
@@ -45,6 +47,11 @@ export class RecordedCalls {
   /** The calls of a method in a revision. */
   ofMethod(method: string, revision: Revision | undefined): RecordedCall[] {
     return this.#all.filter((call) => call.message.method === method && call.revision === revision);
+  }
+
+  /** How large the content of a call is, in UTF-16 code units of canonical JSON. */
+  sizeOf(call: RecordedCall): number {
+    return this.#sizes.get(call)!;
   }
 
   /** The `initialize` of a client that asked for this version, or else the first one. */
@@ -87,7 +94,7 @@ export class CallOrder {
     const { method, params = {} } = message;
     if (method === Method.Initialize) {
       const call = this.#calls.handshake(params['protocolVersion']);
-      return call ? { call } : this.#miss(message, revision);
+      return call ? { call } : this.#miss(message, revision, 0);
     }
     const key = keyOf(message, revision);
     const same = this.#calls.get(key);
@@ -97,53 +104,55 @@ export class CallOrder {
       this.#used.set(key, used + 1);
       return { call: same[used]! };
     }
-    if (same.length === 0) return this.#miss(message, revision);
+    if (same.length === 0) return this.#miss(message, revision, key.length);
     this.#used.set(key, Math.min(used + 1, same.length));
     return { call: same[Math.min(used, same.length - 1)]! };
   }
 
-  #miss({ method, params = {} }: Request | Notification, revision: Revision | undefined): Found {
+  /** @param size of the content of the message, in UTF-16 code units of canonical JSON. */
+  #miss({ method, params = {} }: Request | Notification, revision: Revision | undefined, size: number): Found {
     const calls = this.#calls.ofMethod(method, revision);
     if (calls.length === 0)
       return {
         miss: new RpcError(ErrorCode.MethodNotFound, `Method not found: ${beginning(method)} is not in the recording`),
       };
-    const { call, found } = nearestOf(calls, params);
-    if (this.#lenient && !found.some(({ path }) => isTarget(path))) return { call };
-    const what = [method, targetOf(params)].flatMap((each) => (each === undefined ? [] : beginning(each))).join(' ');
-    const why = `${what} is not in the recording with these parameters. Record ${call.n} is the nearest, but ${describeDifferences(found)}`;
-    return { miss: new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`), nearest: call };
+    const target = targetOf(params);
+    const same = calls.filter(({ message }) => targetOf(message.params ?? {}) === target);
+    const nearest = this.#nearest(same.length > 0 ? same : calls, params, size);
+    if (this.#lenient) {
+      if (nearest && !nearest.found.some(({ path }) => isTarget(path))) return { call: nearest.call };
+      if (!nearest && target !== undefined && same[0]) return { call: same[0] };
+    }
+    const what = [method, target].flatMap((each) => (each === undefined ? [] : beginning(each))).join(' ');
+    const why = nearest
+      ? `${what} is not in the recording with these parameters. Record ${nearest.call.n} is the nearest, but ${describeDifferences(nearest.found)}`
+      : `${what} is not in the recording with these parameters, which are too large to look for the nearest record`;
+    return { miss: new RpcError(ErrorCode.InvalidParams, `Invalid params: ${why}`), nearest: nearest?.call };
+  }
+
+  /** The call whose content differs in the fewest places. Undefined if there is too much to compare. */
+  #nearest(calls: readonly RecordedCall[], params: JsonObject, size: number): Compared | undefined {
+    const content = contentOf(params);
+    let work = 0;
+    let nearest: Compared | undefined;
+    for (const call of calls) {
+      work += size + this.#calls.sizeOf(call);
+      if (work > MAX_WORK) break;
+      const found = differences(contentOf(call.message.params ?? {}), content);
+      if (!nearest || rank(found) < rank(nearest.found)) nearest = { call, found };
+    }
+    return nearest;
   }
 }
 
-/**
- * The call whose content differs in the fewest places. If one of the calls has the target of the request, the others are
- * not compared.
- *
- * @param calls at least one.
- */
-function nearestOf(
-  calls: readonly RecordedCall[],
-  params: JsonObject,
-): { readonly call: RecordedCall; readonly found: Difference[] } {
-  const content = contentOf(params);
-  const target = targetOf(params);
-  const same = calls.filter(({ message }) => targetOf(message.params ?? {}) === target);
-  const weight = weightOf(content, MAX_WORK);
-  let work = 0;
-  let nearest: { readonly call: RecordedCall; readonly found: Difference[] } | undefined;
-  for (const call of same.length > 0 ? same : calls) {
-    const recorded = contentOf(call.message.params ?? {});
-    work += weight + weightOf(recorded, MAX_WORK);
-    if (nearest && work > MAX_WORK) break;
-    const found = differences(recorded, content);
-    if (!nearest || rank(found) < rank(nearest.found)) nearest = { call, found };
-  }
-  return nearest!;
+/** A call, and where the content of a request differs from its own. */
+interface Compared {
+  readonly call: RecordedCall;
+  readonly found: Difference[];
 }
 
 /** A call of another tool, prompt or resource is further away than any with other arguments. */
-function rank(found: ReturnType<typeof differences>): number {
+function rank(found: readonly Difference[]): number {
   return found.length + (found.some(({ path }) => isTarget(path)) ? 1000 : 0);
 }
 
