@@ -72,6 +72,7 @@ const intentionallyNotExported = [
     'Arguments',
     'BareResult',
     'FlatForm',
+    'NoBareContent',
     'NoShape',
     'ToolNames',
     'UncheckedAnswer',
