@@ -48,7 +48,7 @@ export function BreakpointsScreen({ view, visible }: { view: BreakpointView; vis
             Held messages
           </h2>
           <span role="status" class="soft">
-            {waiting === 1 ? '1 message is held' : `${waiting} messages are held`}
+            {waiting === 0 ? '' : waiting === 1 ? '1 message is held' : `${waiting} messages are held`}
           </span>
           {waiting > 1 && (
             <button type="button" onClick={() => view.run(view.server.send('forwardAllHeld', {}))}>
