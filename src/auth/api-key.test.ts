@@ -170,7 +170,9 @@ test.each<[string, ApiKeyAuthOptions]>([
   ['valid header name', { keys, header: 'not a name' }],
   ['must consist', { keys: { 'secret key': 'ada' } }],
   ['must consist', { keys: { '': 'ada' } }],
-  ['no principal', { keys: { secret: '' } }],
+  ['a principal for each key', { keys: { secret: '' } }],
+  ['a principal for each key', { keys: { secret: { principal: 'ada' } as AuthInfo } }],
+  ['a principal for each key', { keys: { secret: null as unknown as string } }],
 ])('invalid options are refused with an error that does not contain a key: %s', (problem, options) => {
   expect(() => apiKeyAuth(options)).toThrow(problem);
   expect(() => apiKeyAuth(options)).not.toThrow('secret');

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { isObject } from '../jsonrpc/message.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import type { HttpCall } from '../transport/http/server/call.ts';
 import { bearerRefusal, insufficientScope } from '../transport/http/server/access/challenge.ts';
@@ -101,7 +102,10 @@ function knownKeys(keys: Readonly<Record<string, string | AuthInfo>>): (key: str
       throw new TypeError('A key must consist of letters, digits and -._~+/, with = only at the end');
     }
     const auth = typeof owner === 'string' ? { principal: owner, scopes: [] } : owner;
-    return { digest: digestOf(key), auth: checkAuthInfo(auth) };
+    if (!isObject(auth) || !auth.principal || !Array.isArray(auth.scopes)) {
+      throw new TypeError("keys needs a principal for each key, or { principal: '…', scopes: ['…'] }");
+    }
+    return { digest: digestOf(key), auth };
   });
   return (key) => {
     const shown = digestOf(key);
