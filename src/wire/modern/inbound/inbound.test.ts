@@ -20,6 +20,12 @@ function deep(levels = 200_000): unknown {
 
 afterEach(() => void vi.useRealTimers());
 
+test('a result that JSON cannot represent is an error for its caller over HTTP, and is reported', async () => {
+  const http = new ModernHttp(scripted({ odd: () => ({ big: 1n }) }).service);
+  expect(await http.json('odd')).toMatchObject({ status: 200, body: { error: { code: -32603 } } });
+  expect(http.errors.map(({ message }) => message)).toEqual([expect.stringContaining('BigInt')]);
+});
+
 describe('a value with too many levels for JSON', () => {
   const asking = tool((exchange) => exchange.ask('roots/list', {}));
 

@@ -320,6 +320,8 @@ export class ModernInbound {
         resultResponse(round.id, method === Method.Listen ? subscriptionResult(shaped, round) : shaped),
       );
     } catch (error) {
+      // The service got no error, so it could not report this one.
+      if (!(error instanceof RpcError)) this.#options.onerror(error as Error);
       return this.#fail(exchange, error);
     }
     this.#answered(exchange);
