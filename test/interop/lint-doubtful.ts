@@ -11,12 +11,6 @@ export interface Doubtful {
 
 export const DOUBTFUL: readonly Doubtful[] = [
   {
-    rule: 'structured-content-text',
-    who: /with (?:demo|features|server 1\.x|server 2\.x.*) over/,
-    seen: /no text block/,
-    because: 'The JSON SHOULD be in a text block (server/tools). These tools write a text for people in its place.',
-  },
-  {
     rule: 'resource-not-found-code',
     who: /with (?:server 1\.x|server 2\.x.*) over/,
     seen: /^the code -32602/,
