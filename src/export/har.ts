@@ -28,7 +28,7 @@ export function harLog(exchanges: readonly RecordedExchange[], started: string, 
       },
       response: {
         status: Number(status) || 0,
-        statusText,
+        statusText: masks.text(statusText),
         httpVersion: response?.first[0] ?? '',
         cookies: [],
         headers: response ? headersOf(response, masks) : [],

@@ -7,8 +7,25 @@ import type { RecordedWire } from './recorded-wire.ts';
 export const MASK = '**********';
 /** Members of the protocol whose names look like those of secrets. */
 const HARMLESS: ReadonlySet<string> = new Set(['progressToken', 'authorizationUrl']);
-/** A name and its value in a text, such as `PASSWORD=x` or `"token": "x"`. */
-const NAMED = /([\w.-]{1,64})(["']?\s*[:=]\s*["']?)([^\s"',;&}\]]+)/g;
+/** The members of a JSON Schema that have names of other members. What is below them is no value. */
+const OF_SCHEMAS: ReadonlySet<string | undefined> = new Set([
+  ...['properties', 'patternProperties', 'dependentSchemas'],
+  ...['$defs', 'definitions'],
+]);
+/** A name in a text and what is before its value, such as `PASSWORD=` or `"token": "`. JSON may be text in other JSON. */
+const NAME = /(?<![\w.-])([\w.-]+)\\*["']?\s*[:=]\s*(\\*["']?)/g;
+/**
+ * The value after a name, by what is before it: nothing, a quote, or an escaped quote. It may begin with the name of a
+ * scheme.
+ */
+const VALUES: Readonly<Record<string, RegExp>> = {
+  '': /(?:(?:bearer|basic|dpop)\s+)?[^\s"'\\,;&}\]]+/iy,
+  '"': /(?:[^"\\\n]|\\[^\n])+/y,
+  "'": /(?:[^'\\\n]|\\[^\n])+/y,
+  '\\"': /(?:[^"\\\n]|\\[^"\n])+/y,
+  "\\'": /(?:[^'\\\n]|\\[^'\n])+/y,
+};
+const SCHEME = /^(?:bearer|basic|dpop)\s+/i;
 
 /** What stands for a secret of a name. */
 export type MaskOf = (name: string) => string;
@@ -28,32 +45,31 @@ export class Masks {
         if (isSecretName(name)) for (const word of value.split(/[\s;,=]+/)) found.add(word);
       for (const value of parametersOf(request.first[1])) found.add(value);
       for (const text of [body, responseBody])
-        if (!isOfMessages(text)) for (const value of namedIn(text)) found.add(value);
+        if (!isOfMessages(text)) for (const value of valuesIn(text)) found.add(value);
     }
     for (const { kind, text } of parts)
-      if (kind !== 'head') for (const value of kind === 'message' ? membersOf(text) : namedIn(text)) found.add(value);
+      if (kind !== 'head') for (const value of kind === 'message' ? membersOf(text) : valuesIn(text)) found.add(value);
     this.#scrub = scrubber([...found].filter((each) => !/^[\d.]*$/.test(each) && !/^\*+$/.test(each)));
   }
 
   /** A text without secrets. */
   text(text: string): string {
-    const named = text.replaceAll(NAMED, (all, name: string, between: string) =>
-      isSecret(name) ? `${name}${between}${MASK}` : all,
-    );
-    return this.#scrub(named);
+    let masked = '';
+    let done = 0;
+    for (const [start, end] of namedIn(text)) {
+      masked += text.slice(done, start) + MASK;
+      done = end;
+    }
+    return this.#scrub(masked + text.slice(done));
   }
 
-  /** Any JSON without secrets. @param maskOf what stands for the secret member of a name. */
+  /**
+   * Any JSON without secrets.
+   *
+   * @param maskOf what stands for the secret member of a name.
+   */
   value(value: unknown, maskOf: MaskOf = () => MASK): unknown {
-    if (typeof value === 'string') return this.text(value);
-    if (Array.isArray(value)) return value.map((each) => this.value(each, maskOf));
-    if (!isObject(value)) return value;
-    return Object.fromEntries(
-      Object.entries<unknown>(value).map(([name, member]) => [
-        this.#scrub(name),
-        isSecret(name) && typeof member === 'string' ? maskOf(name) : this.value(member, maskOf),
-      ]),
-    );
+    return mapTexts(value, (text, secret) => (secret === undefined ? this.text(text) : maskOf(secret)), this.#scrub);
   }
 
   /** A message, or the text of an event stream, without secrets. */
@@ -77,10 +93,10 @@ export class Masks {
     let done = 0;
     for (const [start, end] of new SecretParameters().next(target)) {
       const [, name = ''] = /([^?&=]+)=$/.exec(target.slice(0, start)) ?? [];
-      masked += this.#scrub(target.slice(done, start)) + maskOf(name);
+      masked += this.text(target.slice(done, start)) + maskOf(name);
       done = end;
     }
-    return masked + this.#scrub(target.slice(done));
+    return masked + this.text(target.slice(done));
   }
 
   /** The value of a header. */
@@ -107,8 +123,24 @@ function parametersOf(target: string): string[] {
   return new SecretParameters().next(target).map(([start, end]) => target.slice(start, end));
 }
 
-function namedIn(text: string): string[] {
-  return Array.from(text.matchAll(NAMED), ([, name, , value]) => (isSecret(name!) ? value! : '')).filter(Boolean);
+/** The places of the values in a text whose names say that they are secret. */
+function* namedIn(text: string): Generator<[start: number, end: number]> {
+  let done = 0;
+  for (const { 0: before, 1: name, 2: quote, index } of text.matchAll(NAME)) {
+    const start = index + before.length;
+    if (start < done || !isSecret(name!)) continue;
+    const pattern = VALUES[quote!.slice(-2)] ?? VALUES['']!;
+    pattern.lastIndex = start;
+    const [value] = pattern.exec(text) ?? [];
+    if (value === undefined) continue;
+    done = start + value.length;
+    yield [start, done];
+  }
+}
+
+/** These values, without the names of schemes. */
+function valuesIn(text: string): string[] {
+  return Array.from(namedIn(text), ([start, end]) => text.slice(start, end).replace(SCHEME, ''));
 }
 
 /** Whether a body has messages. They are looked at on their own. */
@@ -119,18 +151,38 @@ function isOfMessages(body: string): boolean {
 /** The secret members of a JSON text, and what is named as secret in its strings. */
 function membersOf(text: string): string[] {
   const found: string[] = [];
-  const look = (value: unknown): void => {
-    if (typeof value === 'string') found.push(...namedIn(value));
-    else if (Array.isArray(value)) value.forEach(look);
-    else if (isObject(value))
-      for (const [name, member] of Object.entries<unknown>(value))
-        if (typeof member === 'string' && isSecret(name)) found.push(member);
-        else look(member);
+  const look = (each: string, secret: string | undefined): string => {
+    found.push(...(secret === undefined ? valuesIn(each) : [each]));
+    return each;
   };
   try {
-    look(JSON.parse(text));
+    mapTexts(JSON.parse(text), look);
   } catch {
     // It is no JSON, so it has no members.
   }
   return found;
+}
+
+/**
+ * Any JSON with other texts.
+ *
+ * @param change also gets the name of the secret member that a text is in.
+ * @param rename changes the names of members.
+ */
+function mapTexts(
+  value: unknown,
+  change: (text: string, secret: string | undefined) => string,
+  rename: (name: string) => string = (name) => name,
+): unknown {
+  const map = (each: unknown, secret: string | undefined, parent: string | undefined): unknown => {
+    if (typeof each === 'string') return change(each, secret);
+    if (Array.isArray(each)) return each.map((entry) => map(entry, secret, undefined));
+    if (!isObject(each)) return each;
+    const members = Object.entries<unknown>(each).map(([name, member]): [string, unknown] => {
+      const own = !OF_SCHEMAS.has(parent) && isSecret(name) ? name : secret;
+      return [rename(name), map(member, own, name)];
+    });
+    return Object.fromEntries(members);
+  };
+  return map(value, undefined, undefined);
 }
