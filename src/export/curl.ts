@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { MaskOf, Masks } from './masks.ts';
 import { originOf, type RecordedExchange } from './recorded-wire.ts';
+import { variableOf } from './variables.ts';
 import { isSecretName } from '../inspect/secrets.ts';
 
 /** Headers that curl writes itself. */
 const OF_CURL: ReadonlySet<string> = new Set(['host', 'content-length', 'transfer-encoding', 'connection']);
+/** The name of a header (RFC 9110, section 5.6.2). Instead of one that begins with `@`, curl would send a file. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
 /**
  * A shell script with one curl command for each HTTP request. Secrets are variables of the environment. A session id is a
@@ -31,10 +34,10 @@ function command({ n, request, body }: RecordedExchange, masks: Masks, variables
     });
   const url = masks.target(/^https?:/.test(target) ? target : `${originOf(request)}${target}`, marked);
   const words = [
-    `curl --silent --show-error --no-buffer --max-time 10 --request ${quoted(method)} ${withVariables(url)}`,
+    `curl --silent --show-error --no-buffer --globoff --max-time 10 --request ${quoted(method)} ${withVariables(url)}`,
   ];
   for (const [name, value] of request.headers) {
-    if (OF_CURL.has(name.toLowerCase())) continue;
+    if (OF_CURL.has(name.toLowerCase()) || !TOKEN.test(name)) continue;
     const isSession = name.toLowerCase() === 'mcp-session-id';
     if (!isSecretName(name) && !isSession) {
       words.push(`--header ${quoted(`${name}: ${masks.header(name, value)}`)}`);
@@ -44,19 +47,12 @@ function command({ n, request, body }: RecordedExchange, masks: Masks, variables
     variables.add(variable);
     words.push(`--header ${quoted(`${name}: `)}"$${variable}"`);
   }
-  if (body !== '') words.push(`--data-binary ${withVariables(masks.message(body, marked))}`);
+  // Other options send the file that a body names after an `@`.
+  if (body !== '') words.push(`--data-raw ${withVariables(masks.message(body, marked))}`);
   return `# Record ${n}\n${words.join(' \\\n  ')}\necho`;
 }
 
 /** A word of a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}
-
-/** The environment variable for a secret. */
-function variableOf(name: string): string {
-  return name
-    .toUpperCase()
-    .replaceAll(/[^A-Z\d]+/g, '_')
-    .replace(/^(?=\d)/, '_');
 }

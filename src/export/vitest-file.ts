@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { printableLine } from '../base/printable.ts';
 import { isSecretName } from '../inspect/secrets.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -8,6 +9,7 @@ import { stable } from '../replay/comparable.ts';
 import { eventsOf, PAGED, titleOf, type SessionRequest } from '../replay/session-requests.ts';
 import { MASK, type Masks } from './masks.ts';
 import { originOf, type RecordedWire } from './recorded-wire.ts';
+import { variableOf } from './variables.ts';
 
 /** The requests that become tests. Others belong to the client or to one session. */
 const TESTED: ReadonlySet<string> = new Set([
@@ -46,7 +48,7 @@ export function vitestFile(
   const { requests, questions } = eventsOf(calls);
   const answers: Record<string, unknown[]> = {};
   for (const { method, answer } of [...requests.flatMap((request) => request.questions), ...questions])
-    if (answer && 'result' in answer) (answers[method] ??= []).push(answer.result);
+    if (answer && 'result' in answer && Object.hasOwn(HANDLERS, method)) (answers[method] ??= []).push(answer.result);
   const first = exchanges[0]?.request;
   const target = first && masks.target(originOf(first) + first.first[1]);
   const url = target?.includes(MASK) ? undefined : target;
@@ -112,7 +114,7 @@ function testOf(request: SessionRequest, masks: Masks): string[] {
 
 /** A variable of the environment that has a secret. */
 function variable(name: string): string {
-  return `process.env[${JSON.stringify(name.toUpperCase().replaceAll(/[^A-Z\d]+/g, '_'))}] ?? ''`;
+  return `process.env[${JSON.stringify(variableOf(name))}] ?? ''`;
 }
 
 /**
@@ -121,19 +123,26 @@ function variable(name: string): string {
  * @param isSent whether secrets are variables of the environment. Otherwise, any text may stand for a secret.
  */
 function code(value: unknown, masks: Masks, isSent = false): string {
-  const secret = (name: string): string => (isSent ? `\u0000${name}` : MASK);
-  return literal(masks.value(value, secret), isSent);
+  // Nobody else can write it into a message.
+  const mark = isSent ? randomUUID() : undefined;
+  return literal(
+    masks.value(value, (name) => (mark === undefined ? MASK : mark + name)),
+    mark,
+  );
 }
 
-function literal(value: unknown, isSent: boolean): string {
+/** @param mark is before the name of a variable. Undefined if there are none. */
+function literal(value: unknown, mark: string | undefined): string {
   if (typeof value === 'string') {
-    if (isSent && value.startsWith('\u0000')) return variable(value.slice(1));
-    return !isSent && (value.includes(MASK) || value.includes(REDACTED)) ? 'expect.any(String)' : JSON.stringify(value);
+    if (mark !== undefined && value.startsWith(mark)) return variable(value.slice(mark.length));
+    return mark === undefined && (value.includes(MASK) || value.includes(REDACTED))
+      ? 'expect.any(String)'
+      : JSON.stringify(value);
   }
-  if (Array.isArray(value)) return `[${value.map((each) => literal(each, isSent)).join(', ')}]`;
+  if (Array.isArray(value)) return `[${value.map((each) => literal(each, mark)).join(', ')}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? 'undefined';
   const members = Object.entries<unknown>(value).filter(([, member]) => member !== undefined);
   // As a plain key it would set the prototype.
   const key = (name: string): string => (name === '__proto__' ? '["__proto__"]' : JSON.stringify(name));
-  return `{ ${members.map(([name, member]) => `${key(name)}: ${literal(member, isSent)}`).join(', ')} }`;
+  return `{ ${members.map(([name, member]) => `${key(name)}: ${literal(member, mark)}`).join(', ')} }`;
 }

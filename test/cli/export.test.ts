@@ -85,9 +85,9 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a recording of %s', (revis
     const env = {
       ...process.env,
       MCP_SERVER: url,
-      PASSWORD: `${PLANTED}-pw`,
-      AUTHORIZATION: 'Bearer x',
-      X_API_KEY: 'x',
+      MCP_PASSWORD: `${PLANTED}-pw`,
+      MCP_AUTHORIZATION: 'Bearer x',
+      MCP_X_API_KEY: 'x',
     };
     const child = spawn(node, words, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
     const output: Buffer[] = [];
@@ -121,9 +121,12 @@ test.skipIf(!hasCurl)('the curl commands run in a shell, with any text', async (
   const url = await served();
   await recorded(url, '2026-07-28', file);
   const script = await exported(file, 'curl');
-  for (const name of ['AUTHORIZATION', 'X_API_KEY', 'TOKEN', 'PASSWORD'])
+  for (const name of ['MCP_AUTHORIZATION', 'MCP_X_API_KEY', 'MCP_TOKEN', 'MCP_PASSWORD'])
     expect(script).toContain(`# ${name}: set it before you run this script.`);
-  const variables = { AUTHORIZATION: 'Bearer x', X_API_KEY: 'x', PASSWORD: 'swordfish', TOKEN: 'x' };
+  const variables = {
+    ...{ MCP_AUTHORIZATION: 'Bearer x', MCP_X_API_KEY: 'x' },
+    ...{ MCP_PASSWORD: 'swordfish', MCP_TOKEN: 'x' },
+  };
   const child = spawn('sh', [], { env: { ...process.env, ...variables }, stdio: ['pipe', 'pipe', 'pipe'] });
   const output: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
