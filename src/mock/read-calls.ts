@@ -172,8 +172,13 @@ class Calls {
   /** Whether a request is the only one of its conversation that waits for an answer. */
   #isOnlyOpen({ conversation, message, n, answered }: Draft): boolean {
     if (!('id' in message) || answered !== undefined) return false;
-    const open = [...conversation.requests.client.open()].filter(({ method }) => method !== Method.Listen);
-    return open.length === 1 && open[0]!.n === n;
+    let isOpen = false;
+    for (const request of conversation.requests.client.open()) {
+      if (request.method === Method.Listen) continue;
+      if (isOpen || request.n !== n) return false;
+      isOpen = true;
+    }
+    return isOpen;
   }
 
   /** The request that a message of the server certainly belongs to. */
@@ -208,14 +213,18 @@ function isResult(message: Message): boolean {
 function callOf(draft: Draft, session: number): RecordedCall {
   const { n, t, message, revisions, conversation, steps, answered, cancelled } = draft;
   let before = t;
-  const questions = [...steps.keys()].filter((index) => steps[index]!.answer);
+  const questions = [...steps.keys()]
+    .filter((index) => steps[index]!.answer)
+    .toSorted((one, other) => steps[one]!.answer!.t - steps[other]!.answer!.t);
+  let next = 0;
   const found = steps.map((step): RecordedStep => {
     const { related, isOwn, subscription, answer } = step;
-    const waitsFor = questions.filter((index) => {
-      const given = steps[index]!.answer!.t;
-      return given > before && given <= step.t;
-    });
-    const newest = Math.max(before, ...waitsFor.map((index) => steps[index]!.answer!.t));
+    const waitsFor: number[] = [];
+    let newest = before;
+    for (; next < questions.length && steps[questions[next]!]!.answer!.t <= step.t; next += 1) {
+      waitsFor.push(questions[next]!);
+      newest = Math.max(newest, steps[questions[next]!]!.answer!.t);
+    }
     before = step.t;
     return {
       message: step.message,

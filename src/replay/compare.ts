@@ -3,6 +3,7 @@ import { canonicalJson } from '../jsonrpc/shape.ts';
 import { Method } from '../protocol/methods.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { comparable, comparableResult } from './comparable.ts';
+import { Groups } from './groups.ts';
 import { Ignored } from './ignored.ts';
 import { Unmatched } from './message-differences.ts';
 import { eventsOf, titleOf, type ServerMessage, type SessionEvents, type SessionRequest } from './session-requests.ts';
@@ -99,15 +100,10 @@ type Pair = readonly [before: SessionRequest | undefined, after: SessionRequest 
 
 /** The requests of both sessions in the order of the first, then those that only the second one has. */
 function paired(first: SessionEvents, second: SessionEvents): Pair[] {
-  const others = new Map<string, SessionRequest[]>();
-  for (const request of second.requests) {
-    const key = keyOf(request);
-    const same = others.get(key);
-    if (same) same.push(request);
-    else others.set(key, [request]);
-  }
-  const pairs = first.requests.map((request): Pair => [request, others.get(keyOf(request))?.shift()]);
-  const left = [...others.values()].flat().toSorted((one, other) => one.n - other.n);
+  const others = new Groups<SessionRequest>();
+  for (const request of second.requests) others.add(keyOf(request), request);
+  const pairs = first.requests.map((request): Pair => [request, others.take(keyOf(request))]);
+  const left = others.left().toSorted((one, other) => one.n - other.n);
   return [...pairs, ...left.map((request): Pair => [undefined, request])];
 }
 

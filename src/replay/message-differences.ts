@@ -1,5 +1,6 @@
 import { canonicalJson } from '../jsonrpc/shape.ts';
 import { comparable } from './comparable.ts';
+import { Groups } from './groups.ts';
 import type { ServerMessage } from './session-requests.ts';
 
 /** Messages of a server that two sessions have at different places, or that only one of them has. */
@@ -54,12 +55,14 @@ export class Unmatched {
 
   /** What is left: pairs of messages of the same method, and messages that only one session has. */
   pairs(): MessagePair[] {
-    const left = [...this.#after];
+    const after = new Groups<Comparable>();
+    for (const each of this.#after) after.add(each.method, each);
     const pairs = this.#before.map(({ method, params }): MessagePair => {
-      const at = left.findIndex((each) => each.method === method);
-      return { method, before: params, after: at < 0 ? undefined : left.splice(at, 1)[0]!.params };
+      return { method, before: params, after: after.take(method)?.params };
     });
-    return [...pairs, ...left.map(({ method, params }) => ({ method, before: undefined, after: params }))];
+    const left = new Set(after.left());
+    const others = this.#after.filter((each) => left.has(each));
+    return [...pairs, ...others.map(({ method, params }) => ({ method, before: undefined, after: params }))];
   }
 }
 

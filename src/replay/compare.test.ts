@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import type { RecordedCall } from '../mock/recorded-call.ts';
+import { compareSessions } from './compare.ts';
+
+const COUNT = 60_000;
+
+function call(id: number, methods: readonly string[]): RecordedCall {
+  const step = {
+    sent: 1,
+    related: true,
+    isOwn: true,
+    subscription: undefined,
+    waitsFor: [],
+    delay: 0,
+    answer: undefined,
+  };
+  return {
+    ...{ n: id, revision: '2025-11-25', session: 1, sent: 0, answered: 2, cancelled: undefined },
+    message: { jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'x' } },
+    steps: [
+      ...methods.map((method) => ({ ...step, message: { jsonrpc: '2.0' as const, method } })),
+      { ...step, message: { jsonrpc: '2.0', id, result: { content: [] } } },
+    ],
+  };
+}
+
+function invented(name: string): string[] {
+  return Array.from({ length: COUNT }, (_, at) => `notifications/${name}-${at}`);
+}
+
+test('notifications that a server invents are compared in linear time', () => {
+  const { requests } = compareSessions([call(1, [...invented('a'), 'notifications/x'])], [call(1, invented('b'))]);
+  expect(requests).toMatchObject([{ outcome: 'changed', count: 2 * COUNT + 1 }]);
+}, 20_000);
+
+test('equal requests are compared in their order', () => {
+  const calls = Array.from({ length: 5 }, (_, at) => call(at, []));
+  expect(compareSessions(calls, calls).counts).toEqual({ same: 5, changed: 0, missing: 0, new: 0 });
+  const { counts, requests } = compareSessions(calls, calls.slice(2));
+  expect(counts).toEqual({ same: 3, changed: 0, missing: 2, new: 0 });
+  expect(requests.map(({ records }) => records[1])).toEqual([2, 3, 4, undefined, undefined]);
+  expect(compareSessions(calls.slice(2), calls).requests.map(({ records }) => records[1])).toEqual([0, 1, 2, 3, 4]);
+});
