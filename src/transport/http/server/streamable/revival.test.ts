@@ -1,8 +1,15 @@
+import { request as httpRequest } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { Events, TestHttp, TestSession } from '../../../../../test/support/http.ts';
 import { deferred, scripted, settled } from '../../../../../test/support/service.ts';
 import { Method } from '../../../../protocol/methods.ts';
 import type { Service } from '../../../../core/exchange.ts';
+import { serve } from '../../../../wire/serve.ts';
+import { listen } from '../listen.ts';
+import { SessionSeal } from './session-seal.ts';
 
 const sessionKey = 'a secret of enough bytes';
 const CHANGED = 'notifications/tools/list_changed';
@@ -120,6 +127,31 @@ describe('not revived is', () => {
     expect((await at(http, session).call(1, 'who')).status).toBe(404);
     expect(http.handler.sessions).toBe(0);
   });
+});
+
+test('a session keeps no other headers of the request that revived it', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  // It keeps nothing itself.
+  const service: Service = () => Promise.resolve({ capabilities, serverInfo });
+  await using http = await listen({ port: 0, sessionKey, onsession: (transport) => serve(service, transport) });
+  const seal = new SessionSeal(sessionKey);
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  const end = (filler: string): Promise<number | undefined> =>
+    new Promise((resolve, reject) => {
+      const headers = { 'mcp-session-id': seal.seal(params, undefined), filler };
+      const sent = httpRequest(http.url, { method: 'DELETE', headers }, (response) => {
+        response.resume().on('end', () => resolve(response.statusCode));
+      });
+      sent.on('error', reject).end();
+    });
+  expect(await end('')).toBe(204);
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let count = 0; count < 500; count += 1) await end('x'.repeat(12_000));
+  await setImmediate();
+  collect();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(3_000_000);
 });
 
 test('a full table refuses a session for now', async () => {

@@ -47,7 +47,9 @@ export interface Opening {
 
 /** A session that a former process opened, and its client still uses. */
 export function reopening(id: string, params: JsonObject, call: HttpCall): Opening {
-  return { id, call, initialize: { jsonrpc: '2.0', id: REVIVAL, method: 'initialize', params }, revived: true };
+  // A copy, because a slice of the head of a request keeps the whole head in memory.
+  const own = Buffer.from(id, 'latin1').toString('latin1');
+  return { id: own, call, initialize: { jsonrpc: '2.0', id: REVIVAL, method: 'initialize', params }, revived: true };
 }
 
 /**
