@@ -1,7 +1,9 @@
+import { shareOf } from '../base/share.ts';
 import type { RuleAction } from '../inspect/breakpoints/breakpoint-api.ts';
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { parseJson } from '../jsonrpc/parse.ts';
 import { Method } from '../protocol/methods.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from '../transport/http/server/call.ts';
 import type { HttpHandler, HttpPage } from '../transport/http/server/handler.ts';
@@ -9,6 +11,8 @@ import { RewrittenCall } from '../transport/http/server/rewritten-call.ts';
 
 /** A longer body is refused, as the handler does by default. Bytes. */
 const MAX_BODY = 4 * 1024 * 1024;
+/** A longer batch is refused by every handler. */
+const MAX_BATCH = 1000;
 
 /** Makes faults in the responses of an HTTP handler, by the rules of the user. */
 export class HttpFaults {
@@ -29,7 +33,7 @@ export class HttpFaults {
 
   async #answer(call: HttpCall): Promise<void> {
     if (call.method !== 'POST') return this.#pass(call);
-    const body = await call.readBody(MAX_BODY, undefined);
+    const body = await call.readBody(MAX_BODY, shareOf(call));
     const messages = typeof body === 'string' ? [] : messagesIn(body);
     for (const message of messages) {
       const action = this.#match(message);
@@ -74,10 +78,12 @@ export class HttpFaults {
   }
 }
 
+/** The messages in a body. Empty if the handler refuses it. */
 function messagesIn(body: Uint8Array): readonly JsonObject[] {
   try {
-    const value: unknown = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
-    return (Array.isArray(value) ? (value as unknown[]) : [value]).filter(isObject);
+    const value = parseJson(body);
+    const messages: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return messages.length > MAX_BATCH ? [] : messages.filter(isObject);
   } catch {
     return [];
   }
