@@ -56,6 +56,7 @@ export class HttpFaults {
             : 'error',
       method: typeof method === 'string' ? method : '',
       tool: method === Method.CallTool && typeof name === 'string' ? name : undefined,
+      content: message,
       text: () => JSON.stringify(message),
     });
   }

@@ -63,6 +63,35 @@ async function outcome(promise: Promise<unknown>): Promise<unknown> {
   return Promise.race([promise, Promise.resolve('open')]);
 }
 
+describe('a request with 90,000 keys keeps the loop for less than 250 ms', () => {
+  const keys = (prefix: string): JsonObject =>
+    Object.fromEntries(Array.from({ length: 90_000 }, (_, n) => [`${prefix}${n}`, n]));
+
+  test.each([
+    ['several rules', ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => `body:$.params.name=${name}`)],
+    ['a rule that holds it', ['body:$.params.name=add']],
+  ])('with %s', async (_, filters) => {
+    const times: number[] = [];
+    for (const prefix of ['a', 'b', 'c']) {
+      const world = new World(async () => ({}));
+      for (const filter of filters) world.rule(filter);
+      const params = { name: 'add', arguments: JSON.parse(JSON.stringify(keys(prefix))) as JsonObject };
+      const exchange = world.exchange('tools/call', params);
+      const before = process.cpuUsage();
+      void world.run(exchange);
+      times.push(process.cpuUsage(before).user);
+      world.breakpoints.forwardAllHeld();
+    }
+    expect(Math.min(...times)).toBeLessThan(120_000);
+  });
+});
+
+test('a rule finds nothing where a message has no value', async () => {
+  const world = new World(() => Promise.reject(new RpcError(-32000, 'no')));
+  world.rule('body:$.error.data');
+  await expect(world.call()).rejects.toThrow('no');
+});
+
 describe('a held request', () => {
   test('goes on unchanged, or as it was edited', async () => {
     const world = new World();

@@ -172,7 +172,7 @@ class InterceptedCall {
     // The question of a server is the other way round: its client does not wait for it.
     const isOfClient = (dir === 'c>s') === !isAnswer;
     return {
-      ...{ dir, kind, method, parse, asked: this.#asked },
+      ...{ dir, kind, method, content, parse, asked: this.#asked },
       tool: method === Method.CallTool ? toolOf(exchange.params) : undefined,
       client: isOfClient ? client : undefined,
       order: session ?? JSON.stringify([principal, client]),

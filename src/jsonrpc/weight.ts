@@ -40,9 +40,10 @@ export function weightOf(json: unknown, limit = Infinity): number {
       continue;
     }
     weight += OBJECT;
-    for (const [key, inner] of Object.entries(value)) {
+    // `Object.entries` takes twice as long for an object with 90,000 keys.
+    for (const key of Object.keys(value)) {
       weight += MEMBER + key.length;
-      values.push(inner);
+      values.push((value as Record<string, unknown>)[key]);
     }
   }
   return weight;

@@ -15,6 +15,8 @@ export interface PassingMessage extends Pick<
   readonly call?: object | undefined;
   /** An estimate, in bytes. */
   size(): number;
+  /** What its text stands for. */
+  readonly content: object;
   /** @throws CommandRefused if it has no text. */
   text(): string;
   /** Returns the content that a text stands for. @throws CommandRefused if it cannot be sent. */
@@ -129,7 +131,7 @@ export class Breakpoints implements BreakpointControl {
   }
 
   /** What to do with the response to an HTTP request that carries this message. */
-  matchHttp(message: Pick<PassingMessage, 'kind' | 'method' | 'tool' | 'text'>): RuleAction | undefined {
+  matchHttp(message: Pick<PassingMessage, 'kind' | 'method' | 'tool' | 'content' | 'text'>): RuleAction | undefined {
     return this.#rules.match(subjectOf({ dir: 'c>s', ...message }), true)?.action;
   }
 
@@ -381,8 +383,10 @@ function decided(decision: Decision): Passage {
 }
 
 /** A message as a filter sees it. */
-function subjectOf(message: Pick<PassingMessage, 'dir' | 'kind' | 'method' | 'tool' | 'dur' | 'text'>): FilterSubject {
-  const { dir, kind, method, tool, dur } = message;
+function subjectOf(
+  message: Pick<PassingMessage, 'dir' | 'kind' | 'method' | 'tool' | 'dur' | 'content' | 'text'>,
+): FilterSubject {
+  const { dir, kind, method, tool, dur, content } = message;
   let known: string | undefined;
   const text = (): string | undefined => {
     try {
@@ -393,7 +397,7 @@ function subjectOf(message: Pick<PassingMessage, 'dir' | 'kind' | 'method' | 'to
     }
   };
   return {
-    ...{ layer: 'message', dir, kind, method, tool, dur, text },
+    ...{ layer: 'message', dir, kind, method, tool, dur, text, json: content },
     get size() {
       return Buffer.byteLength(text() ?? '');
     },

@@ -129,6 +129,7 @@ function bodyPredicate({ filter, start, end }: Value): Predicate {
   const name = neededName(steps);
   return (subject) => {
     if (subject.layer !== 'message') return false;
+    if (subject.json) return finds(subject.json, steps, matches);
     const text = subject.text?.();
     if (text === undefined) return false;
     // A message without the name need not be parsed. If it has backslashes, the name may be written with escapes.

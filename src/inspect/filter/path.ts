@@ -60,7 +60,8 @@ export function finds(value: unknown, steps: readonly Step[], test: (value: unkn
     }
     values = next;
   }
-  return values.some(test);
+  // A member without a value is not in the text of a message.
+  return values.some((each) => each !== undefined && test(each));
 }
 
 /** A name that a message must contain if it has a value at the path. Undefined if the path has no names. */

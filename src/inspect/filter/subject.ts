@@ -28,6 +28,8 @@ export interface FilterSubject {
    * or if it is too large to search.
    */
   readonly text?: (() => string | undefined) | undefined;
+  /** What the text of a message stands for, if it need not be parsed for that. */
+  readonly json?: object | undefined;
 }
 
 /** A finding as a filter sees it. */
