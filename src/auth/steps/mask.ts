@@ -53,8 +53,12 @@ function maskedReply({ status, headers, body }: Reply, scrub: (text: string) => 
 function maskedUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);
-  for (const name of new Set(url.searchParams.keys()))
-    if (SECRET_MEMBERS.has(name)) url.searchParams.set(name, '********');
+  const parameters = [...url.searchParams];
+  if (!parameters.some(([name]) => SECRET_MEMBERS.has(name))) return url.href;
+  // Not one by one with `set`, which takes seconds for a name that occurs many times.
+  url.search = new URLSearchParams(
+    parameters.map(([name, value]): [string, string] => [name, SECRET_MEMBERS.has(name) ? '********' : value]),
+  ).toString();
   return url.href;
 }
 
