@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { identifierUrl, issuerMetadataUrls, secureUrl, wellKnown } from './urls.ts';
+import { identifierUrl, issuerMetadataUrls, secureUrl, wellKnown, withParameters } from './urls.ts';
 
 test.each(['https://a.example/b?c=d', 'http://localhost:1/b', 'http://127.0.0.1/', 'http://[::1]:80/'])(
   '%s is secure',
@@ -48,4 +48,10 @@ test.each(['https://a.example/b/c', 'https://a.example/b/c/'])('the metadata of 
     'https://a.example/.well-known/openid-configuration/b/c',
     'https://a.example/b/c/.well-known/openid-configuration',
   ]);
+});
+
+test('parameters take the place of those with the same names', () => {
+  const url = new URL('https://a.example/b?state=1&other=2&state=3&other=4');
+  expect(withParameters(url, { state: 'x y' }).href).toBe('https://a.example/b?other=2&other=4&state=x+y');
+  expect(url.search).toBe('?state=1&other=2&state=3&other=4');
 });

@@ -50,3 +50,15 @@ export function issuerMetadataUrls(issuer: URL): readonly string[] {
 function pathOf({ pathname }: URL): string {
   return pathname.replace(/\/$/, '');
 }
+
+/**
+ * A URL with these parameters in place of all others with the same names.
+ *
+ * `URLSearchParams.set` takes seconds for a name that occurs many times, and the URL may come from a hostile server.
+ */
+export function withParameters(url: URL, parameters: Readonly<Record<string, string>>): URL {
+  const others = [...url.searchParams].filter(([name]) => !Object.hasOwn(parameters, name));
+  const changed = new URL(url);
+  changed.search = new URLSearchParams([...others, ...Object.entries(parameters)]).toString();
+  return changed;
+}

@@ -4,6 +4,7 @@ import { OAuthError, refused } from './oauth-error.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
 import type { LoginAttempt } from './redirect.ts';
 import { waitFor } from '../../base/wait.ts';
+import { withParameters } from '../urls.ts';
 
 export interface AuthorizationCodeOptions extends TokenRequestContext {
   readonly signal: AbortSignal;
@@ -61,7 +62,7 @@ export async function authorizationRequest({
   scopes,
 }: Omit<AuthorizationCodeOptions, 'login' | 'signal'> & { readonly redirectUri: string }): Promise<PreparedRequest> {
   const oauth = await import('oauth4webapi');
-  const url = http.permitted(server.authorization_endpoint, 'authorization_endpoint');
+  const endpoint = http.permitted(server.authorization_endpoint, 'authorization_endpoint');
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
   const parameters = {
@@ -77,8 +78,7 @@ export async function authorizationRequest({
     ...(scopes.includes('offline_access') && { prompt: 'consent' }),
     ...(dpop && { dpop_jkt: await dpop.handle.calculateThumbprint() }),
   };
-  for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-  return { url, state, verifier };
+  return { url: withParameters(endpoint, parameters), state, verifier };
 }
 
 /**

@@ -85,6 +85,14 @@ describe('the code flow', () => {
     expect(world.loginUrls).toHaveLength(1);
   });
 
+  test('an authorization endpoint with many parameters is prepared at once', async () => {
+    const world = new OAuthWorld();
+    world.issuer(ISSUER, { authorization_endpoint: `${ISSUER}/authorize?${'state=1&'.repeat(50_000)}` });
+    const before = process.cpuUsage();
+    expect((await send(world.authorizer())).let).toBe(true);
+    expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
+  });
+
   test("keeps the parameters of the authorization endpoint's URL", async () => {
     const world = new OAuthWorld();
     world.issuer(ISSUER, { authorization_endpoint: `${ISSUER}/authorize?tenant=7` });

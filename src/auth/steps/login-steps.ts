@@ -5,6 +5,7 @@ import { parameterIn } from '../../transport/http/client/www-authenticate.ts';
 import { authorizationRequest, codeIn } from '../client/authorization-code.ts';
 import { knownClient, register } from '../client/registration.ts';
 import { scopesIn, selectScopes } from '../client/scopes.ts';
+import { withParameters } from '../urls.ts';
 import { requestToken, TOKEN, type TokenRequestContext } from '../client/token-endpoint.ts';
 import { objectIn } from './exchange-log.ts';
 import { done, stopped, type StepEnd, type Walk } from './walk.ts';
@@ -60,8 +61,7 @@ export async function prepareRequest(walk: Walk): Promise<Readonly<Record<string
 export function sendRequest(walk: Walk, parameters: Readonly<Record<string, string>> | undefined): Promise<StepEnd> {
   const { url, verifier, state } = walk.request!;
   if (parameters) {
-    const changed = new URL(walk.server.authorization_endpoint!);
-    for (const [name, value] of Object.entries(parameters)) changed.searchParams.set(name, value);
+    const changed = withParameters(new URL(walk.server.authorization_endpoint!), parameters);
     walk.request = { url: changed, verifier, state: parameters['state'] ?? state };
     walk.scopes = scopesIn(parameters['scope']) ?? [];
   }
