@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Events, openRaw, type RawSession } from '../../../../../test/support/http.ts';
 import { deferred, settled } from '../../../../../test/support/service.ts';
+import { nextTurn } from '../../../../base/wait.ts';
 import type { EventLog } from '../../../../store/event-log.ts';
 import { memoryEventLog } from '../../../../store/memory.ts';
 import type { Message } from '../../../../jsonrpc/message.ts';
@@ -18,6 +19,8 @@ const answer = (id: number) => ({ jsonrpc: '2.0' as const, id, result: { id } })
 /** Starts a request whose response is a stream that begins with notifications `n`. */
 async function streaming({ session, server }: RawSession, id: number, ns: number[]): Promise<Events> {
   const pending = session.call(id, 'work');
+  // In one turn of the event loop, only a few requests begin.
+  await nextTurn();
   await settled();
   for (const n of ns) await server.send(numbered(n), { relatedRequestId: id });
   return new Events(await pending);
