@@ -77,6 +77,23 @@ test('a request waits until the session is open', async () => {
   expect(await answer).toMatchObject({ id: 1, result: { here: true } });
 });
 
+test('only so many requests wait until a session is open', async () => {
+  const session = await started().http.open();
+  const open = deferred();
+  const { service } = scripted({
+    [Method.Discover]: () => open.promise.then(() => ({ capabilities, serverInfo })),
+    who: () => ({ here: true }),
+  });
+  const again = at(new TestHttp(service, { sessionKey }), session);
+  const statuses = Array.from({ length: 876 }, (_, id) => again.call(id, 'who').then(({ status }) => status));
+  // The refusal does not wait.
+  expect(await Promise.race(statuses)).toBe(503);
+  open.resolve();
+  const all = await Promise.all(statuses);
+  expect(all.filter((status) => status === 200)).toHaveLength(875);
+  expect((await again.call('later', 'who')).status).toBe(200);
+});
+
 test('an answer that came too late for its process is accepted', async () => {
   const session = await started().http.open();
   const { http } = started();

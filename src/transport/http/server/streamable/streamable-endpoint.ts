@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { PART_OF_ONE, ShareCounts, shareOf } from '../../../../base/share.ts';
 import { isRequest, type Message, type Request } from '../../../../jsonrpc/message.ts';
 import { invalidRequest } from '../../../../jsonrpc/parse.ts';
 import { saysItsRevision } from '../../../../protocol/own-revision.ts';
@@ -13,6 +14,7 @@ import {
   failed,
   methodNotAllowed,
   NO_HEADERS,
+  noRoom,
   noSession,
   refuse,
   sessionNotFound,
@@ -22,11 +24,17 @@ import {
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
 import { reopening, StreamableSession, type Opening } from './streamable-session.ts';
 
+/** The most requests that wait until a session is revived. Each keeps the head of its request. */
+const MAX_WAITING = 1000;
+
 const acceptsReply = acceptGuard('application/json', 'text/event-stream');
 
 /** The endpoint of Streamable HTTP: POST, GET and DELETE on one path (2025-11-25, transports: Streamable HTTP). */
 export class StreamableEndpoint extends Endpoint {
   readonly #stateless: StatelessEndpoint | undefined;
+  /** The requests that wait until a session is revived, by their share. */
+  readonly #waiting = new ShareCounts();
+  #allWaiting = 0;
 
   /** @param stateless handles messages of revisions without sessions. Undefined if these are not served. */
   constructor(options: EndpointOptions, stateless: StatelessEndpoint | undefined) {
@@ -180,9 +188,26 @@ export class StreamableEndpoint extends Endpoint {
     }
     // The session of another caller counts as unknown.
     if (!(session instanceof StreamableSession) || session.principal !== call.principal) return sessionNotFound(call);
-    const { revival } = session;
-    if (!revival) return this.#use(session, call, use);
+    if (session.revival) this.#whenRevived(session, session.revival, call, use);
+    else this.#use(session, call, use);
+  }
+
+  /** The service may be slow to open the session, and clients may leave meanwhile, so only some requests can wait. */
+  #whenRevived(
+    session: StreamableSession,
+    revival: Promise<boolean>,
+    call: HttpCall,
+    use: (session: StreamableSession) => void,
+  ): void {
+    const share = shareOf(call);
+    if (this.#allWaiting >= MAX_WAITING || this.#waiting.of(share) >= MAX_WAITING * PART_OF_ONE) return noRoom(call);
+    this.#allWaiting += 1;
+    this.#waiting.add(share);
     revival
+      .finally(() => {
+        this.#allWaiting -= 1;
+        this.#waiting.remove(share);
+      })
       .then((revived) => (revived ? this.#use(session, call, use) : sessionNotFound(call)))
       .catch((error: unknown) => failed(call, error, this.options.onerror));
   }
