@@ -101,6 +101,11 @@ describe('an id is worth nothing', () => {
   });
 });
 
+test('capabilities that are nested too deep for JSON are no error', () => {
+  const deep = JSON.parse(`{"roots":${'{"a":'.repeat(200_000)}1${'}'.repeat(200_000)}}`) as object;
+  expect(seal.seal(params(undefined, deep), undefined)).toBeUndefined();
+});
+
 test('two sessions of one client have different ids', () => {
   expect(seal.seal(params(), undefined)).not.toBe(seal.seal(params(), undefined));
 });

@@ -1,5 +1,4 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject } from '../../../../jsonrpc/message.ts';
 import { LATEST_LEGACY_REVISION, LEGACY_REVISIONS, profileOf } from '../../../../protocol/revisions.ts';
 import { Recent } from '../../../../base/recent.ts';
@@ -168,7 +167,17 @@ function bitsOf(capabilities: JsonObject): number | undefined {
     for (const name of path.split(':')) found = isObject(found) ? found[name] : undefined;
     if (typeof value === 'boolean' ? found === value : found !== undefined) bits |= 1 << index;
   }
-  return isDeepStrictEqual(capabilitiesOf(bits), capabilities) ? bits : undefined;
+  return isSame(capabilitiesOf(bits), capabilities) ? bits : undefined;
+}
+
+/** Looks no deeper than the known value, because a client may nest the other one without limit. */
+function isSame(known: unknown, given: unknown): boolean {
+  if (Array.isArray(known))
+    return Array.isArray(given) && given.length === known.length && known.every((each, at) => isSame(each, given[at]));
+  if (!isObject(known)) return known === given;
+  const names = Object.keys(known);
+  if (!isObject(given) || Object.keys(given).length !== names.length) return false;
+  return names.every((name) => Object.hasOwn(given, name) && isSame(known[name], given[name]));
 }
 
 function capabilitiesOf(bits: number): JsonObject {
