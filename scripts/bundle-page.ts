@@ -7,6 +7,9 @@ import { writeChanged } from './write-changed.ts';
 
 const FOLDER = 'dist/page';
 
+// A test that packs the package runs this with another value, and would get another, larger page.
+process.env['NODE_ENV'] = 'production';
+
 const { output } = (await build({
   configFile: 'page/vite.config.ts',
   build: { write: false },
