@@ -2,51 +2,35 @@ import { openBrowser } from '../auth/client/open-browser.ts';
 import { STEP_TITLES, type Pause, type Proceed, type StepRecord } from '../auth/steps/step.ts';
 import { walkAuthorization } from '../auth/steps/walk-authorization.ts';
 import { scrubber } from '../auth/scrub.ts';
-import { Deferred } from '../base/deferred.ts';
 import { walkReport } from './auth/walk-report.ts';
 import { headText, stepText, summaryText } from './auth/walk-text.ts';
 import type { AuthFlags } from './auth-options.ts';
 import { browserOpener, loginAt, type LoginPrinter } from './browser-login.ts';
 import { detailOf } from './choices.ts';
-import { failureOf, Interrupted } from './exit.ts';
-import { ExitCode, Failure, reportFailure } from './failure.ts';
+import { ExitCode, Failure } from './failure.ts';
 import { serverIn } from './login-commands.ts';
 import { Output } from './output.ts';
 import { scrubWith } from './print-status.ts';
 import { readCall } from './read-call.ts';
 import { secretsOf } from './secrets.ts';
-import { atEnd, stop } from './shutdown.ts';
 import type { SplitWords } from './take-target.ts';
-import { Terminal } from './terminal.ts';
+import type { Terminal } from './terminal.ts';
+import { untilDone } from './until-done.ts';
 
 /** `everwire auth`: goes through the authorization of a server, and judges each step. */
 export async function auth(words: SplitWords, flags: AuthFlags): Promise<void> {
   const server = serverIn(words, flags, 'auth');
   const call = flags.call === undefined ? undefined : await readCall(flags.call);
   scrubWith(scrubber(secretsOf(server)));
-  const terminal = new Terminal();
-  if (flags.step && !terminal.interactive)
-    throw Failure.usage('--step needs a terminal, because it waits for Enter before each step');
-  const controller = new AbortController();
-  const { signal } = controller;
-  const finished = new Deferred();
-  let isDone = false;
-  atEnd(async () => {
-    if (!isDone) process.exitCode = ExitCode.Interrupted;
-    controller.abort(new Interrupted('interrupted'));
-    await finished.promise;
+  await untilDone(({ signal, terminal, reached }) => {
+    if (flags.step && !terminal.interactive)
+      throw Failure.usage('--step needs a terminal, because it waits for Enter before each step');
+    // A server that is not reached is a result of the walk.
+    reached();
+    return walk(signal, terminal);
   });
-  try {
-    process.exitCode = await walk();
-  } catch (error) {
-    reportFailure(failureOf(error, true));
-  }
-  isDone = true;
-  terminal.close();
-  finished.resolve();
-  void stop();
 
-  async function walk(): Promise<ExitCode> {
+  async function walk(signal: AbortSignal, terminal: Terminal): Promise<ExitCode> {
     const { revision, clientMetadataUrl, until, keepGoing = false, verbose = false, json = false } = flags;
     const { clientId, clientSecret, scopes, callbackPort } = server.oauth ?? {};
     const output = new Output({ json });
