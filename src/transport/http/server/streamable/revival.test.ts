@@ -63,7 +63,8 @@ test('the first requests of a client may come together', async () => {
   expect(seen.filter(({ method }) => method === Method.Discover)).toHaveLength(1);
 });
 
-test('a request waits until the session is open', async () => {
+/** A client whose next process needs time to open the session. */
+async function opening() {
   const session = await started().http.open();
   const open = deferred();
   const { service } = scripted({
@@ -71,6 +72,11 @@ test('a request waits until the session is open', async () => {
     who: () => ({ here: true }),
   });
   const again = at(new TestHttp(service, { sessionKey }), session);
+  return { again, open };
+}
+
+test('a request waits until the session is open', async () => {
+  const { again, open } = await opening();
   const answer = json(again.call(1, 'who'));
   await settled();
   open.resolve();
@@ -78,13 +84,7 @@ test('a request waits until the session is open', async () => {
 });
 
 test('only so many requests wait until a session is open', async () => {
-  const session = await started().http.open();
-  const open = deferred();
-  const { service } = scripted({
-    [Method.Discover]: () => open.promise.then(() => ({ capabilities, serverInfo })),
-    who: () => ({ here: true }),
-  });
-  const again = at(new TestHttp(service, { sessionKey }), session);
+  const { again, open } = await opening();
   const statuses = Array.from({ length: 876 }, (_, id) => again.call(id, 'who').then(({ status }) => status));
   // The refusal does not wait.
   expect(await Promise.race(statuses)).toBe(503);
