@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import { AUTHORIZED_REVISIONS, STEPS, type AuthorizedRevision, type StepId } from '../auth/steps/step.ts';
-import { documentUrl, headerOption, withLoginOptions, type LoginFlags } from './options.ts';
+import { documentUrl, headerOption, NAMES_IN_CONFIG, withLoginOptions, type LoginFlags } from './options.ts';
 
 /** The options of `everwire auth`. */
 export interface AuthFlags extends LoginFlags {
@@ -39,10 +39,7 @@ export function withAuthOptions(command: Command): Command {
     .addOption(
       new Option('--client-metadata-url <url>', 'the address of a Client ID Metadata Document').argParser(documentUrl),
     )
-    .option(
-      '--config <file>',
-      'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)',
-    )
+    .option('--config <file>', NAMES_IN_CONFIG)
     .addOption(headerOption());
   return withLoginOptions(command).addHelpText(
     'after',

@@ -1,5 +1,12 @@
 import { Option, type Command } from 'commander';
-import { repeatable, seconds, withRecordOption, withTargetOptions, type TargetFlags } from './options.ts';
+import {
+  NAMES_IN_CONFIG,
+  repeatable,
+  seconds,
+  withRecordOption,
+  withTargetOptions,
+  type TargetFlags,
+} from './options.ts';
 
 /** The formats of a report. */
 export const FORMATS = ['text', 'json', 'junit', 'sarif'] as const;
@@ -25,10 +32,7 @@ export function withCheckOptions(command: Command): Command {
     .addOption(new Option('--out <file>', 'write the report to this file (default: stdout)'))
     .addOption(repeatable('--call <tool=args>', 'call this tool with arguments as JSON, or from a file'))
     .addOption(seconds('--timeout <seconds>', 'time limit for an answer of the server', 5));
-  withTargetOptions(
-    command,
-    'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)',
-  );
+  withTargetOptions(command, NAMES_IN_CONFIG);
   return withRecordOption(command).addHelpText(
     'after',
     `

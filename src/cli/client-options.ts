@@ -1,7 +1,14 @@
 import { Option, type Command } from 'commander';
 import { LOG_LEVELS, type LogLevel } from '../protocol/logging.ts';
 import { REVISIONS, type Revision } from '../protocol/revisions.ts';
-import { repeatable, seconds, withRecordOption, withTargetOptions, type TargetFlags } from './options.ts';
+import {
+  NAMES_IN_CONFIG,
+  repeatable,
+  seconds,
+  withRecordOption,
+  withTargetOptions,
+  type TargetFlags,
+} from './options.ts';
 import type { OutputFlags } from './output.ts';
 
 /** The options of every command that calls a server. */
@@ -19,10 +26,7 @@ export interface ClientFlags extends OutputFlags, TargetFlags {
 /** Adds the options of a command that calls a server. */
 export function withClientOptions(command: Command): Command {
   command.option('--json', 'print the result as JSON, and nothing else, to stdout');
-  withTargetOptions(
-    command,
-    'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)',
-  )
+  withTargetOptions(command, NAMES_IN_CONFIG)
     .addOption(repeatable('--root <directory>', 'offer this directory to the server as a root'))
     .option(
       '--answers <json>',

@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
 import type { UrlServer } from '../bridge/config/config.ts';
 import { Failure } from './failure.ts';
-import { withRegisteredClient, withServerOptions, type LoginFlags } from './options.ts';
+import { NAMES_IN_CONFIG, withRegisteredClient, withServerOptions, type LoginFlags } from './options.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 import { hasCredentials } from './target.ts';
-
-const CONFIG = 'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)';
 
 /** Adds the commands that log in and out. @param server the words after `--`. */
 export function addLoginCommands(root: Command, server: string[] | undefined): void {
@@ -13,9 +11,9 @@ export function addLoginCommands(root: Command, server: string[] | undefined): v
     .command('login')
     .description('log in to a server, for the other commands and for bridges')
     .option('--no-open', 'do not open a browser, only print the URL');
-  withServerOptions(login, CONFIG);
+  withServerOptions(login, NAMES_IN_CONFIG);
   const logout = root.command('logout').description('delete and revoke the tokens of a login');
-  withRegisteredClient(logout.option('--config <file>', CONFIG));
+  withRegisteredClient(logout.option('--config <file>', NAMES_IN_CONFIG));
   for (const command of [login, logout]) {
     command
       .usage('[options] <target>')

@@ -47,6 +47,10 @@ export function transportIn({ transport }: Pick<TargetFlags, 'transport'>): Pick
   return transport === undefined ? {} : { transport: TRANSPORTS[transport] };
 }
 
+/** What `--config` is for, in commands whose target may be a name. */
+export const NAMES_IN_CONFIG =
+  'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)';
+
 /** Adds the options for where a command serves. */
 export function withAddressOptions(command: Command): Command {
   return command

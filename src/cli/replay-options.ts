@@ -1,7 +1,14 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { isIgnorable } from '../replay/ignored.ts';
-import { repeatable, seconds, withRecordOption, withTargetOptions, type TargetFlags } from './options.ts';
+import {
+  NAMES_IN_CONFIG,
+  repeatable,
+  seconds,
+  withRecordOption,
+  withTargetOptions,
+  type TargetFlags,
+} from './options.ts';
 
 /** The options of a report about differences. */
 export interface ComparisonFlags {
@@ -35,10 +42,7 @@ export function withReplayOptions(command: Command): Command {
       ),
     )
     .addOption(seconds('--timeout <seconds>', 'time limit for an answer; progress restarts it', 60));
-  withTargetOptions(
-    command,
-    'look up server names in this file (default: ./mcp.json, then the files of other MCP hosts)',
-  );
+  withTargetOptions(command, NAMES_IN_CONFIG);
   return withRecordOption(command).addHelpText(
     'after',
     `
