@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { AXE, expectAccess } from './support/axe.ts';
 import { describeInBrowser, openAddress } from './support/browser.ts';
@@ -69,7 +70,7 @@ describeInBrowser('the documentation site in a browser', (browser) => {
     for (const name of site.pages.keys()) {
       if (name === '404.html') continue;
       await page.goto(site.url + name);
-      await page.waitForFunction(() => '__vue_app__' in document.querySelector('#app')!);
+      await isInteractive(page);
       const wider = () => document.documentElement.scrollWidth - document.documentElement.clientWidth;
       expect(await page.evaluate(wider), name).toBe(0);
       expect(await page.locator('body').innerText(), name).not.toContain('<!--');
@@ -95,6 +96,7 @@ describeInBrowser('the documentation site in a browser', (browser) => {
 
   test('finds a word, and leads to the page that has it', async () => {
     const { page, misdeeds } = await openAddress(browser(), site.url, { viewport: LAPTOP });
+    await isInteractive(page);
     await page.keyboard.press('/');
     await page.getByRole('searchbox').fill('resumability');
     await page.getByRole('option').filter({ hasText: 'How it works' }).first().click();
@@ -117,6 +119,7 @@ describeInBrowser('the documentation site in a browser', (browser) => {
       viewport: NARROW,
       reducedMotion: 'reduce',
     });
+    await isInteractive(page);
     await page.evaluate(AXE);
     await page.getByRole('button', { name: 'Menu' }).click();
     await expectAccess(page, 'menu');
@@ -127,6 +130,11 @@ describeInBrowser('the documentation site in a browser', (browser) => {
     await expectAccess(page, 'search');
   });
 });
+
+/** Waits until the page hears keys and clicks: its HTML is there before. */
+async function isInteractive(page: Page): Promise<void> {
+  await page.waitForFunction(() => '__vue_app__' in document.querySelector('#app')!);
+}
 
 function linksIn(html: string): string[] {
   return Array.from(html.matchAll(/<a\s[^>]*?href="([^"]*)"/g), ([, link]) => link!.replaceAll('&amp;', '&'));
