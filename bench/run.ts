@@ -42,6 +42,8 @@ const CONNECTIONS = 16;
 const SUBSCRIPTIONS = 10_000;
 const TOOLS = [5, 500];
 const CLIENTS = ['everwire', 'sdk-v1', 'sdk-v2'];
+/** How many times as many rounds the observed bridges take: what is shown there is smaller than how processes differ. */
+const OBSERVED = 3;
 /** The number of connections that a client opens in a round. */
 const CONNECTS = 200;
 /** The number of calls in the test for leaks. */
@@ -83,7 +85,7 @@ const sections: Record<string, () => Promise<void>> = {
         everwire: () => startPeer('everwire-modern'),
         'sdk v2 handler': () => startPeer('sdk-v2-modern'),
       },
-      (url) => new ModernCalls(url),
+      { prepare: (url) => new ModernCalls(url) },
     );
   },
   async tools() {
@@ -121,9 +123,9 @@ const sections: Record<string, () => Promise<void>> = {
   },
   async bridge() {
     for (const { name, downstream, bridges } of cells()) {
-      const prepare = downstream === 'modern' ? (url: URL) => new ModernCalls(url) : undefined;
+      const prepare = downstream === 'modern' ? { prepare: (url: URL) => new ModernCalls(url) } : {};
       await overHttp(`${name}, ${CONNECTIONS} connections`, bridges, prepare);
-      await overHttp(`${name}, 1 connection`, bridges, prepare, 1);
+      await overHttp(`${name}, 1 connection`, bridges, { ...prepare, connections: 1 });
     }
     await overStdio('without a bridge, 1 in flight', { direct: () => startStdio('bare-stdio') }, 1);
     const { url, process: server } = await startPeer('bare-http');
@@ -148,7 +150,7 @@ const sections: Record<string, () => Promise<void>> = {
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-bench-'));
     try {
       const bridges = observedBridges(server.url.href, path.join(folder, 'bridge.mcpcap'));
-      const measured = await overHttp(what, bridges);
+      const measured = await overHttp(what, bridges, { turns: rounds * OBSERVED });
       const bare = measured[0]!.samples;
       for (const { who, samples } of measured) {
         const { mainCpu } = medianSample(samples);
@@ -254,43 +256,44 @@ const sections: Record<string, () => Promise<void>> = {
 
 const HTTP_PEERS = { bare: 'bare-http', everwire: 'everwire-http', 'sdk v1': 'sdk-v1-http', 'sdk v2': 'sdk-v2-http' };
 
-/** Starts all peers, then loads them in turns, so that other work on this machine affects all of them. */
+/**
+ * Loads the peers in turns, so that other work on this machine affects all of them. Each turn starts a new process:
+ * two processes of the same program differ by up to 30 % as long as they run, and so would only be compared once.
+ */
 async function overHttp(
   what: string,
   starters: Record<string, () => Promise<HttpPeer>>,
-  prepare: (url: URL, connection: HttpConnection) => HttpCalls | Promise<HttpCalls> = (url, connection) =>
-    HttpSession.open(url, connection),
-  connections = CONNECTIONS,
-): Promise<readonly { readonly who: string; readonly samples: readonly Sample[] }[]> {
-  const peers: { who: string; peer: HttpPeer; calls: HttpCalls; samples: Sample[] }[] = [];
-  const started: HttpPeer[] = [];
-  try {
-    for (const [who, start] of Object.entries(starters)) {
-      progress(`${what}: starting ${who}`);
-      const peer = await start();
-      started.push(peer);
-      const connection = new HttpConnection(peer.url);
-      const calls = await prepare(peer.url, connection);
-      await tryCall(calls, connection);
-      connection.close();
-      peers.push({ who, peer, calls, samples: [] });
-    }
-    for (let round = 0; round < rounds; round++) {
-      for (const { who, peer, calls, samples } of peers) {
-        progress(`${what}: ${who}, round ${round + 1}`);
+  {
+    prepare = (url, connection) => HttpSession.open(url, connection),
+    connections = CONNECTIONS,
+    turns = rounds,
+  }: {
+    prepare?: (url: URL, connection: HttpConnection) => HttpCalls | Promise<HttpCalls>;
+    connections?: number;
+    turns?: number;
+  } = {},
+): Promise<readonly Measured[]> {
+  const measured = Object.keys(starters).map((who) => ({ who, samples: [] as Sample[], peaks: [] as number[] }));
+  for (let turn = 1; turn <= turns; turn++) {
+    for (const { who, samples, peaks } of measured) {
+      progress(`${what}: ${who}, round ${turn}`);
+      const { url, process: peer } = await starters[who]!();
+      try {
+        const connection = new HttpConnection(url);
+        const calls = await prepare(url, connection);
+        await tryCall(calls, connection);
+        connection.close();
         await loadHttp(calls, connections, WARM_UP);
-        samples.push(await withCpu(peer.process, () => loadHttp(calls, connections, seconds)));
+        samples.push(await withCpu(peer, () => loadHttp(calls, connections, seconds)));
+        peaks.push(peakMemory(peer) ?? NaN);
+      } finally {
+        await stop(peer);
       }
     }
-    report(
-      what,
-      'req/s',
-      peers.map(({ who, peer, samples }) => ({ who, samples, peak: peakMemory(peer.process) })),
-    );
-    return peers;
-  } finally {
-    await Promise.all(started.map((peer) => stop(peer.process)));
   }
+  const reported = measured.map(({ who, samples, peaks }) => ({ who, samples, peak: Math.max(...peaks) }));
+  report(what, 'req/s', reported);
+  return reported;
 }
 
 async function imports(modules: Readonly<Record<string, string>>, what = ''): Promise<void> {
@@ -375,22 +378,25 @@ async function overStdio(
     report(
       what,
       'msg/s',
-      peers.map(({ who, child, samples }) => ({ who, samples, peak: peakMemory(child) })),
+      peers.map(({ who, child, samples }) => ({ who, samples, peak: peakMemory(child) ?? NaN })),
     );
   } finally {
     await Promise.all(peers.map(({ child }) => stop(child)));
   }
 }
 
-function report(
-  what: string,
-  unit: string,
-  measured: readonly { who: string; samples: readonly Sample[]; peak: number | undefined }[],
-): void {
+/** The samples of a peer, and the most memory that a process of it had: bytes, NaN if the system does not report it. */
+interface Measured {
+  readonly who: string;
+  readonly samples: readonly Sample[];
+  readonly peak: number;
+}
+
+function report(what: string, unit: string, measured: readonly Measured[]): void {
   const bare = measured[0]!.samples;
   for (const { who, samples, peak } of measured) {
     const { perSecond, p50, p99, cpu } = medianSample(samples);
-    const megabytes = peak === undefined ? '–' : (peak / 1e6).toFixed(0);
+    const megabytes = Number.isNaN(peak) ? '–' : (peak / 1e6).toFixed(0);
     const rate = `${Math.round(perSecond)} ${unit}`;
     const spent = cpu === undefined ? '–' : cpu.toFixed(1);
     const ofBare = medianRatio(samples, bare, 'perSecond');
