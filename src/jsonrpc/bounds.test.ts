@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasMoreKeysAndValues, isDeeper } from './bounds.ts';
+import { excessOf, hasMoreKeysAndValues, isDeeper } from './bounds.ts';
 
 test.each(['5', 'null', '"[["', '"\\"[["'])('%s has no levels', (text) => {
   expect(isDeeper(text, 0)).toBe(false);
@@ -41,4 +41,24 @@ test.each<[string, number]>([
 ])('%s holds %i keys and values', (text, values) => {
   expect(hasMoreKeysAndValues(text, values)).toBe(false);
   expect(hasMoreKeysAndValues(text, values - 1)).toBe(true);
+});
+
+test('the number of keys and values matters more than the depth, wherever they are', () => {
+  expect(excessOf('[[1]]', 2, 5)).toBeUndefined();
+  expect(excessOf('[[1]]', 1, 5)).toBe('depth');
+  expect(excessOf('[[1]]', 2, 2)).toBe('keys and values');
+  expect(excessOf('[[1],2,3]', 1, 4)).toBe('keys and values');
+});
+
+test('a text of escaped quotes takes not much longer to check than to parse', () => {
+  const text = `["${String.raw`\"`.repeat(2 ** 22)}"]`;
+  const best = (run: () => unknown): number => {
+    const times = Array.from({ length: 5 }, () => {
+      const start = process.cpuUsage();
+      run();
+      return process.cpuUsage(start).user;
+    });
+    return Math.min(...times);
+  };
+  expect(best(() => excessOf(text, 1000, 1000)) / best(() => JSON.parse(text))).toBeLessThan(2);
 });

@@ -7,50 +7,54 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/**
- * Whether a JSON text has arrays and objects nested deeper than a limit. It scans the text, because walking the keys of
- * a large object takes longer than parsing its text.
- */
-export function isDeeper(text: string, than: number): boolean {
-  let depth = 0;
-  // Stryker disable next-line EqualityOperator: there is no character at the end of a text
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
-      depth += 1;
-      if (depth > than) return true;
-    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth -= 1;
-  }
-  return false;
-}
+/** Which limit a JSON text exceeds. */
+export type Excess = 'depth' | 'keys and values';
 
 /**
- * Whether a JSON text has more keys and values in total than a limit. An empty array or object counts as two values.
+ * Whether a JSON text has arrays and objects nested deeper than a limit, or more keys and values in total. An empty array
+ * or object counts as two values. If both limits are exceeded, it says `keys and values`, because such a text should not
+ * be parsed. It scans the text, because walking the keys of a large object takes longer than parsing its text.
  */
-export function hasMoreKeysAndValues(text: string, than: number): boolean {
+export function excessOf(text: string, maxDepth: number, maxKeysAndValues: number): Excess | undefined {
+  let depth = 0;
   let count = 1;
+  let excess: Excess | undefined;
   // Stryker disable next-line EqualityOperator: there is no character at the end of a text
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
-    else if (code === COMMA || code === COLON || code === OPEN_LIST || code === OPEN_OBJECT) count += 1;
-    if (count > than) return true;
+    else if (code === COMMA || code === COLON) count += 1;
+    else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      count += 1;
+      depth += 1;
+      if (depth > maxDepth) excess = 'depth';
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth -= 1;
+    if (count > maxKeysAndValues) return 'keys and values';
   }
-  return false;
+  return excess;
+}
+
+/** Whether a JSON text has arrays and objects nested deeper than a limit. */
+export function isDeeper(text: string, than: number): boolean {
+  return excessOf(text, than, Infinity) !== undefined;
+}
+
+/** Whether a JSON text has more keys and values in total than a limit. */
+export function hasMoreKeysAndValues(text: string, than: number): boolean {
+  return excessOf(text, Infinity, than) !== undefined;
 }
 
 /** The position of the quote that ends the string at `start`, or the end of the text. */
 function endOfString(text: string, start: number): number {
-  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    if (!isEscaped(text, quote)) return quote;
+  const quote = text.indexOf('"', start + 1);
+  // Stryker disable next-line ConditionalExpression: without the shortcut, a string without escapes only takes longer
+  if (quote !== -1 && text.charCodeAt(quote - 1) !== BACKSLASH) return quote;
+  // Each quote may be escaped, so a search for the next one would not be faster.
+  // Stryker disable next-line EqualityOperator: there is no character at the end of a text
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at += 1;
   }
   return text.length;
-}
-
-/** Whether an odd number of backslashes stands before a quote. */
-function isEscaped(text: string, quote: number): boolean {
-  let escaped = false;
-  for (let at = quote - 1; text.charCodeAt(at) === BACKSLASH; at -= 1) escaped = !escaped;
-  return escaped;
 }

@@ -1,7 +1,7 @@
 import { encodeUtf8 } from '../base/bytes.ts';
 import { printableMessage } from '../base/printable.ts';
 import { decodeUtf8 } from '../base/utf8.ts';
-import { hasMoreKeysAndValues, isDeeper } from './bounds.ts';
+import { excessOf } from './bounds.ts';
 import { ErrorCode, RpcError } from './errors.ts';
 import {
   errorResponse,
@@ -78,13 +78,12 @@ export function parseJson(text: Uint8Array | string): unknown {
     if (decoded === undefined) throw new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8');
     text = decoded;
   }
-  // Each key or value has at least one character.
-  // Stryker disable next-line ConditionalExpression,EqualityOperator: a shorter text is within the limit, so this only saves time
-  if (text.length > MAX_KEYS_AND_VALUES && hasMoreKeysAndValues(text, MAX_KEYS_AND_VALUES)) throw tooMany(text);
+  // Each level has two brackets, and each key or value at least one character.
+  // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a shorter text is within the limits, so this only saves time
+  const excess = text.length > 2 * MAX_DEPTH ? excessOf(text, MAX_DEPTH, MAX_KEYS_AND_VALUES) : undefined;
+  if (excess === 'keys and values') throw tooMany(text);
   const value = parse(text);
-  // Each level has two brackets.
-  // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a shorter text is within the limit, so this only saves time
-  if (text.length > 2 * MAX_DEPTH && isDeeper(text, MAX_DEPTH)) {
+  if (excess === 'depth') {
     const why = `a message must not be nested deeper than ${MAX_DEPTH} values`;
     throw isObject(value) ? wrong(value, why) : invalidRequest(why);
   }

@@ -1,4 +1,4 @@
-import { hasMoreKeysAndValues, isDeeper } from '../../jsonrpc/bounds.ts';
+import { excessOf } from '../../jsonrpc/bounds.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import type { MalformedEvent, WireEvent } from './events.ts';
 import { MAX_BATCH } from './exchange.ts';
@@ -20,7 +20,7 @@ export function readText(bytes: Uint8Array | undefined): ReadText | undefined {
   if (bytes === undefined) return undefined;
   const text = decodeUtf8(bytes);
   if (text === undefined) return { problem: 'not UTF-8', text: decodeAnyway(bytes.subarray(0, MAX_SHOWN)) };
-  if (isDeeper(text, MAX_DEPTH) || hasMoreKeysAndValues(text, MAX_KEYS_AND_VALUES)) return undefined;
+  if (excessOf(text, MAX_DEPTH, MAX_KEYS_AND_VALUES) !== undefined) return undefined;
   try {
     return { value: JSON.parse(text), size: text.length };
   } catch {
