@@ -45,7 +45,7 @@ export function hasMoreKeysAndValues(text: string, than: number): boolean {
 }
 
 /** The position of the quote that ends the string at `start`, or the end of the text. */
-function endOfString(text: string, start: number): number {
+export function endOfString(text: string, start: number): number {
   const quote = text.indexOf('"', start + 1);
   // Stryker disable next-line ConditionalExpression: without the shortcut, a string without escapes only takes longer
   if (quote !== -1 && text.charCodeAt(quote - 1) !== BACKSLASH) return quote;

@@ -98,4 +98,24 @@ describe('JSON in configuration files', () => {
     expect(() => parse(text)).toThrow(JsonError);
     expect(() => parse(text)).toThrow(expect.objectContaining({ message }));
   });
+
+  describe('with more than 500,000 keys and values', () => {
+    const tooMany = 'this JSON has more than 500000 keys and values';
+    const list = (length: number): string => `[${'1,'.repeat(length - 2)}1]`;
+
+    test.each([
+      ['', ''],
+      ['after a quote in a comment', '/* " */'],
+      ['after a quote in a line of comment', '// "\n'],
+      ['after a line of comment that a carriage return ends', '// "\r'],
+      ['after an escaped quote', '["\\"",'],
+    ])('is refused without being parsed %s', (_, before) => {
+      expect(() => parse(before + list(500_001))).toThrow(expect.objectContaining({ message: tooMany }));
+    });
+
+    test('is not one with less, whatever its strings and comments contain', () => {
+      const text = ',:[{'.repeat(200_000);
+      expect(parse(`["${text}" /*${text}*/] //${text}`)).toEqual([text]);
+    });
+  });
 });

@@ -1,4 +1,13 @@
 import { evaluate, parse, type DocumentNode, type ValueNode } from '@humanwhocodes/momoa';
+import { endOfString } from '../../jsonrpc/bounds.ts';
+
+/**
+ * The parser takes up to 2 KB for each key and value. A folder that somebody else made may have such a file, and the
+ * command line looks for the usual names.
+ */
+const MAX_KEYS_AND_VALUES = 500_000;
+/** What ends a comment in a line. */
+const LINE_END = /[\n\r\u2028\u2029]/g;
 
 /** An error for a text that is not JSON. The message does not quote the text, which may be secret. */
 export class JsonError extends Error {
@@ -20,6 +29,7 @@ export class ConfigJson {
 
   /** @throws JsonError */
   constructor(text: string) {
+    if (hasTooMany(text)) throw new JsonError(`this JSON has more than ${MAX_KEYS_AND_VALUES} keys and values`);
     try {
       this.#root = parse(text.replace(/^\uFEFF/, ''), { mode: 'jsonc', allowTrailingCommas: true });
       this.value = evaluate(this.#root);
@@ -43,6 +53,29 @@ export class ConfigJson {
     }
     return written(at.loc.start);
   }
+}
+
+/** Whether a text has more keys and values than the limit. An empty array or object counts as two values. */
+function hasTooMany(text: string): boolean {
+  let count = 1;
+  for (let at = 0; at < text.length && count <= MAX_KEYS_AND_VALUES; at += 1) {
+    const character = text[at]!;
+    if (character === '"') at = endOfString(text, at);
+    else if (character === '/') at = endOfComment(text, at);
+    else if (',:[{'.includes(character)) count += 1;
+  }
+  return count > MAX_KEYS_AND_VALUES;
+}
+
+/** The position of the last character of a comment that may begin here. */
+function endOfComment(text: string, start: number): number {
+  if (text[start + 1] === '*') {
+    const end = text.indexOf('*/', start + 2);
+    return end < 0 ? text.length : end + 1;
+  }
+  if (text[start + 1] !== '/') return start;
+  LINE_END.lastIndex = start;
+  return LINE_END.exec(text)?.index ?? text.length;
 }
 
 /** A member of an object or an item of a list, and where it starts. */
