@@ -425,6 +425,19 @@ describe('the client id', () => {
     });
   });
 
+  test.each([{ client_id: 'c'.repeat(16_385) }, { client_id: 'c', client_secret: 's'.repeat(16_385) }])(
+    'that could not be sent with a request is not stored, and nobody is asked',
+    async (body) => {
+      const world = new OAuthWorld();
+      world.onregister = () => ({ status: 201, body });
+      await expect(send(world.authorizer())).rejects.toMatchObject({
+        code: 'registration',
+        message: `${ISSUER} sent a client id or secret of more than 16384 characters`,
+      });
+      expect(world.loginUrls).toEqual([]);
+    },
+  );
+
   test('that could not authenticate is not stored, and nobody is asked', async () => {
     const world = new OAuthWorld();
     const store = new MemoryTokenStore();

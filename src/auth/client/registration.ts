@@ -83,6 +83,8 @@ export function canReuse(client: StoredClient, redirectUri: string | undefined):
   return redirectUri === undefined || client.redirectUris.includes(redirectUri);
 }
 
+/** The longest client id and secret, in characters. Longer ones do not fit into a request. */
+const MAX_CLIENT = 16_384;
 /** What a user can do if an authorization server does not register clients. */
 const REGISTER = 'Register one there, and set its id (client.clientId, or --client-id)';
 
@@ -121,6 +123,12 @@ export async function register(
   // Some servers send 200 although RFC 7591, section 3.2.1, requires 201.
   if ((response.status === 200 || response.status === 201) && typeof body?.['client_id'] === 'string') {
     const registered = clientFrom(body, redirectUri);
+    const { clientId, clientSecret = '' } = registered;
+    if (Math.max(clientId.length, clientSecret.length) > MAX_CLIENT)
+      throw new OAuthError(
+        'registration',
+        `${server.issuer} sent a client id or secret of more than ${MAX_CLIENT} characters`,
+      );
     // Checked before the client is stored: one that cannot authenticate must not be.
     authMethodOf(registered, server);
     return registered;
