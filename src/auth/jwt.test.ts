@@ -65,6 +65,7 @@ test.each<[string, Record<string, unknown>, TokenOptions, string]>([
   ['of another token type', {}, { typ: 'logout+jwt' }, 'not an access token'],
   ['that is a DPoP proof', {}, { typ: 'dpop+jwt' }, 'not an access token'],
   ['of an unknown token type', {}, { typ: 'atapplication/+jwt' }, 'not an access token'],
+  ['of a type that is no text', {}, { typ: 7 as never }, 'not an access token'],
   ['signed with an unknown key', {}, { kid: 'unknown' }, 'not signed with a key of the issuer'],
 ])('a token %s is refused', async (_what, claims, options, message) => {
   const failure = check(await issuer.token(AUDIENCE, claims, options));
