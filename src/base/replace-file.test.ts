@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  watch,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -72,6 +73,30 @@ describe('a file', () => {
     const missing = await readTextFile(at('b.json'), MAX);
     writeFileSync(at('b.json'), '');
     await expect(replaceFile(missing, 'new')).rejects.toThrow(/^another program has changed it meanwhile/);
+  });
+
+  test.runIf(process.platform === 'linux')(
+    'that changes while its next content is written is not replaced',
+    async () => {
+      writeFileSync(at('a.json'), 'old');
+      const watcher = watch(folder, (_, name) => {
+        if (name?.endsWith('.tmp')) writeFileSync(at('a.json'), 'theirs');
+      });
+      try {
+        await expect(replace(at('a.json'), 'new')).rejects.toThrow(/^another program has changed it meanwhile/);
+      } finally {
+        watcher.close();
+      }
+      expect(readFileSync(at('a.json'), 'utf8')).toBe('theirs');
+      expect(readdirSync(folder)).toEqual(['a.json']);
+    },
+  );
+
+  test('that is no text any more is not replaced', async () => {
+    writeFileSync(at('a.json'), '');
+    const read = await readTextFile(at('a.json'), MAX);
+    writeFileSync(at('a.json'), Buffer.from([0xff]));
+    await expect(replaceFile(read, 'new')).rejects.toThrow(/^another program has changed it meanwhile/);
   });
 
   // Root may write everything.

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
-import { access, chmod, chown, lstat, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { constants, renameSync } from 'node:fs';
+import { access, chmod, chown, lstat, realpath, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { createFile } from './create-file.ts';
 import { makeFolder } from './make-folder.ts';
@@ -46,10 +46,8 @@ export async function readTextFile(file: string, maxBytes: number): Promise<Text
  * @throws Error if the file has changed since then, or cannot be written. Then it is as before.
  */
 export async function replaceFile(before: TextFile, text: string): Promise<void> {
-  const { file, maxBytes } = before;
-  if ((await readTextFile(file, maxBytes)).text !== before.text) {
-    throw new Error('another program has changed it meanwhile: try again');
-  }
+  const { file } = before;
+  checkUnchanged(before);
   const existing = before.text === undefined ? undefined : await stat(file);
   // The folder may allow to replace a file that is write-protected.
   if (existing) await access(file, constants.W_OK);
@@ -62,9 +60,26 @@ export async function replaceFile(before: TextFile, text: string): Promise<void>
       if (own.uid !== existing.uid || own.gid !== existing.gid) await chown(temporary, existing.uid, existing.gid);
       await chmod(temporary, existing.mode & 0o7777);
     }
-    await rename(temporary, file);
+    // The disk may have taken long. Without a pause in between, hardly another program can write after the check.
+    checkUnchanged(before);
+    renameSync(temporary, file);
   } catch (error) {
     await unlink(temporary).catch(() => {});
+    throw error;
+  }
+}
+
+/** @throws Error if another program has changed the file since it was read. */
+function checkUnchanged({ file, text, maxBytes }: TextFile): void {
+  if (currentText(file, maxBytes) !== text) throw new Error('another program has changed it meanwhile: try again');
+}
+
+/** Undefined if there is no file, null if it is not a text. */
+function currentText(file: string, maxBytes: number): string | null | undefined {
+  try {
+    return decodeUtf8(readRegularFile(file, maxBytes)) ?? null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
