@@ -67,6 +67,15 @@ describe('npm create everwire', () => {
     expect(create(folder, 'a'.repeat(230)).stdout).toContain(`Created the server ${'a'.repeat(214)}.`);
   });
 
+  test.skipIf(process.platform === 'win32')('names of files cannot control the terminal', () => {
+    const full = path.join(folder, 'hostile');
+    mkdirSync(full);
+    writeFileSync(path.join(full, 'a\u001b[31m\u009b\u202e'), '');
+    const { status, stderr } = create(folder, 'hostile');
+    expect(status).toBe(1);
+    expect(stderr).toContain(String.raw`it has a\u001b[31m\u009b\u202e. Name a new folder`);
+  });
+
   test('the output says what to do next', () => {
     const { stdout } = create(folder, 'with space');
     const loader = RUNS_TYPESCRIPT ? '' : '  npm install --save-dev tsx\n';

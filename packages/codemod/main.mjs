@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, 
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { oneLine } from './one-line.mjs';
 import { transform } from './transform.mjs';
 
 const USAGE = `Usage: everwire-codemod [--dry-run] <file or folder>...
@@ -53,25 +54,27 @@ function run({ values, positionals }) {
   warnOfZod(files[0] ?? 'x');
   for (const file of files) {
     const source = readFileSync(file, 'utf8');
+    // A name of a file may have any character.
+    const shown = oneLine(file);
     const marked = source.split('TODO(everwire)').length - 1;
     if (!source.includes('@modelcontextprotocol/sdk')) {
-      if (marked > 0) console.log(`${file}: already moved, ${marked} TODO(everwire) left`);
+      if (marked > 0) console.log(`${shown}: already moved, ${marked} TODO(everwire) left`);
       left += marked;
       continue;
     }
     try {
       const { code, changes, todos, note } = transform(source, file);
       if (code !== source && !values['dry-run']) replaceFile(file, code);
-      if (note) console.log(`${file}: ${note}`);
+      if (note) console.log(`${shown}: ${note}`);
       else if (code === source && todos.length === 0)
-        console.log(`${file}: uses the SDK, but not McpServer; left as it is`);
-      else console.log(`${file}: ${changes} rewritten, ${todos.length} left`);
+        console.log(`${shown}: uses the SDK, but not McpServer; left as it is`);
+      else console.log(`${shown}: ${changes} rewritten, ${todos.length} left`);
       for (const { line, text } of todos) console.log(`  line ${line}: ${text}`);
       if (changes > 0) moved += 1;
       left += note ? marked : todos.length;
     } catch (error) {
       failed += 1;
-      console.error(`${file}: ${error.message}`);
+      console.error(`${shown}: ${oneLine(error.message)}`);
     }
   }
   if (left > 0) console.log(`${left} TODO(everwire) left: search for them, then run npx tsc`);
@@ -90,13 +93,13 @@ function warnOfZod(file) {
   }
   const [major, minor] = version.split('.').map(Number);
   if (major < 4 || (major === 4 && minor < 2))
-    console.log(`zod ${version} is installed, but Everwire needs Zod 4.2 or newer: run npm install zod@4`);
+    console.log(`zod ${oneLine(version)} is installed, but Everwire needs Zod 4.2 or newer: run npm install zod@4`);
 }
 
 try {
   const options = { 'dry-run': { type: 'boolean' }, help: { type: 'boolean' } };
   process.exitCode = run(parseArgs({ options, allowPositionals: true }));
 } catch (error) {
-  console.error(`everwire-codemod: ${error.message}`);
+  console.error(`everwire-codemod: ${oneLine(error.message)}`);
   process.exitCode = 2;
 }

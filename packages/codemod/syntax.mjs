@@ -41,7 +41,11 @@ function declaredBy(pattern) {
 /** Every declaration of a name below a node, as identifiers by name. */
 export function declarationsIn(root) {
   const found = new Map();
-  const add = (identifier) => found.set(identifier.name, [...(found.get(identifier.name) ?? []), identifier]);
+  const add = (identifier) => {
+    const known = found.get(identifier.name);
+    if (known) known.push(identifier);
+    else found.set(identifier.name, [identifier]);
+  };
   walk(root, (node) => {
     if (node.type === 'VariableDeclarator') declaredBy(node.id).forEach(add);
     if (node.type === 'CatchClause') declaredBy(node.param).forEach(add);

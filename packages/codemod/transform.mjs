@@ -1,5 +1,6 @@
 import { MagicString } from 'magic-string';
 import { Job } from './job.mjs';
+import { oneLine } from './one-line.mjs';
 import { rewriteRegistration } from './registrations.mjs';
 import { rewriteServerUse } from './server-uses.mjs';
 import { declarationsIn, memberOf, parseModule, propertiesOf, statementOf, usesOf, walk } from './syntax.mjs';
@@ -19,7 +20,8 @@ export function transform(source, path = 'module.ts') {
   const newline = source.includes('\r\n') ? '\r\n' : '\n';
   const todos = [];
   const todo = (node, reasons) => {
-    for (const { why, section } of reasons) todos.push({ node, text: `${why}. See ${GUIDE}#${section}` });
+    // A name in the source may have any character, and the text becomes a comment.
+    for (const { why, section } of reasons) todos.push({ node, text: oneLine(`${why}. See ${GUIDE}#${section}`) });
   };
   const closed = templatesIn(program);
   const result = (changes) => {

@@ -17,8 +17,22 @@ const options = {
 
 /** @param {string} message */
 function fail(message) {
-  console.error(`create-everwire: ${message}`);
+  console.error(`create-everwire: ${printable(message)}`);
   return 1;
+}
+
+/**
+ * Shows characters that could control a terminal as escapes such as `\u001b`. Names of files may have any character.
+ *
+ * @param {string} text
+ */
+function printable(text) {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
+    if (character === '\n') return character;
+    return Array.from({ length: character.length }, (_, at) => {
+      return `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`;
+    }).join('');
+  });
 }
 
 /** The steps after this one, as commands. @param {string} folder relative to the current folder */
@@ -52,7 +66,7 @@ function run(args) {
   try {
     const name = createProject(folder);
     const steps = nextSteps(path.relative('.', folder));
-    console.log(`Created the server ${name}. Next:\n\n${steps.map((step) => `  ${step}`).join('\n')}\n`);
+    console.log(`Created the server ${name}. Next:\n\n${steps.map((step) => `  ${printable(step)}`).join('\n')}\n`);
     console.log('Then change src/server.ts. README.md says how to connect a client.');
     return 0;
   } catch (error) {

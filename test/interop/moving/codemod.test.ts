@@ -500,6 +500,23 @@ test('the command rewrites files in place, only shows it with --dry-run, and kno
   expect(run('--help').stdout).toContain('Usage: everwire-codemod');
 });
 
+test('names in sources, and of files, cannot end a comment or control the terminal', () => {
+  const here = folder();
+  const key = String.raw`a\u001b]0;b\u0007\u202e\nprocess.exit(7); //`;
+  const source = `import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+const server = new McpServer({ name: 'a', version: '1' });
+const tool = server.registerTool('b', {}, () => ({ content: [] }));
+tool.update({ '${key}': 1 });
+`;
+  const shown = 'update of ' + key.replace(String.raw`\n`, String.raw`\u000a`) + ' has no direct replacement';
+  expect(transform(source).code).toContain(`// TODO(everwire): ${shown}`);
+  if (process.platform === 'win32') return;
+  writeFileSync(`${here}/c\u001b[31m.ts`, source);
+  const { stdout } = run(here);
+  expect(stdout).toContain(String.raw`/c\u001b[31m.ts: `);
+  expect(stdout).toContain(shown);
+});
+
 test('the command marks a file that it must leave only once', () => {
   const here = folder();
   const file = `${here}/server.ts`;
