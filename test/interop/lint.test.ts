@@ -4,7 +4,7 @@ import { Capture } from '../../src/inspect/capture.ts';
 import { readRecording } from '../../src/inspect/read-recording.ts';
 import { lint, Linter, RULES, type Finding, type LintRecord } from '../../src/lint/index.ts';
 import { node, temporaryFolder } from '../support/command-line.ts';
-import { eventually, programs, root, startNode } from '../support/process.ts';
+import { eventually, programs, root, startNode, startServer } from '../support/process.ts';
 import { tcpTap } from '../support/tcp-tap.ts';
 import { connect, type ClientKind, type OfficialClient, type TransportKind } from './clients.ts';
 import { v1Http, v1Sse, v2Http, v2HttpSession } from './client/official-servers.ts';
@@ -12,7 +12,8 @@ import { ourClient } from './client/our-client.ts';
 import { features, type Peer } from './features.ts';
 import { DOUBTFUL } from './lint-doubtful.ts';
 import { accepts, freePort } from './moving/commands.ts';
-import { demo, everything, featureServer } from './peers.ts';
+import { demo, featureServer } from './peers.ts';
+import { PUBLISHED, type PublishedServer } from './published-servers.ts';
 import { serveBoth } from './servers.ts';
 
 const used = new Set<(typeof DOUBTFUL)[number]>();
@@ -72,9 +73,41 @@ async function overHttp(
   return findingsIn(capture.records(), who);
 }
 
-/** A program over stdio, started through an observer that records to a file. */
-function observed(file: string, stdio: readonly string[]): string[] {
-  return [...programs.everwire, 'inspect', '--through', '--no-open', '--record', file, '--', node, ...stdio];
+/** Uses a program over stdio through an observer that records to a file. */
+async function overStdio(
+  who: string,
+  kind: ClientKind,
+  stdio: readonly string[],
+  use: (client: OfficialClient) => Promise<void>,
+  revisions?: { revisions: string[] },
+): Promise<string[]> {
+  const file = path.join(temporaryFolder(), 'session.mcpcap');
+  const observer = [...programs.everwire, 'inspect', '--through', '--no-open', '--record', file, '--', node, ...stdio];
+  const client = await connect(kind, 'stdio', { stdio: observer, url: '', sseUrl: '' }, revisions);
+  await use(client);
+  await client.close();
+  return findingsIn(await readRecording(file), who);
+}
+
+/** Uses a program that listens at a port. */
+async function overPort(
+  who: string,
+  [kind, over]: [ClientKind, TransportKind],
+  args: readonly string[],
+  place: string,
+  use: (client: OfficialClient) => Promise<void>,
+): Promise<string[]> {
+  const port = Number.parseInt(place, 10);
+  const server = startNode(args, { PORT: String(port) });
+  await eventually(() => accepts(port), `${who}: the server listens`, 30_000);
+  const found = await overHttp(who, port, async (moved) => {
+    const url = moved(`http://127.0.0.1:${place}`);
+    const client = await connect(kind, over, { stdio: [], url, sseUrl: url, fetch: withKey });
+    await use(client);
+    await client.close();
+  });
+  await server.stop();
+  return found;
 }
 
 /** Calls of tools that some of the servers have. */
@@ -86,7 +119,28 @@ const CALLS = [
   { name: 'get-resource-links', arguments: { count: 2 } },
   { name: 'search', arguments: { words: 'o' } },
   { name: 'cover', arguments: {} },
+  { name: 'list_directory', arguments: { path: root } },
+  { name: 'read_graph', arguments: {} },
+  {
+    name: 'sequentialthinking',
+    arguments: { thought: 'a', thoughtNumber: 1, totalThoughts: 1, nextThoughtNeeded: false },
+  },
 ];
+
+/** Requests what a server lists, and calls the tools that it may have. What fails is not of interest here. */
+async function useSome({ methods, callTool }: OfficialClient): Promise<void> {
+  await methods.listTools();
+  const { prompts, resources } = methods.getServerCapabilities() ?? {};
+  if (prompts) await methods.listPrompts();
+  if (resources) await methods.listResources();
+  for (const call of CALLS) await callTool(call).catch(() => {});
+}
+
+/** The server on `docs/moving/fastmcp.md` that replaces one of fastmcp. */
+const MOVED: PublishedServer = {
+  ...{ name: 'a server moved from fastmcp', over: 'http', path: '/mcp', clients: ['sdk 1.x'] },
+  args: () => [`${root}dist/examples/moving/fastmcp/everwire.js`],
+};
 
 /** The library servers ask for a key. */
 const withKey = (request: Request): Promise<Response> => {
@@ -114,30 +168,14 @@ describe('clean traffic has no finding', () => {
     },
   );
 
-  const published = (name: string): string => `${root}node_modules/@modelcontextprotocol/server-${name}/dist/index.js`;
-  const OVER_STDIO: readonly (readonly [name: string, peer: Peer | undefined, stdio: readonly string[]])[] = [
-    ...PROGRAMS.map(([name, peer, , stdio]) => [name, peer, stdio] as const),
-    ['server-everything', everything, programs.everything],
-    ['server-filesystem', undefined, [published('filesystem'), root]],
-    ['server-memory', undefined, [published('memory')]],
-    ['server-sequential-thinking', undefined, [published('sequential-thinking')]],
-  ];
-  const stdioCells = OVER_STDIO.flatMap(([name, ...server]) =>
-    CLIENTS.map((client) => [client, name, server] as const),
+  const stdioCells = PROGRAMS.flatMap(([name, peer, , stdio]) =>
+    CLIENTS.map((client) => [client, name, peer, stdio] as const),
   );
-  const isModern = (name: string): boolean => !name.startsWith('server-');
 
-  test.each(stdioCells.filter(([client, name]) => isModern(name) || client !== 'client 2.x modern'))(
-    '%s with %s over stdio',
-    async (kind, name, [peer, stdio]) => {
-      const file = path.join(temporaryFolder(), 'session.mcpcap');
-      const client = await connect(kind, 'stdio', { stdio: observed(file, stdio), url: '', sseUrl: '' });
-      if (peer) await useAll(client, peer);
-      else await client.methods.listTools();
-      await client.close();
-      expect(await findingsIn(await readRecording(file), `${kind} with ${name} over stdio`)).toEqual([]);
-    },
-  );
+  test.each(stdioCells)('%s with %s over stdio', async (kind, name, peer, stdio) => {
+    const who = `${kind} with ${name} over stdio`;
+    expect(await overStdio(who, kind, stdio, (client) => useAll(client, peer))).toEqual([]);
+  });
 
   const OFFICIAL: readonly [name: string, start: typeof v1Http, clients: readonly ClientKind[], over: TransportKind][] =
     [
@@ -166,30 +204,28 @@ describe('clean traffic has no finding', () => {
     expect(found).toEqual([]);
   });
 
-  const fastmcp = (name: string): string => `${root}dist/examples/moving/fastmcp/${name}.js`;
-  const LISTENING: readonly (readonly [name: string, over: 'http' | 'sse', path: string, args: readonly string[]])[] = [
-    ['server-everything', 'sse', '/sse', [programs.everything[0], 'sse']],
-    ['server-everything', 'http', '/mcp', [programs.everything[0], 'streamableHttp']],
-    ['fastmcp', 'http', '/mcp', [fastmcp('fastmcp')]],
-    ['a server moved from fastmcp', 'http', '/mcp', [fastmcp('everwire')]],
-  ];
+  const publishedCells = [...PUBLISHED, MOVED].flatMap((server) =>
+    server.clients.map((client) => [client, server.name, server.over, server] as const),
+  );
 
-  test.each(LISTENING)('sdk 1.x with %s over %s', async (name, over, route, args) => {
+  test.each(publishedCells)('%s with %s over %s', async (kind, name, over, { args, path: route = '', peer }) => {
+    const who = `${kind} with ${name} over ${over}`;
+    const use = (client: OfficialClient): Promise<void> => (peer ? useAll(client, peer) : useSome(client));
+    const remote = await startServer([...programs.everwire, 'demo', '--port', '0']);
     const port = await freePort();
-    const server = startNode(args, { PORT: String(port) });
-    await eventually(() => accepts(port), `${name} listens`, 30_000);
-    const found = await overHttp(`sdk 1.x with ${name} over ${over}`, port, async (moved) => {
-      const url = moved(`http://127.0.0.1:${port}${route}`);
-      const target = { stdio: [], url, sseUrl: url, fetch: withKey };
-      const client = await connect('sdk 1.x', over, target);
-      await client.methods.listTools();
-      await client.methods.listPrompts();
-      await client.methods.listResources();
-      for (const call of CALLS) await client.callTool(call).catch(() => {});
-      await client.close();
-    });
-    await server.stop();
-    expect(found).toEqual([]);
+    const started = args(port, remote.url);
+    const found =
+      over === 'stdio'
+        ? overStdio(who, kind, started, use)
+        : overPort(who, [kind, over], started, `${port}${route}`, use);
+    expect(await found).toEqual([]);
+    await remote.stop();
+  });
+
+  test('ten published servers have been judged', () => {
+    const names = [...new Set(PUBLISHED.map(({ name }) => name))];
+    console.info(`published servers: ${names.join(', ')}`);
+    expect(names.length).toBeGreaterThanOrEqual(10);
   });
 
   test.each(['2024-11-05', '2025-03-26', '2025-06-18'])('a client of %s over HTTP and stdio', async (revision) => {
@@ -207,11 +243,8 @@ describe('clean traffic has no finding', () => {
     );
     await stop();
     expect(found).toEqual([]);
-    const file = path.join(temporaryFolder(), 'session.mcpcap');
-    const client = await connect('client 2.x legacy', 'stdio', { ...target, stdio: observed(file, stdio) }, revisions);
-    await useAll(client, peer);
-    await client.close();
-    expect(await findingsIn(await readRecording(file), `${revision} with ${name} over stdio`)).toEqual([]);
+    const who = `${revision} with ${name} over stdio`;
+    expect(await overStdio(who, 'client 2.x legacy', stdio, (client) => useAll(client, peer), revisions)).toEqual([]);
   });
 
   test.each(['http', 'stdio'] as const)('our client over %s', async (over) => {
