@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
   ASKABLE,
+  done,
   frame,
   listen,
   modernCall,
   modernWeb,
+  needs,
   notice,
   ofSubscription,
   progress,
@@ -17,7 +19,8 @@ import {
   web,
   withToken,
 } from '../../test/support/lint-conversations.ts';
-import { rpc, type WireScript } from '../../test/support/wire-script.ts';
+import { CLEAN_TASKS } from '../../test/support/lint-task-seeds.ts';
+import { modernMeta, rpc, type WireScript } from '../../test/support/wire-script.ts';
 
 /** Long conversations without a mistake. */
 const CLEAN: Readonly<Record<string, () => WireScript>> = {
@@ -41,6 +44,16 @@ const CLEAN: Readonly<Record<string, () => WireScript>> = {
       .call('tasks/get', { taskId: '0123456789abcdef' }, task('input_required'))
       .call('tasks/get', { taskId: '0123456789abcdef' }, task('completed'))
       .end(),
+  ...CLEAN_TASKS,
+  'a request with questions': () => {
+    const asked = { a: { method: 'roots/list' } };
+    const script = needs({ requestState: 's', inputRequests: asked }, { roots: {} });
+    const retry = { requestState: 's', inputResponses: { a: { roots: [] } }, _meta: modernMeta({ roots: {} }) };
+    return script
+      .client(modernCall(1, retry))
+      .server(result(1, done(text)))
+      .end();
+  },
   'a session over HTTP': () =>
     web('2025-11-25', ASKABLE)
       .exchange({ message: rpc(1, 'tools/list') }, { message: result(1, { tools: [tool()] }) })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { SEEDS } from '../../test/support/lint-seeds.ts';
-import { RULES } from './index.ts';
+import { AREAS, RULES } from './index.ts';
 
 /** What a seed breaks too: a server can accept only what a client did wrong. */
 const ALSO: Readonly<Record<string, readonly string[]>> = {
@@ -9,6 +9,8 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
 };
 
 test('every rule has a seed, and every seed a rule', () => {
+  const counts = AREAS.map((area) => `${area} ${RULES.filter((rule) => rule.area === area).length}`);
+  console.info(`${RULES.length} rules: ${counts.join(', ')}`);
   expect(Object.keys(SEEDS).toSorted()).toEqual(RULES.map(({ id }) => id).toSorted());
 });
 

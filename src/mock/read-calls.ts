@@ -9,8 +9,9 @@ import {
   type RequestId,
   type Response,
 } from '../jsonrpc/message.ts';
-import type { Conversation, SeenRequest } from '../lint/model/conversation.ts';
+import type { Conversation } from '../lint/model/conversation.ts';
 import type { MessageEvent, WireEvent } from '../lint/model/events.ts';
+import type { SeenRequest } from '../lint/model/requests.ts';
 import { WireModel } from '../lint/model/wire-model.ts';
 import { Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';

@@ -43,4 +43,11 @@ export const DOUBTFUL: readonly Doubtful[] = [
     because:
       'Structured content SHOULD also be sent as JSON in a text block (2025-11-25, server/tools). This server sends the bare text of its only member.',
   },
+  {
+    rule: 'task-get-stream',
+    who: /with supergateway over http/,
+    seen: /^an event stream for tasks\/get$/,
+    because:
+      'Servers SHOULD NOT answer `tasks/get` with an event stream (2025-11-25, basic/utilities/tasks). This one answers every request so.',
+  },
 ];

@@ -97,7 +97,7 @@ export const read = (contents: Json[], method = 'resources/read', params: Json =
   session().call(method, params, { contents });
 export const unauthorized = (challenge: string | undefined, revision = '2025-11-25', status = 401): HttpScript =>
   web(revision).exchange({ message: rpc(1, 'tools/list') }, { status, headers: { 'WWW-Authenticate': challenge } });
-const withTask = { tasks: { requests: { tools: { call: {} } } } };
+export const withTask = { tasks: { requests: { tools: { call: {} } } } };
 export const task = (status: string, more: Json = {}): Json => ({
   taskId: '0123456789abcdef',
   status,

@@ -1,11 +1,9 @@
 import {
-  META,
   ask,
   byUrl,
   cached,
   done,
   elicit,
-  extension,
   failure,
   list,
   listen,
@@ -24,17 +22,21 @@ import {
   sample,
   serverMeta,
   session,
-  startTask,
-  task,
-  taskState,
-  tasked,
   text,
   tool,
   unauthorized,
   web,
   withToken,
 } from './lint-conversations.ts';
+import { TASK_SEEDS } from './lint-task-seeds.ts';
 import { modernMeta, rpc, type WireScript } from './wire-script.ts';
+
+const adds = tool({ outputSchema: { type: 'object', required: ['sum'] } });
+/** A tool that was used, with a result that has no sum. */
+const TOOL_USE = [
+  { role: 'assistant', content: { type: 'tool_use', id: 'u', name: 'add', input: {} } },
+  { role: 'user', content: { type: 'tool_result', toolUseId: 'u', content: [], structuredContent: {} } },
+];
 
 /** Seeds of the rules about what servers offer and ask. */
 export const FEATURE_SEEDS: Readonly<Record<string, () => WireScript>> = {
@@ -88,6 +90,7 @@ export const FEATURE_SEEDS: Readonly<Record<string, () => WireScript>> = {
   'input-required-empty': () => needs({}),
   'input-request-kind': () => needs({ inputRequests: { a: { method: 'tools/list' } } }),
   'request-state-unknown': () => modern().client(modernCall(1, { requestState: 'mine' })),
+  'request-state-other': () => needs({ requestState: 's' }).client(modernCall(1, { name: 'other', requestState: 's' })),
   'retry-id': () => {
     const script = needs({ requestState: 's' });
     return script.client(modernCall(script.last, { requestState: 's' }));
@@ -112,6 +115,15 @@ export const FEATURE_SEEDS: Readonly<Record<string, () => WireScript>> = {
   'sampling-context-undeclared': () => sample({ includeContext: 'allServers' }),
   'sampling-tool-results': () =>
     sample({ messages: [{ role: 'assistant', content: { type: 'tool_use', id: 'u', name: 'add', input: {} } }] }),
+  'sampling-structured-content': () =>
+    needs(
+      {
+        inputRequests: {
+          a: { method: 'sampling/createMessage', params: { messages: TOOL_USE, maxTokens: 1, tools: [adds] } },
+        },
+      },
+      { sampling: { tools: {} } },
+    ),
   'sampling-tool-choice': () =>
     sample({ tools: [tool()], toolChoice: { mode: 'required' } }).client(
       result('q', { role: 'assistant', model: 'm', content: { type: 'text', text: 'no' } }),
@@ -123,6 +135,12 @@ export const FEATURE_SEEDS: Readonly<Record<string, () => WireScript>> = {
   'tool-name-characters': () => modernList({ name: 'a b' }),
   'tool-name-portable': () => list(tool({ name: 'math.add' })),
   'tool-name-duplicate': () => list(tool(), tool()),
+  'tool-order-changes': () => {
+    const [first, second] = [tool({ name: 'a' }), tool({ name: 'b' })];
+    return modern()
+      .request('tools/list', {}, cached({ tools: [first, second] }))
+      .request('tools/list', {}, cached({ tools: [second, first] }));
+  },
   'tool-description-missing': () => list(tool({ description: undefined })),
   'tool-input-schema': () => list(tool({ inputSchema: { type: 'object', minProperties: 'many' } })),
   'tool-output-schema': () => list(tool({ outputSchema: { type: 'object', minProperties: 'many' } })),
@@ -227,38 +245,7 @@ export const FEATURE_SEEDS: Readonly<Record<string, () => WireScript>> = {
       .request('tools/list', { cursor: 'a' }, cached({ tools: [], cacheScope: 'public' })),
   'cache-ttl-negative': () => modern().request('tools/list', {}, cached({ tools: [], ttlMs: -1 })),
 
-  // Tasks
-  'task-undeclared': () => session().client(rpc(1, 'tools/call', { name: 'add', task: {} })),
-  'task-tool-support': () =>
-    tasked()
-      .call('tools/list', {}, { tools: [tool({ execution: { taskSupport: 'required' } })] })
-      .client(rpc(1, 'tools/call', { name: 'add' })),
-  'task-first-status': () => startTask(task('completed')),
-  'task-status-order': () =>
-    startTask(task('working'))
-      .call('tasks/get', { taskId: '0123456789abcdef' }, task('completed'))
-      .call('tasks/get', { taskId: '0123456789abcdef' }, task('working')),
-  'task-related-superfluous': () =>
-    startTask(task('working')).client(
-      rpc(1, 'tasks/get', {
-        taskId: '0123456789abcdef',
-        _meta: { [`${META}/related-task`]: { taskId: '0123456789abcdef' } },
-      }),
-    ),
-  'task-result-related': () => startTask(task('working')).call('tasks/result', { taskId: '0123456789abcdef' }, text),
-  'task-cancelled-status': () =>
-    startTask(task('working')).call('tasks/cancel', { taskId: '0123456789abcdef' }, task('working')),
-  'task-id-guessable': () => startTask(task('working', { taskId: '1' })),
-  'cancelled-task': () => startTask(task('working')).client(notice('notifications/cancelled', { requestId: 'call-2' })),
-  'task-result-type': () =>
-    modern().request(
-      'tasks/get',
-      { taskId: 't' },
-      { _meta: serverMeta, resultType: 'task', taskId: '0123456789abcdef', status: 'working' },
-      extension,
-    ),
-  'task-state-content': () => taskState({ status: 'completed' }),
-  'task-failed-tool-error': () => taskState({ status: 'failed', error: { code: 1, message: '' }, result: {} }),
+  ...TASK_SEEDS,
 
   // Authorization
   'http-token-in-query': () =>

@@ -17,12 +17,14 @@ import {
   opening,
   prime,
   primed,
+  progress,
   result,
   serverMeta,
   session,
   text,
   tool,
   web,
+  withToken,
 } from './lint-conversations.ts';
 import { HttpScript, StdioScript, initialize, modernMeta, rpc, type WireScript } from './wire-script.ts';
 
@@ -61,6 +63,7 @@ export const SEEDS: Readonly<Record<string, () => WireScript>> = {
   'meta-key-reserved': () => session().client(rpc(1, 'ping', { _meta: { 'com.mcp/x': 1 } })),
   'meta-trace-context': () => modern().client(modernCall(1, { _meta: { ...modernMeta(), traceparent: 'x' } })),
   'error-code-undefined': () => modern().client(modernCall(1)).server(failure(1, -32002)),
+  'error-code-meaning': () => modern().client(modernCall(1)).server(failure(1, -32020)),
   'error-code-own': () => modern().client(modernCall(1)).server(failure(1, -32010)),
   'result-type-missing': () => modern().request('tools/call', { name: 'add' }, { ...text, _meta: serverMeta }),
   'result-type-unknown': () =>
@@ -193,6 +196,22 @@ export const SEEDS: Readonly<Record<string, () => WireScript>> = {
     web()
       .exchange({ message: rpc(1, 'ping') }, { frames: [prime(), 'retry: 1\n\n'] })
       .exchange({ method: 'GET' }, { frames: [result(1, {})] }),
+  'sse-progress-other-request': () =>
+    modernWeb().post(modernCall(2), {
+      frames: [progress('t', 1), result(2, done(text))],
+      headers: { 'X-Accel-Buffering': 'no' },
+    }),
+  'sse-progress-on-get': () =>
+    web()
+      .exchange({ message: rpc(1, 'tools/call', withToken('t')) }, { frames: [`retry: 1\n${prime()}`] })
+      .exchange({ method: 'GET' }, { frames: [progress('t', 1)] }),
+  'message-broadcast': () =>
+    web('2025-11-25', ASKABLE)
+      .exchange(
+        { message: rpc(1, 'tools/call', { name: 'add' }) },
+        { frames: [prime(), rpc('q', 'roots/list'), result(1, text)] },
+      )
+      .exchange({ method: 'GET' }, { frames: [rpc('q', 'roots/list')] }),
   'sse-accel-buffering': () => modernWeb().post(modernCall(2), { frames: [result(2, done(text))] }),
 
   // stdio

@@ -1,121 +1,24 @@
-import { Oldest } from '../../base/oldest.ts';
-import type { JsonObject, RequestId } from '../../jsonrpc/message.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { Revision } from '../../protocol/revisions.ts';
-
-/** Who sent a message. */
-export type Side = 'client' | 'server';
-
-export function otherSide(side: Side): Side {
-  return side === 'client' ? 'server' : 'client';
-}
+import { Requests, type SeenRequest, type Side } from './requests.ts';
+import { SeenTasks } from './seen-tasks.ts';
 
 /** How the messages of a conversation travel. `sse` is the HTTP+SSE of 2024-11-05. */
 export type Carriage = 'stdio' | 'http' | 'sse';
 
-/** A request that was seen. */
-export interface SeenRequest {
-  /** The number of its record. */
-  readonly n: number;
-  readonly id: RequestId;
+/** A request that was answered with questions (2026-07-28, basic/patterns/mrtr). */
+export interface Round {
   readonly method: string;
-  readonly from: Side;
-  /** Undefined if its content is not known, and after it was answered. */
-  params: JsonObject | undefined;
-  readonly revisions: readonly Revision[];
-  /** For HTTP: the connection and the exchange, as `conn/exchange`. */
-  readonly exchange: string | undefined;
-  readonly progressToken: RequestId | undefined;
-  /** The tool that it calls, as it was listed then. */
-  readonly tool: JsonObject | undefined;
-  /** The number of the record that answered it. */
-  answered: number | undefined;
-  /** The number of the record that cancelled it. */
-  cancelled: number | undefined;
-  /** Whether it was answered with a task, whose progress continues. */
-  isTask: boolean;
-  /** The newest value of its progress. */
-  progress: number | undefined;
-  /** For `subscriptions/listen`: the filter that the server has accepted. */
-  accepted: JsonObject | undefined;
+  /** The name or URI in its params. Undefined if it has none. */
+  readonly target: unknown;
+  /** The questions by their keys. Undefined if they are long. */
+  readonly questions: JsonObject | undefined;
 }
 
 /** An event that was seen: the number of its record, and the exchange that began its stream if that is known. */
 export interface SeenEvent {
   readonly n: number;
   readonly stream: string | undefined;
-}
-
-/** The most requests of each side that are remembered. */
-const MAX_REQUESTS = 1000;
-/** The most open requests of each side whose params are kept. */
-const MAX_PARAMS = 100;
-/** The longest id or token that is remembered, in UTF-16 code units of its JSON. */
-const MAX_ID = 1024;
-
-/** The requests of one side in one conversation. */
-export class Requests {
-  readonly #byId = new Map<string, SeenRequest>();
-  readonly #oldest = new Oldest(this.#byId);
-  readonly #byToken = new Map<string, SeenRequest>();
-  readonly #oldestToken = new Oldest(this.#byToken);
-  /** Whether all requests since the beginning are in memory, so that one that is not found was never sent. */
-  isComplete = true;
-
-  readonly #withParams: SeenRequest[] = [];
-
-  add(request: SeenRequest): void {
-    this.#withParams.push(request);
-    if (this.#withParams.length > MAX_PARAMS) this.#withParams.shift()!.params = undefined;
-    put(this, this.#byId, this.#oldest, request.id, request);
-    if (request.progressToken !== undefined)
-      put(this, this.#byToken, this.#oldestToken, request.progressToken, request);
-  }
-
-  /** A request was refused before it was read, so it may be sent again. */
-  forget(request: SeenRequest): void {
-    const { id, progressToken: token } = request;
-    if (this.find(id) === request) this.#byId.delete(JSON.stringify(id));
-    if (token !== undefined && this.withToken(token) === request) this.#byToken.delete(JSON.stringify(token));
-  }
-
-  find(id: unknown): SeenRequest | undefined {
-    return this.#byId.get(JSON.stringify(id));
-  }
-
-  withToken(token: unknown): SeenRequest | undefined {
-    return this.#byToken.get(JSON.stringify(token));
-  }
-
-  /** The requests that wait for an answer. */
-  *open(): Generator<SeenRequest> {
-    for (const request of this.#byId.values()) if (request.answered === undefined) yield request;
-  }
-
-  /** Bytes or records are missing: a request that is not known may have been in them, and so may an answer. */
-  lose(): void {
-    this.#byId.clear();
-    this.#byToken.clear();
-    this.isComplete = false;
-  }
-}
-
-function put(
-  requests: Requests,
-  map: Map<string, SeenRequest>,
-  oldest: Oldest<string>,
-  id: RequestId,
-  request: SeenRequest,
-): void {
-  const key = JSON.stringify(id);
-  if (key.length > MAX_ID) {
-    requests.isComplete = false;
-    return;
-  }
-  map.delete(key);
-  map.set(key, request);
-  if (map.size <= MAX_REQUESTS) return;
-  map.delete(oldest.take()!);
-  requests.isComplete = false;
 }
 
 /**
@@ -126,8 +29,6 @@ export type Phase = 'none' | 'new' | 'initializing' | 'answered' | 'operating';
 
 /** The most tools of a conversation that are remembered. */
 const MAX_TOOLS = 500;
-/** The most tasks. */
-const MAX_TASKS = 1000;
 
 /**
  * What is known about messages that belong together: of a stdio connection, an HTTP session, or, without a session, of
@@ -156,13 +57,16 @@ export class Conversation {
   readonly eventIds = new Map<string, SeenEvent>();
   /** Tools by name. Null if there were different ones of one name. */
   readonly #tools = new Map<string, JsonObject | null>();
-  /** The ids of tasks, with their last status. */
-  readonly tasks = new Map<string, string>();
+  readonly tasks = new SeenTasks();
   /** The `requestState` values and the cursors that the server has sent. Undefined if some were forgotten. */
   readonly states = new KnownTexts();
   readonly cursors = new KnownTexts();
   /** The `cacheScope` of the page that named a cursor, by method and cursor. Null if there were different ones. */
   readonly #pageScopes = new Map<string, string | null>();
+  /** What was answered with questions, by the state. Null if there were different requests. */
+  readonly #rounds = new Map<string, Round | null>();
+  /** The names of tools in the order of the last list that came as one page. */
+  toolOrder: readonly string[] | undefined;
   /** The ids of elicitations by URL (2025-11-25). */
   readonly elicitations = new KnownTexts();
   #answered: SeenRequest | undefined;
@@ -182,6 +86,8 @@ export class Conversation {
     this.tasks.clear();
     this.#tools.clear();
     this.#pageScopes.clear();
+    this.#rounds.clear();
+    this.toolOrder = undefined;
     this.ended = undefined;
     this.gone = undefined;
     for (const texts of [this.states, this.cursors, this.elicitations]) texts.lose();
@@ -205,9 +111,18 @@ export class Conversation {
     this.#answered = answered;
   }
 
-  /** A task has a status. Tasks of several clients have different ids. */
-  addTask({ taskId, status }: { readonly taskId: string; readonly status: string }): void {
-    if (this.tasks.size < MAX_TASKS || this.tasks.has(taskId)) this.tasks.set(taskId, status);
+  /** Remembers the request that was answered with questions and a state. */
+  addRound(state: unknown, round: Round): void {
+    if (typeof state !== 'string' || state.length > MAX_TEXT) return;
+    const known = this.#rounds.get(state);
+    // A state that is not unique says nothing about its request.
+    const isOther = known !== undefined && (known?.method !== round.method || known.target !== round.target);
+    if (this.#rounds.size < MAX_TEXTS || known !== undefined) this.#rounds.set(state, isOther ? null : round);
+  }
+
+  /** The request that was answered with this state. Undefined if it is not known, or not certain. */
+  roundOf(state: unknown): Round | undefined {
+    return typeof state === 'string' ? (this.#rounds.get(state) ?? undefined) : undefined;
   }
 
   /** Remembers the `cacheScope` of a page for the next one. */
@@ -226,6 +141,7 @@ export class Conversation {
 
   forgetTools(): void {
     this.#tools.clear();
+    this.toolOrder = undefined;
   }
 }
 

@@ -1,9 +1,11 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { Revision } from '../../protocol/revisions.ts';
 import type { RevisionSchema } from '../schemas/revision-schema.ts';
-import type { Carriage, Conversation, Phase, SeenEvent, SeenRequest, Side } from './conversation.ts';
+import type { Carriage, Conversation, Phase, SeenEvent } from './conversation.ts';
 import type { EventFrame } from './event-frame.ts';
 import type { Exchange } from './exchange.ts';
+import type { SeenRequest, Side } from './requests.ts';
+import type { SeenTask } from './seen-tasks.ts';
 
 /** What every event has. */
 export interface WireEventBase {
@@ -54,9 +56,12 @@ export interface MessageEvent extends WireEventBase {
   readonly isAfterAnswer: boolean;
   /** The subscription that a notification of 2026-07-28 names. */
   readonly subscription: SeenRequest | undefined;
-  /** The state of a task that it has, and the status of this task before. */
+  /** The state of a task that it has. */
   readonly task: { readonly taskId: string; readonly status: string } | undefined;
-  readonly taskBefore: string | undefined;
+  /** The task that it is about, as it was known before. */
+  readonly taskBefore: SeenTask | undefined;
+  /** The names of tools in the list before, if that is known. */
+  readonly toolOrderBefore: readonly string[] | undefined;
   /** The capabilities of the client. Undefined if they are not known. */
   readonly clientCapabilities: JsonObject | undefined;
   /** The schema of the revision. Undefined if the revision is not certain. */

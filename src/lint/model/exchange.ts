@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { Revision } from '../../protocol/revisions.ts';
-import type { Conversation, SeenRequest } from './conversation.ts';
+import type { Conversation } from './conversation.ts';
 import type { EventFrame } from './event-frame.ts';
 import type { HttpHead } from './http-head.ts';
+import type { SeenRequest } from './requests.ts';
 
 /** The most messages of a batch that are judged together. */
 export const MAX_BATCH = 100;

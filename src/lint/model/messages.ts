@@ -2,17 +2,12 @@ import { isObject, isRequestId, type JsonObject, type RequestId } from '../../js
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { Meta, Method, NotificationMethod } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
-import {
-  otherSide,
-  type Conversation,
-  type Phase,
-  type Requests,
-  type SeenRequest,
-  type Side,
-} from './conversation.ts';
+import type { Conversation, Phase } from './conversation.ts';
 import type { MessageEvent } from './events.ts';
 import type { Exchange } from './exchange.ts';
+import { otherSide, type Requests, type SeenRequest, type Side } from './requests.ts';
 import { revisionsOfClient, revisionsOfServer } from './revisions-of.ts';
+import { isNewTask } from './seen-tasks.ts';
 
 /** Where a message was seen. */
 export interface MessagePlace {
@@ -30,6 +25,9 @@ export interface MessagePlace {
 /** Larger params are not kept for the answer, except for these members. */
 const MAX_KEPT = 4 * 1024;
 const KEPT = ['_meta', 'name', 'uri'] as const;
+
+/** The most tools whose order is remembered. */
+const MAX_TOOLS = 500;
 
 const MODERN_CODES: ReadonlySet<unknown> = new Set([
   McpErrorCode.HeaderMismatch,
@@ -81,7 +79,8 @@ export function readMessage(message: JsonObject, place: MessagePlace): MessageEv
     isAfterAnswer: from === 'server' && exchange?.asks === true && exchange.waiting.size === 0,
     subscription: subscriptionOf(from, meta, place),
     task,
-    taskBefore: task && conversation.tasks.get(task.taskId),
+    taskBefore: conversation.tasks.of({ kind, from, method, params, meta, result, about, task }),
+    toolOrderBefore: conversation.toolOrder,
     clientCapabilities: capabilitiesOf(conversation, exchange, from, meta, about),
   };
   if (isRequest) {
@@ -98,7 +97,7 @@ export function readMessage(message: JsonObject, place: MessagePlace): MessageEv
       answered: undefined,
       cancelled: undefined,
       progress: undefined,
-      isTask: false,
+      taskId: undefined,
       accepted: undefined,
     };
     own.add(request);
@@ -212,7 +211,7 @@ function apply(event: MessageEvent, { n }: MessagePlace): void {
   if (method === NotificationMethod.Acknowledged && event.subscription)
     event.subscription.accepted = objectOf(params['notifications']);
   if (method === NotificationMethod.ToolsListChanged) conversation.forgetTools();
-  if (event.task) conversation.addTask(event.task);
+  conversation.tasks.learn(event);
   if (method === Method.Elicit) conversation.elicitations.add(params['elicitationId']);
   for (const each of listIn(event.error)) conversation.elicitations.add(objectOf(each)['elicitationId']);
   if (!about) return;
@@ -222,7 +221,7 @@ function apply(event: MessageEvent, { n }: MessagePlace): void {
   if (method === NotificationMethod.Cancelled) about.cancelled ??= n;
   if (kind !== 'result' && kind !== 'error') return;
   about.answered ??= n;
-  about.isTask ||= result['resultType'] === 'task' || isObject(result['task']);
+  if (isNewTask(result)) about.taskId ??= event.task?.taskId ?? '';
   conversation.forgetParams(about);
   if (kind === 'result') learn(about, result, conversation, from);
   exchange?.waiting.delete(about);
@@ -262,9 +261,25 @@ function learn(about: SeenRequest, result: JsonObject, conversation: Conversatio
   if (method === Method.ListTools && Array.isArray(result['tools']))
     for (const tool of result['tools'] as unknown[])
       if (isObject(tool) && typeof tool['name'] === 'string') conversation.addTool(tool['name'], tool);
+  if (method === Method.ListTools) conversation.toolOrder = toolOrderOf(about, result) ?? conversation.toolOrder;
   conversation.cursors.add(result['nextCursor']);
   conversation.addPage(method, result['nextCursor'], result['cacheScope']);
   conversation.states.add(result['requestState']);
+  if (params && result['resultType'] === 'input_required')
+    conversation.addRound(result['requestState'], {
+      method,
+      target: targetOf(params),
+      questions: keptQuestions(result),
+    });
+}
+
+/** What a request that may be answered with questions names in its params. */
+export function targetOf({ name, uri }: JsonObject): unknown {
+  return name ?? uri;
+}
+
+function keptQuestions({ inputRequests }: JsonObject): JsonObject | undefined {
+  return isObject(inputRequests) && JSON.stringify(inputRequests).length <= MAX_KEPT ? inputRequests : undefined;
 }
 
 function agreed<T>(conversation: Conversation, known: T | undefined, now: T | undefined): T | undefined {
@@ -280,6 +295,13 @@ function listIn({ data }: JsonObject): readonly unknown[] {
 
 export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
+}
+
+/** The names of tools in a list that is one page. */
+export function toolOrderOf({ params }: SeenRequest, { tools, nextCursor }: JsonObject): readonly string[] | undefined {
+  if (params === undefined || params['cursor'] !== undefined || nextCursor !== undefined) return undefined;
+  if (!Array.isArray(tools) || tools.length > MAX_TOOLS) return undefined;
+  return tools.map((tool: unknown) => String(objectOf(tool)['name']));
 }
 
 /** The token that a request names for its progress. */

@@ -1,7 +1,8 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Meta, Method } from '../../protocol/methods.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS, profileOf, type Revision } from '../../protocol/revisions.ts';
-import type { Conversation, SeenRequest } from './conversation.ts';
+import type { Conversation } from './conversation.ts';
+import type { SeenRequest } from './requests.ts';
 import type { Exchange } from './exchange.ts';
 import type { HttpHead } from './http-head.ts';
 

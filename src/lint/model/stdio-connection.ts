@@ -1,7 +1,8 @@
 import { isObject } from '../../jsonrpc/message.ts';
-import { Conversation, type Side } from './conversation.ts';
+import { Conversation } from './conversation.ts';
 import type { WireEvent } from './events.ts';
 import type { PartOfStream } from './part.ts';
+import type { Side } from './requests.ts';
 import { ALL_REVISIONS } from './revisions-of.ts';
 import { eventsOfText, readText, type ReadText } from './text-reader.ts';
 import { decodeAnyway } from './text.ts';

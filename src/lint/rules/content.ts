@@ -2,8 +2,9 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
 import { BEFORE_2025_06_18, clauses, everywhere } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
-import { onEvent, type Outcome, type WireRule } from '../rule.ts';
+import { onEvent, type WireRule } from '../rule.ts';
 import { duplicate } from './duplicate.ts';
+import { first } from './first.ts';
 import { shown } from './shown.ts';
 import { isUri } from './uri.ts';
 
@@ -177,17 +178,6 @@ export function resultOf({ kind, from, about }: MessageEvent, method: string): b
 function listOf({ result }: MessageEvent, member: string): readonly JsonObject[] {
   const list: unknown = result[member];
   return Array.isArray(list) ? list.filter(isObject) : [];
-}
-
-/** The outcome of the first one with a breach. Undefined if there is nothing to judge. */
-function first<T>(all: readonly T[], check: (one: T) => Outcome): Outcome {
-  let outcome: Outcome;
-  for (const one of all) {
-    const next = check(one);
-    if (typeof next === 'string') return next;
-    outcome ??= next;
-  }
-  return outcome;
 }
 
 /** Content blocks, entries of lists, and contents of resources in a result. */

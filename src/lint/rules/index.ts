@@ -12,6 +12,7 @@ import { QUESTION_RULES } from './questions.ts';
 import { SCHEMA_RULES } from './schema.ts';
 import { SSE_RULES } from './sse.ts';
 import { STDIO_RULES } from './stdio.ts';
+import { TASK_CONTENT_RULES } from './task-content.ts';
 import { TASK_RULES } from './tasks.ts';
 import { TOOL_RULES } from './tools.ts';
 
@@ -31,6 +32,7 @@ export const WIRE_RULES: readonly WireRule[] = [
   ...CONTENT_RULES,
   ...LIST_RULES,
   ...TASK_RULES,
+  ...TASK_CONTENT_RULES,
   ...SCHEMA_RULES,
 ];
 

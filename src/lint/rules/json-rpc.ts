@@ -1,5 +1,6 @@
 import { isObject, isRequestId } from '../../jsonrpc/message.ts';
 import { clauses, everywhere } from '../clauses.ts';
+import { isBroadcast } from '../model/broadcast.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
 
@@ -73,8 +74,9 @@ export const JSON_RPC_RULES: readonly WireRule[] = [
     severity: 'error',
     clauses: clauses('basic/messages 4', 'basic/index 5', 'basic/index 5', 'basic/index 5'),
     right: 'A sender uses each request id once in a session.',
-    check: ({ kind, sameId, message, conversation }) => {
+    check: ({ kind, sameId, message, conversation, carriage, exchange }) => {
       if (kind !== 'request' || conversation.isShared) return undefined;
+      if (carriage === 'http' && isBroadcast(sameId, exchange, message)) return undefined;
       return sameId === undefined || `the id ${shown(message['id'])} was used in record ${sameId.n}`;
     },
   }),

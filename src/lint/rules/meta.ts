@@ -1,3 +1,5 @@
+import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { McpErrorCode } from '../../protocol/errors.ts';
 import { Meta, Method } from '../../protocol/methods.ts';
 import { clauses } from '../clauses.ts';
 import { onEvent, type WireRule } from '../rule.ts';
@@ -133,6 +135,29 @@ export const META_RULES: readonly WireRule[] = [
     },
   }),
   onEvent('message', {
+    id: 'error-code-meaning',
+    area: 'json-rpc',
+    severity: 'error',
+    clauses: { '2026-07-28': 'basic/index 19' },
+    right:
+      '−32020 is about HTTP headers, −32021 about capabilities that the request does not declare, and −32022 about a revision that the server does not support.',
+    check: ({ kind, from, error: { code, data }, about, carriage, clientCapabilities }) => {
+      if (kind !== 'error' || from !== 'server') return undefined;
+      if (code === McpErrorCode.HeaderMismatch) return carriage !== 'stdio' || 'the code -32020 over stdio';
+      if (!isObject(data) || !about) return undefined;
+      if (code === McpErrorCode.UnsupportedProtocolVersion) {
+        const named: unknown = about.params?.['_meta']?.[Meta.ProtocolVersion];
+        if (named === undefined || !Array.isArray(data['supported'])) return undefined;
+        return !data['supported'].includes(named) || `the code -32022 for ${shown(named)}, which is in data.supported`;
+      }
+      const required: unknown = data['requiredCapabilities'];
+      if (code !== McpErrorCode.MissingRequiredClientCapability || !isObject(required) || !clientCapabilities)
+        return undefined;
+      const isMissing = !includes(clientCapabilities, required);
+      return isMissing || `the code -32021 for ${shown(required)}, which the request declares`;
+    },
+  }),
+  onEvent('message', {
     id: 'error-code-own',
     area: 'json-rpc',
     severity: 'warning',
@@ -158,3 +183,11 @@ export const META_RULES: readonly WireRule[] = [
     },
   }),
 ];
+
+/** Whether all members of an object are in another one. */
+function includes(whole: JsonObject, part: JsonObject): boolean {
+  return Object.entries(part).every(([key, value]) => {
+    const own: unknown = whole[key];
+    return isObject(value) && isObject(own) ? includes(own, value) : own !== undefined;
+  });
+}

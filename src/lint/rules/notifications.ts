@@ -82,7 +82,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     right: 'Progress stops when the request is answered.',
     check: (event) => {
       const { method, about, before, exchange } = event;
-      if (method !== NotificationMethod.Progress || !about || about.isTask) return undefined;
+      if (method !== NotificationMethod.Progress || !about || about.taskId !== undefined) return undefined;
       // On another stream, it may have been sent before the response.
       if (exchange && about.exchange !== exchange.key) return undefined;
       return before!.answered === undefined || `progress after the response in record ${before!.answered}`;
@@ -113,7 +113,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     right: 'A task is cancelled with `tasks/cancel`.',
     check: ({ method, about }) =>
       method === NotificationMethod.Cancelled && about
-        ? !about.isTask || `notifications/cancelled for a ${about.method} that has become a task`
+        ? about.taskId === undefined || `notifications/cancelled for a ${about.method} that has become a task`
         : undefined,
   }),
   onEvent('message', {
@@ -142,7 +142,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     id: 'log-not-requested',
     area: 'notifications',
     severity: 'error',
-    clauses: { '2026-07-28': 'server/utilities/logging 4,5' },
+    clauses: { '2026-07-28': 'server/utilities/logging 4,5; extensions/tasks 42' },
     right: 'A server sends log messages only for requests that ask for them, with their responses.',
     check: ({ method, from, exchange, conversation, subscription }) => {
       if (method !== NotificationMethod.Message || from !== 'server') return undefined;

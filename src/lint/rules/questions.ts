@@ -6,6 +6,8 @@ import { checkMessages } from '../../protocol/sampling-rules.ts';
 import { clauses } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
+import { targetOf } from '../model/messages.ts';
+import { first } from './first.ts';
 import { mismatch } from './mismatch.ts';
 import { shown } from './shown.ts';
 import { isUri } from './uri.ts';
@@ -14,6 +16,12 @@ import { isUri } from './uri.ts';
 interface Question {
   readonly method: string;
   readonly params: JsonObject;
+}
+
+/** An answer of a client, and the question that it answers. */
+interface Answer {
+  readonly question: Question;
+  readonly answer: JsonObject;
 }
 
 /** Names of fields that ask for secrets. */
@@ -90,6 +98,19 @@ export const QUESTION_RULES: readonly WireRule[] = [
       if (kind !== 'request' || from !== 'client' || typeof requestState !== 'string' || conversation.isShared)
         return undefined;
       return conversation.states.mayHave(requestState) || `the state ${shown(requestState)}`;
+    },
+  }),
+  onEvent('message', {
+    id: 'request-state-other',
+    area: 'questions',
+    severity: 'error',
+    clauses: { '2026-07-28': 'basic/patterns/mrtr 21' },
+    right: 'Answers and a `requestState` are only sent with the request that was answered with the questions.',
+    check: ({ kind, from, method, params, conversation }) => {
+      const round = kind === 'request' && from === 'client' ? conversation.roundOf(params['requestState']) : undefined;
+      if (!round) return undefined;
+      const isSame = round.method === method && round.target === targetOf(params);
+      return isSame || `the state of ${round.method} ${shown(round.target)} in ${method} ${shown(targetOf(params))}`;
     },
   }),
   onEvent('message', {
@@ -263,18 +284,38 @@ export const QUESTION_RULES: readonly WireRule[] = [
     id: 'sampling-tool-choice',
     area: 'questions',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, 'client/sampling 12,13'),
+    clauses: clauses(undefined, undefined, undefined, 'client/sampling 12,13', 'client/sampling 14,15'),
     right: 'With the tool choice `required` the answer uses a tool, and with `none` it uses none.',
-    check: ({ kind, from, about, result }) => {
-      const mode: unknown = about?.params?.['toolChoice']?.mode;
-      if (kind !== 'result' || from !== 'client' || about?.method !== Method.CreateMessage) return undefined;
-      if (mode !== 'required' && mode !== 'none') return undefined;
-      const content = [result['content']].flat() as unknown[];
-      const uses = content.some((each) => isObject(each) && each['type'] === 'tool_use');
-      return (
-        uses === (mode === 'required') || `the choice ${mode}, and an answer ${uses ? 'with' : 'without'} a tool use`
-      );
-    },
+    check: (event) =>
+      first(answersOf(event), ({ question: { method, params }, answer }) => {
+        const mode: unknown = params['toolChoice']?.mode;
+        if (method !== Method.CreateMessage || (mode !== 'required' && mode !== 'none')) return undefined;
+        const content = [answer['content']].flat() as unknown[];
+        const uses = content.some((each) => isObject(each) && each['type'] === 'tool_use');
+        return (
+          uses === (mode === 'required') || `the choice ${mode}, and an answer ${uses ? 'with' : 'without'} a tool use`
+        );
+      }),
+  }),
+  onEvent('message', {
+    id: 'sampling-structured-content',
+    area: 'questions',
+    severity: 'warning',
+    clauses: { '2026-07-28': 'schema 8' },
+    right: "The structured content of a tool result in sampling matches the tool's output schema.",
+    check: (event) =>
+      eachQuestion(event, ({ method, params: { messages, tools } }) => {
+        if (method !== Method.CreateMessage || !Array.isArray(messages) || !Array.isArray(tools)) return undefined;
+        const blocks = messages.flatMap((each: unknown) => (isObject(each) ? blocksOf(each) : []));
+        return first(blocks, ({ type, toolUseId, structuredContent, isError }) => {
+          if (type !== 'tool_result' || structuredContent === undefined || isError === true) return undefined;
+          const use = blocks.find((each) => each['type'] === 'tool_use' && each['id'] === toolUseId);
+          const tool: unknown = use && tools.find((each: unknown) => isObject(each) && each['name'] === use['name']);
+          if (!isObject(tool) || !isObject(tool['outputSchema'])) return undefined;
+          const problem = mismatch(tool['outputSchema'], structuredContent);
+          return problem === undefined ? true : `${shown(tool['name'])}: ${problem}`;
+        });
+      }),
   }),
   onEvent('message', {
     id: 'roots-file-uri',
@@ -301,13 +342,32 @@ function isFileUri(uri: unknown): boolean {
 
 /** The first outcome that says what is wrong with a question of the server. Undefined if there is none to judge. */
 function eachQuestion(event: MessageEvent, check: (question: Question) => Outcome): Outcome {
-  let outcome: Outcome;
-  for (const question of questionsOf(event)) {
-    const next = check(question);
-    if (typeof next === 'string') return next;
-    outcome ??= next;
+  return first(questionsOf(event), check);
+}
+
+/** The answers of a client with their questions: its results, or the answers of 2026-07-28 whose state is known. */
+function answersOf({ kind, from, about, params, result, conversation }: MessageEvent): readonly Answer[] {
+  if (from !== 'client') return [];
+  if (kind === 'result') {
+    const question = { method: about?.method ?? '', params: about?.params ?? {} };
+    return about ? [{ question, answer: result }] : [];
   }
-  return outcome;
+  const given: unknown = params['inputResponses'];
+  const asked = isObject(given) ? conversation.roundOf(params['requestState'])?.questions : undefined;
+  if (!asked) return [];
+  return Object.entries(given as JsonObject).flatMap(([key, answer]) => {
+    const question: unknown = asked[key];
+    return isObject(question) && isObject(answer) ? [{ question: questionOf(question), answer }] : [];
+  });
+}
+
+function questionOf({ method, params }: JsonObject): Question {
+  return { method: String(method), params: isObject(params) ? params : {} };
+}
+
+/** The content blocks of a message. */
+function blocksOf({ content }: JsonObject): readonly JsonObject[] {
+  return [content].flat().filter(isObject);
 }
 
 function questionsOf({ from, kind, method, params, result }: MessageEvent): readonly Question[] {
@@ -315,7 +375,5 @@ function questionsOf({ from, kind, method, params, result }: MessageEvent): read
   if (kind === 'request') return QUESTIONS.has(method) ? [{ method, params }] : [];
   const asked: unknown = result['inputRequests'];
   if (kind !== 'result' || !isObject(asked)) return [];
-  return Object.values(asked)
-    .filter(isObject)
-    .map((each) => ({ method: String(each['method']), params: isObject(each['params']) ? each['params'] : {} }));
+  return Object.values(asked).filter(isObject).map(questionOf);
 }

@@ -1,5 +1,5 @@
 import { everywhere } from '../clauses.ts';
-import { otherSide } from '../model/conversation.ts';
+import { otherSide } from '../model/requests.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 
 /** The JSON Schema of the revision. */

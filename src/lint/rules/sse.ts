@@ -1,8 +1,14 @@
+import { Meta, NotificationMethod } from '../../protocol/methods.ts';
+import { profileOf, type Revision } from '../../protocol/revisions.ts';
 import { clauses } from '../clauses.ts';
-import type { SeenRequest } from '../model/conversation.ts';
-import type { Exchange } from '../model/exchange.ts';
+import { isBroadcast } from '../model/broadcast.ts';
+import type { SeenRequest } from '../model/requests.ts';
+import { MAX_BATCH, type Exchange } from '../model/exchange.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
+
+/** The revisions whose servers may send messages on several streams of a session. */
+const WITH_SESSIONS: readonly Revision[] = ['2025-03-26', '2025-06-18', '2025-11-25'];
 
 /** Event streams. */
 export const SSE_RULES: readonly WireRule[] = [
@@ -113,7 +119,7 @@ export const SSE_RULES: readonly WireRule[] = [
       'basic/transports 18,20',
       'basic/transports 18,20',
       'basic/transports 24',
-      'basic/transports/streamable-http',
+      'basic/transports/streamable-http; basic/patterns/subscriptions 6',
     ),
     right: 'The stream for a request contains its response before the server closes it.',
     check: ({ exchange, conversation }) => {
@@ -152,6 +158,54 @@ export const SSE_RULES: readonly WireRule[] = [
     check: ({ from, exchange, isAfterAnswer, kind, method }) => {
       if (from !== 'server' || !exchange?.isStream || exchange.method !== 'POST' || !exchange.asks) return undefined;
       return !isAfterAnswer || `${method === '' ? `a second ${kind}` : method} after the response`;
+    },
+  }),
+  onEvent('message', {
+    id: 'sse-progress-other-request',
+    area: 'sse',
+    severity: 'error',
+    warningIn: WITH_SESSIONS,
+    clauses: clauses(
+      undefined,
+      'basic/transports 19',
+      'basic/transports 19',
+      'basic/transports 25',
+      'basic/transports/streamable-http 16; extensions/tasks 42',
+    ),
+    right: 'Progress on the stream for a request belongs to this request.',
+    check: ({ from, method, exchange, about, revisions, params: { progressToken } }) => {
+      if (from !== 'server' || method !== NotificationMethod.Progress || !isPostStream(exchange)) return undefined;
+      // In a session, a token that no request had is another mistake.
+      const isModern = profileOf(revisions[0]!)!.era === 'modern';
+      if (about ? mayBeTask(about) : !isModern) return undefined;
+      const asked = exchange.messages.filter(({ kind }) => kind === 'request');
+      if (asked.length === 0 || exchange.messages.length >= MAX_BATCH) return undefined;
+      const isOwn = asked.some((each) => each.params['_meta']?.[Meta.ProgressToken] === progressToken);
+      return isOwn || `progress with the token ${shown(progressToken)} on the stream for ${asked[0]!.method}`;
+    },
+  }),
+  onEvent('message', {
+    id: 'sse-progress-on-get',
+    area: 'sse',
+    severity: 'warning',
+    clauses: clauses(undefined, 'basic/transports 26', 'basic/transports 26', 'basic/transports 31'),
+    right: 'A stream opened by GET has no progress of requests, unless it resumes the stream of one.',
+    check: ({ from, method, exchange, carriage, about, before }) => {
+      if (from !== 'server' || method !== NotificationMethod.Progress || carriage !== 'http') return undefined;
+      if (exchange?.method !== 'GET' || !exchange.isStream || exchange.resumes) return undefined;
+      if (!about || mayBeTask(about) || before!.answered !== undefined) return undefined;
+      return `progress of ${about.method}, which is in progress`;
+    },
+  }),
+  onEvent('message', {
+    id: 'message-broadcast',
+    area: 'sse',
+    severity: 'error',
+    clauses: clauses(undefined, 'basic/transports 29', 'basic/transports 29', 'basic/transports 35'),
+    right: 'A message is sent on one stream.',
+    check: ({ from, kind, method, exchange, carriage, sameId, message }) => {
+      if (from !== 'server' || kind !== 'request' || carriage !== 'http' || !exchange) return undefined;
+      return !isBroadcast(sameId, exchange, message) || `${method} of record ${sameId!.n} on another stream`;
     },
   }),
   onEvent('message', {
@@ -202,4 +256,14 @@ export const SSE_RULES: readonly WireRule[] = [
 /** A request of an exchange that is neither answered nor cancelled. */
 function leftOpen({ waiting }: Exchange): SeenRequest | undefined {
   return [...waiting].find(({ cancelled, answered }) => cancelled === undefined && answered === undefined);
+}
+
+/** Whether an exchange is the stream for requests of the client. */
+function isPostStream(exchange: Exchange | undefined): exchange is Exchange {
+  return exchange !== undefined && exchange.isStream && exchange.method === 'POST' && exchange.asks;
+}
+
+/** Whether the progress of a request may be that of a task, which may be on any stream (2025-11-25). */
+function mayBeTask({ taskId, params }: SeenRequest): boolean {
+  return taskId !== undefined || params === undefined || params['task'] !== undefined;
 }

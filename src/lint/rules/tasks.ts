@@ -2,11 +2,11 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
 import { clauses } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
+import { hasEnded, isNewTask, RELATED_TASK } from '../model/seen-tasks.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
 
 const PAGE = 'basic/utilities/tasks';
-const RELATED = 'io.modelcontextprotocol/related-task';
 const ABOUT_TASKS: ReadonlySet<string> = new Set(['tasks/get', 'tasks/list', 'tasks/cancel']);
 const WITH_ID: ReadonlySet<string> = new Set(['tasks/get', 'tasks/result', 'tasks/cancel']);
 
@@ -16,7 +16,7 @@ export const TASK_RULES: readonly WireRule[] = [
     id: 'task-undeclared',
     area: 'tasks',
     severity: 'error',
-    clauses: clauses(undefined, undefined, undefined, `${PAGE} 1,2,4`),
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 1,2,3,4`),
     right: 'A task is requested only if the other side declared tasks for this request.',
     check: ({ kind, from, method, params, conversation: { serverCapabilities }, clientCapabilities }) => {
       if (kind !== 'request' || !isObject(params['task'])) return undefined;
@@ -60,9 +60,9 @@ export const TASK_RULES: readonly WireRule[] = [
     clauses: clauses(undefined, undefined, undefined, `${PAGE} 21,22,54`, 'extensions/tasks 17,18,20,21,22'),
     right: 'The status of a task that has ended does not change.',
     check: ({ taskBefore, task }) => {
-      if (taskBefore === undefined || task === undefined) return undefined;
-      const hasEnded = taskBefore === 'completed' || taskBefore === 'failed' || taskBefore === 'cancelled';
-      return !hasEnded || task.status === taskBefore || `${shown(task.status)} after ${shown(taskBefore)}`;
+      const before = taskBefore?.status;
+      if (before === undefined || task === undefined) return undefined;
+      return !hasEnded(before) || task.status === before || `${shown(task.status)} after ${shown(before)}`;
     },
   }),
   onEvent('message', {
@@ -77,7 +77,7 @@ export const TASK_RULES: readonly WireRule[] = [
           ? ABOUT_TASKS.has(about?.method ?? '')
           : WITH_ID.has(method) || method === 'notifications/tasks/status';
       return isAbout
-        ? meta[RELATED] === undefined || `${RELATED} in ${method || `the result of ${about!.method}`}`
+        ? meta[RELATED_TASK] === undefined || `${RELATED_TASK} in ${method || `the result of ${about!.method}`}`
         : undefined;
     },
   }),
@@ -87,8 +87,13 @@ export const TASK_RULES: readonly WireRule[] = [
     severity: 'error',
     clauses: clauses(undefined, undefined, undefined, `${PAGE} 39,56,58`),
     right: 'The result of `tasks/result` names the task in `_meta`.',
-    check: ({ kind, about, meta }) =>
-      kind === 'result' && about?.method === 'tasks/result' ? isObject(meta[RELATED]) || `no ${RELATED}` : undefined,
+    check: ({ kind, about, meta }) => {
+      if (kind !== 'result' || about?.method !== 'tasks/result') return undefined;
+      const named: unknown = meta[RELATED_TASK];
+      if (!isObject(named)) return `no ${RELATED_TASK}`;
+      const id: unknown = about.params?.['taskId'];
+      return id === undefined || named['taskId'] === id || `the task ${shown(named['taskId'])} instead of ${shown(id)}`;
+    },
   }),
   onEvent('message', {
     id: 'task-cancelled-status',
@@ -111,6 +116,42 @@ export const TASK_RULES: readonly WireRule[] = [
       const id = kind === 'result' && about ? createdTask(result)?.['taskId'] : undefined;
       return typeof id === 'string' ? id.length >= 16 || `the id ${shown(id)}` : undefined;
     },
+  }),
+  onEvent('message', {
+    id: 'task-id-reused',
+    area: 'tasks',
+    severity: 'error',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 19`),
+    right: 'The id of a task is unique among the tasks of its receiver.',
+    check: ({ kind, about, result, task, taskBefore }) => {
+      if (kind !== 'result' || !about || !task || !isNewTask(result)) return undefined;
+      const other = taskBefore?.origin;
+      // A task that has ended may be removed.
+      if (!other || hasEnded(taskBefore.status)) return true;
+      return other === about || `the id ${shown(task.taskId)} of the task that began in record ${other.answered}`;
+    },
+  }),
+  onEvent('message', {
+    id: 'task-failed-reason',
+    area: 'tasks',
+    severity: 'warning',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 63`, 'extensions/tasks 50'),
+    right: 'The state of a failed task has a `statusMessage` with the reason.',
+    check: ({ kind, about, task, result: { statusMessage } }) => {
+      if (kind !== 'result' || about?.method !== Method.GetTask || task?.status !== 'failed') return undefined;
+      return (typeof statusMessage === 'string' && statusMessage !== '') || 'the status failed without statusMessage';
+    },
+  }),
+  onEvent('response', {
+    id: 'task-get-stream',
+    area: 'tasks',
+    severity: 'warning',
+    clauses: clauses(undefined, undefined, undefined, `${PAGE} 24`),
+    right: '`tasks/get` is answered with JSON, and not with an event stream: the requestor polls.',
+    check: ({ exchange: { messages, isStream } }) =>
+      messages.length === 1 && messages[0]!.method === Method.GetTask
+        ? !isStream || 'an event stream for tasks/get'
+        : undefined,
   }),
   onEvent('message', {
     id: 'task-result-type',
@@ -157,6 +198,6 @@ const CONTENT: ReadonlyMap<unknown, string> = new Map([
 
 /** The task that a result creates. */
 function createdTask(result: MessageEvent['result']): JsonObject | undefined {
-  if (isObject(result['task'])) return result['task'];
-  return result['resultType'] === 'task' ? result : undefined;
+  if (!isNewTask(result)) return undefined;
+  return isObject(result['task']) ? result['task'] : result;
 }

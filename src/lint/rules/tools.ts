@@ -3,6 +3,7 @@ import { Method } from '../../protocol/methods.ts';
 import { JsonSchema } from '../../schema/json-schema.ts';
 import { clauses, everywhere } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
+import { toolOrderOf } from '../model/messages.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
 import { countMarks, markedArguments, type MarkedArgument } from './header-arguments.ts';
 import { duplicate } from './duplicate.ts';
@@ -67,6 +68,20 @@ export const TOOL_RULES: readonly WireRule[] = [
     clauses: clauses('server/tools', 'server/tools', 'server/tools', 'server/tools 13', 'server/tools 18'),
     right: 'The name of a tool is unique in its server.',
     check: (event) => duplicate(toolsOf(event), 'name'),
+  }),
+  onEvent('message', {
+    id: 'tool-order-changes',
+    area: 'tools',
+    severity: 'warning',
+    clauses: { '2026-07-28': 'server/tools 9' },
+    right: 'The order of tools does not change while the tools do not.',
+    check: ({ kind, from, about, result, conversation, toolOrderBefore: before }) => {
+      if (kind !== 'result' || from !== 'server' || about?.method !== Method.ListTools || !before) return undefined;
+      const now = conversation.isShared ? undefined : toolOrderOf(about, result);
+      if (!now || now.toSorted().join('\n') !== before.toSorted().join('\n')) return undefined;
+      const moved = now.findIndex((name, at) => name !== before[at]);
+      return moved === -1 || `${shown(now[moved])} in the place of ${shown(before[moved])}`;
+    },
   }),
   onEvent('message', {
     id: 'tool-description-missing',
@@ -258,7 +273,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'x-mcp-header-integer',
     area: 'tools',
     severity: 'error',
-    clauses: { '2026-07-28': 'basic/transports/streamable-http 38' },
+    clauses: { '2026-07-28': 'server/tools 26; basic/transports/streamable-http 38' },
     right: 'Integers in headers are below 2^53.',
     check: ({ kind, from, method, params, conversation, exchange }) => {
       const tool =

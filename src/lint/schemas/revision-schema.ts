@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CAN_REQUIRE_INPUT, Method } from '../../protocol/methods.ts';
 import type { Revision } from '../../protocol/revisions.ts';
 import { JsonSchema } from '../../schema/json-schema.ts';
-import { otherSide, type Side } from '../model/conversation.ts';
+import { otherSide, type Side } from '../model/requests.ts';
 
 /** The unions of what each side sends. */
 const SENT: Readonly<Record<Side, readonly string[]>> = {
