@@ -30,8 +30,8 @@ export function BreakpointsScreen({ view, visible }: { view: BreakpointView; vis
   if (!state)
     return (
       <div class="empty">
-        <p>Nothing passes here that could be held: this page shows a recording, or a pipe of bytes.</p>
-        <p>Breakpoints need the page’s own connection, or “everwire bridge --inspect”.</p>
+        <p>Nothing passes here that could be held: this page shows a recording.</p>
+        <p>Breakpoints need the page’s own connection, “everwire bridge --inspect”, or “everwire inspect --through”.</p>
       </div>
     );
   const { waiting } = view;

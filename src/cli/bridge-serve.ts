@@ -69,7 +69,10 @@ export async function serveBridge(
     drainTimeout,
     listen: { path, maxSessions, idleTimeout },
   } = settings;
-  if (settings.stdio) return serveStdio(inbound, { answerTimeout: drainTimeout, wiretap: settings.wiretap });
+  if (settings.stdio) {
+    const { wiretap, breakpoints } = settings;
+    return serveStdio(inbound, { answerTimeout: drainTimeout, wiretap }, breakpoints);
+  }
   const find = (name: string): Service | undefined => {
     const service = served.members?.find(name);
     return service && observer.served(compose(service, ...around));

@@ -3,6 +3,7 @@ import type { Service } from '../core/exchange.ts';
 import type { ServerDescription } from '../bridge/connection.ts';
 import type { CleanLog } from '../operate/logs.ts';
 import { Method } from '../protocol/methods.ts';
+import { killGroups } from '../transport/stdio/process-group.ts';
 import { createObserver } from './bridge-observer.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { bridgeLog, logServer, serveBridge } from './bridge-serve.ts';
@@ -68,7 +69,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
 async function breakpointsFor({ inspect, stdio }: BridgeFlags, hasProcesses: boolean) {
   if (!inspect) return undefined;
   const { createBreakpoints } = await import('../inspector/create-breakpoints.ts');
-  return createBreakpoints({ http: stdio !== true, processes: hasProcesses });
+  return createBreakpoints({ clients: stdio ? 'stdio' : 'http', kill: hasProcesses ? killGroups : undefined });
 }
 
 /** Records the bridge, and serves a page that shows both of its sides, if the user wants that. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { compose } from '../core/exchange.ts';
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
+import { killGroups } from '../transport/stdio/process-group.ts';
 import type { ListenOptions } from '../transport/http/server/listen.ts';
 import { inboundTo } from './bridge-mounts.ts';
 import type { DevFlags } from './dev-options.ts';
@@ -27,7 +28,7 @@ export async function dev(given: string, flags: DevFlags): Promise<void> {
     },
   });
   const onerror = ({ message }: Error): void => printStatus(message);
-  const breakpoints = flags.inspect ? await breakpointsOfDev(flags.stdio !== true) : undefined;
+  const breakpoints = flags.inspect ? await breakpointsOfDev(flags.stdio ? 'stdio' : 'http') : undefined;
   const around = breakpoints ? [(await import('../inspector/intercept.ts')).intercept(breakpoints)] : [];
   const inbound = inboundTo(compose(reloading.versions.service, ...around), { onerror });
   atEnd(() => inbound.close(0));
@@ -53,10 +54,9 @@ export async function dev(given: string, flags: DevFlags): Promise<void> {
   reloading.start();
 }
 
-/** @param http whether clients use HTTP. */
-async function breakpointsOfDev(http: boolean): Promise<Breakpoints> {
+async function breakpointsOfDev(clients: 'http' | 'stdio'): Promise<Breakpoints> {
   const { createBreakpoints } = await import('../inspector/create-breakpoints.ts');
-  return createBreakpoints({ http, processes: true });
+  return createBreakpoints({ clients, kill: killGroups });
 }
 
 /**

@@ -1,5 +1,7 @@
 import { constants } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createBreakpoints } from '../inspector/create-breakpoints.ts';
+import { lineGates } from '../inspector/line-gate.ts';
 import { tapStreams } from '../transport/wiretap.ts';
 import { detailOf } from './choices.ts';
 import { ExitCode, Failure } from './failure.ts';
@@ -16,7 +18,7 @@ const SIGNAL_TIMEOUT = 1000;
 
 /**
  * `everwire inspect --through`: starts a command as its host would. Passes on every byte of stdin, stdout and stderr,
- * their ends, signals and the exit code. The page shows these bytes.
+ * their ends, signals and the exit code. The page shows these bytes, and its rules can hold and change lines.
  */
 export async function inspectThrough({ words, command }: SplitWords, flags: InspectFlags): Promise<void> {
   if (words.length > 0 || command === undefined) throw Failure.usage('--through needs -- and a command');
@@ -26,11 +28,12 @@ export async function inspectThrough({ words, command }: SplitWords, flags: Insp
   /** Ends this process as the command ended. Added first, so that it runs last. */
   let end = async (): Promise<void> => {};
   atEnd(() => end());
+  let child: ThroughChild;
+  const breakpoints = createBreakpoints({ clients: 'stdio', kill: () => child.killAll() });
   const wiretap = await observe({
-    ...{ target: detailOf(target), file, page: { port, portOption: '--port' } },
+    ...{ target: detailOf(target), file, page: { port, portOption: '--port' }, breakpoints },
     onpage: ({ href }) => printStatus(`inspector on ${href}`),
   });
-  let child: ThroughChild;
   try {
     child = await startThrough(target.command, target.args);
   } catch (error) {
@@ -40,7 +43,7 @@ export async function inspectThrough({ words, command }: SplitWords, flags: Insp
   const { stdin: output, stdout: input, stderr } = child;
   const connection = { protocol: 'stdio', role: 'client', peer: nameOf(target) } as const;
   const untap = tapStreams(wiretap!, connection, { input, output, stderr });
-  await passThrough(child);
+  await passThrough(child, lineGates(breakpoints));
   untap();
   const { code, signal } = await child.exited;
   end = async () => {

@@ -1,6 +1,9 @@
+import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
+import type { StdioFaults } from '../inspector/stdio-faults.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
+import { closeDescriptor } from './close-descriptor.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
@@ -30,7 +33,7 @@ export async function run(
 ): Promise<void> {
   const onpage = ({ href }: URL): void => printStatus(`inspector on ${href}`);
   const wiretap = await observe({ target: name, file: flags.record, ...inspection, onpage });
-  if (flags.stdio) return serveStdio(served, { wiretap });
+  if (flags.stdio) return serveStdio(served, { wiretap }, inspection.breakpoints);
   const sessionKey = readStateKey(flags.stateKey);
   const listener = await served.listen({ ...listenOptions(flags), sessionKey, wiretap });
   atEnd(() => listener.close());
@@ -42,12 +45,20 @@ export async function run(
 /**
  * Serves one client over stdin and stdout, until it disconnects. A signal ends it at once: hosts that send one soon
  * send SIGKILL.
+ *
+ * @param breakpoints whose rules disturb responses.
  */
-export async function serveStdio(served: Pick<Servable, 'connect'>, options?: StdioServerOptions): Promise<void> {
+export async function serveStdio(
+  served: Pick<Servable, 'connect'>,
+  options: StdioServerOptions,
+  breakpoints?: Breakpoints,
+): Promise<void> {
   const { stdioServerTransport } = await import('../transport/stdio/server.ts');
+  const faults = breakpoints && (await stdioFaults(breakpoints, () => void transport.close()));
   const transport = stdioServerTransport(options);
   atEnd(() => transport.close());
   await served.connect(transport);
+  faults?.listen(transport);
   const { onclose: closed, onerror: report } = transport;
   transport.onerror = (error) => {
     // The signal ends the server. It is not an error.
@@ -57,6 +68,15 @@ export async function serveStdio(served: Pick<Servable, 'connect'>, options?: St
     closed?.();
     void stop();
   };
+}
+
+/** @param close ends the connection of the client. */
+async function stdioFaults(breakpoints: Breakpoints, close: () => void): Promise<StdioFaults> {
+  const { StdioFaults: Faults } = await import('../inspector/stdio-faults.ts');
+  return new Faults(breakpoints, process.stdout, () => {
+    closeDescriptor(1);
+    close();
+  });
 }
 
 /**

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
-import { devNull } from 'node:os';
-import type { Readable, Writable } from 'node:stream';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import spawn from 'cross-spawn';
+import { ProcessGroup } from '../transport/stdio/process-group.ts';
 import { whyNotStarted } from '../transport/stdio/start-error.ts';
+import { closeDescriptor } from './close-descriptor.ts';
 import { printStatus } from './print-status.ts';
 import { watchdog } from '../transport/stdio/watchdog.ts';
 
@@ -16,6 +16,8 @@ export interface ThroughChild {
   /** Resolves when it has exited. */
   readonly exited: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
   kill(signal: NodeJS.Signals): void;
+  /** Kills it with all that it has started. */
+  killAll(): void;
 }
 
 /** If processes that the command has left behind write nothing for this many milliseconds, they are not waited for. */
@@ -44,19 +46,57 @@ export async function startThrough(command: string, args: readonly string[]): Pr
     watchdog.add(child.pid!, ({ message }) => printStatus(`The watchdog of ${command} cannot run: ${message}`));
   }
   const { stdin, stdout, stderr } = child;
-  return { stdin: stdin!, stdout: stdout!, stderr: stderr!, exited, kill: (signal) => void child.kill(signal) };
+  const killAll = (): void => {
+    const group = new ProcessGroup(child.pid!);
+    group.signal('SIGKILL');
+    group.forget();
+  };
+  return {
+    ...{ stdin: stdin!, stdout: stdout!, stderr: stderr!, exited, killAll },
+    kill: (signal) => void child.kill(signal),
+  };
 }
 
-/** Passes everything between the streams of this process and those of a command. Resolves when both have ended. */
-export async function passThrough({ stdin, stdout, stderr, exited }: ThroughChild): Promise<void> {
-  process.stdin.pipe(stdin);
-  // The command has closed its stdin, so who writes to this process must see that too.
-  stdin.once('error', () => {
+/** What stdin and stdout pass on their way. */
+export interface Gates {
+  readonly toServer: { readonly stream: Duplex };
+  readonly toClient: {
+    readonly stream: Duplex;
+    /** Lets everything go on that waits. */
+    release(): void;
+    oncut: (() => void) | undefined;
+  };
+}
+
+/**
+ * Passes everything between the streams of this process and those of a command, through gates. Resolves when both have
+ * ended.
+ */
+export async function passThrough(
+  { stdin, stdout, stderr, exited }: ThroughChild,
+  { toServer, toClient }: Gates,
+): Promise<void> {
+  process.stdin.pipe(toServer.stream).pipe(stdin);
+  const closeInput = (): void => {
     process.stdin.destroy();
-    release(0);
-  });
-  const outputs = [new Output(stdout, process.stdout, () => release(1)), new Output(stderr, process.stderr)];
+    closeDescriptor(0);
+  };
+  // The command has closed its stdin, so who writes to this process must see that too.
+  stdin.once('error', closeInput);
+  // A connection that is lost is lost in both directions. To clients, it is the process: it ends as the command does.
+  toClient.oncut = () => {
+    stdin.off('error', closeInput);
+    stdin.on('error', () => {});
+    closeInput();
+    stdin.end();
+  };
+  const outputs = [
+    new Output([stdout, toClient.stream], process.stdout, () => closeDescriptor(1)),
+    new Output([stderr], process.stderr),
+  ];
   await exited;
+  // Processes that it has left behind may keep its stdout open.
+  toClient.release();
   await Promise.all(outputs.map((output) => output.end()));
 }
 
@@ -67,17 +107,21 @@ class Output {
   #isOver = false;
   #chunks = 0;
 
-  /** @param onend called when everything was written. */
-  constructor(from: Readable, to: Writable, onend = (): void => {}) {
+  /**
+   * @param from the output, and what it passes on its way.
+   * @param onend called when everything was written.
+   */
+  constructor([from, gate]: readonly [Readable, Duplex?], to: Writable, onend = (): void => {}) {
     this.#to = to;
     from.on('data', () => (this.#chunks += 1));
-    from.pipe(to, { end: false });
+    const last = gate ? from.pipe(gate) : from;
+    last.pipe(to, { end: false });
     this.#over = new Promise((resolve) => {
       const over = (): void => {
         this.#isOver = true;
         resolve();
       };
-      from.once('end', () => to.write('', () => (onend(), over())));
+      last.once('end', () => to.write('', () => (onend(), over())));
       // The reader has gone. The command must see that too.
       to.once('error', () => {
         from.destroy();
@@ -94,10 +138,4 @@ class Output {
       await Promise.race([this.#over, pause(SILENCE, undefined, { ref: false })]);
     }
   }
-}
-
-/** Closes stdin or stdout for the other side. Node never does, because another file could get the number. */
-function release(descriptor: 0 | 1): void {
-  closeSync(descriptor);
-  openSync(devNull, descriptor === 0 ? 'r' : 'w');
 }

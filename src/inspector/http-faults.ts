@@ -4,10 +4,10 @@ import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import { ErrorCode } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { parseJson } from '../jsonrpc/parse.ts';
-import { Method } from '../protocol/methods.ts';
 import type { BodyRefusal, HttpBody, HttpCall, HttpHeaders, HttpStream } from '../transport/http/server/call.ts';
 import type { HttpHandler, HttpPage } from '../transport/http/server/handler.ts';
 import { RewrittenCall } from '../transport/http/server/rewritten-call.ts';
+import { faultOf } from './response-faults.ts';
 
 /** A longer body is refused, as the handler does by default. Bytes. */
 const MAX_BODY = 4 * 1024 * 1024;
@@ -29,36 +29,17 @@ export class HttpFaults {
 
   /** For `pages` of the handler. Without a rule, there is none. */
   readonly page = (): HttpPage | undefined =>
-    this.#passing || !this.#breakpoints.actsOnHttp ? undefined : { answer: (call) => void this.#answer(call) };
+    this.#passing || !this.#breakpoints.actsOnResponses ? undefined : { answer: (call) => void this.#answer(call) };
 
   async #answer(call: HttpCall): Promise<void> {
     if (call.method !== 'POST') return this.#pass(call);
     const body = await call.readBody(MAX_BODY, shareOf(call));
     const messages = typeof body === 'string' ? [] : messagesIn(body);
     for (const message of messages) {
-      const action = this.#match(message);
+      const action = faultOf(this.#breakpoints, message);
       if (action) return this.#act(action, call, body);
     }
     this.#pass(new ReadCall(call, body));
-  }
-
-  #match(message: JsonObject): RuleAction | undefined {
-    const { method, params, error, id } = message;
-    const name: unknown = isObject(params) ? params['name'] : undefined;
-    return this.#breakpoints.matchHttp({
-      kind:
-        typeof method === 'string'
-          ? id === undefined
-            ? 'notification'
-            : 'request'
-          : error === undefined
-            ? 'result'
-            : 'error',
-      method: typeof method === 'string' ? method : '',
-      tool: method === Method.CallTool && typeof name === 'string' ? name : undefined,
-      content: message,
-      text: () => JSON.stringify(message),
-    });
   }
 
   #act(action: RuleAction, call: HttpCall, body: Uint8Array | BodyRefusal): void {

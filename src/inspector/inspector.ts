@@ -23,6 +23,7 @@ import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { AuthorizationSteps } from './authorization-steps.ts';
+import { killGroups } from '../transport/stdio/process-group.ts';
 import { InspectedConnection, type ConnectionOptions, type InspectedServer } from './connection.ts';
 import { createBreakpoints } from './create-breakpoints.ts';
 import { intercept } from './intercept.ts';
@@ -71,7 +72,7 @@ export class Inspector implements PageCommands {
   constructor(options: InspectorOptions) {
     this.#options = options;
     const processes = options.choices.some(({ server }) => server.kind === 'command');
-    this.breakpoints = createBreakpoints({ http: false, processes });
+    this.breakpoints = createBreakpoints({ kill: processes ? killGroups : undefined });
     this.feed = new StateFeed({
       role: 'client',
       choices: options.choices.map(({ id, name, source, detail }) => ({ id, name, source, detail })),

@@ -18,17 +18,24 @@ interface World {
 
 type Content = readonly { readonly text: string }[];
 
+/** Those whose client writes lines. */
+const PIPES = ['stdio', 'through'] as const;
 const VERSIONS = ['1.x', '2.x'] as const;
 const bridge = ['bridge', '--inspect', '--inspect-port', '0'];
 
-/** An official client, a bridge with a page, and the feature server. */
-async function connected(version: SdkVersion, transport: 'stdio' | 'http'): Promise<World> {
+/** How the client is connected: to a bridge, or to the server through a pipe with a page. */
+const TRANSPORTS = ['stdio', 'http', 'through'] as const;
+type Transport = (typeof TRANSPORTS)[number];
+
+/** An official client, a bridge or a pipe with a page, and the feature server. */
+async function connected(version: SdkVersion, transport: Transport): Promise<World> {
   const theirs = temporaryFolder();
   const server = ['--', node, ...programs.tee, theirs, ...features];
   const client = officialClient(version);
   let page: PageClient;
-  if (transport === 'stdio') {
-    const { printed } = await connectTo(client, version, [node, ...programs.everwire, ...bridge, '--stdio', ...server]);
+  if (transport !== 'http') {
+    const words = transport === 'stdio' ? [...bridge, '--stdio'] : ['inspect', '--through'];
+    const { printed } = await connectTo(client, version, [node, ...programs.everwire, ...words, ...server]);
     page = await PageClient.open(await printed);
   } else {
     const inspector = await startInspector([...bridge, '--port', '0', ...server]);
@@ -63,14 +70,13 @@ async function rule({ page }: World, filter: string, action: RuleAction, nth?: n
 const hold = { type: 'hold' } as const;
 
 describe.each(VERSIONS)('between an official client %s and its server', (version) => {
-  test.each(['stdio', 'http'] as const)('over %s, a request is held, edited and let go', async (transport) => {
+  test.each(TRANSPORTS)('over %s, a request is held, edited and let go', async (transport) => {
     const world = await connected(version, transport);
     await rule(world, 'tool:echo kind:request', hold);
     const answer = echo(world, 'before');
     const { held } = await world.page.held(({ held: [first] }) => first);
-    expect(held).toMatchObject([
-      { dir: 'c>s', kind: 'request', method: 'tools/call', tool: 'echo', client: 'interop 1.0.0', state: 'held' },
-    ]);
+    expect(held).toMatchObject([{ dir: 'c>s', kind: 'request', method: 'tools/call', tool: 'echo', state: 'held' }]);
+    expect(held[0]!.client).toBe(transport === 'through' ? 'the host' : 'interop 1.0.0');
     const { id } = held[0]!;
     const { text } = await world.page.command('heldMessage', { id });
     await world.page.command('forwardHeld', { id, text: text.replace('before', END) });
@@ -100,7 +106,7 @@ describe.each(VERSIONS)('between an official client %s and its server', (version
     expect(world.received()).toEqual([END]);
   });
 
-  test.each(['stdio', 'http'] as const)('over %s, ten requests in flight keep their order', async (transport) => {
+  test.each(TRANSPORTS)('over %s, ten requests in flight keep their order', async (transport) => {
     const world = await connected(version, transport);
     await rule(world, 'tool:echo kind:request', hold);
     const texts = Array.from({ length: 10 }, (_, at) => (at === 9 ? END : `text ${at}`));
@@ -116,27 +122,24 @@ describe.each(VERSIONS)('between an official client %s and its server', (version
     expect(world.received()).toEqual(texts);
   });
 
-  test.each(['stdio', 'http'] as const)(
-    'over %s, what the client gave up is cancelled, and says after how long',
-    async (transport) => {
-      const world = await connected(version, transport);
-      await rule(world, 'tool:echo kind:request', hold);
-      const answer = echo(world, 'given up', 2000);
-      await expect(answer).rejects.toThrow(/timed out/);
-      const { held } = await world.page.held(({ held: [first] }) => first?.state === 'cancelled');
-      const [cancelled] = held;
-      await expect(world.page.command('forwardHeld', { id: cancelled!.id })).rejects.toThrow(
-        '409: The message was cancelled: ',
-      );
-      const next = echo(world, END);
-      const { held: both } = await world.page.held((state) => state.held.length === 2);
-      expect(both[1]).toMatchObject({ state: 'held' });
-      expect(both[1]!.patience).toBeGreaterThan(0);
-      await world.page.command('forwardHeld', { id: both[1]!.id });
-      expect(await next).toBe(END);
-      expect(world.received()).toEqual([END]);
-    },
-  );
+  test.each(TRANSPORTS)('over %s, what the client gave up is cancelled, and says after how long', async (transport) => {
+    const world = await connected(version, transport);
+    await rule(world, 'tool:echo kind:request', hold);
+    const answer = echo(world, 'given up', 2000);
+    await expect(answer).rejects.toThrow(/timed out/);
+    const { held } = await world.page.held(({ held: [first] }) => first?.state === 'cancelled');
+    const [cancelled] = held;
+    await expect(world.page.command('forwardHeld', { id: cancelled!.id })).rejects.toThrow(
+      '409: The message was cancelled: ',
+    );
+    const next = echo(world, END);
+    const { held: both } = await world.page.held((state) => state.held.length === 2);
+    expect(both[1]).toMatchObject({ state: 'held' });
+    expect(both[1]!.patience).toBeGreaterThan(0);
+    await world.page.command('forwardHeld', { id: both[1]!.id });
+    expect(await next).toBe(END);
+    expect(world.received()).toEqual([END]);
+  });
 });
 
 describe.each(VERSIONS)('faults for an official client %s', (version) => {
@@ -152,16 +155,19 @@ describe.each(VERSIONS)('faults for an official client %s', (version) => {
     expect(await slow).toBeGreaterThan(490);
   });
 
-  test('duplicate: the server gets the request twice, and the client one response', async () => {
-    const world = await connected(version, 'stdio');
-    await rule(world, 'tool:echo kind:request', { type: 'duplicate' }, 1);
-    expect(await echo(world, 'twice')).toBe('twice');
-    expect(await echo(world, END)).toBe(END);
-    expect(world.received()).toEqual(['twice', 'twice', END]);
-  });
+  test.each(PIPES)(
+    'duplicate: the server gets the request twice, and the client one response (%s)',
+    async (transport) => {
+      const world = await connected(version, transport);
+      await rule(world, 'tool:echo kind:request', { type: 'duplicate' }, 1);
+      expect(await echo(world, 'twice')).toBe('twice');
+      expect(await echo(world, END)).toBe(END);
+      expect(world.received()).toEqual(['twice', 'twice', END]);
+    },
+  );
 
-  test('reorder: the next request overtakes', async () => {
-    const world = await connected(version, 'stdio');
+  test.each(PIPES)('reorder: the next request overtakes (%s)', async (transport) => {
+    const world = await connected(version, transport);
     await rule(world, 'tool:echo kind:request', { type: 'reorder' }, 1);
     const first = echo(world, 'first');
     await world.page.held(({ held }) => held.length === 1);
@@ -169,8 +175,8 @@ describe.each(VERSIONS)('faults for an official client %s', (version) => {
     expect(world.received()).toEqual([END, 'first']);
   });
 
-  test('drop: the response never comes', async () => {
-    const world = await connected(version, 'stdio');
+  test.each(PIPES)('drop: the response never comes (%s)', async (transport) => {
+    const world = await connected(version, transport);
     await rule(world, 'tool:echo kind:result', { type: 'drop' }, 1);
     await expect(echo(world, 'dropped', 3000)).rejects.toThrow(/timed out/);
     expect(await echo(world, END)).toBe(END);
@@ -185,6 +191,34 @@ describe.each(VERSIONS)('faults for an official client %s', (version) => {
     // A call that the server answers at once could be quicker than the signal.
     await expect(world.client.callTool({ name: 'wait', arguments: {} })).rejects.toThrow(/SIGKILL|connection/i);
     expect(await echo(world, END)).toBe(END);
+  });
+
+  test('kill: the client of a pipe sees that the server has gone', async () => {
+    const world = await connected(version, 'through');
+    await rule(world, 'tool:wait kind:request', { type: 'kill' });
+    const closed = new Promise<void>((resolve) => {
+      world.client.onclose = resolve;
+    });
+    await expect(world.client.callTool({ name: 'wait', arguments: {} })).rejects.toThrow(/closed/i);
+    await closed;
+  });
+
+  test.each(PIPES)('corrupt: the line is not JSON, and the call has no answer (%s)', async (transport) => {
+    const world = await connected(version, transport);
+    await rule(world, 'tool:echo', { type: 'corrupt' }, 1);
+    const reported = new Promise<Error>((resolve) => {
+      world.client.onerror = resolve;
+    });
+    await expect(echo(world, 'corrupted', 3000)).rejects.toThrow(/timed out/);
+    // Client 2.x skips lines that are not JSON, and does not report them.
+    expect(version === '1.x' ? (await reported).message : 'JSON').toMatch(/JSON/);
+    expect(await echo(world, END)).toBe(END);
+  });
+
+  test.each(PIPES)('cut: the connection closes in the line of the response (%s)', async (transport) => {
+    const world = await connected(version, transport);
+    await rule(world, 'tool:echo', { type: 'cut', bytes: 10 }, 1);
+    await expect(echo(world, 'cut off')).rejects.toThrow(/closed/i);
   });
 
   test('corrupt: the response is not JSON', async () => {

@@ -7,8 +7,8 @@ import type { MessageKind } from '../record.ts';
 /**
  * What a rule does with a message that matches its filter.
  *
- * The last three act on HTTP: their filter is matched against the requests that clients send, and they change the
- * response.
+ * The last three act on responses: their filter is matched against the requests that clients send, and they change the
+ * response on the wire.
  */
 export type RuleAction =
   /** Holds it until the user decides. Only while a page is open. */
@@ -22,11 +22,11 @@ export type RuleAction =
   | { readonly type: 'drop' }
   /** Lets the message go on, then kills the processes of the server. */
   | { readonly type: 'kill' }
-  /** Changes the first byte of the response's body, so that it is not JSON. */
+  /** Changes the first brace of the response, so that it is not JSON. */
   | { readonly type: 'corrupt' }
-  /** Closes the connection after this many bytes of the response's body. */
+  /** Closes the connection after this many bytes of the response: of its body, or over stdio of its line. */
   | { readonly type: 'cut'; readonly bytes: number }
-  /** Answers with a status. 404 also ends the session of the request. */
+  /** Answers with a status of HTTP. 404 also ends the session of the request. */
   | { readonly type: 'status'; readonly status: 404 | 500 };
 
 /** A filter, and what to do with messages that match. */

@@ -25,6 +25,8 @@ export interface PassingMessage extends Pick<
   readonly parseAnswer?: ((text: string) => unknown) | undefined;
   /** How long its request took, in microseconds. Undefined if it is not an answer. */
   readonly dur?: number | undefined;
+  /** Whether it is no message: no rule matches it, and it only keeps its place in the order. Default no. */
+  readonly isOpaque?: boolean | undefined;
 }
 
 /** What becomes of a message. */
@@ -45,6 +47,8 @@ export interface Passage {
   decided(then: (decision: Decision) => void): void;
   /** The sender or the receiver of the message gave up. */
   cancel(reason: string): void;
+  /** Lets the message go on as soon as nothing is before it, whatever its rule says. */
+  release(): void;
 }
 
 export interface BreakpointsOptions {
@@ -125,13 +129,20 @@ export class Breakpoints implements BreakpointControl {
     return !this.#watched && !this.#rules.acts && this.#entries.size === 0;
   }
 
-  /** Whether rules may act on HTTP requests. */
-  get actsOnHttp(): boolean {
-    return this.#rules.actsOnHttp;
+  /** Whether a rule may act on the next message, or messages wait. */
+  get isActive(): boolean {
+    return this.#rules.acts || this.#rules.actsOnResponses || this.#entries.size > 0;
   }
 
-  /** What to do with the response to an HTTP request that carries this message. */
-  matchHttp(message: Pick<PassingMessage, 'kind' | 'method' | 'tool' | 'content' | 'text'>): RuleAction | undefined {
+  /** Whether rules may act on the responses to requests. */
+  get actsOnResponses(): boolean {
+    return this.#rules.actsOnResponses;
+  }
+
+  /** What to do with the response to a request, on the wire. */
+  matchResponse(
+    message: Pick<PassingMessage, 'kind' | 'method' | 'tool' | 'content' | 'text'>,
+  ): RuleAction | undefined {
     return this.#rules.match(subjectOf({ dir: 'c>s', ...message }), true)?.action;
   }
 
@@ -140,7 +151,7 @@ export class Breakpoints implements BreakpointControl {
     const { acts } = this.#rules;
     if (!acts && this.#entries.size === 0) return undefined;
     const message = make();
-    const rule = acts ? this.#rules.match(subjectOf(message), false) : undefined;
+    const rule = acts && !message.isOpaque ? this.#rules.match(subjectOf(message), false) : undefined;
     const type = rule?.action.type;
     if (type === 'drop') return decided({ type: 'drop' });
     const twice = type === 'duplicate' && (message.kind === 'request' || message.kind === 'notification');
@@ -210,6 +221,9 @@ export class Breakpoints implements BreakpointControl {
         this.#lanes.flush(current.lane);
       },
       cancel: (reason) => this.#cancel(current, reason),
+      release: () => {
+        while (this.#entries.has(current) && current.shown?.state === 'held') this.#release(current);
+      },
     };
   }
 
@@ -379,7 +393,7 @@ class Settled {
 }
 
 function decided(decision: Decision): Passage {
-  return { decided: (then) => then(decision), cancel: () => {} };
+  return { decided: (then) => then(decision), cancel: () => {}, release: () => {} };
 }
 
 /** A message as a filter sees it. */

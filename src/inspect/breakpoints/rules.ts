@@ -10,8 +10,8 @@ const MAX_RULES = 100;
 export const MAX_DELAY = 3_600_000;
 /** What a filter of the wire can test, but not before a message is on the wire. */
 const OF_RECORDS: ReadonlySet<string> = new Set(['layer', 'conn', 'id', 'state', 'header', 'lint', 'rule', 'side']);
-/** What happens to the HTTP response of a request. */
-const OF_HTTP: ReadonlySet<RuleAction['type']> = new Set(['corrupt', 'cut', 'status']);
+/** What happens to the response of a request on the wire. */
+const OF_RESPONSES: ReadonlySet<RuleAction['type']> = new Set(['corrupt', 'cut', 'status']);
 
 /** The rules of the user. The first that matches a message decides. */
 export class Rules {
@@ -38,12 +38,12 @@ export class Rules {
 
   /** Whether any rule may act on messages. */
   get acts(): boolean {
-    return this.#rules.some(({ enabled, action }) => enabled && !OF_HTTP.has(action.type));
+    return this.#rules.some(({ enabled, action }) => enabled && !OF_RESPONSES.has(action.type));
   }
 
-  /** Whether any rule may act on HTTP. */
-  get actsOnHttp(): boolean {
-    return this.#rules.some(({ enabled, action }) => enabled && OF_HTTP.has(action.type));
+  /** Whether any rule may act on responses. */
+  get actsOnResponses(): boolean {
+    return this.#rules.some(({ enabled, action }) => enabled && OF_RESPONSES.has(action.type));
   }
 
   /** @throws CommandRefused if the rule can never act. */
@@ -68,13 +68,13 @@ export class Rules {
   /**
    * Counts a message for all rules that it matches. Returns the first of them that acts on it.
    *
-   * @param http whether the message is in an HTTP request that was not dispatched yet.
+   * @param ofResponses whether rules for responses are asked, with the request. Otherwise, the other rules are.
    */
-  match(subject: FilterSubject, http: boolean): Rule | undefined {
+  match(subject: FilterSubject, ofResponses: boolean): Rule | undefined {
     let found: Rule | undefined;
     let changed = false;
     const rules = this.#rules.map((rule) => {
-      if (!rule.enabled || OF_HTTP.has(rule.action.type) !== http || !rule.predicate(subject)) return rule;
+      if (!rule.enabled || OF_RESPONSES.has(rule.action.type) !== ofResponses || !rule.predicate(subject)) return rule;
       changed = true;
       const counted = { ...rule, matches: rule.matches + 1 };
       if (rule.nth === undefined || rule.nth === counted.matches) found ??= counted;
