@@ -51,6 +51,12 @@ export class BreakpointView {
     return role === 'client' && connection.status === 'connected';
   }
 
+  /** The file that rules can be saved in. Undefined if there is no file or no server. */
+  get savedFile(): string | undefined {
+    const { saved, connection } = this.#state.value;
+    return connection.status === 'idle' ? undefined : saved?.file;
+  }
+
   /** How many messages wait for the user. */
   get waiting(): number {
     return this.state?.held.filter(({ state }) => state === 'held').length ?? 0;

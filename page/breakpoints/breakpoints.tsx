@@ -5,6 +5,7 @@ import type { BreakpointView } from './breakpoint-view.ts';
 import { HeldCard } from './held-card.tsx';
 import { RuleForm } from './rule-form.tsx';
 import { RuleList } from './rule-list.tsx';
+import { SavedRules } from './saved-rules.tsx';
 
 /** How often the times are drawn. Milliseconds. */
 const TICK_MS = 200;
@@ -41,6 +42,7 @@ export function BreakpointsScreen({ view, visible }: { view: BreakpointView; vis
         <h2 id="rules-heading">Rules</h2>
         <RuleList view={view} />
         <RuleForm view={view} />
+        <SavedRules view={view} />
       </section>
       <section class="asked" aria-labelledby="held-heading" ref={list}>
         <header class="toolbar">

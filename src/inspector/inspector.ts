@@ -15,15 +15,16 @@ import type {
   Root,
   TargetChoice,
 } from '../inspect/page-server/page-api.ts';
+import type { Rule } from '../inspect/breakpoints/breakpoint-api.ts';
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
-import type { SaveCommand, SavedCall } from '../inspect/page-server/saved-api.ts';
+import type { SaveCommand, SavedCall, SavedRule } from '../inspect/page-server/saved-api.ts';
 import { StateFeed } from '../inspect/page-server/state-feed.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
-import { AuthorizationSteps } from './authorization-steps.ts';
 import { killGroups } from '../transport/stdio/process-group.ts';
+import { AuthorizationSteps } from './authorization-steps.ts';
 import { InspectedConnection, type ConnectionOptions, type InspectedServer } from './connection.ts';
 import { createBreakpoints } from './create-breakpoints.ts';
 import { intercept } from './intercept.ts';
@@ -248,9 +249,24 @@ export class Inspector implements PageCommands {
 
   async save(call: SaveCommand): Promise<void> {
     const { saved, server } = this.#saved;
-    const headers = server.server.kind === 'url' ? Object.values(server.server.headers).flatMap(withoutScheme) : [];
-    await saved.save(server.savedName, call, headers);
+    await saved.save(server.savedName, call, secretsOf(server));
     this.#savedChanged();
+  }
+
+  async saveRules(): Promise<void> {
+    const { saved, server } = this.#saved;
+    const rules = this.breakpoints.state.rules.map(savedRule);
+    await saved.saveRules(server.savedName, rules, secretsOf(server));
+    this.#savedChanged();
+  }
+
+  async addSavedRules(): Promise<{ readonly added: number }> {
+    const { saved, server } = this.#saved;
+    const rules = await saved.rules(server.savedName);
+    const set = new Set(this.breakpoints.state.rules.map((rule) => JSON.stringify(savedRule(rule))));
+    const added = rules.filter((rule) => !set.has(JSON.stringify(rule)));
+    for (const rule of added) this.breakpoints.setRule(rule);
+    return { added: added.length };
   }
 
   async removeSaved({ name }: { readonly name: string }): Promise<void> {
@@ -298,6 +314,15 @@ function merged(
     ...Object.fromEntries(Object.entries(configured).filter(([name]) => !replaced.has(name.toLowerCase()))),
     ...own,
   };
+}
+
+function savedRule({ filter, action, enabled, nth }: Rule): SavedRule {
+  return { filter, action, enabled, nth };
+}
+
+/** What a connection to a server must not leave in a file. */
+function secretsOf({ server }: ChosenServer): string[] {
+  return server.kind === 'url' ? Object.values(server.headers).flatMap(withoutScheme) : [];
 }
 
 /** The value of a header, and what follows a scheme such as `Bearer`. */

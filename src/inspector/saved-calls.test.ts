@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { root } from '../../test/support/process.ts';
-import type { SaveCommand } from '../inspect/page-server/saved-api.ts';
+import type { SaveCommand, SavedRule } from '../inspect/page-server/saved-api.ts';
 import { SavedCalls } from './saved-calls.ts';
 
 const posix = process.platform !== 'win32';
@@ -91,7 +91,7 @@ test.runIf(posix)('a new file is for its owner alone', async () => {
 
 test('the guide shows a file as it is written', async () => {
   const guide = readFileSync(`${root}docs/inspector.md`, 'utf8');
-  const [, example] = /### Saved calls\n[^]*?```json\n([^]*?)```/.exec(guide)!;
+  const [, example] = /### Saved calls and rules\n[^]*?```json\n([^]*?)```/.exec(guide)!;
   await saved.save('mine', { ...call('Add two numbers', { a: 1, b: 2 }) }, []);
   expect(written()).toBe(example);
 });
@@ -176,6 +176,54 @@ describe('a file that cannot be used is never changed, and the error says why:',
     symlinkSync(path.join(folder, 'elsewhere'), file);
     await expect(saved.save('demo', call('One'), [])).rejects.toThrow(/it is a link to a file that does not exist$/);
     expect(existsSync(path.join(folder, 'elsewhere'))).toBe(false);
+  });
+});
+
+describe('rules', () => {
+  const delay: SavedRule = { filter: 'tool:add kind:result', action: { type: 'delay', ms: 2000 }, enabled: true };
+
+  test('are saved for their server, as the guide shows it', async () => {
+    const guide = readFileSync(`${root}docs/inspector.md`, 'utf8');
+    const [, example] = /### Saved calls and rules\n[^]*?\*\*Save rules\*\*[^]*?```json\n([^]*?)```/.exec(guide)!;
+    await saved.saveRules('mine', [delay], []);
+    expect(written()).toBe(example);
+  });
+
+  test('keep their order, replace those before, and leave the calls as they are', async () => {
+    const drop: SavedRule = { filter: '', action: { type: 'drop' }, enabled: false, nth: 2 };
+    await saved.save('demo', call('One'), []);
+    await saved.saveRules('demo', [delay], []);
+    await saved.saveRules('demo', [drop, delay], []);
+    await saved.saveRules('other', [delay], []);
+    expect(await new SavedCalls({ file }).rules('demo')).toEqual([drop, delay]);
+    expect(await saved.list('demo')).toHaveLength(1);
+    await saved.saveRules('demo', [], []);
+    await saved.saveRules('other', [], []);
+    expect(written()).not.toContain('rules');
+    expect(await saved.rules('demo')).toEqual([]);
+  });
+
+  test('with a secret are not saved', async () => {
+    const secret = { ...delay, filter: 'configured-secret' };
+    await expect(saved.saveRules('demo', [secret], [])).rejects.toThrow('The rules contain a secret');
+    await expect(saved.saveRules('demo', [{ ...delay, filter: '"of a header"' }], ['of a header'])).rejects.toThrow(
+      'The rules contain a secret, so they are not saved.',
+    );
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test.each([
+    [{ rules: [] }, '"rules" must be an object'],
+    [{ rules: { demo: {} } }, '"demo" must be an array of rules'],
+    [{ rules: { demo: [1] } }, 'rule 1 of "demo" must be an object'],
+    [{ rules: { demo: [{ ...delay, x: 1 }] } }, 'rule 1 of "demo" has an unknown member "x"'],
+    [{ rules: { demo: [{ ...delay, filter: 1 }] } }, 'the filter of rule 1 of "demo" must be a string'],
+    [{ rules: { demo: [{ ...delay, action: { type: 'cut' } }] } }, 'the action of rule 1 of "demo" must be an action'],
+    [{ rules: { demo: [{ ...delay, enabled: 1 }] } }, '"enabled" of rule 1 of "demo" must be true or false'],
+    [{ rules: { demo: [{ ...delay, nth: 0 }] } }, '"nth" of rule 1 of "demo" must be a whole number from 1'],
+  ])('of a malformed file are not used: %j', async (content, why) => {
+    write(JSON.stringify({ version: 1, servers: {}, ...content }));
+    await expect(saved.rules('demo')).rejects.toThrow(why);
   });
 });
 

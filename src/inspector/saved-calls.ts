@@ -4,13 +4,14 @@ import { fileProblem } from '../base/file-problem.ts';
 import { readTextFile, replaceFile, type TextFile } from '../base/replace-file.ts';
 import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import { exactObject } from '../inspect/page-server/exact-json.ts';
-import type { SaveCommand, SavedCall } from '../inspect/page-server/saved-api.ts';
+import type { SaveCommand, SavedCall, SavedRule } from '../inspect/page-server/saved-api.ts';
 import { parseSavedFile, savedText, type SavedFile } from './saved-file.ts';
 
 /** The largest file, in bytes. */
 const MAX_FILE = 1024 * 1024;
 /** The most calls of a server. */
 const MAX_CALLS = 500;
+const NOTHING: SavedFile = { calls: new Map(), rules: new Map() };
 
 export interface SavedCallsOptions {
   /** The file. It is created by the first call that is saved. */
@@ -20,7 +21,7 @@ export interface SavedCallsOptions {
 }
 
 /**
- * Calls that the user has saved in a file, to run them again. The file is read again before each change, because it may
+ * Calls and rules that the user has saved in a file, to use them again. The file is read again before each change, because it may
  * be edited or come from version control. It has no headers.
  */
 export class SavedCalls {
@@ -41,7 +42,7 @@ export class SavedCalls {
    * @throws CommandRefused if the file cannot be used.
    */
   async list(server: string): Promise<readonly SavedCall[]> {
-    return (await this.#read()).saved.get(server) ?? [];
+    return (await this.#read()).saved.calls.get(server) ?? [];
   }
 
   /**
@@ -56,10 +57,9 @@ export class SavedCalls {
     secrets: readonly string[],
   ): Promise<void> {
     const call: SavedCall = { name: name.trim(), method, params: exactObject(params, 'parameters') };
-    const text = JSON.stringify(call);
-    if (scrubber([...this.#secrets, ...secrets])(text) !== text)
+    if (this.#hasSecret(call, secrets))
       throw new CommandRefused(409, 'The call contains a secret, so it is not saved.');
-    return this.#change(server, (calls) => {
+    return this.#changeCalls(server, (calls) => {
       const others = calls.filter((each) => each.name !== call.name);
       if (others.length < calls.length && replace !== true)
         throw new CommandRefused(409, `There is already a saved call ${JSON.stringify(call.name)}.`);
@@ -70,13 +70,46 @@ export class SavedCalls {
 
   /** @throws CommandRefused if the file cannot be changed. Then it is as before. */
   remove(server: string, name: string): Promise<void> {
-    return this.#change(server, (calls) => calls.filter((each) => each.name !== name));
+    return this.#changeCalls(server, (calls) => calls.filter((each) => each.name !== name));
   }
 
-  #change(server: string, edit: (calls: readonly SavedCall[]) => readonly SavedCall[]): Promise<void> {
+  /**
+   * The rules of a server.
+   *
+   * @throws CommandRefused if the file cannot be used.
+   */
+  async rules(server: string): Promise<readonly SavedRule[]> {
+    return (await this.#read()).saved.rules.get(server) ?? [];
+  }
+
+  /**
+   * Saves rules in place of those that the server has in the file.
+   *
+   * @param secrets of this connection.
+   * @throws CommandRefused if they cannot be saved. Then the file is as before.
+   */
+  async saveRules(server: string, rules: readonly SavedRule[], secrets: readonly string[]): Promise<void> {
+    if (this.#hasSecret(rules, secrets))
+      throw new CommandRefused(409, 'The rules contain a secret, so they are not saved.');
+    return this.#change(({ calls, rules: all }) => ({ calls, rules: new Map([...all, [server, rules]]) }));
+  }
+
+  #hasSecret(value: object, secrets: readonly string[]): boolean {
+    const text = JSON.stringify(value);
+    return scrubber([...this.#secrets, ...secrets])(text) !== text;
+  }
+
+  #changeCalls(server: string, edit: (calls: readonly SavedCall[]) => readonly SavedCall[]): Promise<void> {
+    return this.#change(({ calls, rules }) => ({
+      calls: new Map([...calls, [server, edit(calls.get(server) ?? [])]]),
+      rules,
+    }));
+  }
+
+  #change(edit: (saved: SavedFile) => SavedFile): Promise<void> {
     const changed = this.#last.then(async () => {
       const { read, saved } = await this.#read();
-      const text = savedText(new Map([...saved, [server, edit(saved.get(server) ?? [])]]));
+      const text = savedText(edit(saved));
       if (Buffer.byteLength(text) > MAX_FILE)
         throw new CommandRefused(409, `${this.file} would be larger than ${MAX_FILE} bytes.`);
       try {
@@ -92,7 +125,7 @@ export class SavedCalls {
   async #read(): Promise<{ readonly read: TextFile; readonly saved: SavedFile }> {
     try {
       const read = await readTextFile(path.resolve(this.file), MAX_FILE);
-      return { read, saved: read.text === undefined ? new Map() : parseSavedFile(read.text) };
+      return { read, saved: read.text === undefined ? NOTHING : parseSavedFile(read.text) };
     } catch (cause) {
       throw new CommandRefused(409, `cannot use ${this.file}: ${fileProblem(cause)}`, { cause });
     }

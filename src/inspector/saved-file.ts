@@ -1,17 +1,21 @@
-import type { SavedCall } from '../inspect/page-server/saved-api.ts';
+import { isRuleAction } from '../inspect/page-server/command-arguments.ts';
+import type { SavedCall, SavedRule } from '../inspect/page-server/saved-api.ts';
 import { isSavedName, MAX_SAVED_NAME, SAVED_METHODS } from '../inspect/page-server/saved-name.ts';
 import { hasMoreKeysAndValues, isDeeper } from '../jsonrpc/bounds.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 
-/** The saved calls of each server, by its name. */
-export type SavedFile = ReadonlyMap<string, readonly SavedCall[]>;
+/** What is saved of each server, by its name. */
+export interface SavedFile {
+  readonly calls: ReadonlyMap<string, readonly SavedCall[]>;
+  readonly rules: ReadonlyMap<string, readonly SavedRule[]>;
+}
 
 const MAX_DEPTH = 100;
 const MAX_KEYS_AND_VALUES = 100_000;
 const VERSION = 1;
 
 /**
- * Reads a file of saved calls. What it does not know it refuses, because it would be lost when the file is written.
+ * Reads a file of saved calls and rules. What it does not know it refuses, because it would be lost when the file is written.
  *
  * @throws Error that says what is wrong.
  */
@@ -25,28 +29,49 @@ export function parseSavedFile(text: string): SavedFile {
   } catch (cause) {
     throw new Error(`it is not JSON: ${(cause as Error).message}`, { cause });
   }
-  const file = members(value, 'it', ['version', 'servers']);
-  if (file['version'] !== VERSION) throw new Error(`its version is not ${VERSION}`);
-  if (!isObject(file['servers'])) throw new Error('"servers" must be an object');
-  return new Map(
-    Object.entries(file['servers']).map(([server, calls]) => {
-      const where = JSON.stringify(server);
-      if (!Array.isArray(calls)) throw new Error(`${where} must be an array of calls`);
-      const parsed = calls.map((call, at) => savedCall(call, `call ${at + 1} of ${where}`));
-      const twice = parsed.find(({ name }, at) => parsed.findIndex((each) => each.name === name) < at);
-      if (twice) throw new Error(`${where} has two calls ${JSON.stringify(twice.name)}`);
-      return [server, parsed];
-    }),
-  );
+  const { version, servers, rules = {} } = members(value, 'it', ['version', 'servers', 'rules']);
+  if (version !== VERSION) throw new Error(`its version is not ${VERSION}`);
+  return { calls: byServer(servers, 'servers', savedCalls), rules: byServer(rules, 'rules', savedRules) };
 }
 
-/** The file as text: the same calls always give the same text. */
-export function savedText(saved: SavedFile): string {
-  const servers = [...saved]
-    .filter(([, calls]) => calls.length > 0)
-    .toSorted(([a], [b]) => compare(a, b))
-    .map(([server, calls]) => [server, calls.toSorted((a, b) => compare(a.name, b.name))]);
-  return `${JSON.stringify({ version: VERSION, servers: Object.fromEntries(servers) as object }, null, 2)}\n`;
+function byServer<Value>(
+  value: unknown,
+  name: string,
+  parse: (list: unknown, where: string) => Value,
+): ReadonlyMap<string, Value> {
+  if (!isObject(value)) throw new Error(`${JSON.stringify(name)} must be an object`);
+  return new Map(Object.entries(value).map(([server, list]) => [server, parse(list, JSON.stringify(server))]));
+}
+
+function savedCalls(list: unknown, where: string): readonly SavedCall[] {
+  if (!Array.isArray(list)) throw new Error(`${where} must be an array of calls`);
+  const parsed = list.map((call, at) => savedCall(call, `call ${at + 1} of ${where}`));
+  const twice = parsed.find(({ name }, at) => parsed.findIndex((each) => each.name === name) < at);
+  if (twice) throw new Error(`${where} has two calls ${JSON.stringify(twice.name)}`);
+  return parsed;
+}
+
+function savedRules(list: unknown, where: string): readonly SavedRule[] {
+  if (!Array.isArray(list)) throw new Error(`${where} must be an array of rules`);
+  return list.map((rule, at) => savedRule(rule, `rule ${at + 1} of ${where}`));
+}
+
+/** The file as text: the same content always gives the same text. */
+export function savedText({ calls, rules }: SavedFile): string {
+  const servers = sorted(calls).map(([server, list]) => [server, list.toSorted((a, b) => compare(a.name, b.name))]);
+  // The first rule that matches decides, so their order stays.
+  const ruled = sorted(rules);
+  const file = {
+    version: VERSION,
+    servers: Object.fromEntries(servers) as object,
+    ...(ruled.length > 0 && { rules: Object.fromEntries(ruled) }),
+  };
+  return `${JSON.stringify(file, null, 2)}\n`;
+}
+
+/** The lists that are not empty, by server. */
+function sorted<Value>(lists: ReadonlyMap<string, readonly Value[]>): [string, readonly Value[]][] {
+  return [...lists].filter(([, list]) => list.length > 0).toSorted(([a], [b]) => compare(a, b));
 }
 
 function savedCall(value: unknown, where: string): SavedCall {
@@ -59,7 +84,17 @@ function savedCall(value: unknown, where: string): SavedCall {
   return { name, method: known, params };
 }
 
-/** The members of an object that has exactly these. */
+function savedRule(value: unknown, where: string): SavedRule {
+  const { filter, action, enabled, nth } = members(value, where, ['filter', 'action', 'enabled', 'nth']);
+  if (typeof filter !== 'string') throw new Error(`the filter of ${where} must be a string`);
+  if (!isRuleAction(action)) throw new Error(`the action of ${where} must be an action of a rule`);
+  if (typeof enabled !== 'boolean') throw new Error(`"enabled" of ${where} must be true or false`);
+  if (nth !== undefined && !(Number.isSafeInteger(nth) && nth > 0))
+    throw new Error(`"nth" of ${where} must be a whole number from 1`);
+  return { filter, action, enabled, nth: nth as number | undefined };
+}
+
+/** The members of an object that has no others. */
 function members(value: unknown, where: string, names: readonly string[]): JsonObject {
   if (!isObject(value)) throw new Error(`${where} must be an object`);
   const other = Object.keys(value).find((name) => !names.includes(name));

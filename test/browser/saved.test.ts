@@ -110,6 +110,42 @@ describeInBrowser('saved calls', (browser) => {
     await expect.poll(() => items(page).count()).toBe(1);
   });
 
+  test('rules are saved for the server, and set again after a restart', async () => {
+    const file = savedFile();
+    const breakpoints = async () => {
+      const { page, misdeeds } = await explore(browser(), echo, { saved: new SavedCalls({ file }) });
+      await page.getByRole('tab', { name: /^Breakpoints/ }).click();
+      return { page, misdeeds, rules: page.getByRole('list', { name: 'Rules' }).getByRole('listitem') };
+    };
+    const first = await breakpoints();
+    for (const filter of ['tool:echo kind:request', 'kind:error']) {
+      await first.page.getByRole('textbox', { name: 'Filter' }).fill(filter);
+      await first.page.getByRole('button', { name: 'Add rule' }).click();
+      await first.rules.getByText(filter).waitFor();
+    }
+    expect(existsSync(file)).toBe(false);
+    await first.page.getByRole('button', { name: 'Save rules' }).click();
+    await first.page.getByText(`Saved the rules in ${file}`).waitFor();
+    const action = { type: 'hold' };
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+      version: 1,
+      servers: {},
+      rules: {
+        inspected: ['tool:echo kind:request', 'kind:error'].map((filter) => ({ filter, action, enabled: true })),
+      },
+    });
+
+    const second = await breakpoints();
+    expect(await second.rules.count()).toBe(0);
+    await second.page.getByRole('button', { name: 'Add saved rules' }).click();
+    await second.page.getByText('2 saved rules were added.').waitFor();
+    await expect.poll(() => second.rules.count()).toBe(2);
+    await second.page.getByRole('button', { name: 'Add saved rules' }).click();
+    await second.page.getByText('0 saved rules were added.').waitFor();
+    expect(await second.rules.count()).toBe(2);
+    expect([...first.misdeeds, ...second.misdeeds]).toEqual([]);
+  });
+
   test('of a file that cannot be used give an error, and the file stays as it is', async () => {
     const file = savedFile();
     const saved = new SavedCalls({ file });
@@ -154,5 +190,8 @@ describeInBrowser('saved calls', (browser) => {
     await page.getByRole('button', { name: 'Save call' }).click();
     await page.getByRole('dialog').waitFor();
     await expectAccess(page, 'the dialog');
+    await page.keyboard.press('Escape');
+    await page.getByRole('tab', { name: /^Breakpoints/ }).click();
+    await expectAccess(page, 'the rules');
   });
 });

@@ -63,18 +63,18 @@ const ACTIONS: Readonly<Record<RuleAction['type'], Readonly<Record<string, Kind>
   cut: { bytes: count },
   status: { status: { name: '404 or 500', accepts: (value: unknown) => value === 404 || value === 500 } },
 };
-const action: Kind = {
-  name: 'an action of a rule',
-  accepts: (value) => {
-    if (!isObject(value) || !isText(value['type']) || !Object.hasOwn(ACTIONS, value['type'])) return false;
-    const fields = ACTIONS[value['type'] as RuleAction['type']];
-    const { type: _, ...others } = value;
-    return (
-      Object.keys(others).every((name) => Object.hasOwn(fields, name)) &&
-      Object.entries(fields).every(([name, kind]) => kind.accepts(value[name]))
-    );
-  },
-};
+/** Whether a value is an action of a rule. */
+export function isRuleAction(value: unknown): value is RuleAction {
+  if (!isObject(value) || !isText(value['type']) || !Object.hasOwn(ACTIONS, value['type'])) return false;
+  const fields = ACTIONS[value['type'] as RuleAction['type']];
+  const { type: _, ...others } = value;
+  return (
+    Object.keys(others).every((name) => Object.hasOwn(fields, name)) &&
+    Object.entries(fields).every(([name, kind]) => kind.accepts(value[name]))
+  );
+}
+
+const action: Kind = { name: 'an action of a rule', accepts: isRuleAction };
 const optional = (kind: Kind): Kind => ({ ...kind, optional: true });
 
 type FieldsOf<Commands> = {
@@ -133,6 +133,8 @@ const FIELDS: FieldsOf<PageCommands & BreakpointCommands> & { readonly outcome: 
   listSaved: {},
   save: { name: savedName, method: oneOf(SAVED_METHODS), params: text, replace: optional(boolean) },
   removeSaved: { name: text },
+  saveRules: {},
+  addSavedRules: {},
 };
 
 /** Whether the page can post this. */
