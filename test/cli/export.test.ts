@@ -1,7 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
+import { Ajv } from 'ajv';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
 import { Capture, recordToFile } from '../../src/inspect/index.ts';
@@ -60,6 +62,25 @@ async function exported(file: string, as: (typeof FORMS)[number]): Promise<strin
   return stdout;
 }
 
+/** What is wrong with a HAR by the JSON Schema of HAR 1.2. */
+function mistakesIn(har: unknown): string[] {
+  const require = createRequire(import.meta.url);
+  const schemas = require('har-schema') as Readonly<Record<string, object>>;
+  const ajv = new Ajv({
+    strict: false,
+    allErrors: true,
+    formats: {
+      'date-time': (text: string) => !Number.isNaN(Date.parse(text)),
+      uri: (text: string) => URL.canParse(text),
+      ...{ ipv4: true, ipv6: true },
+    },
+  });
+  ajv.addMetaSchema(require('ajv/dist/refs/json-schema-draft-06.json') as object);
+  for (const schema of Object.values(schemas)) ajv.addSchema(schema);
+  ajv.validate('har.json', har);
+  return (ajv.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+}
+
 describe.each(['2025-11-25', '2026-07-28'] as const)('a recording of %s', (revision) => {
   test.each(FORMS)('has no secret as %s', async (as) => {
     const file = path.join(temporaryFolder(), 'session.mcpcap');
@@ -68,6 +89,15 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a recording of %s', (revis
     const text = await exported(file, as);
     expect(text).not.toContain(PLANTED);
     expect(text).toContain('exported://text');
+  });
+
+  test('is HAR 1.2', async () => {
+    const file = path.join(temporaryFolder(), 'session.mcpcap');
+    await recorded(await served(), revision, file);
+    const har = JSON.parse(await exported(file, 'har')) as { log: { entries: unknown[] } };
+    expect(har.log.entries.length).toBeGreaterThan(5);
+    expect(mistakesIn(har)).toEqual([]);
+    expect(mistakesIn({ log: { ...har.log, entries: [{}] } })).not.toEqual([]);
   });
 
   test('runs as a Vitest file against the same server', async () => {
