@@ -134,6 +134,12 @@ describeInBrowser('breakpoints', (browser) => {
       await expectAccess(page, 'a held message');
       if (process.env['SHOTS'])
         await page.screenshot({ path: `${process.env['SHOTS']}/held-${viewport.width}.png`, fullPage: true });
+      await screen(page, 'Wire');
+      await select(page, 'method:tools/list kind:request');
+      await page.getByRole('button', { name: 'Edit and resend' }).click();
+      await page.getByRole('dialog', { name: 'Edit and resend' }).waitFor();
+      await expectAccess(page, 'the dialog');
+      if (process.env['SHOTS']) await page.screenshot({ path: `${process.env['SHOTS']}/resend-${viewport.width}.png` });
       expect(misdeeds).toEqual([]);
     });
   });
