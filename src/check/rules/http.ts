@@ -116,7 +116,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: TRANSPORT,
-    right: 'The server goes on after a request with a header of 64 KiB, and refuses it with a 4xx status or at once.',
+    right: 'A request with a header of 64 KiB gets no 5xx status, and the server keeps working.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
@@ -163,7 +163,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'warning',
     clauses: clauses(undefined, 'basic/transports 18', 'basic/transports 18', 'basic/transports 24'),
-    right: 'If a client uses an id twice at a time, each request gets its own answer, or one is refused.',
+    right: 'If two requests in progress have the same id, each gets its own answer, or one is refused.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();

@@ -91,7 +91,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: JSON_RPC,
-    right: 'The server goes on after a message that is not JSON.',
+    right: 'The server keeps working after a message that is not JSON.',
     over: 'any',
     probe: async (ground) => goesOnAfter(await ground.session(), '{"jsonrpc": "2.0", "id": 1, "method": '),
   },
@@ -146,7 +146,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: clauses('basic/messages 5', 'basic/index 6', 'basic/index 6', 'basic/index 6'),
-    right: 'The server goes on after a response that answers no request of it, and does not answer it.',
+    right: 'The server ignores a response to a request that it never sent, and keeps working.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();

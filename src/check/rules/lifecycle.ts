@@ -111,7 +111,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'lifecycle',
     severity: 'advice',
     clauses: clauses('basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1'),
-    right: 'A second `initialize` in a session is refused, and the session goes on.',
+    right: 'A second `initialize` in a session is refused, and the session continues.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();

@@ -218,7 +218,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'subscriptions',
     severity: 'error',
     clauses: only('basic/patterns/cancellation 16'),
-    right: 'The server goes on after a subscription was cancelled.',
+    right: 'The server keeps working after a subscription was cancelled.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();

@@ -73,7 +73,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'security',
     severity: 'advice',
     clauses: ORIGIN,
-    right: 'A server on loopback refuses other names in `Host`: a page with a rebound name sends no `Origin` with GET.',
+    right: 'A server on loopback refuses other names in `Host`: a page could use one to reach it (DNS rebinding).',
     over: 'http',
     probe: async (ground) => {
       if (!ground.peer().isLoopback) return skipped('the server is not on loopback');

@@ -136,7 +136,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'sse',
     severity: 'advice',
     clauses: clauses(undefined, 'basic/transports 31', 'basic/transports 31', 'basic/transports 38'),
-    right: 'A stream with event ids that was dropped is resumed after `Last-Event-ID`, and has the response.',
+    right: 'If a stream with event ids breaks, a client can resume it with `Last-Event-ID` and get the response.',
     over: 'http',
     probe: async (ground) => {
       const session = await statefulSession(ground);

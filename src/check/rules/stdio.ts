@@ -87,7 +87,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'stdio',
     severity: 'error',
     clauses: FRAMING,
-    right: 'The server goes on after a line that is not UTF-8, and after an empty line.',
+    right: 'The server keeps working after a line that is not UTF-8, and after an empty line.',
     over: 'stdio',
     probe: async (ground) => {
       const session = await ground.stdioSession();
@@ -101,7 +101,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'stdio',
     severity: 'error',
     clauses: FRAMING,
-    right: 'A message is read that comes in pieces, and so are several that come at once.',
+    right: 'The server reads a message that arrives in pieces, and several messages that arrive at once.',
     over: 'stdio',
     probe: async (ground) => {
       const session = await ground.stdioSession();

@@ -158,7 +158,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     area: 'questions',
     severity: 'error',
     clauses: clauses(undefined, undefined, undefined, 'client/elicitation 40,41', 'client/elicitation 32,33'),
-    right: 'The URL of an elicitation has no credentials, and is not already authenticated.',
+    right: 'The URL of an elicitation contains no credentials, such as a password or an access token.',
     check: (event) =>
       eachQuestion(event, ({ method, params: { mode, url } }) => {
         if (method !== Method.Elicit || mode !== 'url' || typeof url !== 'string' || !URL.canParse(url))

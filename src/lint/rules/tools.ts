@@ -170,7 +170,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     area: 'tools',
     severity: 'error',
     clauses: clauses(undefined, undefined, 'server/tools 10', 'server/tools 16', 'server/tools 34'),
-    right: "Structured content matches the tool's output schema, and is there if there is one.",
+    right: 'A tool with an output schema returns structured content that matches it.',
     check: (event) => {
       const { about, result } = event;
       if (!isToolResult(event) || result['isError'] === true || !isObject(about?.tool?.['outputSchema']))
@@ -261,7 +261,8 @@ export const TOOL_RULES: readonly WireRule[] = [
     area: 'tools',
     severity: 'error',
     clauses: { '2026-07-28': 'server/tools 27; basic/transports/streamable-http 39,40' },
-    right: '`x-mcp-header` is only where a chain of `properties` leads.',
+    right:
+      '`x-mcp-header` is only on arguments that are reached through `properties` alone, not through lists or choices.',
     check: (event) =>
       eachTool(event, ({ name, inputSchema }) => {
         const count = countMarks(inputSchema);
