@@ -156,7 +156,7 @@ export const EXEMPTIONS: readonly Exemption[] = [
   {
     file: 'cli/replay-options.ts',
     texts: [
-      'Exit codes: 0 no differences, 1 differences, or the report could not be written, 2 wrong usage, or no recording',
+      'Exit codes: 0 no differences, 1 differences, or the report could not be written, 2 wrong usage, or the file is not a recording',
     ],
     because: 'it is help',
   },

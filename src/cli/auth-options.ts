@@ -21,23 +21,23 @@ export interface AuthFlags extends LoginFlags {
 export function withAuthOptions(command: Command): Command {
   command
     .usage('[options] <target>')
-    .description('go through the authorization of a server step by step, and judge each step')
+    .description('go through the authorization of a server step by step, and check each step')
     .argument('[words...]')
     .configureHelp({ visibleArguments: () => [] })
     .addOption(
-      new Option('--revision <revision>', 'judge by the rules of this revision')
+      new Option('--revision <revision>', 'check by the rules of this revision')
         .choices(AUTHORIZED_REVISIONS)
         .default(AUTHORIZED_REVISIONS.at(-1)),
     )
     .addOption(new Option('--until <step>', 'end after this step').choices(STEPS))
     .addOption(new Option('--step', 'wait for Enter before each step').conflicts('json'))
-    .option('--keep-going', 'go on where a client would stop, as far as that is possible')
+    .option('--keep-going', 'continue where a client must stop, as far as possible')
     .option('--verbose', 'print each request and each response, with secrets masked')
     .option('--json', 'print the steps as JSON, and nothing else, to stdout')
     .option('--no-open', 'do not open a browser, only print the URL')
     .option('--call <tool=args>', 'call this tool, with arguments as JSON or from a file, to try a step-up')
     .addOption(
-      new Option('--client-metadata-url <url>', 'the address of a Client ID Metadata Document').argParser(documentUrl),
+      new Option('--client-metadata-url <url>', 'the URL of a Client ID Metadata Document').argParser(documentUrl),
     )
     .option('--config <file>', NAMES_IN_CONFIG)
     .addOption(headerOption());
@@ -56,7 +56,7 @@ Examples:
   everwire auth --until registration https://example.com/mcp
   everwire auth --step --call 'write={}' https://example.com/mcp
 
-Exit codes: 0 all checks passed or are warnings, 1 a check failed or the
-client stops, 2 wrong usage, 3 cannot connect, 130 interrupted.`,
+Exit codes: 0 no check failed, 1 a check failed, or a client must stop at a
+step, 2 wrong usage, 3 cannot connect, 130 interrupted.`,
   );
 }

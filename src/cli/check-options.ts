@@ -25,7 +25,7 @@ export interface CheckFlags extends TargetFlags {
 export function withCheckOptions(command: Command): Command {
   command
     .usage('[options] <target>')
-    .description('judge a server or a recording by the rules of the specification')
+    .description('check a server or a recording against the specification')
     .argument('[words...]')
     .configureHelp({ visibleArguments: () => [] })
     .addOption(new Option('--format <format>', 'format of the report').choices(FORMATS).default('text'))
@@ -48,7 +48,7 @@ Examples:
   everwire check session.mcpcap --format junit --out report.xml
 
 Exit codes: 0 no errors, 1 errors, or the report could not be written,
-2 wrong usage, or no recording, 3 cannot connect, 4 a login is required
-or has failed, 5 timeout, 130 interrupted.`,
+2 wrong usage, or the file is not a recording, 3 cannot connect, 4 a login is
+required or has failed, 5 timeout, 130 interrupted.`,
   );
 }

@@ -13,21 +13,22 @@ export interface ExportFlags {
 export function withExportOptions(command: Command): Command {
   return command
     .usage('[options] <file>')
-    .description('write a recording as curl commands, HAR, tests or a page')
+    .description('convert a recording to curl commands, HAR, tests or a page')
     .argument('<file>')
     .configureHelp({ visibleArguments: () => [] })
-    .addOption(new Option('--as <form>', 'what to write').choices(EXPORTS).makeOptionMandatory())
-    .addOption(new Option('--out <file>', 'write it to this file (default: stdout)'))
+    .addOption(new Option('--as <form>', 'format of the export').choices(EXPORTS).makeOptionMandatory())
+    .addOption(new Option('--out <file>', 'write the export to this file (default: stdout)'))
     .addHelpText(
       'after',
       `
-Secrets are masked, or variables of the environment.
+Secrets are not exported. Scripts and tests read them from environment
+variables.
 
 Examples:
   everwire export session.mcpcap --as html --out session.html
   everwire export session.mcpcap --as curl | sh
 
-Exit codes: 0 success, 1 it could not be written, 2 wrong usage,
-or no recording.`,
+Exit codes: 0 success, 1 the export could not be written, 2 wrong usage, or the
+file is not a recording.`,
     );
 }

@@ -20,8 +20,9 @@ export function withMockOptions(command: Command): Command {
   return withRecordOption(command).addHelpText(
     'after',
     `
-The recording (.mcpcap) is one of --record. It is served in the revision that
-was recorded. A request that is not in it fails, and is reported on stderr.
+--record of other commands writes the recording (.mcpcap). The mock speaks the
+recorded revision. A request that is not in the recording fails, and the mock
+prints why on stderr.
 
 Examples:
   everwire mock session.mcpcap

@@ -47,8 +47,8 @@ export function withReplayOptions(command: Command): Command {
     'after',
     `
 A target is a URL, the name of a server in an mcp.json,
-or -- and a command at the end of the line. The recording (.mcpcap) is one of
---record.
+or -- and a command at the end of the line. --record of other commands writes
+the recording (.mcpcap).
 
 No tool is called unless the server marks it as read-only, or --call names it.
 
@@ -57,8 +57,9 @@ Examples:
   everwire replay session.mcpcap --call add -- node server.js
   everwire replay session.mcpcap --call '*' --format json -- node server.js
 
-${EXIT_CODES}, 3 cannot connect, 4 a login is required
-or has failed, 5 timeout, 130 interrupted.`,
+${EXIT_CODES},
+3 cannot connect, 4 a login is required or has failed, 5 timeout,
+130 interrupted.`,
   );
 }
 
@@ -82,7 +83,7 @@ ${EXIT_CODES}.`,
 }
 
 const EXIT_CODES = `Exit codes: 0 no differences, 1 differences, or the report could not be
-written, 2 wrong usage, or no recording`;
+written, 2 wrong usage, or the file is not a recording`;
 
 function withComparisonOptions(command: Command): Command {
   return command
@@ -91,7 +92,7 @@ function withComparisonOptions(command: Command): Command {
     .addOption(
       repeatable(
         '--ignore <place>',
-        'ignore this place, as a JSON pointer in which * stands for any name, or this kind of notification',
+        'ignore the place at this JSON pointer (* stands for any name), or notifications of this method',
         place,
       ),
     );
