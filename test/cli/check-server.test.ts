@@ -21,10 +21,10 @@ describe('everwire check of a server', () => {
     expect(stderr).toMatch(/^everwire: checking 2026-07-28\n[^]*everwire: trying bad input$/);
   });
 
-  test('ends with code 1 if there are errors, and names what to mend first', async () => {
+  test('ends with code 1 if there are errors, and names what to fix first', async () => {
     const { code, stdout } = await runEverwire(['check', ...faulty('tool-unknown-succeeds')]);
     expect(code).toBe(1);
-    expect(stdout).toContain('Mend first:\n  tool-unknown-succeeds: ');
+    expect(stdout).toContain('Fix first:\n  tool-unknown-succeeds: ');
     expect(stdout).toMatch(/tools \d\d%/);
   });
 

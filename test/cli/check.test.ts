@@ -40,7 +40,7 @@ describe('everwire check', () => {
     expect(stdout).toMatch(/^session\.mcpcap: no errors, no warnings, no pieces of advice\n\n\d+ of \d+ rules had/);
   });
 
-  test('prints a report of at most 80 columns with what to mend first, as in the guide', async () => {
+  test('prints a report of at most 80 columns with what to fix first, as in the guide', async () => {
     const { code, stdout } = await runEverwire(['check', recorded(mistaken())]);
     expect(code).toBe(1);
     const example = /^```text\n([\s\S]*?)^```/m.exec(page)![1]!;

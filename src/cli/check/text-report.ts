@@ -4,7 +4,7 @@ import { summaryText, type CheckReport, type LiveReport, type RuleFindings } fro
 
 /** How many findings of a rule are shown. */
 const MAX_SHOWN = 3;
-/** How many rules the report says to mend first. */
+/** How many rules the report says to fix first. */
 const MAX_FIRST = 3;
 
 /** A report to read on a terminal, at most 80 columns wide. */
@@ -13,7 +13,7 @@ export function textReport(report: CheckReport): string {
   const lines = [...wrapped(`${target}: ${summaryText(report)}`, ''), ''];
   const first = breaches.filter(({ rule }) => rule.severity === 'error').slice(0, MAX_FIRST);
   if (first.length > 0) {
-    lines.push('Mend first:');
+    lines.push('Fix first:');
     for (const { rule } of first) lines.push(...wrapped(`${rule.id}: ${plain(rule.right)}`, '  '));
     lines.push('');
   }
