@@ -41,7 +41,10 @@ test.each([
   names.set('auth.example', addresses);
   const url = new URL(`https://auth.example:${port}/`);
   const http = new GuardedHttp({ server: PUBLIC });
-  await expect(http.get(url, {})).rejects.toThrow(`auth.example resolves to a ${reach} address`);
+  const remedy = reach === 'private' ? ' (allowPrivateNetwork allows it)' : '';
+  await expect(http.get(url, {})).rejects.toMatchObject({
+    message: `auth.example resolves to a ${reach} address, and the server has none${remedy}`,
+  });
   await expect(http.fetch(url.href, { method: 'POST', headers: {}, body: 'a' })).rejects.toMatchObject({
     code: 'blocked',
   });

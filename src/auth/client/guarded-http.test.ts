@@ -106,6 +106,12 @@ describe('a URL named by a server', () => {
   });
 });
 
+test('a fetch and a proxy together are refused', () => {
+  const options = { server: PUBLIC, fetch: globalThis.fetch, proxy: 'http://127.0.0.1:1' };
+  expect(() => new GuardedHttp(options)).toThrow('Set only one of fetch and proxy: a fetch uses its own proxy');
+  expect(new GuardedHttp({ ...options, proxy: undefined })).toBeInstanceOf(GuardedHttp);
+});
+
 describe('a response', () => {
   const http = new GuardedHttp({ server: LOCAL });
 

@@ -138,7 +138,8 @@ export class GuardedHttp {
       if (cause instanceof OAuthError) throw cause;
       const why = timeout.aborted
         ? `no answer within ${TIMEOUT} ms`
-        : reasonOf({ name: '', message: '', code: firstReason(error as Error) });
+        : // Stryker disable next-line StringLiteral: `reasonOf` reads the code only
+          reasonOf({ name: '', message: '', code: firstReason(error as Error) });
       // Do not keep the error as the cause. It may contain the request, and with it a secret.
       throw new OAuthError('unreachable', `${shown(url)}: ${why}`);
     }

@@ -277,6 +277,7 @@ function trimmed(line: string, start: number): string {
 
 /** The value of a hexadecimal digit, or -1. */
 function hexDigit(code = 0): number {
+  // Stryker disable next-line ConditionalExpression: for a character before the digits, the result is negative too
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const letter = code | 0x20;
   return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;

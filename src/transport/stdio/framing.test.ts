@@ -8,6 +8,7 @@ import {
   type Message,
   type RequestId,
 } from '../../jsonrpc/message.ts';
+import { COUNTED_FROM, receiveBudget } from '../../base/receive-budget.ts';
 import { Framing } from './framing.ts';
 
 /** The framing of one connection, and its output in order. */
@@ -227,6 +228,15 @@ test.each([
   const bench = new Bench({ answerInvalid: false, ...(revision && { revision }) });
   for (let id = 0; id < 1000; id += 1) bench.push(request(id, 'roots/list'));
   expect([bench.delivered.length, bench.framing.inFlight.size]).toEqual([1000, expected]);
+});
+
+test('a connection whose unfinished line was dropped for others is lost', () => {
+  const bench = new Bench({ maxMessageBytes: receiveBudget.limit + COUNTED_FROM });
+  bench.framing.push(Buffer.alloc(COUNTED_FROM, 'x'));
+  const other = { held: 0, cutOff: () => {} };
+  receiveBudget.hold(other, receiveBudget.limit);
+  receiveBudget.hold(other, 0);
+  expect(bench.lost).toEqual([expect.stringContaining('The peer does not end its message')]);
 });
 
 test('after stop, nothing is delivered, answered or reported, not even from the same chunk', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { COUNTED_FROM, receiveBudget } from '../../base/receive-budget.ts';
 import { LineReader } from './lines.ts';
 
 function read(chunks: Iterable<string | Uint8Array>, { max = 1000, end = true } = {}): string[] {
@@ -80,6 +81,30 @@ describe('lines above the size limit', () => {
       '<too long>',
       '<endless>',
     ]);
+  });
+});
+
+describe('an unfinished line', () => {
+  const start = Buffer.alloc(COUNTED_FROM, 'x');
+  const hold = (): LineReader => {
+    const reader = new LineReader({ line: () => {}, invalidUtf8: () => {}, tooLong: () => {} }, 2 * COUNTED_FROM);
+    reader.push(start);
+    return reader;
+  };
+
+  test('is counted for all connections together, until it ends or is dropped', () => {
+    const before = receiveBudget.bytes;
+    const [one, two] = [hold(), hold()];
+    expect(receiveBudget.bytes).toBe(before + 2 * COUNTED_FROM);
+    one.close();
+    two.push(Buffer.from('\n'));
+    expect(receiveBudget.bytes).toBe(before);
+  });
+
+  test('can be dropped to make room, even if nobody wants to know', () => {
+    const reader = hold();
+    expect(() => reader.cutOff()).not.toThrow();
+    reader.close();
   });
 });
 

@@ -136,6 +136,7 @@ export class LineReader implements Holder {
     bytes.copy(this.#buffer, this.#length);
     this.#length = size;
     const { length } = this.#buffer;
+    // Stryker disable next-line ConditionalExpression,EqualityOperator,LogicalOperator: counting more, or again, only costs time
     if (length >= COUNTED_FROM && length !== this.held) receiveBudget.hold(this, length);
   }
 
@@ -173,6 +174,7 @@ export class LineReader implements Holder {
   #release(): void {
     this.#length = 0;
     this.#buffer = Buffer.alloc(0);
+    // Stryker disable next-line ConditionalExpression,EqualityOperator: not to hold nothing changes nothing
     if (this.held > 0) receiveBudget.hold(this, 0);
   }
 }

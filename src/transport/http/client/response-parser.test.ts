@@ -95,6 +95,12 @@ test('a chunk that begins with the end of the previous one may be larger than a 
   expect(read(pieces).responses).toMatchObject([{ body: `a${'b'.repeat(2000)}` }]);
 });
 
+test('the size of a chunk may have 13 digits', () => {
+  expect(read([`${ok}transfer-encoding: chunked\r\n\r\n${'1'.padStart(13, '0')}\r\na`]).responses).toMatchObject([
+    { body: 'a' },
+  ]);
+});
+
 test('a connection can carry a request before it has carried a response', () => {
   expect(read([]).parser.keepsOpen).toBe(true);
 });
@@ -170,6 +176,9 @@ test.each<[string, string]>([
   ['another coding', `${ok}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
   ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'],
   ['a chunk without a size', `${ok}transfer-encoding: chunked\r\n\r\n\r\nabc\r\n0\r\n\r\n`],
+  ['the last chunk without a size', `${ok}transfer-encoding: chunked\r\n\r\n\r\n\r\n`],
+  ['a chunk size with other characters', `${ok}transfer-encoding: chunked\r\n\r\n1@\r\na\r\n0\r\n\r\n`],
+  ['a chunk size that ends with something else', `${ok}transfer-encoding: chunked\r\n\r\n1x\na\r\n0\r\n\r\n`],
   ['a chunk size with a sign', `${ok}transfer-encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n`],
   ['a chunk size above 2^52', `${ok}transfer-encoding: chunked\r\n\r\n10000000000000\r\nabc`],
   ['a chunk that is longer than its size', `${ok}transfer-encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n`],
@@ -219,5 +228,6 @@ test.each([
   ['before the last chunk', [`${ok}transfer-encoding: chunked\r\n\r\n3\r\nabc\r\n`]],
   ['within the trailers', [`${ok}transfer-encoding: chunked\r\n\r\n0\r\n`]],
 ])('a connection that ends %s', (_, pieces) => {
-  expect(() => read([...pieces, undefined])).toThrow('the server closed the connection');
+  const error = { name: 'ClosedEarly', message: 'the server closed the connection' };
+  expect(() => read([...pieces, undefined])).toThrow(expect.objectContaining(error));
 });

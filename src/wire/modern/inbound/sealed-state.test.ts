@@ -71,6 +71,15 @@ test.each([undefined, null, 5, true, [], {}, '', 'ew1.', 'ew1', 'ew1.!!!!', 'ste
   },
 );
 
+test('it is known whether a state in this format was made with another key', () => {
+  const seal = new StateSeal(KEY, 1000);
+  expect(() => seal.open('step 1', BINDING)).toThrow(Refusal);
+  expect(() => seal.open(seal.seal(STATE, BINDING), { ...BINDING, principal: 'eve' })).toThrow(Refusal);
+  expect(seal.failedToDecrypt).toBe(false);
+  expect(() => seal.open(new StateSeal(undefined, 1000).seal(STATE, BINDING), BINDING)).toThrow(Refusal);
+  expect(seal.failedToDecrypt).toBe(true);
+});
+
 test.each([
   ['another principal', { ...BINDING, principal: 'eve' }, 'another caller'],
   ['nobody', { ...BINDING, principal: undefined }, 'another caller'],

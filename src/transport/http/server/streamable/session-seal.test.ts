@@ -20,6 +20,10 @@ test.each([
   { sampling: { context: {}, tools: {} }, elicitation: { form: {} } },
   { extensions: { 'io.modelcontextprotocol/tasks': {} } },
   { elicitation: {}, extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } } },
+  { tasks: {} },
+  { tasks: { requests: {} } },
+  { tasks: { requests: { sampling: {}, elicitation: {} } } },
+  { extensions: {} },
   { tasks: { list: {}, cancel: {}, requests: { sampling: { createMessage: {} }, elicitation: { create: {} } } } },
 ])('another process with the key knows how the session was opened: %j', (capabilities) => {
   const id = seal.seal(params(undefined, capabilities), 'alice')!;
@@ -44,17 +48,30 @@ test.each([
   ['"],["', '\\'],
   ['\ud800', '1'],
   ['a-client-of-thirty-two-characters', '1.105.0'],
+  ['the longest name that has enough room...', '1'],
 ])('the client %j %j is kept as it is', (name, version) => {
   const id = seal.seal(params({ name, version }), undefined)!;
   expect(seal.open(id, undefined)!['clientInfo']).toEqual({ name, version });
 });
 
 test.each<[string, unknown]>([
-  ['a long name', params({ name: 'n'.repeat(60), version: '1' })],
+  ['a long name', params({ name: 'n'.repeat(41), version: '1' })],
   ['another capability', params(undefined, { experimental: { mine: {} } })],
   ['another extension', params(undefined, { extensions: { 'com.example/x': {} } })],
   ['a setting of a capability', params(undefined, { sampling: { depth: 3 } })],
+  ...[
+    [],
+    ['text/html'],
+    'text/html',
+    { 0: 'text/html;profile=mcp-app' },
+    ['text/html;profile=mcp-app', 'text/html'],
+  ].map((mimeTypes): [string, unknown] => [
+    `the types ${JSON.stringify(mimeTypes)}`,
+    params(undefined, { extensions: { 'io.modelcontextprotocol/ui': { mimeTypes } } }),
+  ]),
+  ['something else than a truth value', params(undefined, { roots: { listChanged: 1 } })],
   ['no version', params({ name: 'test' })],
+  ['no name', params({ version: '1' })],
   ['no capabilities', { clientInfo: { name: 'test', version: '1' } }],
   ['no parameters', undefined],
 ])('there is no id for %s', (_, given) => {
@@ -73,7 +90,8 @@ describe('an id is worth nothing', () => {
   });
 
   test('to a principal named like a caller without one', () => {
-    expect(seal.open(seal.seal(params(), undefined)!, 'nobody')).toBeUndefined();
+    for (const name of ['nobody', 'undefined'])
+      expect(seal.open(seal.seal(params(), undefined)!, name)).toBeUndefined();
   });
 
   test('with any character changed, removed, added or in upper case', () => {
@@ -81,16 +99,21 @@ describe('an id is worth nothing', () => {
       const other = id[at] === 'a' ? 'b' : 'a';
       expect(seal.open(id.slice(0, at) + other + id.slice(at + 1), 'alice')).toBeUndefined();
     }
+    for (let length = 8; length < id.length; length += 8) {
+      expect(seal.open('0'.repeat(length), 'alice')).toBeUndefined();
+      expect(seal.open(id.slice(-length), 'alice')).toBeUndefined();
+    }
     for (const wrong of [id.slice(1), id.slice(8), `${id}0`, `${id}00000000`, id.toUpperCase(), '', '0'.repeat(128)])
       expect(seal.open(wrong, 'alice')).toBeUndefined();
   });
 
   test('after a day', () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
+    // An id says the second in which it was made.
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_800_000_000_000 });
     const young = seal.seal(params(), 'alice')!;
-    vi.advanceTimersByTime(24 * 3_600_000 - 2000);
+    vi.advanceTimersByTime(24 * 3_600_000);
     expect(seal.open(young, 'alice')).toEqual(params());
-    vi.advanceTimersByTime(4000);
+    vi.advanceTimersByTime(1);
     expect(seal.open(young, 'alice')).toBeUndefined();
   });
 
