@@ -190,7 +190,8 @@ describe('closing', () => {
   });
 
   test('a child that floods its stdout can exit', async () => {
-    const peer = await Peer.start();
+    // Long enough for a busy machine: a child that cannot exit would be ended after any time.
+    const peer = await Peer.start({ stopTimeout: 10_000 });
     await peer.tell('flood', { count: 20_000 });
     await vi.waitUntil(() => peer.received.length > 0);
     await peer.transport.close();
