@@ -179,6 +179,8 @@ test.each<[string, string]>([
   ['the last chunk without a size', `${ok}transfer-encoding: chunked\r\n\r\n\r\n\r\n`],
   ['a chunk size with other characters', `${ok}transfer-encoding: chunked\r\n\r\n1@\r\na\r\n0\r\n\r\n`],
   ['a chunk size that ends with something else', `${ok}transfer-encoding: chunked\r\n\r\n1x\na\r\n0\r\n\r\n`],
+  ['a chunk size after something else', `${ok}transfer-encoding: chunked\r\n\r\nx1;a\r\na\r\n0\r\n\r\n`],
+  ['a control character after a chunk size', `${ok}transfer-encoding: chunked\r\n\r\n1;a\0\r\na\r\n0\r\n\r\n`],
   ['a chunk size with a sign', `${ok}transfer-encoding: chunked\r\n\r\n-3\r\nabc\r\n0\r\n\r\n`],
   ['a chunk size above 2^52', `${ok}transfer-encoding: chunked\r\n\r\n10000000000000\r\nabc`],
   ['a chunk that is longer than its size', `${ok}transfer-encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n`],

@@ -28,6 +28,16 @@ const local: Pick<HttpCall, 'method' | 'path' | 'header'> = {
 const message = async (response: Response): Promise<string> =>
   ((await response.json()) as { error: { message: string } }).error.message;
 
+test.each([
+  ['with the same sessionKey', 'a secret of enough bytes', 200],
+  ['without a sessionKey', undefined, 404],
+])('a session goes on at another handler %s', async (_, sessionKey, status) => {
+  const session = await new TestHttp(service, { sessionKey }).open();
+  const other = new TestHttp(service, { sessionKey });
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  expect((await other.post(ping, { 'mcp-session-id': session.id })).status).toBe(status);
+});
+
 test('a request without a Host is refused', async () => {
   const listener = await listen({ port: 0, onsession: () => {}, allowedHosts: ['undefined'] });
   onTestFinished(() => listener.close(0));
