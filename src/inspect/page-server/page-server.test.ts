@@ -593,3 +593,19 @@ test('another address replaces the one before, and the tabs that are open keep t
   for (const each of [first, other])
     expect((await send('POST', '/api/disconnect', { ...own, 'everwire-key': each }, '{}')).status).toBe(409);
 });
+
+test('connections that have not shown the key are limited, and one that has stays open', async () => {
+  const { server, own, key, stream } = await world();
+  const port = Number(new URL(server.url).port);
+  const opened = await stream('', { ...own, 'everwire-key': await key() });
+  expect(opened.statusCode).toBe(200);
+  let closed = 0;
+  const sockets = Array.from({ length: 200 }, () => connect(port, '127.0.0.1'));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  for (const socket of sockets) socket.on('error', () => {}).on('close', () => (closed += 1));
+  await expect.poll(() => closed).toBe(72);
+  expect(sockets.slice(72).every(({ destroyed }) => !destroyed)).toBe(true);
+  expect(opened.destroyed).toBe(false);
+});

@@ -16,6 +16,7 @@ import type { PageCommands } from './page-api.ts';
 import { recordLines, type RecordSource } from './record-stream.ts';
 import { stateLines, type StateFeed } from './state-feed.ts';
 import { readStaticFiles, type StaticFile } from './static-files.ts';
+import { Strangers } from './strangers.ts';
 
 /** What the server of the page serves. */
 export interface PageServerOptions {
@@ -72,6 +73,7 @@ export async function servePage(options: PageServerOptions): Promise<PageServer>
   const { origin } = new URL(`http://${HOST}:${(server.address() as AddressInfo).port}`);
   const access = new PageAccess(origin);
   const requests = new PageRequests(options, files, access);
+  server.on('connection', (socket) => requests.strangers.add(socket));
   server.on('request', (request, response) => requests.answer(request, response));
   // Without a listener, an error would end the process, for example when no file descriptors are left.
   server.on('error', () => {});
@@ -85,6 +87,7 @@ export async function servePage(options: PageServerOptions): Promise<PageServer>
 
 /** Answers the requests of browsers. */
 class PageRequests {
+  readonly strangers = new Strangers();
   readonly #options: PageServerOptions;
   readonly #files: ReadonlyMap<string, StaticFile>;
   readonly #access: PageAccess;
@@ -119,9 +122,11 @@ class PageRequests {
     else if (request.method !== allow) refuse(response, 405, `Use ${allow}.`, { allow });
     else if (target === '/api/key') this.#exchangeToken(request, response);
     else if (!this.#access.hasKey(request)) refuse(response, 403, FOREIGN);
-    else if (isPosted(command)) {
-      runCommand(command, this.#actions, request, response).catch(() => response.destroy());
-    } else this.#stream(response, query);
+    else {
+      this.strangers.trust(request.socket);
+      if (isPosted(command)) runCommand(command, this.#actions, request, response).catch(() => response.destroy());
+      else this.#stream(response, query);
+    }
   }
 
   #exchangeToken(request: IncomingMessage, response: ServerResponse): void {
