@@ -94,6 +94,44 @@ test('only so many requests wait until a session is open', async () => {
   expect((await again.call('later', 'who')).status).toBe(200);
 });
 
+test('few of the requests that have waited go on in each turn of the event loop', async () => {
+  const session = await started().http.open();
+  const open = deferred();
+  let ran = 0;
+  const { service } = scripted({
+    [Method.Discover]: () => open.promise.then(() => ({ capabilities, serverInfo })),
+    who: () => {
+      ran += 1;
+      return {};
+    },
+  });
+  const again = at(new TestHttp(service, { sessionKey }), session);
+  let left = 500;
+  const answers = Array.from({ length: left }, (_, id) => again.call(id, 'who').finally(() => (left -= 1)));
+  for (let turn = 0; turn < 200; turn += 1) await setImmediate();
+  open.resolve();
+  let most = 0;
+  while (left > 0) {
+    const before = ran;
+    await setImmediate();
+    most = Math.max(most, ran - before);
+  }
+  await Promise.all(answers);
+  expect(ran).toBe(500);
+  expect(most).toBeLessThan(50);
+});
+
+test('a request that has waited behind the end of the session is refused', async () => {
+  const { again, open } = await opening();
+  const first = again.call(1, 'who');
+  await settled();
+  const others = [again.delete(), again.get(), again.call(2, 'who')];
+  await settled();
+  open.resolve();
+  expect((await Promise.all(others)).map(({ status }) => status)).toEqual([204, 404, 404]);
+  await first;
+});
+
 test('an answer that came too late for its process is accepted', async () => {
   const session = await started().http.open();
   const { http } = started();

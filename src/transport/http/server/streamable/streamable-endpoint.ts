@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { FewPerTurn } from '../../../../base/few-per-turn.ts';
 import { PART_OF_ONE, ShareCounts, shareOf } from '../../../../base/share.ts';
 import { isRequest, type Message, type Request } from '../../../../jsonrpc/message.ts';
 import { invalidRequest } from '../../../../jsonrpc/parse.ts';
@@ -35,6 +36,8 @@ export class StreamableEndpoint extends Endpoint {
   /** The requests that wait until a session is revived, by their share. */
   readonly #waiting = new ShareCounts();
   #allWaiting = 0;
+  /** Lets those that have waited go on. */
+  readonly #turns = new FewPerTurn();
 
   /** @param stateless handles messages of revisions without sessions. Undefined if these are not served. */
   constructor(options: EndpointOptions, stateless: StatelessEndpoint | undefined) {
@@ -203,13 +206,18 @@ export class StreamableEndpoint extends Endpoint {
     if (this.#allWaiting >= MAX_WAITING || this.#waiting.of(share) >= MAX_WAITING * PART_OF_ONE) return noRoom(call);
     this.#allWaiting += 1;
     this.#waiting.add(share);
-    revival
-      .finally(() => {
-        this.#allWaiting -= 1;
-        this.#waiting.remove(share);
-      })
-      .then((revived) => (revived ? this.#use(session, call, use) : sessionNotFound(call)))
-      .catch((error: unknown) => failed(call, error, this.options.onerror));
+    const goOn = (revived: boolean): void => {
+      this.#allWaiting -= 1;
+      this.#waiting.remove(share);
+      try {
+        // A request before this one may have ended it.
+        if (revived && !session.closed) this.#use(session, call, use);
+        else sessionNotFound(call);
+      } catch (error) {
+        failed(call, error, this.options.onerror);
+      }
+    };
+    void revival.then((revived) => this.#turns.run(() => goOn(revived)));
   }
 
   #use(session: StreamableSession, call: HttpCall, use: (session: StreamableSession) => void): void {
