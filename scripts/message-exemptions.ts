@@ -19,6 +19,13 @@ export const EXEMPTIONS: readonly Exemption[] = [
     texts: ['<> is new', '<> is <> and not <>', '<> is missing'],
     because: 'it is one of the differences that other messages list',
   },
+  { file: 'inspector/apps/app-server.ts', texts: ['text/html; charset=utf-8'], because: HTTP },
+  { file: 'inspector/apps/frame-document.ts', because: 'it is HTML and its script' },
+  {
+    file: 'inspector/apps/policy.ts',
+    texts: ['allow-scripts allow-same-origin allow-forms'],
+    because: 'it is a value of HTML',
+  },
   { file: 'testing/contracts/', because: 'it is the title or the data of a test' },
   { file: 'auth/client/loopback-redirect.ts', texts: ['text/html; charset=utf-8'], because: HTTP },
   {

@@ -34,7 +34,7 @@ export interface Changes {
 
 /** The members of `Wire` that are needed here. */
 interface Source {
-  readonly store: Pick<RecordStore, 'records' | 'text' | 'find'>;
+  readonly store: Pick<RecordStore, 'records' | 'text' | 'find' | 'sideOf'>;
   readonly source: { readonly version: ReadonlySignal<number>; readonly started: ReadonlySignal<Date | undefined> };
 }
 
@@ -76,8 +76,8 @@ export class Notices {
     for (let at = firstFrom(records, this.#seen + 1); at < records.length; at += 1) {
       const record = records[at]!;
       this.#seen = record.n;
-      const { layer, dir, method } = record;
-      if (layer !== 'message' || dir !== 's>c') continue;
+      const { layer, conn, dir, method } = record;
+      if (layer !== 'message' || dir !== 's>c' || this.#wire.store.sideOf(conn) === 'app') continue;
       if (LIST_CHANGED.has(method)) this.#lists.value = this.#changed(this.#lists.value, method!, record);
       else if (method === NotificationMethod.Message) messages.push(this.#message(record));
       else if (method === NotificationMethod.ResourceUpdated) {

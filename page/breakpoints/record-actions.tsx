@@ -17,9 +17,10 @@ interface RecordActionsProps {
 
 /** What can be done with a message of the wire. */
 export function RecordActions({ record, store, view, visible }: RecordActionsProps): JSX.Element | null {
-  const { layer, kind, dir } = record;
+  const { layer, kind, dir, conn } = record;
   const isOpen = useSignal(false);
-  const isMessage = layer === 'message';
+  // Nothing between an app and this page can be held or sent again.
+  const isMessage = layer === 'message' && store.sideOf(conn) !== 'app';
   const canBreak = isMessage && kind !== 'batch' && view.state !== undefined;
   const canResend = isMessage && dir === 'c>s' && view.canResend;
   const resend = (): void => {

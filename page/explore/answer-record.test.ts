@@ -10,7 +10,8 @@ function storeOf(...messages: readonly (readonly [method: string, text: string])
     const kind = text.includes('"error"') ? 'error' : 'result';
     return { n: at + 1, layer: 'message', dir: 's>c', kind, spans: [{ method }], text } as unknown as WireRecord;
   });
-  return { records, text: (record) => (record as unknown as { text: string }).text };
+  const text = (record: WireRecord): string => (record as unknown as { text: string }).text;
+  return { records, text, sideOf: () => undefined };
 }
 
 const result = (value: object): Outcome => ({ kind: 'result', result: value, duration: 0 });

@@ -20,7 +20,7 @@ export interface AnswerRecord {
  * @param after the number of the last record that was already searched.
  */
 export function answerRecord(
-  store: Pick<RecordStore, 'records' | 'text'>,
+  store: Pick<RecordStore, 'records' | 'text' | 'sideOf'>,
   method: string,
   outcome: Outcome,
   after = 0,
@@ -31,8 +31,10 @@ export function answerRecord(
   const { records } = store;
   for (let at = records.length - 1; at >= Math.max(0, records.length - MAX_SEARCHED); at -= 1) {
     const record = records[at]!;
-    const { n, layer, dir, kind, spans } = record;
+    const { n, layer, conn, dir, kind, spans } = record;
     if (n <= after) return undefined;
+    // What an app gets is repeated from there.
+    if (store.sideOf(conn) === 'app') continue;
     if (layer !== 'message' || dir !== 's>c' || kind !== member || spans[0]?.method !== method) continue;
     const text = store.text(record);
     const message = objectIn(text);

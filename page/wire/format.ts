@@ -27,9 +27,14 @@ export function sizeText(size: number): string {
   return `${(size / 1024 ** 2).toFixed(1)} MiB`;
 }
 
+type Directions = Readonly<Record<string, readonly [arrow: string, words: string]>>;
+
 /** The direction of a stream, as an arrow and as words. */
-export const DIRECTIONS: Readonly<Record<string, readonly [arrow: string, words: string]>> = {
+export const DIRECTIONS: Directions = {
   'c>s': ['→', 'to server'],
   's>c': ['←', 'to client'],
   stderr: ['!', 'stderr'],
 };
+
+/** The same between an app and this page. */
+export const APP_DIRECTIONS: Directions = { 'c>s': ['→', 'from the app'], 's>c': ['←', 'to the app'] };

@@ -24,7 +24,9 @@ export function FramesTab({ record, store, onselect }: FramesTabProps): JSX.Elem
   const list = useRef<HTMLOListElement>(null);
   useLayoutEffect(() => showCurrent(list.current), [record]);
   const isStdio =
-    store.openOf(record.conn)?.protocol === 'stdio' || record.layer === 'line' || record.layer === 'stderr';
+    ['stdio', 'app'].includes(store.openOf(record.conn)?.protocol ?? '') ||
+    record.layer === 'line' ||
+    record.layer === 'stderr';
   const frames = isStdio
     ? store.records.filter(({ conn, layer }) => conn === record.conn && (layer === 'line' || layer === 'stderr'))
     : exchangesOf(record, store).flatMap(({ records }) => records.filter(({ layer }) => layer === 'frame'));

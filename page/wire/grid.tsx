@@ -4,7 +4,7 @@ import { LintBadge } from '../lint/lint-badge.tsx';
 import type { Lint } from '../lint/lint.ts';
 import { rowsIn, useRowWindow } from '../ui/row-window.ts';
 import { visible, Visible } from '../ui/visible.tsx';
-import { DIRECTIONS, durationText, sizeText, timeText } from './format.ts';
+import { APP_DIRECTIONS, DIRECTIONS, durationText, sizeText, timeText } from './format.ts';
 import type { RecordStore } from './record-store.ts';
 import { summaryOf } from './summary.ts';
 import { sizeOf, type WireRecord } from './wire-record.ts';
@@ -75,7 +75,7 @@ export function WireGrid({ store, lint, view, onenter }: GridProps): JSX.Element
   const isShown = selected !== undefined && rows.slice(start, end).includes(selected);
   return (
     <div
-      class={`wire-grid ${store.hasBothSides ? 'two-sided' : ''}`}
+      class={`wire-grid ${store.hasSides ? 'two-sided' : ''}`}
       role="grid"
       aria-label="Wire records"
       aria-rowcount={rows.length + 1}
@@ -177,9 +177,9 @@ class Row extends Component<RowProps> {
 function RowView({ record, index, store, lint, isSelected, isMarked }: RowProps): JSX.Element {
   const { n, t, dir, conn, layer, range } = record;
   const { kind, what, name } = summaryOf(record, store);
-  const [arrow, direction] = DIRECTIONS[dir ?? ''] ?? ['', ''];
   const open = store.openOf(conn);
   const side = store.sideOf(conn);
+  const [arrow, direction] = (side === 'app' ? APP_DIRECTIONS : DIRECTIONS)[dir ?? ''] ?? ['', ''];
   return (
     <div
       role="row"

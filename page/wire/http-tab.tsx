@@ -12,6 +12,7 @@ import { sizeOf, type WireRecord } from './wire-record.ts';
 export function HttpTab({ record, store }: { record: WireRecord; store: RecordStore }): JSX.Element {
   const protocol = store.openOf(record.conn)?.protocol;
   if (protocol === 'stdio') return <p class="empty">This connection uses stdio, not HTTP.</p>;
+  if (protocol === 'app') return <p class="empty">Apps and this page exchange messages without HTTP.</p>;
   const exchanges = exchangesOf(record, store);
   if (exchanges.length === 0) return <p class="empty">This record does not belong to an HTTP request.</p>;
   return (

@@ -28,6 +28,7 @@ export class RecordStore {
   #bytes = 0;
   readonly #opens = new Map<number, WireRecord>();
   readonly #roles = new Set<string | undefined>();
+  #hasApps = false;
   #spans: Spans;
   readonly names = noNames();
 
@@ -59,7 +60,8 @@ export class RecordStore {
       if (record.layer === 'bytes') this.#addBytes(record);
       else if (record.layer === 'open') {
         this.#opens.set(record.conn!, record);
-        this.#roles.add(record.role);
+        if (record.protocol === 'app') this.#hasApps = true;
+        else this.#roles.add(record.role);
       }
       const text = (): string | undefined => this.text(record);
       record.spans = this.#spans.add(record, text);
@@ -82,6 +84,11 @@ export class RecordStore {
     return this.#roles.size > 1;
   }
 
+  /** Whether `sideOf` says more than one thing. */
+  get hasSides(): boolean {
+    return this.hasBothSides || this.#hasApps;
+  }
+
   /** The record with a number, if it is kept. */
   find(n: number): WireRecord | undefined {
     const record = this.#records[firstFrom(this.#records, n)];
@@ -93,10 +100,15 @@ export class RecordStore {
     return conn === undefined ? undefined : this.#opens.get(conn);
   }
 
-  /** In a bridge, the peer of a connection. Undefined elsewhere, and for a connection that is no longer known. */
-  sideOf(conn: number | undefined): 'client' | 'server' | undefined {
+  /**
+   * `app` for the frame of an app. In a bridge, the peer of a connection. Undefined elsewhere, and for a connection that
+   * is no longer known.
+   */
+  sideOf(conn: number | undefined): 'client' | 'server' | 'app' | undefined {
+    if (!this.hasSides) return undefined;
+    const { role, protocol } = this.openOf(conn) ?? {};
+    if (protocol === 'app') return 'app';
     if (!this.hasBothSides) return undefined;
-    const role = this.openOf(conn)?.role;
     return role === 'client' ? 'server' : role === 'server' ? 'client' : undefined;
   }
 

@@ -30,7 +30,10 @@ function summarize(record: WireRecord, store: RecordStore): Summary {
   const { layer, n, from = n, range = [], note, protocol, peer, role, kind = layer } = record;
   if (layer === 'message') return { kind, ...messageSummary(record, store) };
   if (layer === 'gap') return { kind, what: `${n - from + 1} records are missing` };
-  if (layer === 'open') return { kind, what: [protocol, ROLES[role ?? ''], peer].filter(Boolean).join(' ') };
+  if (layer === 'open') {
+    const side = protocol === 'app' ? '' : ROLES[role ?? ''];
+    return { kind, what: [protocol, side, peer].filter(Boolean).join(' ') };
+  }
   if (layer === 'close') return { kind, what: 'closed' };
   const text = store.head(record, HEAD);
   const what = firstLine(layer === 'head' || layer === 'bytes' ? maskedHead(text) : text);

@@ -93,8 +93,8 @@ class Messages {
     this.#bytes.forget(streamOf(record), isRead ? range.at(-1)! : range[0]!);
   }
 
-  #open({ conn, role }: OpenRecord): void {
-    this.#roles.set(conn, role);
+  #open({ conn, protocol, role }: OpenRecord): void {
+    this.#roles.set(conn, protocol === 'app' ? protocol : role);
     if (this.#roles.size > MAX_CONNECTIONS) this.#roles.delete(this.#roles.keys().next().value!);
   }
 
@@ -108,10 +108,12 @@ class Messages {
     };
   }
 
-  /** In a bridge, the peer of a connection. */
-  #sideOf(conn: number): 'client' | 'server' | undefined {
-    if (new Set(this.#roles.values()).size < 2) return undefined;
+  /** `app` for the frame of an app. In a bridge, the peer of a connection. */
+  #sideOf(conn: number): string | undefined {
     const role = this.#roles.get(conn);
+    if (role === 'app') return role;
+    const roles = new Set(this.#roles.values());
+    if (!roles.has('client') || !roles.has('server')) return undefined;
     return role === undefined ? undefined : role === 'client' ? 'server' : 'client';
   }
 }

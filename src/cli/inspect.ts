@@ -5,6 +5,7 @@ import type { MakeAuthorizer } from '../inspector/connection.ts';
 import { Capture } from '../inspect/capture.ts';
 import { recordingSource } from '../inspect/page-server/recording-source.ts';
 import { fixedState } from '../inspect/page-server/state-feed.ts';
+import { AppServer } from '../inspector/apps/app-server.ts';
 import { Inspector } from '../inspector/inspector.ts';
 import { SavedCalls } from '../inspector/saved-calls.ts';
 import { choiceOf } from './choices.ts';
@@ -41,15 +42,15 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
   const choices = servers.map(({ name, source, target }) => choiceOf(name, source, target, login));
   const capture = new Capture();
   if (flags.record !== undefined) await record(capture, flags.record, given ? choices[0]!.name : 'everwire inspect');
+  const apps = await AppServer.listen();
   const inspector = new Inspector({
-    capture,
-    choices,
+    ...{ capture, choices, apps },
     authorizer: login(undefined),
     saved: new SavedCalls({ file: flags.saved ?? SAVED_FILE, secrets }),
   });
   atEnd(() => inspector.close());
   const { feed, breakpoints } = inspector;
-  await showPage({ capture, feed, commands: inspector, breakpoints, ...pageOptions(flags) });
+  await showPage({ capture, feed, commands: inspector, breakpoints, apps, ...pageOptions(flags) });
   if (given) inspector.connect({ choice: choices[0]!.id });
 }
 

@@ -57,9 +57,11 @@ class WireReader {
   readonly #parts: RecordedPart[] = [];
 
   add(record: WireRecord): void {
-    if (record.layer === 'open') this.#roles.set(record.conn, record.role);
+    if (record.layer === 'open' && record.protocol !== 'app') this.#roles.set(record.conn, record.role);
     if (!('dir' in record)) return;
     const { n, t, conn, dir, layer, range } = record;
+    // An app is not part of the wire.
+    if (!this.#roles.has(conn)) return;
     const stream = `${conn} ${dir}`;
     if (layer === 'bytes') {
       this.#bytes.add(stream, range[0], record.bytes);

@@ -66,7 +66,8 @@ export function parseRecord(line: string, after: number): { readonly n: number; 
   if (layer === 'close') return { n, event: { t, layer, conn } };
   if (layer === 'open') {
     const { protocol, role, peer } = fields;
-    if (protocol !== 'http' && protocol !== 'stdio') throw new Error('"protocol" must be http or stdio');
+    if (protocol !== 'http' && protocol !== 'stdio' && protocol !== 'app')
+      throw new Error('"protocol" must be http, stdio or app');
     if (role !== 'client' && role !== 'server') throw new Error('"role" must be client or server');
     return { n, event: { t, layer, conn, protocol, role, ...text({ peer }) } };
   }

@@ -8,6 +8,7 @@ import type { Capture } from '../inspect/capture.ts';
 import type { Attempt, ConnectionState, Problem, RawMessage } from '../inspect/page-server/page-api.ts';
 import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
+import { APP_TYPE, APPS_EXTENSION } from '../protocol/apps.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { DiscoverResult } from '../protocol/types.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
@@ -72,6 +73,11 @@ const MAX_LINES = 50;
 const MAX_LINE = 2000;
 /** The largest description of a server that is shown, in bytes (estimated). */
 const MAX_DESCRIPTION = 256 * 1024;
+/**
+ * The page can show MCP Apps. A server learns it when the connection opens, before anybody has chosen an app, so it is
+ * always declared (MCP Apps 2026-01-26, Capability Negotiation).
+ */
+const CAPABILITIES = { extensions: { [APPS_EXTENSION]: { mimeTypes: [APP_TYPE] } } };
 /** Remembers nothing, so that each connection shows the whole negotiation. */
 const NO_CACHE: EraCache = { get: () => undefined, set: () => {} };
 
@@ -178,6 +184,7 @@ export class InspectedConnection {
     const { revision, connectTimeout, onelicit, onsample, sampling, onroots, middleware } = this.#options;
     const server = this.#server;
     const options: ClientOptions = {
+      capabilities: CAPABILITIES,
       ...{ revision, connectTimeout, onelicit, onsample, sampling, onroots, middleware },
       ...{
         wiretap: this.#options.capture,

@@ -2,6 +2,7 @@ import type { Client } from '../client/client.ts';
 import type { Proceed } from '../auth/steps/step.ts';
 import { checkedRoots } from '../client/questions.ts';
 import type { Subscription } from '../client/subscription.ts';
+import type { AppCommands, AppDocument, ServedApp } from '../inspect/page-server/apps-api.ts';
 import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import type {
   AnswerCommand,
@@ -24,6 +25,8 @@ import { isHeaderName, isHeaderValue } from '../protocol/header-syntax.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { killGroups } from '../transport/stdio/process-group.ts';
+import type { AppServer } from './apps/app-server.ts';
+import { InspectedApps } from './apps/inspected-apps.ts';
 import { AuthorizationSteps } from './authorization-steps.ts';
 import { InspectedConnection, type ConnectionOptions, type InspectedServer } from './connection.ts';
 import { createBreakpoints } from './create-breakpoints.ts';
@@ -41,6 +44,8 @@ export interface InspectorOptions extends Pick<ConnectionOptions, 'capture' | 'a
   readonly choices: readonly Choice[];
   /** Where calls are saved. Default: they cannot be saved. */
   readonly saved?: SavedCalls | undefined;
+  /** Serves the apps of servers. It stops with the inspector. Default: they cannot be shown. */
+  readonly apps?: AppServer | undefined;
 }
 
 /** A server that the user has chosen. */
@@ -50,6 +55,8 @@ interface ChosenServer {
   readonly name: string;
   /** The name of its saved calls: the one of the configuration, or the host of its URL. A path may be a secret. */
   readonly savedName: string;
+  /** Identifies it among all. */
+  readonly key: string;
 }
 
 const MAX_SUBSCRIPTIONS = 1000;
@@ -64,6 +71,7 @@ export class Inspector implements PageCommands {
   readonly #requests = new RunningRequests((running) => this.feed.update({ running }));
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #authorization = new AuthorizationSteps((authorization) => this.feed.update({ authorization }));
+  readonly #apps: InspectedApps;
   #connection: InspectedConnection | undefined;
   /** The server that the user has chosen. */
   #chosen: ChosenServer | undefined;
@@ -72,6 +80,7 @@ export class Inspector implements PageCommands {
 
   constructor(options: InspectorOptions) {
     this.#options = options;
+    this.#apps = new InspectedApps(options.apps, options.capture, (apps) => this.feed.update({ apps }));
     const processes = options.choices.some(({ server }) => server.kind === 'command');
     this.breakpoints = createBreakpoints({ kill: processes ? killGroups : undefined });
     this.feed = new StateFeed({
@@ -117,6 +126,7 @@ export class Inspector implements PageCommands {
     this.#connection = undefined;
     for (const { key } of this.feed.state.running) this.#requests.cancel(key);
     this.#subscriptions.clear();
+    this.#apps.closeAll();
     const closed = connection.close().catch(() => {});
     this.#closing.add(closed);
     void closed.then(() => this.#closing.delete(closed));
@@ -202,6 +212,7 @@ export class Inspector implements PageCommands {
   async close(): Promise<void> {
     this.disconnect();
     await this.#authorization.close();
+    await this.#apps.stop();
     await Promise.all(this.#closing);
   }
 
@@ -225,21 +236,24 @@ export class Inspector implements PageCommands {
       return {
         name: address.origin + address.pathname,
         savedName: address.hostname.replace(/^\[|\]$/g, ''),
+        key: `url ${address.href}`,
         server: { kind: 'url', url: address, headers, transport },
       };
     }
     const choice = this.#options.choices.find((each) => each.id === id);
     if (!choice) throw new CommandRefused(400, 'There is no such choice.');
     const { server, name } = choice;
+    const key = `choice ${id}`;
     if (server.kind === 'url')
       return {
         name,
         savedName: name,
+        key,
         server: { ...server, headers: merged(server.headers, headers), transport: transport ?? server.transport },
       };
     if (transport !== undefined || Object.keys(headers).length > 0)
       throw new CommandRefused(400, 'A command has no headers and no HTTP transport.');
-    return { server, name, savedName: name };
+    return { server, name, savedName: name, key };
   }
 
   async listSaved(): Promise<readonly SavedCall[]> {
@@ -273,6 +287,19 @@ export class Inspector implements PageCommands {
     const { saved, server } = this.#saved;
     await saved.remove(server.savedName, name);
     this.#savedChanged();
+  }
+
+  serveApp(document: AppDocument): ServedApp {
+    if (!this.#chosen || !this.#connection) throw new CommandRefused(409, 'There is no connection.');
+    return this.#apps.serve(this.#chosen.key, document);
+  }
+
+  closeApp({ id }: { readonly id: number }): void {
+    this.#apps.close(id);
+  }
+
+  recordApp(app: Parameters<AppCommands['recordApp']>[0]): void {
+    this.#apps.record(app);
   }
 
   get #saved(): { readonly saved: SavedCalls; readonly server: ChosenServer } {

@@ -1,7 +1,7 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
 
-/** What carries the messages of a connection. */
-export type WireProtocol = 'http' | 'stdio';
+/** What carries the messages of a connection. `app`: a frame of the inspector, in which an MCP App runs. */
+export type WireProtocol = 'http' | 'stdio' | 'app';
 
 /** A stream of bytes of a connection: from client to server, from server to client, or the stderr of a child. */
 export type WireStream = 'c>s' | 's>c' | 'stderr';

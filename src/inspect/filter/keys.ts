@@ -51,7 +51,7 @@ export const KEYS: ReadonlyMap<string, Key> = new Map<string, Key>([
   ['rule', textKey('rule:result-object', ({ findings }) => findings?.map(({ rule }) => rule))],
   ['body', { operators: IS, example: 'body:$.params.name=x', predicate: bodyPredicate }],
   ['conn', textKey('conn:1', ({ conn }) => conn)],
-  ['side', textKey('side:client', ({ side }) => side, ['client', 'server'])],
+  ['side', textKey('side:client', ({ side }) => side, ['client', 'server', 'app'])],
   ['id', textKey('id:7', ({ id }) => id)],
 ]);
 

@@ -6,7 +6,7 @@ export interface FilterSubject {
   /** Undefined for a span. */
   readonly layer?: string | undefined;
   readonly conn?: number | undefined;
-  /** For a bridge: the peer of the connection, `client` or `server`. */
+  /** `app` for the frame of an app. For a bridge: the peer of the connection, `client` or `server`. */
   readonly side?: string | undefined;
   readonly dir?: string | undefined;
   readonly kind?: string | undefined;

@@ -24,6 +24,15 @@ export const PROTECTION = {
   'cache-control': 'no-store',
 } as const;
 
+/** The headers of the page, if it may show frames from a source. */
+export function withFrames(source: string | undefined): Readonly<Record<string, string>> {
+  if (source === undefined) return PROTECTION;
+  return {
+    ...PROTECTION,
+    'content-security-policy': `${PROTECTION['content-security-policy']}; frame-src ${source}`,
+  };
+}
+
 /** 256 random bits. A guess is compared by its hash, so the comparison always takes the same time. */
 interface Secret {
   readonly text: string;

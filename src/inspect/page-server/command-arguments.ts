@@ -75,6 +75,19 @@ export function isRuleAction(value: unknown): value is RuleAction {
 }
 
 const action: Kind = { name: 'an action of a rule', accepts: isRuleAction };
+const messages: Kind = {
+  name: 'a list of messages',
+  accepts: (value) =>
+    Array.isArray(value) &&
+    value.every(
+      (each) =>
+        isObject(each) &&
+        (each['from'] === 'app' || each['from'] === 'host') &&
+        isText(each['text']) &&
+        !each['text'].includes('\n'),
+    ),
+};
+const anything: Kind = { name: 'JSON', accepts: () => true };
 const optional = (kind: Kind): Kind => ({ ...kind, optional: true });
 
 type FieldsOf<Commands> = {
@@ -135,6 +148,9 @@ const FIELDS: FieldsOf<PageCommands & BreakpointCommands> & { readonly outcome: 
   removeSaved: { name: text },
   saveRules: {},
   addSavedRules: {},
+  serveApp: { uri: text, html: text, csp: optional(anything) },
+  closeApp: { id: count },
+  recordApp: { id: count, messages },
 };
 
 /** Whether the page can post this. */

@@ -1,6 +1,7 @@
 import type { AuthorizedRevision, Pause, StepId, StepRecord } from '../../auth/steps/step.ts';
 import type { JsonObject, JsonValue } from '../../jsonrpc/message.ts';
 import type { Revision } from '../../protocol/revisions.ts';
+import type { AppCommands, AppReports } from './apps-api.ts';
 import type { SavedCommands, SavedState } from './saved-api.ts';
 import type { BreakpointState } from '../breakpoints/breakpoint-api.ts';
 
@@ -54,6 +55,8 @@ export interface InspectorState {
   readonly authorization?: AuthorizationState | undefined;
   /** Where calls can be saved. Undefined if they cannot. */
   readonly saved?: SavedState | undefined;
+  /** What browsers reported about apps. Default nothing. */
+  readonly apps?: readonly AppReports[] | undefined;
 }
 
 /** A walk through the authorization of a server. */
@@ -155,7 +158,7 @@ export interface CommandError {
 }
 
 /** The commands of the page. */
-export interface PageCommands extends SavedCommands {
+export interface PageCommands extends SavedCommands, AppCommands {
   /** Begins to connect, after ending the previous connection. The state shows progress and failure. */
   connect(to: ConnectCommand): void;
   disconnect(nothing: object): void;

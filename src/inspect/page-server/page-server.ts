@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { BreakpointControl } from '../breakpoints/breakpoint-api.ts';
-import { PageAccess, PROTECTION } from './access.ts';
+import { PageAccess, PROTECTION, withFrames } from './access.ts';
 import { isPosted } from './command-arguments.ts';
 import { runCommand, type PageActions } from './commands.ts';
 import { Outcomes } from './outcomes.ts';
@@ -27,6 +27,8 @@ export interface PageServerOptions {
   readonly commands?: PageCommands | undefined;
   /** Breakpoints for the messages that are shown. Their state becomes part of the feed. Default none. */
   readonly breakpoints?: BreakpointControl | undefined;
+  /** Serves apps, which the page shows in frames. Default: it shows none. */
+  readonly apps?: { readonly frames: string; embedIn(page: string): void } | undefined;
   /** The folder of the built page. Read once, at the start. */
   readonly folder: string;
   /** 0 picks a free port. */
@@ -72,6 +74,7 @@ export async function servePage(options: PageServerOptions): Promise<PageServer>
   await listen(server, options.port);
   const { origin } = new URL(`http://${HOST}:${(server.address() as AddressInfo).port}`);
   const access = new PageAccess(origin);
+  options.apps?.embedIn(origin);
   const requests = new PageRequests(options, files, access);
   server.on('connection', (socket) => requests.strangers.add(socket));
   server.on('request', (request, response) => requests.answer(request, response));
@@ -162,7 +165,10 @@ class PageRequests {
   #file({ method }: IncomingMessage, response: ServerResponse, file: StaticFile | undefined): void {
     if (!file) return refuse(response, 404, 'There is nothing here.');
     if (method !== 'GET' && method !== 'HEAD') return refuse(response, 405, 'Use GET.', { allow: 'GET, HEAD' });
-    response.writeHead(200, { ...PROTECTION, 'content-type': file.type, 'content-length': file.bytes.length });
+    response.writeHead(200, {
+      ...withFrames(this.#options.apps?.frames),
+      ...{ 'content-type': file.type, 'content-length': file.bytes.length },
+    });
     response.end(method === 'HEAD' ? undefined : file.bytes);
   }
 }

@@ -61,6 +61,8 @@ export class WireModel {
   }
 
   #open(conn: number, { protocol, role = '' }: LintRecord): void {
+    // The rules are about the wire, and not about an app.
+    if (protocol === 'app') return;
     this.#connections.set(
       conn,
       protocol === 'http' ? new HttpConnection(conn, role, this.#conversations) : new StdioConnection(),
