@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useMemo } from 'preact/hooks';
+import { AppsPanel } from './apps/apps-panel.tsx';
 import { AuthScreen } from './auth/auth-screen.tsx';
 import { openQuestions } from './asked/open-question.ts';
 import { AskedScreen } from './asked/asked.tsx';
@@ -25,7 +26,7 @@ import { countText } from './wire/format.ts';
 import type { Wire } from './wire/wire.ts';
 import { WireScreen } from './wire/wire.tsx';
 
-type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency' | 'Auth' | 'Breakpoints';
+type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency' | 'Auth' | 'Breakpoints' | 'Apps';
 
 const screen = signal<Screen>('Explore');
 
@@ -41,6 +42,7 @@ const COMMANDS: readonly Command[] = [
   { title: 'Show Latency', keys: 'g t', run: () => show('Latency') },
   { title: 'Show Auth', keys: 'g o', run: () => show('Auth') },
   { title: 'Show Breakpoints', keys: 'g b', run: () => show('Breakpoints') },
+  { title: 'Show Apps', keys: 'g p', run: () => show('Apps') },
   { title: 'Find a command', keys: 'Ctrl k', run: () => void (paletteOpen.value = true) },
   { title: 'Show all keys', keys: '?', run: () => void (helpOpen.value = true) },
   { title: 'Change the color theme', run: switchTheme },
@@ -90,6 +92,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
             { name: 'Latency' },
             { name: 'Auth' },
             { name: 'Breakpoints', extra: <HeldCount view={breakpoints} /> },
+            { name: 'Apps' },
           ]}
           selected={screen.value}
           onselect={show}
@@ -119,6 +122,9 @@ export function App({ server, wire }: AppProps): JSX.Element {
         </div>
         <div class="screen" {...panel('Breakpoints')}>
           <BreakpointsScreen view={breakpoints} visible={screen.value === 'Breakpoints'} />
+        </div>
+        <div class="screen" {...panel('Apps')}>
+          <AppsPanel explorer={explorer} visible={screen.value === 'Apps'} />
         </div>
       </main>
       <Toasts />

@@ -50,6 +50,7 @@ export const navigation: readonly Entry[] = [
       { text: 'Command line', page: 'cli.md' },
       { text: 'Inspector', page: 'inspector.md' },
       { text: 'Breakpoints', page: 'breakpoints.md' },
+      { text: 'MCP Apps', page: 'apps.md' },
       { text: 'Checking a server', page: 'check.md' },
       { text: 'Authorization step by step', page: 'authorization-steps.md' },
       { text: 'Recordings', page: 'mcpcap.md' },

@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { Visible } from '../ui/visible.tsx';
 import { addressOf } from './address.ts';
 
@@ -7,13 +7,15 @@ interface AddressLinkProps {
   /** The text of the link. */
   readonly action?: string;
   readonly onopen?: (() => void) | undefined;
+  /** Other controls beside the link. */
+  readonly children?: ComponentChildren;
 }
 
 /**
  * A URL that the server chose: the whole URL, its host, and the host in Unicode if it has letters outside ASCII. It
  * opens only on a click, in a new tab that cannot reach this page.
  */
-export function AddressLink({ url, action = 'Open', onopen }: AddressLinkProps): JSX.Element {
+export function AddressLink({ url, action = 'Open', onopen, children }: AddressLinkProps): JSX.Element {
   const address = addressOf(url);
   if (!address) {
     return (
@@ -58,6 +60,7 @@ export function AddressLink({ url, action = 'Open', onopen }: AddressLinkProps):
             {action}
           </a>
           <span class="soft">in a new tab</span>
+          {children}
         </p>
       )}
     </div>

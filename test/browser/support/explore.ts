@@ -7,7 +7,7 @@ import { StateFeed } from '../../../src/inspect/page-server/state-feed.ts';
 import type { ConnectionState, InspectorState } from '../../../src/inspect/page-server/page-api.ts';
 import type { CommandTarget } from '../../../src/client/target.ts';
 import type { InspectedServer } from '../../../src/inspector/connection.ts';
-import { Inspector } from '../../../src/inspector/inspector.ts';
+import { Inspector, type InspectorOptions } from '../../../src/inspector/inspector.ts';
 import type { SavedCalls } from '../../../src/inspector/saved-calls.ts';
 import type { JsonObject } from '../../../src/jsonrpc/message.ts';
 
@@ -43,7 +43,7 @@ export async function exploreServer(
   target: string | URL | CommandTarget,
   { saved, ...context }: BrowserContextOptions & { saved?: SavedCalls | undefined } = {},
 ): Promise<InspectedPage> {
-  const { capture, inspector } = inspectorFor(target, saved);
+  const { capture, inspector } = inspectorFor(target, { saved });
   inspector.connect({ choice: 'a' });
   const { page, misdeeds } = await openPage(browser, {
     capture,
@@ -65,7 +65,7 @@ export async function exploreServer(
 /** An inspector with one server to choose. */
 export function inspectorFor(
   target: string | URL | CommandTarget,
-  saved?: SavedCalls,
+  others: Pick<InspectorOptions, 'saved' | 'apps'> = {},
 ): { capture: Capture; inspector: Inspector } {
   const capture = new Capture();
   const server: InspectedServer =
@@ -73,7 +73,7 @@ export function inspectorFor(
       ? { kind: 'url', url: new URL(target), headers: {} }
       : { kind: 'command', target: { ...target, stopTimeout: 100 } };
   const choice = { id: 'a', name: 'inspected', source: 'command line', detail: '' };
-  const inspector = new Inspector({ capture, choices: [{ ...choice, server }], saved });
+  const inspector = new Inspector({ capture, choices: [{ ...choice, server }], ...others });
   onTestFinished(() => inspector.close());
   return { capture, inspector };
 }

@@ -1,0 +1,172 @@
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { AddressLink } from '../connect/address-link.tsx';
+import type { Explorer } from '../explore/explorer.ts';
+import { JsonView } from '../explore/json-view.tsx';
+import { summaryOf } from '../explore/outcome-view.tsx';
+import { tabPanel, TabList } from '../ui/tabs.tsx';
+import { Visible } from '../ui/visible.tsx';
+import type { AppStatus, LinkRequest, Note } from './app-host.ts';
+import { PolicyTable } from './policy-table.tsx';
+import type { RunningApp, ShownApp } from './running-app.ts';
+
+/** The height of an app that does not say how high it is. Pixels. */
+const HEIGHT = 320;
+const STATUS: Readonly<Record<AppStatus, readonly [text: string, kind: string]>> = {
+  loading: ['Loading', 'warn'],
+  starting: ['Starting', 'warn'],
+  ready: ['Running', 'good'],
+  stopped: ['Stopped', 'bad'],
+};
+const TABS = ['Policy', 'From the app'] as const;
+const tab = signal<(typeof TABS)[number]>('Policy');
+
+interface AppViewProps {
+  readonly explorer: Explorer;
+  readonly running: RunningApp;
+}
+
+/** An app in its frame, what it asks for, and what it may do. */
+export function AppView({ explorer, running }: AppViewProps): JSX.Element {
+  const ref = useRef<HTMLElement>(null);
+  const problem = running.problem.value;
+  const shown = running.shown.value;
+  // The arguments may take all of the screen.
+  useLayoutEffect(() => ref.current?.scrollIntoView({ block: 'start' }), [shown]);
+  if (problem !== undefined)
+    return (
+      <p class="notice bad" role="alert">
+        <Visible text={problem} />
+      </p>
+    );
+  if (!shown) return <p role="status">Reading the app …</p>;
+  const { host } = shown;
+  const [text, kind] = running.isClosed.value && !host.why.value ? ['Closed', 'soft'] : STATUS[host.status.value];
+  const outcome = running.call.outcome.value;
+  const { notes } = host;
+  return (
+    <section class="app" aria-label="App" ref={ref}>
+      <div class="app-head">
+        <span class={`status ${kind}`} role="status">
+          {text}
+        </span>
+        {host.name.value !== undefined && (
+          <strong>
+            <Visible text={host.name.value.slice(0, 100)} />
+          </strong>
+        )}
+        <span class="soft">Tool call: {outcome ? summaryOf(outcome) : 'running'}</span>
+        <button
+          type="button"
+          class="quiet"
+          onClick={() => {
+            explorer.wire.view.setFilter('side:app');
+            explorer.show('Wire');
+          }}
+        >
+          Messages in Wire
+        </button>
+      </div>
+      {host.links.value.map((link) => (
+        <Link key={link} link={link} />
+      ))}
+      {host.why.value !== undefined && (
+        <p class="notice bad" role="alert">
+          The app was stopped. {host.why.value}
+        </p>
+      )}
+      {host.status.value !== 'stopped' && !running.isClosed.value && <Frame running={running} shown={shown} />}
+      {host.status.value === 'loading' && !running.isClosed.value && (
+        <p class="soft">
+          If nothing happens: the app did not load, or it sends no <code>ui/initialize</code>. The browser must find
+          names below <code>localhost</code> on this machine.
+        </p>
+      )}
+      <TabList
+        id="app"
+        label="About the app"
+        tabs={TABS.map((name) => ({
+          name,
+          extra: name === 'From the app' && notes.value.length > 0 && <span class="count">{notes.value.length}</span>,
+        }))}
+        selected={tab.value}
+        onselect={(name) => {
+          tab.value = name;
+        }}
+      />
+      <div class="app-panel" {...tabPanel('app', 'Policy', tab.value)}>
+        <PolicyTable
+          shown={shown}
+          reports={explorer.state.value.apps?.find(({ id }) => id === shown.id)}
+          navigations={running.navigations.value}
+        />
+      </div>
+      <div class="app-panel" {...tabPanel('app', 'From the app', tab.value)}>
+        <FromTheApp shown={shown} />
+      </div>
+    </section>
+  );
+}
+
+/** The frame. It is on another site than this page, and its sandbox has no windows, dialogs, downloads or navigation. */
+function Frame({ running, shown }: { running: RunningApp; shown: ShownApp }): JSX.Element {
+  const ref = useRef<HTMLIFrameElement>(null);
+  useLayoutEffect(() => running.attach(ref.current!), [running]);
+  const height = shown.host.height.value ?? HEIGHT;
+  return (
+    <iframe
+      ref={ref}
+      class="app-frame"
+      title={`App of ${running.tool.label}`}
+      src={shown.url}
+      sandbox="allow-scripts allow-same-origin allow-forms"
+      referrerpolicy="no-referrer"
+      style={{ height: `${height}px` }}
+    />
+  );
+}
+
+/** A link that the app wants to open: the user decides, and sees the whole address. */
+function Link({ link }: { link: LinkRequest }): JSX.Element {
+  return (
+    <div class="notice warn app-link" role="alert">
+      <p>The app wants to open a link.</p>
+      <AddressLink url={link.url} onopen={() => link.answer(true)}>
+        <button type="button" onClick={() => link.answer(false)}>
+          Refuse
+        </button>
+      </AddressLink>
+    </div>
+  );
+}
+
+const KINDS: Readonly<Record<Note['kind'], string>> = { message: 'good', log: '', refused: 'bad' };
+
+function FromTheApp({ shown: { host } }: { shown: ShownApp }): JSX.Element {
+  const context = host.modelContext.value;
+  const notes = host.notes.value;
+  return (
+    <>
+      <h3>Context for the model</h3>
+      {context ? (
+        <JsonView value={context} label="Context for the model" />
+      ) : (
+        <p class="soft">The app has not sent any.</p>
+      )}
+      <h3>Messages, logs and refusals</h3>
+      {notes.length === 0 && <p class="soft">There are none.</p>}
+      <ol class="app-notes">
+        {notes.map((note, at) => (
+          <li key={at}>
+            <span class={`badge ${KINDS[note.kind]}`}>{note.kind}</span>{' '}
+            <strong>
+              <Visible text={note.title} />
+            </strong>{' '}
+            <Visible text={note.text} lines />
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
