@@ -131,9 +131,9 @@ class HeldQuestion {
  * - A question that cannot be attributed within 30 seconds is refused. So is one that comes while 100 others wait, or
  *   fewer if thousands of calls are in flight.
  *
- * Three cases cannot be decided: a call asks a second question while its first is open; a call asks again more than
- * `BURST` after its question; the server asks for a call that it has answered. Such a question is attributed to the
- * client whose turn it is.
+ * Four cases cannot be decided: a call asks a second question while its first is open; a call asks again more than
+ * `BURST` after its question; the server asks for a call that it has answered, or that was cancelled more than
+ * `ABANDONED` ago. Such a question is attributed to the client whose turn it is.
  */
 export class QuestionAttribution implements Attribution {
   /** Requests that the server processes, or may still process, oldest first. */
