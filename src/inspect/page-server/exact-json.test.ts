@@ -35,3 +35,20 @@ test('digits in strings and names are no numbers', () => {
   const text = '{"9007199254740993":"9007199254740993","a\\"b":"\\\\","c":"\\"1e400"}';
   expect(parseParams(text)).toEqual(JSON.parse(text));
 });
+
+test.each(['x', '\\"', '1'])('a string of millions of %s is no problem', (part) => {
+  const text = `{"a":"${part.repeat(2 ** 23)}","n":1}`;
+  expect(parseParams(text)).toEqual(JSON.parse(text));
+});
+
+test('more keys and values than a message may have are refused', () => {
+  const list = (length: number): string => `{"list":[${'1,'.repeat(length - 4)}1]}`;
+  expect(parseParams(list(200_000)).list).toHaveLength(199_997);
+  expect(() => parseParams(list(200_001))).toThrow('The parameters must not have more than 200000 keys and values.');
+});
+
+test('a number of more than 1,000 characters is refused', () => {
+  expect(() => parseParams(`{"n":1${'0'.repeat(500_000)}1}`)).toThrow(
+    'A number must not have more than 1000 characters.',
+  );
+});

@@ -1,17 +1,24 @@
+import { endOfString, hasMoreKeysAndValues } from '../../jsonrpc/bounds.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { CommandRefused } from './command-refused.ts';
 
-/** The strings and numbers of a valid JSON text. */
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** No peer accepts a message with more. Each number takes a microsecond. */
+const MAX_KEYS_AND_VALUES = 200_000;
+/** The longest number, in characters. */
+const MAX_NUMBER = 1000;
+const NUMBER_HERE = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
 
 /**
  * Parses what a user wrote.
  *
  * @param what the text is.
- * @throws CommandRefused if the text is not a JSON object, or if a number in it would be sent differently.
+ * @throws CommandRefused if the text is not a JSON object, has too many keys and values for a message, or if a number in
+ * it would be sent differently.
  */
 export function exactObject(text: string, what: string): JsonObject {
+  if (hasMoreKeysAndValues(text, MAX_KEYS_AND_VALUES))
+    throw new CommandRefused(400, `The ${what} must not have more than ${MAX_KEYS_AND_VALUES} keys and values.`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -19,11 +26,25 @@ export function exactObject(text: string, what: string): JsonObject {
     throw new CommandRefused(400, `The ${what} must be JSON: ${(cause as Error).message}`, { cause });
   }
   if (!isObject(value)) throw new CommandRefused(400, `The ${what} must be a JSON object.`);
-  for (const [token] of text.matchAll(TOKENS)) {
-    if (token.startsWith('"') || keepsValue(token)) continue;
-    throw new CommandRefused(400, `The number ${token} would be sent as ${JSON.stringify(Number(token))}.`);
+  for (const number of numbersIn(text)) {
+    if (number.length > MAX_NUMBER)
+      throw new CommandRefused(400, `A number must not have more than ${MAX_NUMBER} characters.`);
+    if (!keepsValue(number))
+      throw new CommandRefused(400, `The number ${number} would be sent as ${JSON.stringify(Number(number))}.`);
   }
   return value;
+}
+
+/** The numbers of a valid JSON text, as they are written. A loop, because a pattern has no memory for long strings. */
+function* numbersIn(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at += 1) {
+    if (text[at] === '"') at = endOfString(text, at);
+    NUMBER_HERE.lastIndex = at;
+    const [number] = NUMBER_HERE.exec(text) ?? [];
+    if (number === undefined) continue;
+    yield number;
+    at += number.length - 1;
+  }
 }
 
 /** Whether a number keeps its value as a double. */
