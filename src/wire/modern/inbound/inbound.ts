@@ -68,12 +68,14 @@ const HANDSHAKE_ONLY: ReadonlySet<string> = new Set([
 ]);
 /**
  * Notifications that have no meaning without a session, or whose request has ended. They must not reach the service:
- * behind it, the same id or progress token may belong to another caller.
+ * behind it, the same id or progress token may belong to another caller. The official Go client sends that of roots in
+ * every revision, and closes its connection if it is refused.
  */
 const IGNORED: ReadonlySet<string> = new Set([
   NotificationMethod.Cancelled,
   NotificationMethod.Initialized,
   NotificationMethod.Progress,
+  NotificationMethod.RootsListChanged,
 ]);
 
 /**

@@ -121,6 +121,14 @@ describe('a notification', () => {
     expect(seen).toEqual([]);
   });
 
+  test('that only revisions with sessions have gets 202 and does not reach the service', async () => {
+    const { service, seen } = scripted();
+    const changed = { jsonrpc: '2.0', method: 'notifications/roots/list_changed', params: {} } as const;
+    const response = await new ModernHttp(service).post(changed, modernHeaders(changed));
+    expect([response.status, await response.text()]).toEqual([202, '']);
+    expect(seen).toEqual([]);
+  });
+
   test('with the name of a request gets 400', async () => {
     const { service, seen } = scripted();
     const call = { ...note, method: 'tools/call' };
