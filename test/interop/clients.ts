@@ -101,8 +101,8 @@ export interface OfficialClient {
   callTool(params: { name: string; arguments?: JsonObject }, options?: CallOptions): Promise<JsonObject>;
   /** Any request, known or not. */
   request(method: string, params?: JsonObject): Promise<JsonObject>;
-  /** Waits for the first matching notification after the first `from`. */
-  notice(method: string, fits?: (params: JsonObject) => boolean, from?: number): Promise<JsonObject>;
+  /** Waits for the first matching notification after the first `from`, at most `timeout` milliseconds. */
+  notice(method: string, fits?: (params: JsonObject) => boolean, from?: number, timeout?: number): Promise<JsonObject>;
   close(): Promise<void>;
 }
 
@@ -117,7 +117,7 @@ const MODES = {
   'client 2.x auto': 'auto',
   'client 2.x modern': { pin: '2026-07-28' },
 } as const;
-/** Milliseconds to wait for a notification. */
+/** Milliseconds to wait for a notification, unless a test says otherwise. */
 const NOTICE_TIMEOUT = 10_000;
 
 /** What a client declares and supports in addition to the common features. */
@@ -170,6 +170,7 @@ export class State {
     method: string,
     fits: (params: JsonObject) => boolean = () => true,
     from = 0,
+    timeout = NOTICE_TIMEOUT,
   ): Promise<JsonObject> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
@@ -182,7 +183,7 @@ export class State {
       const timer = setTimeout(() => {
         this.#waiting.delete(look);
         reject(new Error(`No ${method} that fits; there were ${JSON.stringify(this.notices.slice(from))}`));
-      }, NOTICE_TIMEOUT);
+      }, timeout);
       this.#waiting.add(look);
       look();
     });

@@ -144,7 +144,7 @@ export const features: readonly Feature[] = [
     name: 'invalid arguments',
     has: always,
     run: async ({ callTool }, { invalidArguments }) => {
-      await expect(failure(callTool(invalidArguments))).resolves.toMatch(/invalid/i);
+      await expect(failure(callTool(invalidArguments))).resolves.toMatch(/invalid|validat/i);
     },
   },
   {
@@ -194,7 +194,7 @@ export const features: readonly Feature[] = [
         given = rejection(callTool(call, { signal: controller.signal, onprogress: () => resolve() }));
       });
       controller.abort(new Error('enough'));
-      expect((await given)!.message).toMatch(/enough|cancelled|abort/i);
+      expect((await given)!.message).toMatch(/enough|cancell?ed|abort/i);
       if (count) await eventually(async () => (await counted()) > before, 'the call learns that it was cancelled');
       // Once more: when this call is answered, a response to the cancelled one would have arrived too.
       else expect(textOf(await callTool(call))).not.toBe('');

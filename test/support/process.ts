@@ -45,9 +45,9 @@ process.on('exit', () => {
   for (const child of running) kill(child, 'SIGKILL');
 });
 
-/** Starts `node` with the given arguments. */
-export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}): RunningProcess {
-  return startProgram(process.execPath, args, env);
+/** Starts `node` with the given arguments, in a folder. */
+export function startNode(args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd: string = root): RunningProcess {
+  return startProgram(process.execPath, args, env, cwd);
 }
 
 /** Starts any program, in a folder. Its stdin stays open until the test or the process ends it. */
@@ -135,9 +135,13 @@ export interface RunningServer extends RunningProcess {
   readonly sseUrl: string;
 }
 
-/** Starts a server on a free port and waits until it listens. */
-export async function startServer(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<RunningServer> {
-  const server = startNode(args, env);
+/** Starts a server on a free port, in a folder, and waits until it listens. */
+export async function startServer(
+  args: readonly string[],
+  env?: NodeJS.ProcessEnv,
+  cwd?: string,
+): Promise<RunningServer> {
+  const server = startNode(args, env, cwd);
   try {
     const [, url] = await server.line(/listening on (http:\S+)$/, 30_000);
     return { ...server, url: url!, sseUrl: new URL('/sse', url).href };

@@ -1,5 +1,6 @@
 import type { Change } from '../../../src/client/handlers.ts';
 import { connect, type ClientOptions, type Subscription, type Target } from '../../../src/client/index.ts';
+import type { SubscriptionFilter } from '../../../src/protocol/types.ts';
 import { common, INFO, State, type OfficialClient } from '../clients.ts';
 
 const CHANGED = {
@@ -36,9 +37,11 @@ export async function ourClient(target: Target, options: ClientOptions = {}): Pr
     void state.onnotification(notice);
   };
   const subscriptions = new Map<string, Subscription>();
-  const subscribe = async (uri: string): Promise<() => Promise<void>> => {
-    const subscription = await client.subscribe(uri, onchange);
-    return () => subscription.close();
+  const agreed = async (what: string | SubscriptionFilter): Promise<Subscription> => {
+    const subscription = await client.subscribe(what, onchange);
+    if (Object.keys(subscription.filter).length > 0) return subscription;
+    await subscription.close();
+    throw new Error('The server does not support this subscription');
   };
 
   return {
@@ -61,7 +64,7 @@ export async function ourClient(target: Target, options: ClientOptions = {}): Pr
         return {};
       },
       subscribeResource: async ({ uri }) => {
-        subscriptions.set(uri, await client.subscribe(uri, onchange));
+        subscriptions.set(uri, await agreed(uri));
         return {};
       },
       unsubscribeResource: async ({ uri }) => {
@@ -80,9 +83,12 @@ export async function ourClient(target: Target, options: ClientOptions = {}): Pr
     },
     alive: () => client.ping(),
     setLevel: (level) => client.setLogLevel(level as Parameters<typeof client.setLogLevel>[0]),
-    subscribe,
+    subscribe: async (uri) => {
+      const subscription = await agreed(uri);
+      return () => subscription.close();
+    },
     followLists: async () => {
-      const subscription = await client.subscribe(LISTS, onchange);
+      const subscription = await agreed(LISTS);
       return () => subscription.close();
     },
     rootsChanged: () => client.rootsChanged(),
