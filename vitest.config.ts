@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 const { name, exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
@@ -19,6 +19,8 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ['{src,examples,test,scripts}/**/*.test.ts', 'page/**/*.test.{ts,tsx}'],
+    // These need programs of other languages, which `npm run test:languages` builds.
+    exclude: [...configDefaults.exclude, 'test/languages/**'],
     globalSetup: ['test/support/data-folder.ts'],
     // Only what hangs takes so long, on a machine that is busy too.
     testTimeout: 120_000,

@@ -18,7 +18,7 @@ test('every change passes all checks', () => {
   const workflow = read('ci');
   expect(Object.keys(workflow.on)).toEqual(['push', 'pull_request']);
   expect(workflow.permissions).toEqual({ contents: 'read' });
-  expect(commands(workflow)).toBe('\n\nbash .ci/run');
+  expect(commands(workflow)).toMatch(/\nbash \.ci\/run$/);
 });
 
 test('a person starts a release, which can prove where it comes from', () => {

@@ -65,6 +65,7 @@ export const navigation: readonly Entry[] = [
       { text: 'Operating', page: 'operating.md' },
       { text: 'Docker', page: 'guides/docker.md' },
       { text: 'MCP hosts', page: 'hosts.md' },
+      { text: 'Other languages', page: 'interop.md' },
       { text: 'Windows and macOS', page: 'windows-macos.md' },
     ],
   },

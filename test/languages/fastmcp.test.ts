@@ -1,0 +1,4 @@
+import { fastmcp } from './fastmcp.ts';
+import { languageMatrix } from './matrix.ts';
+
+languageMatrix(fastmcp);

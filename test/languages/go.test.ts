@@ -1,0 +1,4 @@
+import { goSdk } from './go.ts';
+import { languageMatrix } from './matrix.ts';
+
+languageMatrix(goSdk);

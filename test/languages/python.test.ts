@@ -1,0 +1,4 @@
+import { languageMatrix } from './matrix.ts';
+import { pythonSdk } from './python.ts';
+
+languageMatrix(pythonSdk);

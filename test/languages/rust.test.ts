@@ -1,0 +1,4 @@
+import { languageMatrix } from './matrix.ts';
+import { rustSdk } from './rust.ts';
+
+languageMatrix(rustSdk);
