@@ -3,7 +3,7 @@ import { compose, type Middleware, type Service } from '../core/exchange.ts';
 import { logCalls } from '../operate/call-log.ts';
 import { createHealth } from '../operate/health.ts';
 import type { Log } from '../operate/logs.ts';
-import { MissingPackage } from '../operate/missing-package.ts';
+import { MissingPackage } from '../base/missing-package.ts';
 import { anyReachable, reachability, type Reachability } from '../operate/reachability.ts';
 import type { Tracing } from '../operate/tracing.ts';
 import type { BridgeSettings } from './bridge-settings.ts';

@@ -1,4 +1,4 @@
-import { MissingPackage } from '../operate/missing-package.ts';
+import { MissingPackage } from '../base/missing-package.ts';
 import { printStatus } from './print-status.ts';
 
 /** Exit codes of the commands that talk to a server, for scripts. */

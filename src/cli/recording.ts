@@ -1,7 +1,7 @@
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import type { Capture } from '../inspect/capture.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
-import { built } from './built.ts';
+import { built } from '../base/built.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { printStatus } from './print-status.ts';
 import { atEnd } from './shutdown.ts';

@@ -1,4 +1,4 @@
-import { ifMissing } from './missing-package.ts';
+import { ifMissing } from '../base/missing-package.ts';
 import { bounded } from './outcome.ts';
 import { scrubber, withoutQueries } from '../auth/scrub.ts';
 import { printable, printableLine } from '../base/printable.ts';

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { isNotificationMethod, Method } from '../protocol/methods.ts';
 import type { HttpRefusal } from '../transport/http/server/call.ts';
 import type { HttpPage } from '../transport/http/server/handler.ts';
-import { ifMissing } from './missing-package.ts';
+import { ifMissing } from '../base/missing-package.ts';
 import { codeLabel, methodLabel, observed, type Ending } from './outcome.ts';
 import { respondText } from './page.ts';
 

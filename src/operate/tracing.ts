@@ -6,7 +6,7 @@ import { invoke } from '../core/invoke.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Method } from '../protocol/methods.ts';
 import { VERSION } from '../version.ts';
-import { ifMissing } from './missing-package.ts';
+import { ifMissing } from '../base/missing-package.ts';
 import { bounded, nameIn, observed, type Ending } from './outcome.ts';
 
 /** Spans for requests, by OpenTelemetry's conventions for MCP. */

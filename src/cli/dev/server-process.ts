@@ -7,7 +7,7 @@ import { isObject } from '../../jsonrpc/message.ts';
 import { ProcessGroup } from '../../transport/stdio/process-group.ts';
 import { watchdog } from '../../transport/stdio/watchdog.ts';
 import type { Transport } from '../../transport/transport.ts';
-import { built } from '../built.ts';
+import { built } from '../../base/built.ts';
 import { DEV, type DevMessage } from './child-messages.ts';
 import { Channels } from './channels.ts';
 
