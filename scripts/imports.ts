@@ -40,6 +40,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'store/event-log.ts',
     'store/session-store.ts',
     'store/memory.ts',
+    'store/state.ts',
   ],
   auth: ['base', 'jsonrpc', 'schema', 'protocol', 'transport/transport.ts', 'transport/http'],
   server: BELOW_SERVER,

@@ -33,17 +33,25 @@ export type { ScopesFor } from './transport/http/server/access/scope-check.ts';
 export { fetchListener, type FetchContext } from './transport/http/server/fetch.ts';
 export type { Authenticator, AuthRefusal } from './transport/http/server/access/authenticator.ts';
 export type { HostRules } from './transport/http/server/access/guards.ts';
-export type { HttpHandler, HttpPage } from './transport/http/server/handler.ts';
+export type { HandlerState, HttpHandler, HttpPage } from './transport/http/server/handler.ts';
 export type { HttpListener, TlsCredentials } from './transport/http/server/listen.ts';
 export { nodeListener, type NodeRequest } from './transport/http/server/node.ts';
 export {
   EventsPurged,
   type EventId,
   type EventLog,
+  type FoundStream,
   type LoggedEvent,
   type SessionId,
   type StreamId,
+  type UnfinishedStream,
 } from './store/event-log.ts';
+export {
+  SessionStoreFull,
+  type SessionRecord,
+  type SessionStore,
+  type SessionStoreOptions,
+} from './store/session-store.ts';
 export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from './store/memory.ts';
 
 /**

@@ -24,7 +24,7 @@ function mounted(services: Map<string, Service>, options: Partial<HttpHandlerOpt
     path: '/mcp',
     inbound: { onerror },
     http: { onerror },
-    eventLog: () => front.eventLog,
+    state: () => front.state,
   });
   const front: HttpHandler = createHttpHandler({ onsession: () => {}, pages: mounts.page, ...options });
   const answer = fetchListener(front);

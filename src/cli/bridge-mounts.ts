@@ -1,7 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { Service } from '../core/exchange.ts';
 import type { EventLog } from '../store/event-log.ts';
+import type { SessionStore } from '../store/session-store.ts';
 import {
   createHttpHandler,
+  type HandlerState,
   type HttpHandler,
   type HttpHandlerOptions,
   type HttpPage,
@@ -22,8 +25,8 @@ export interface MountsOptions {
   readonly path: string;
   readonly inbound: InboundOptions;
   readonly http: Pick<HttpHandlerOptions, 'maxSessions' | 'idleTimeout' | 'onerror'>;
-  /** Returns the event log that all services share. Called with the first request. */
-  readonly eventLog: () => EventLog;
+  /** Returns the state that all services share. Called with the first request. */
+  readonly state: () => HandlerState;
 }
 
 /**
@@ -115,12 +118,12 @@ export class Mounts {
   #add(name: string, first: Service): Mount {
     // This bounds the map: it never holds more entries than there are services.
     this.clear();
-    const { find, inbound: inboundOptions, http, eventLog } = this.#options;
+    const { find, inbound: inboundOptions, http, state } = this.#options;
     // Looked up for each call, because the service may be replaced while sessions continue.
     const inbound = inboundTo((exchange) => (find(name) ?? first)(exchange), inboundOptions);
     const { onsession, onrequest } = inbound;
     const paths = { path: '*', ssePath: false } as const;
-    const handler = createHttpHandler({ ...http, ...paths, eventLog: eventLog(), onsession, onrequest });
+    const handler = createHttpHandler({ ...http, ...paths, state: stateOf(name, state()), onsession, onrequest });
     if (this.#draining) handler.drain();
     const mount = { inbound, handler };
     this.#mounts.set(name, mount);
@@ -138,6 +141,29 @@ export class Mounts {
     for (const mount of this.#mounts.values()) sum += read(mount);
     return sum;
   }
+}
+
+/** The sessions of each service are its own: a client cannot continue them at another service. */
+function stateOf(name: string, { events, sessions }: HandlerState): HandlerState {
+  if (!sessions) return { events };
+  const own = (id: string): string => createHash('sha256').update(`${name}\n${id}`).digest('base64url');
+  const ofService: SessionStore = {
+    get: (id) => sessions.get(own(id)),
+    put: (id, record) => sessions.put(own(id), record),
+    change: (id, change) => sessions.change(own(id), change),
+    touch: (ids) => sessions.touch(ids.map(own)),
+    delete: (id) => sessions.delete(own(id)),
+  };
+  const ofStreams: EventLog = {
+    open: (session, ...rest) => events.open(own(session), ...rest),
+    append: (session, ...rest) => events.append(own(session), ...rest),
+    end: (session, stream) => events.end(own(session), stream),
+    after: (session, id) => events.after(own(session), id),
+    find: (session, id) => events.find(own(session), id),
+    unfinished: (session) => events.unfinished(own(session)),
+    drop: (session) => events.drop(own(session)),
+  };
+  return { events: ofStreams, sessions: ofService };
 }
 
 async function end({ inbound, handler }: Mount, timeout: number): Promise<void> {

@@ -1,3 +1,5 @@
+import type { TaskStore } from '../store/task-store.ts';
+import type { TasksOptions } from './task-rules.ts';
 import type { Tasks } from './tasks.ts';
 
 /**
@@ -9,6 +11,8 @@ export class LazyTasks {
   used = false;
   readonly #make: (constructor: typeof Tasks) => Tasks;
   #tasks: Promise<Tasks> | undefined;
+  /** Where the tasks are kept, if the server is served with a state. */
+  #store: TaskStore | undefined;
 
   /** @param make creates the tasks when they are first used. */
   constructor(make: (constructor: typeof Tasks) => Tasks) {
@@ -17,6 +21,23 @@ export class LazyTasks {
 
   load(): Promise<Tasks> {
     return (this.#tasks ??= import('./tasks.ts').then((module) => this.#make(module.Tasks)));
+  }
+
+  /**
+   * Keeps the tasks in this store.
+   *
+   * @throws Error if there may be tasks elsewhere.
+   */
+  keepIn(store: TaskStore): void {
+    if (store === this.#store) return;
+    if (this.#store || this.#tasks)
+      throw new Error('The tasks of this server are already kept elsewhere: use one state');
+    this.#store = store;
+  }
+
+  /** The options of the tasks, with the store of the state unless they have one. */
+  options(given: TasksOptions): TasksOptions {
+    return { ...given, store: given.store ?? this.#store };
   }
 
   /** See `Tasks.close`. */

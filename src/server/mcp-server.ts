@@ -64,7 +64,7 @@ export interface McpServerOptions
    * server/utilities/caching). `resources` also applies to templates. Default: no caching.
    */
   cache?: Partial<Record<ListKind | 'discover', CacheHints>> | undefined;
-  /** How tasks are stored, for tools with `ToolConfig.task`. Default: in this process. */
+  /** How tasks are stored, for tools with `ToolConfig.task`. Default: in the `state` of `http`, else in this process. */
   tasks?: TasksOptions | undefined;
   /** How HTTP is served, by `listen`, `fetch` and `node`. */
   http?: HttpServerOptions | undefined;
@@ -132,7 +132,7 @@ export class McpServer {
     this.#discoverHints = cacheHints(cache.discover ?? {}, 'server/discover');
     this.#errorFor = errorsForCallers(exposeErrors, onerror);
     this.#listeners = new Listeners();
-    this.#tasks = new LazyTasks((Tasks) => new Tasks(tasks, this.#listeners.taskChanged, onerror));
+    this.#tasks = new LazyTasks((Tasks) => new Tasks(this.#tasks.options(tasks), this.#listeners.taskChanged, onerror));
     const registry = (kind: ListKind) => ({
       pageSize,
       cache: cache[kind],
@@ -154,6 +154,7 @@ export class McpServer {
         safeToRerun: (request) => this.#safeToRerun(request),
       },
       http: { scopesFor: (request) => this.#scopesFor(request), ...http },
+      keepTasks: (store) => this.#tasks.keepIn(store),
     });
   }
 

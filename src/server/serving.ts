@@ -7,6 +7,7 @@ import type { HttpHandler, HttpHandlerOptions } from '../transport/http/server/h
 import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
 import type { NodeRequest } from '../transport/http/server/node.ts';
 import { admitPipelined } from '../transport/http/server/pipelining.ts';
+import type { TaskStore } from '../store/task-store.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
@@ -19,6 +20,8 @@ export type HttpServerOptions = Omit<HttpHandlerOptions, 'onsession' | 'onreques
 export interface ServingOptions {
   readonly inbound: InboundOptions & { readonly onerror: (error: Error) => void };
   readonly http: HttpServerOptions;
+  /** Called with the task store of each state that the server is served with. */
+  readonly keepTasks: (store: TaskStore) => void;
 }
 
 type FetchFunction = (request: Request, context?: FetchContext) => Promise<Response>;
@@ -149,15 +152,15 @@ export class Serving {
 
   /** An undefined value in `options` does not override the server's own option. */
   #httpOptions({ onsession, onrequest }: Inbound, options: ListenOptions): ListenOptions {
-    const { http, inbound } = this.#options;
-    return {
+    const { http, inbound, keepTasks } = this.#options;
+    const merged: ListenOptions = {
       onerror: inbound.onerror,
       sessionKey: inbound.stateKey,
       ...http,
       ...compact(options),
-      onsession,
-      onrequest,
     };
+    if (merged.state?.tasks) keepTasks(merged.state.tasks);
+    return { ...merged, onsession, onrequest };
   }
 
   async #inbound(): Promise<Inbound> {

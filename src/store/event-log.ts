@@ -1,4 +1,4 @@
-import type { Message } from '../jsonrpc/message.ts';
+import type { Message, RequestId } from '../jsonrpc/message.ts';
 
 /** Identifies a session. Unique among all that share the log. */
 export type SessionId = string;
@@ -7,11 +7,25 @@ export type StreamId = string;
 /** Identifies an event. Unique within its session, contains the id of its stream, and is visible ASCII. */
 export type EventId = string;
 
-/** An event as it was appended. */
+/** An event of a stream. */
 export interface LoggedEvent {
   readonly id: EventId;
   /** Undefined for an event with an id but no data: the priming event of 2025-11-25. */
   readonly message: Message | undefined;
+}
+
+/** A stream, as found by one of its events. */
+export interface FoundStream {
+  readonly stream: StreamId;
+  /** Whether no more events will come. */
+  readonly ended: boolean;
+}
+
+/** A stream on which responses are missing. */
+export interface UnfinishedStream {
+  readonly stream: StreamId;
+  /** The requests without a response. */
+  readonly requests: readonly RequestId[];
 }
 
 /**
@@ -19,11 +33,22 @@ export interface LoggedEvent {
  * Resumability and Redelivery).
  *
  * Everything is scoped by session: an event id is valid only in its own session. The log is bounded in bytes and in age.
- * Concurrent calls are safe for different streams. Appends to one stream come from one writer, one after the other.
+ * Concurrent calls are safe for different streams. A stream has one writer, which opens it first, and then makes one call
+ * after the other.
  */
 export interface EventLog {
+  /**
+   * Opens a stream with an event without a message. A stream that exists is continued, and gets no event.
+   *
+   * @param requests whose responses the stream will have. It ends with the last of them. Without requests, it goes on
+   * until `end`.
+   * @returns the id of the newest event of the stream.
+   */
+  open(session: SessionId, stream: StreamId, requests?: readonly RequestId[]): Promise<EventId>;
   /** Appends an event to a stream and resolves with its id. Drops older events if a limit is reached. */
   append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId>;
+  /** Ends a stream, also if responses are missing: nothing more will be appended. */
+  end(session: SessionId, stream: StreamId): Promise<void>;
   /**
    * Iterates over the events after `id` on its stream that exist at the time of the call, then ends.
    *
@@ -31,7 +56,9 @@ export interface EventLog {
    */
   after(session: SessionId, id: EventId): AsyncIterable<LoggedEvent>;
   /** The stream of an event id, or undefined if the session has no such id. */
-  streamOf(session: SessionId, id: EventId): Promise<StreamId | undefined>;
+  find(session: SessionId, id: EventId): Promise<FoundStream | undefined>;
+  /** The streams that have not ended, though they were opened for requests. */
+  unfinished(session: SessionId): Promise<readonly UnfinishedStream[]>;
   /** Forgets a session. */
   drop(session: SessionId): Promise<void>;
 }

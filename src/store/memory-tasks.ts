@@ -29,15 +29,21 @@ interface Share {
 
 const NOTHING: Share = { tasks: 0, bytes: 0 };
 
-interface Kept {
+/** What is known of a task without its text. */
+export interface KeptTask {
   readonly principal: string | undefined;
   readonly runner: string;
-  /** The record as JSON, so that callers cannot change it. */
-  readonly text: string;
   readonly bytes: number;
   readonly terminal: boolean;
   /** When the task expires, in milliseconds since 1970. */
   readonly until: number;
+}
+
+/** Where the JSON text of each task is. */
+export interface TaskTexts {
+  read(id: string): string | undefined;
+  write(id: string, text: string, kept: KeptTask): Promise<unknown>;
+  remove(id: string): Promise<unknown>;
 }
 
 /**
@@ -47,25 +53,35 @@ interface Kept {
  * @throws RangeError if a limit is negative or not a number.
  */
 export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): TaskStore {
+  const texts = new Map<string, string>();
+  return new IndexedTasks(options, {
+    read: (id) => texts.get(id),
+    write: async (id, text) => void texts.set(id, text),
+    remove: async (id) => void texts.delete(id),
+  });
+}
+
+type Bounds = Required<Omit<MemoryTaskStoreOptions, 'now'>>;
+
+function boundsOf(options: MemoryTaskStoreOptions): Bounds {
   const {
     maxTasks = 10_000,
     maxPerPrincipal = 1000,
     maxBytes = 256 * 1024 * 1024,
     maxTaskBytes = 16 * 1024 * 1024,
     maxAge = 24 * 3_600_000,
-    now = () => Date.now(),
   } = options;
   const bounds = { maxTasks, maxPerPrincipal, maxBytes, maxTaskBytes, maxAge };
   for (const [name, bound] of Object.entries(bounds)) {
     if (!(bound >= 0)) throw new RangeError(`${name} must be 0 or more, not ${bound}`);
   }
-  return new MemoryTaskStore(bounds, now);
+  return bounds;
 }
 
-type Bounds = Required<Omit<MemoryTaskStoreOptions, 'now'>>;
-
-class MemoryTaskStore implements TaskStore {
-  readonly #tasks = new Map<string, Kept>();
+/** Applies the limits of a task store. */
+export class IndexedTasks implements TaskStore {
+  readonly #tasks = new Map<string, KeptTask>();
+  readonly #texts: TaskTexts;
   readonly #shares = new Map<string | undefined, Share>();
   readonly #bounds: Bounds;
   readonly #now: () => number;
@@ -73,14 +89,21 @@ class MemoryTaskStore implements TaskStore {
   /** No task expires before this time. */
   #quietUntil = Number.POSITIVE_INFINITY;
 
-  constructor(bounds: Bounds, now: () => number) {
-    this.#bounds = bounds;
-    this.#now = now;
+  /** @throws RangeError if a limit is negative or not a number. */
+  constructor(options: MemoryTaskStoreOptions, texts: TaskTexts) {
+    this.#bounds = boundsOf(options);
+    this.#now = options.now ?? (() => Date.now());
+    this.#texts = texts;
+  }
+
+  /** Adds a stored task to the index. */
+  restore(id: string, kept: KeptTask): void {
+    this.#add(id, kept);
   }
 
   async create(task: TaskRecord): Promise<void> {
     const { maxTasks, maxPerPrincipal } = this.#bounds;
-    const kept = this.#keep(task);
+    const { text, kept } = this.#keep(task);
     this.#sweep();
     if (this.#tasks.has(task.id)) throw new Error('A task with this id already exists');
     if (this.#tasks.size >= maxTasks) throw new TaskStoreFull(`There are already ${maxTasks} tasks`);
@@ -89,10 +112,16 @@ class MemoryTaskStore implements TaskStore {
     }
     this.#checkRoom(kept.bytes, task.principal);
     this.#add(task.id, kept);
+    try {
+      await this.#texts.write(task.id, text, kept);
+    } catch (error) {
+      this.#forget(task.id, kept);
+      throw error;
+    }
   }
 
   async get(id: string, principal: string | undefined): Promise<TaskRecord | undefined> {
-    return read(this.#find(id, principal));
+    return this.#read(id, this.#find(id, principal));
   }
 
   async update(
@@ -101,29 +130,44 @@ class MemoryTaskStore implements TaskStore {
     change: (task: TaskRecord) => TaskRecord,
   ): Promise<TaskRecord | undefined> {
     const before = this.#find(id, principal);
-    if (!before || before.terminal) return read(before);
-    const after = this.#keep(change(read(before)!));
+    const task = this.#read(id, before);
+    if (!before || !task || before.terminal) return task;
+    const { text, kept } = this.#keep(change(task));
     this.#sweep();
-    this.#checkRoom(after.bytes - before.bytes, principal);
-    this.#remove(id, before);
-    this.#add(id, after);
-    return read(after);
+    this.#checkRoom(kept.bytes - before.bytes, principal);
+    this.#forget(id, before);
+    this.#add(id, kept);
+    try {
+      await this.#texts.write(id, text, kept);
+    } catch (error) {
+      this.#forget(id, kept);
+      this.#add(id, before);
+      throw error;
+    }
+    return JSON.parse(text) as TaskRecord;
   }
 
   async delete(id: string, principal: string | undefined): Promise<void> {
     const kept = this.#find(id, principal);
-    if (kept) this.#remove(id, kept);
+    if (!kept) return;
+    this.#forget(id, kept);
+    await this.#texts.remove(id);
   }
 
   async *unfinished(runner: string): AsyncGenerator<TaskRecord> {
     for (const [id, kept] of [...this.#tasks]) {
       if (kept.runner !== runner || kept.terminal) continue;
-      const task = read(this.#find(id, kept.principal));
+      const task = this.#read(id, this.#find(id, kept.principal));
       if (task) yield task;
     }
   }
 
-  #find(id: string, principal: string | undefined): Kept | undefined {
+  #read(id: string, kept: KeptTask | undefined): TaskRecord | undefined {
+    const text = kept && this.#texts.read(id);
+    return text === undefined ? undefined : (JSON.parse(text) as TaskRecord);
+  }
+
+  #find(id: string, principal: string | undefined): KeptTask | undefined {
     const kept = this.#tasks.get(id);
     if (!kept || kept.principal !== principal) return undefined;
     if (kept.until > this.#now()) return kept;
@@ -132,7 +176,7 @@ class MemoryTaskStore implements TaskStore {
   }
 
   /** @throws TypeError if the task is not JSON. TaskStoreFull if the task alone is too large. */
-  #keep(task: TaskRecord): Kept {
+  #keep(task: TaskRecord): { text: string; kept: KeptTask } {
     const { maxTaskBytes, maxAge } = this.#bounds;
     const text = JSON.stringify(task);
     const bytes = Buffer.byteLength(text);
@@ -141,7 +185,7 @@ class MemoryTaskStore implements TaskStore {
     let until = Number.POSITIVE_INFINITY;
     if (task.ttlMs !== null) until = task.createdAt + task.ttlMs;
     else if (terminal) until = task.lastUpdatedAt + maxAge;
-    return { principal: task.principal, runner: task.runner, text, bytes, terminal, until };
+    return { text, kept: { principal: task.principal, runner: task.runner, bytes, terminal, until } };
   }
 
   #checkRoom(bytes: number, principal: string | undefined): void {
@@ -167,15 +211,21 @@ class MemoryTaskStore implements TaskStore {
     else this.#shares.delete(principal);
   }
 
-  #add(id: string, kept: Kept): void {
+  #add(id: string, kept: KeptTask): void {
     this.#tasks.set(id, kept);
     this.#quietUntil = Math.min(this.#quietUntil, kept.until);
     this.#count(kept.principal, 1, kept.bytes);
   }
 
-  #remove(id: string, { bytes, principal }: Kept): void {
+  #forget(id: string, { bytes, principal }: KeptTask): void {
     // It may have expired since the last check.
     if (this.#tasks.delete(id)) this.#count(principal, -1, -bytes);
+  }
+
+  /** Removes an expired task. If its text cannot be removed now, it is removed after the next start. */
+  #remove(id: string, kept: KeptTask): void {
+    this.#forget(id, kept);
+    this.#texts.remove(id).catch(() => {});
   }
 
   #sweep(): void {
@@ -188,8 +238,4 @@ class MemoryTaskStore implements TaskStore {
       else this.#quietUntil = Math.min(this.#quietUntil, kept.until);
     }
   }
-}
-
-function read(kept: Kept | undefined): TaskRecord | undefined {
-  return kept && (JSON.parse(kept.text) as TaskRecord);
 }

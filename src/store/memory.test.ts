@@ -34,8 +34,8 @@ describe('in memory', () => {
     await log.append('s', 'old', undefined);
     const old = await log.append('s', 'old', undefined);
     for (let n = 0; n < 1001; n++) await log.append('s', `s${n}`, undefined);
-    expect(await log.streamOf('s', old)).toBeUndefined();
-    expect(await log.streamOf('s', 's0-1')).toBe('s0');
+    expect(await log.find('s', old)).toBeUndefined();
+    expect((await log.find('s', 's0-1'))?.stream).toBe('s0');
     expect(await log.append('s', 'old', undefined)).toBe('old-3');
     await expect(collect(log, old)).rejects.toThrow(EventsPurged);
   });
@@ -169,8 +169,8 @@ describe('in memory', () => {
     const other = await log.append('s', 'other', undefined);
     const again = await log.append('s', 'a', undefined);
     for (let n = 1; n <= 1000; n++) await log.append('s', `s${n}`, undefined);
-    expect(await log.streamOf('s', again)).toBe('a');
-    expect(await log.streamOf('s', other)).toBeUndefined();
+    expect((await log.find('s', again))?.stream).toBe('a');
+    expect(await log.find('s', other)).toBeUndefined();
   });
 
   test('a session whose events have all expired continues', async () => {
@@ -215,8 +215,8 @@ describe('in memory', () => {
     async (id) => {
       const log = memoryEventLog();
       await log.append('s', 'a', undefined);
-      expect(await log.streamOf('s', 'a-1')).toBe('a');
-      expect(await log.streamOf('s', id)).toBeUndefined();
+      expect((await log.find('s', 'a-1'))?.stream).toBe('a');
+      expect(await log.find('s', id)).toBeUndefined();
     },
   );
 

@@ -1,12 +1,14 @@
-import type { Message } from '../jsonrpc/message.ts';
+import { isResponse, type Message, type RequestId } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 import {
   EventsPurged,
   type EventId,
   type EventLog,
+  type FoundStream,
   type LoggedEvent,
   type SessionId,
   type StreamId,
+  type UnfinishedStream,
 } from './event-log.ts';
 
 /** The limits of an in-memory event log. When one is reached, the oldest events are dropped. */
@@ -51,6 +53,9 @@ interface Stream {
   dropped: number;
   head: Node | undefined;
   tail: Node | undefined;
+  /** The requests without a response. Undefined if the stream was not opened for requests. */
+  requests: readonly RequestId[] | undefined;
+  ended: boolean;
 }
 
 /** What each event takes besides its message, even one without: 215 bytes, as measured with one event in each stream. */
@@ -99,6 +104,14 @@ class EventsInMemory implements MemoryEventLog {
     return this.#bytes;
   }
 
+  open(session: SessionId, stream: StreamId, requests?: readonly RequestId[]): Promise<EventId> {
+    const known = this.#sessions.get(session)?.newest(stream);
+    if (known !== undefined) return Promise.resolve(known);
+    const opened = this.append(session, stream, undefined);
+    if (requests) this.#sessions.get(session)!.expect(stream, requests);
+    return opened;
+  }
+
   append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {
     const now = this.#now();
     // An idle session would keep expired events until it ends, so active sessions remove them.
@@ -116,13 +129,23 @@ class EventsInMemory implements MemoryEventLog {
     return Promise.resolve(id);
   }
 
+  end(session: SessionId, stream: StreamId): Promise<void> {
+    this.#sessions.get(session)?.end(stream);
+    return Promise.resolve();
+  }
+
   after(session: SessionId, id: EventId): AsyncIterable<LoggedEvent> {
     const found = this.#find(session, id);
     return found ? read(found.stream, found.n) : purged(id, undefined);
   }
 
-  streamOf(session: SessionId, id: EventId): Promise<StreamId | undefined> {
-    return Promise.resolve(this.#find(session, id)?.stream.id);
+  find(session: SessionId, id: EventId): Promise<FoundStream | undefined> {
+    const { stream } = this.#find(session, id) ?? {};
+    return Promise.resolve(stream && { stream: stream.id, ended: stream.ended });
+  }
+
+  unfinished(session: SessionId): Promise<readonly UnfinishedStream[]> {
+    return Promise.resolve(this.#sessions.get(session)?.unfinished() ?? []);
   }
 
   drop(session: SessionId): Promise<void> {
@@ -174,7 +197,8 @@ class SessionEvents {
     let stream = this.#streams.get(id);
     if (!stream) {
       const last = this.#forgotten;
-      stream = { id, first: last + 1, last, dropped: last, head: undefined, tail: undefined };
+      const rest = { head: undefined, tail: undefined, requests: undefined, ended: false };
+      stream = { id, first: last + 1, last, dropped: last, ...rest };
       this.#streams.set(id, stream);
     } else if (!stream.head) this.#spent!.delete(stream);
 
@@ -187,6 +211,10 @@ class SessionEvents {
     if (stream.tail) stream.tail.nextInStream = node;
     else stream.head = node;
     stream.tail = node;
+    if (stream.requests && message && isResponse(message)) {
+      stream.requests = stream.requests.filter((request) => request !== message.id);
+      stream.ended ||= stream.requests.length === 0;
+    }
     this.#bytes += bytes;
     this.#count += 1;
 
@@ -197,6 +225,29 @@ class SessionEvents {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** The newest id of a stream, if it is still known. */
+  newest(id: StreamId): EventId | undefined {
+    const stream = this.#streams.get(id);
+    return stream && `${id}-${stream.last}`;
+  }
+
+  expect(id: StreamId, requests: readonly RequestId[]): void {
+    const stream = this.#streams.get(id);
+    if (stream) stream.requests = requests;
+  }
+
+  end(id: StreamId): void {
+    const stream = this.#streams.get(id);
+    if (stream) stream.ended = true;
+  }
+
+  unfinished(): UnfinishedStream[] {
+    const unfinished: UnfinishedStream[] = [];
+    for (const { id, requests, ended } of this.#streams.values())
+      if (requests && !ended) unfinished.push({ stream: id, requests });
+    return unfinished;
   }
 
   /** The stream and number of an issued id, if the stream is still known. */

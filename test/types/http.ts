@@ -9,6 +9,7 @@ import {
   type Authenticator,
   type AuthRefusal,
   type EventLog,
+  type HandlerState,
   type HttpHandler,
   type HttpListener,
   type HttpPage,
@@ -23,8 +24,9 @@ const auth: Authenticator = {
   metadata: () => undefined,
 };
 const page: HttpPage = { requiresAuth: true, answer: (call) => call.respond(200, {}, call.path) };
-const eventLog: EventLog = memoryEventLog({ maxBytes: undefined });
-const options: ListenOptions = { service: server.service, auth, eventLog, port: 0, tls: undefined, maxSuspended: 10 };
+const events: EventLog = memoryEventLog({ maxBytes: undefined });
+const state: HandlerState = { events };
+const options: ListenOptions = { service: server.service, auth, state, port: 0, tls: undefined, maxSuspended: 10 };
 
 export const handler: HttpHandler = createHttpHandler({ service: server.service, sealState: false });
 export const fetch: (request: Request) => Promise<Response> = fetchListener(handler);

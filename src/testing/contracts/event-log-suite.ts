@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { notification } from '../../jsonrpc/message.ts';
+import { errorResponse, notification, resultResponse } from '../../jsonrpc/message.ts';
 import { EventsPurged, type EventId, type EventLog, type LoggedEvent, type SessionId } from '../../store/event-log.ts';
 
 /** The limits that a test case requires of its log. Defaults should be large: 1 MiB, 1 000 events, one minute. */
@@ -63,8 +63,56 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
 
   define('the stream of an id can be found', {}, async (log) => {
     for (const stream of ['a', 'b1', '1', 'Zz9']) {
-      assert.equal(await log.streamOf('s', await append(log, 's', stream, 'm')), stream);
+      assert.equal(await streamOf(log, 's', await append(log, 's', stream, 'm')), stream);
     }
+  });
+
+  define('a stream is opened with an event without a message', {}, async (log) => {
+    const opened = await log.open('s', 'a');
+    const before = await log.append('s', 'b', undefined);
+    await log.open('s', 'b');
+    assert.deepEqual(await events(log, 's', before), []);
+    await append(log, 's', 'a', 'one');
+    assert.deepEqual(await methods(log, 's', opened), ['one']);
+  });
+
+  define('a stream that is opened again goes on after its newest event', {}, async (log) => {
+    const first = await log.open('s', 'a', [1]);
+    const newest = await append(log, 's', 'a', 'one');
+    assert.equal(await log.open('s', 'a'), newest);
+    await append(log, 's', 'a', 'two');
+    assert.deepEqual(await methods(log, 's', first), ['one', 'two']);
+    assert.deepEqual(await log.unfinished('s'), [{ stream: 'a', requests: [1] }]);
+  });
+
+  define('a stream ends with the last response to its requests', {}, async (log) => {
+    const id = await log.open('s', 'a', [1, '1']);
+    await log.open('s', 'b', [2]);
+    await log.open('s', 'c');
+    await append(log, 's', 'a', 'm');
+    await log.append('s', 'a', resultResponse(1, {}));
+    assert.deepEqual(await log.find('s', id), { stream: 'a', ended: false });
+    const unanswered = [
+      { stream: 'a', requests: ['1'] },
+      { stream: 'b', requests: [2] },
+    ];
+    const found = [...(await log.unfinished('s'))].toSorted((a, b) => (a.stream < b.stream ? -1 : 1));
+    assert.deepEqual(found, unanswered);
+    await log.append('s', 'a', errorResponse('1', { code: 1, message: 'no' }));
+    assert.deepEqual(await log.find('s', id), { stream: 'a', ended: true });
+    assert.deepEqual(await log.unfinished('s'), [{ stream: 'b', requests: [2] }]);
+    assert.deepEqual(await log.unfinished('t'), []);
+  });
+
+  define('a stream can be ended without the responses', {}, async (log) => {
+    const id = await log.open('s', 'a', [1]);
+    const other = await log.open('s', 'b');
+    for (const stream of ['a', 'b', 'never seen']) await log.end('s', stream);
+    await log.end('never seen', 'a');
+    assert.deepEqual(await log.find('s', id), { stream: 'a', ended: true });
+    assert.deepEqual(await log.find('s', other), { stream: 'b', ended: true });
+    assert.deepEqual(await log.unfinished('s'), []);
+    assert.deepEqual(await events(log, 's', id), []);
   });
 
   define('only events of the stream of the id are returned', {}, async (log) => {
@@ -106,10 +154,10 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
   define('an id of one session is unknown in another session', {}, async (log) => {
     const id = await append(log, 's', 'a', 'one');
     await append(log, 's', 'a', 'two');
-    assert.equal(await log.streamOf('t', id), undefined);
+    assert.equal(await streamOf(log, 't', id), undefined);
     await assert.rejects(methods(log, 't', id), EventsPurged);
     await append(log, 't', 'b', 'other');
-    assert.equal(await log.streamOf('t', id), undefined);
+    assert.equal(await streamOf(log, 't', id), undefined);
     await assert.rejects(methods(log, 't', id), EventsPurged);
   });
 
@@ -127,7 +175,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     const forged = ['', '-', 'a', 'a-', '-1', 'a-0', 'a-99', 'a--1', 'a-1e0', 'b-1', `${id} `, `0${id}`, `${id}.0`];
     for (const wrong of [...forged, '__proto__', 'constructor-1', '\0', 'x'.repeat(10_000)]) {
       if (wrong === id) continue;
-      assert.equal(await log.streamOf('s', wrong), undefined, `streamOf(${JSON.stringify(wrong.slice(0, 20))})`);
+      assert.equal(await streamOf(log, 's', wrong), undefined, `streamOf(${JSON.stringify(wrong.slice(0, 20))})`);
       await assert.rejects(methods(log, 's', wrong), EventsPurged);
     }
   });
@@ -137,7 +185,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     const other = await append(log, 't', 'a', 'one');
     await log.drop('s');
     await log.drop('never seen');
-    assert.equal(await log.streamOf('s', id), undefined);
+    assert.equal(await streamOf(log, 's', id), undefined);
     await assert.rejects(methods(log, 's', id), EventsPurged);
     assert.deepEqual(await methods(log, 't', other), []);
   });
@@ -165,7 +213,7 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
   define('the newest id of a stream stays valid when its events are dropped', { maxEvents: 2 }, async (log) => {
     const newest = await append(log, 's', 'quiet', 'one');
     for (let n = 0; n < 5; n++) await append(log, 's', 'busy', 'm');
-    assert.equal(await log.streamOf('s', newest), 'quiet');
+    assert.equal(await streamOf(log, 's', newest), 'quiet');
     assert.deepEqual(await methods(log, 's', newest), []);
     await append(log, 's', 'quiet', 'two');
     assert.deepEqual(await methods(log, 's', newest), ['two']);
@@ -225,6 +273,10 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
 
 function append(log: EventLog, session: SessionId, stream: string, method: string, params?: object): Promise<EventId> {
   return log.append(session, stream, notification(method, params));
+}
+
+async function streamOf(log: EventLog, session: SessionId, id: EventId): Promise<string | undefined> {
+  return (await log.find(session, id))?.stream;
 }
 
 async function events(log: EventLog, session: SessionId, id: EventId): Promise<LoggedEvent[]> {

@@ -4,6 +4,7 @@
  * @module
  */
 export { eventLogSuite, type EventLogBounds, type SuiteCase } from './event-log-suite.ts';
+export { sessionStoreSuite, type SessionStoreBounds } from './session-store-suite.ts';
 export { taskStoreSuite, type TaskStoreBounds } from './task-store-suite.ts';
 export { tokenStoreSuite } from './token-store-suite.ts';
 export { transportSuite, type TransportPair } from './transport-suite.ts';

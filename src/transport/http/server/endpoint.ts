@@ -1,5 +1,6 @@
 import { shareOf } from '../../../base/share.ts';
 import type { EventLog } from '../../../store/event-log.ts';
+import type { SessionStore } from '../../../store/session-store.ts';
 import { isRequest, type Message } from '../../../jsonrpc/message.ts';
 import { checkMessage, InvalidResponse, parseJson } from '../../../jsonrpc/parse.ts';
 import type { Transport } from '../../transport.ts';
@@ -15,7 +16,9 @@ export interface EndpointOptions {
   readonly sessions: SessionTable<TableSession>;
   readonly connections: OpenConnections;
   readonly log: EventLog;
-  /** Makes the ids of sessions that another process can revive. */
+  /** Keeps sessions for another process. */
+  readonly store: SessionStore | undefined;
+  /** Makes the ids of sessions that another process can revive without a store. */
   readonly seal: SessionSeal | undefined;
   readonly maxBodyBytes: number;
   /** Undefined if sessions are switched off. */

@@ -303,10 +303,10 @@ test('only the configured paths require a credential', async () => {
 
 test('the default event log gets a quarter of the memory', async () => {
   const options = { onsession: () => {}, maxBufferedBytes: 40_000 };
-  const eventLog = memoryEventLog();
-  const [standard, own] = [createHttpHandler(options), createHttpHandler({ ...options, eventLog })];
-  expect([standard.budget.limit, own.budget.limit, own.eventLog]).toEqual([30_000, 40_000, eventLog]);
-  const append = async ({ eventLog: log }: HttpHandler, bytes: number): Promise<void> => {
+  const state = { events: memoryEventLog() };
+  const [standard, own] = [createHttpHandler(options), createHttpHandler({ ...options, state })];
+  expect([standard.budget.limit, own.budget.limit, own.state]).toEqual([30_000, 40_000, state]);
+  const append = async ({ state: { events: log } }: HttpHandler, bytes: number): Promise<void> => {
     await log.append('s', 'a', { jsonrpc: '2.0', method: 'x'.repeat(bytes) });
   };
   await append(own, 1000);

@@ -1,7 +1,7 @@
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import type { AuthInfo } from '../../../protocol/types.ts';
-import type { EventLog } from '../../../store/event-log.ts';
 import { memoryEventLog, type MemoryEventLog } from '../../../store/memory.ts';
+import type { State } from '../../../store/state.ts';
 import type { RequestListener, Transport } from '../../transport.ts';
 import { ScopeCheck, type ScopesFor } from './access/scope-check.ts';
 import { AuthenticatedCall } from './access/authenticated-call.ts';
@@ -85,7 +85,8 @@ export interface HttpHandlerOptions extends HostRules {
    * A secret of at least 16 bytes. With it, the id of a session says, encrypted, how the session was opened. Another
    * process with the same key revives the session when its client continues, for example after a restart. The id is
    * valid for 24 hours, and only for the principal that opened the session. Use it only if `onsession` keeps nothing
-   * for a session except what `initialize` said. Default: sessions end with the process.
+   * for a session except what `initialize` said. A `state` with sessions is used instead of the key. Default: sessions end
+   * with the process.
    */
   readonly sessionKey?: string | Uint8Array | undefined;
   /** Milliseconds between keep-alive comments on open streams; 0 for none. Default 15 000. */
@@ -98,13 +99,20 @@ export interface HttpHandlerOptions extends HostRules {
   readonly retry?: number | undefined;
   /** Milliseconds after which a stream is closed for the client to resume it (2025-11-25); 0 for never. Default 0. */
   readonly streamDuration?: number | undefined;
-  /** Stores events for resumption. Default: in memory, 4 MiB and 10 minutes for each session, within `maxBufferedBytes`. */
-  readonly eventLog?: EventLog | undefined;
+  /**
+   * Keeps sessions, and the events of their streams for resumption: `embeddedState` of `everwire/store`. Sessions then
+   * survive a restart. With `events` alone, only these are kept there. Default: events in memory, 4 MiB and 10 minutes for
+   * each session, within `maxBufferedBytes`; sessions end with the process.
+   */
+  readonly state?: HandlerState | undefined;
   /** Called with errors that cannot be reported to a client. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
   /** Called for each refused request, and for each response that is cut off because it is not read. Must not throw. */
   readonly onrefusal?: ((refusal: HttpRefusal) => void) | undefined;
 }
+
+/** A `State`, or only its events. An `McpServer` also keeps its tasks there. */
+export type HandlerState = Pick<State, 'events'> & Partial<State>;
 
 /** A page beside the endpoints: a status page, metrics, another handler. */
 export interface HttpPage {
@@ -136,8 +144,8 @@ export interface HttpHandler {
   readonly budget: BufferBudget;
   /** Reports a refusal to `onrefusal`, for adapters that make an `HttpCall`. */
   refused(refusal: HttpRefusal): void;
-  /** Stores events for resumption. Handlers that get calls from this one should share it. */
-  readonly eventLog: EventLog;
+  /** Where sessions and events are kept. Handlers that get calls from this one should share it. */
+  readonly state: HandlerState;
   /** Answers one request. Never throws. */
   handle(call: HttpCall): void;
   /** Refuses new sessions and requests from now on. Requests in progress go on, and may still ask the client. */
@@ -165,7 +173,7 @@ class Handler implements HttpHandler {
   readonly ssePath: string | false;
   readonly stallTimeout: number;
   readonly budget: BufferBudget;
-  readonly eventLog: EventLog;
+  readonly state: HandlerState;
   /** The event log, if none was given. */
   readonly #log: MemoryEventLog | undefined;
   readonly #messagesPath: string;
@@ -203,7 +211,7 @@ class Handler implements HttpHandler {
     for (const [name, value] of Object.entries({ keepAlive, grace, retry, streamDuration })) {
       if (!(value >= 0)) throw new RangeError(`${name} must be 0 or more, not ${value}`);
     }
-    const { eventLog, sessionKey, onerror: report = () => {}, onrefusal } = options;
+    const { state, sessionKey, onerror: report = () => {}, onrefusal } = options;
     // The application's functions may throw anything, and `onerror` may read the message.
     const onerror = (error: unknown): void => report(error instanceof Error ? error : RpcError.from(error));
     this.path = path;
@@ -218,15 +226,18 @@ class Handler implements HttpHandler {
     this.#authenticator = auth;
     this.#pages = pages;
     this.#connections = new OpenConnections(keepAlive, stallTimeout);
-    this.#sessions = new SessionTable({ maxSessions, idleTimeout, onerror });
-    const logBytes = eventLog ? 0 : maxBufferedBytes / 4;
+    const store = state?.sessions;
+    const ontouch = store && ((used: readonly string[]): Promise<void> => store.touch(used));
+    this.#sessions = new SessionTable({ maxSessions, idleTimeout, ontouch, onerror });
+    const logBytes = state ? 0 : maxBufferedBytes / 4;
     this.budget = new BufferBudget(maxBufferedBytes - logBytes);
-    this.eventLog = eventLog ?? (this.#log = memoryEventLog({ maxTotalBytes: logBytes }));
+    this.state = state ?? { events: (this.#log = memoryEventLog({ maxTotalBytes: logBytes })) };
     const shared: EndpointOptions = {
       sessions: this.#sessions,
       connections: this.#connections,
-      log: this.eventLog,
-      seal: sessionKey === undefined ? undefined : new SessionSeal(sessionKey),
+      log: this.state.events,
+      store,
+      seal: sessionKey === undefined || store ? undefined : new SessionSeal(sessionKey),
       maxBodyBytes,
       onsession,
       onerror,

@@ -14,14 +14,11 @@ function opened(idleTimeout: number) {
   const errors: Error[] = [];
   const table = new SessionTable<TestSession>({ maxSessions: 2, idleTimeout, onerror: (error) => errors.push(error) });
   const open = (id: string, close = () => Promise.resolve(), owner = nobody): TestSession => {
-    const session = {
-      connected: false,
-      lastSeen: performance.now(),
-      close: () => {
-        table.delete(id);
-        return close();
-      },
+    const end = (): Promise<void> => {
+      table.delete(id);
+      return close();
     };
+    const session = { connected: false, lastSeen: performance.now(), close: end, end };
     table.add(id, session, owner);
     return session;
   };

@@ -4,16 +4,23 @@ import { ShareCounts, shareOf, type Owner } from '../../../base/share.ts';
 /** What a session table needs from a session. */
 export interface TableSession {
   readonly sessionId?: string | undefined;
+  /** The name of the session in a store. */
+  readonly storedId?: string | undefined;
   readonly lastSeen: number;
   /** Whether a client is connected now. */
   readonly connected: boolean;
+  /** Closes the session with the process. */
   close(): Promise<void>;
+  /** Ends the session for good. */
+  end(): Promise<void>;
 }
 
 export interface SessionTableOptions {
   readonly maxSessions: number;
   /** Milliseconds. */
   readonly idleTimeout: number;
+  /** Called at most every minute with the names of the sessions that were used since the last time. */
+  readonly ontouch?: ((used: readonly string[]) => Promise<void>) | undefined;
   readonly onerror: (error: Error) => void;
 }
 
@@ -47,6 +54,7 @@ export class SessionTable<Session extends TableSession> {
   readonly #places = new Map<string, Place<Session>>();
   readonly #counts = new ShareCounts();
   readonly #options: SessionTableOptions;
+  #touchedAt = performance.now();
   #timer: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: SessionTableOptions) {
@@ -101,13 +109,26 @@ export class SessionTable<Session extends TableSession> {
   }
 
   #sweep(): void {
+    this.#touch();
     const before = performance.now() - this.#options.idleTimeout;
     for (const { session } of this.#places.values()) {
       if (session.lastSeen <= before && !session.connected) this.#end(session);
     }
   }
 
+  #touch(): void {
+    const { ontouch, onerror } = this.#options;
+    if (!ontouch) return;
+    const since = this.#touchedAt;
+    this.#touchedAt = performance.now();
+    const used: string[] = [];
+    for (const { session } of this.#places.values())
+      if (session.storedId !== undefined && (session.connected || session.lastSeen >= since))
+        used.push(session.storedId);
+    if (used.length > 0) ontouch(used).catch(onerror);
+  }
+
   #end(session: Session): void {
-    session.close().catch(this.#options.onerror);
+    session.end().catch(this.#options.onerror);
   }
 }

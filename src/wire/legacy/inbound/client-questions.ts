@@ -25,7 +25,7 @@ export class ClientQuestions {
   readonly #requests: RequestsInFlight;
   readonly #connection: Connection;
   readonly #limits: TimeLimits;
-  readonly #pending = new PendingRequests();
+  readonly #pending: PendingRequests;
   /** The request that asked each question, by the id of the question. */
   #askers: Map<RequestId, RequestExchange> | undefined;
   /** Questions that wait until the client is initialized, by id. Undefined after that. */
@@ -40,6 +40,8 @@ export class ClientQuestions {
     this.#transport = transport;
     this.#requests = requests;
     this.#limits = limits;
+    // An answer to a question of the former process must not answer one of this process.
+    this.#pending = new PendingRequests(transport.revived ? Math.floor(Math.random() * 2 ** 50) : 0);
   }
 
   /** Asks on behalf of an exchange. If the exchange ends, the question is withdrawn. */

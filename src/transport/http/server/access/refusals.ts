@@ -62,6 +62,10 @@ export function sessionNotFound(call: HttpCall): void {
   refuse(call, 404, 'Session not found: it has ended or never existed; open a new one with initialize');
 }
 
+export function askedBefore(call: HttpCall): void {
+  refuse(call, 400, 'The server was restarted since it asked this, so nothing waits for the answer; call again');
+}
+
 export function tooManySessions(call: HttpCall): void {
   refuseForNow(call, 'Too many sessions', { 'retry-after': '60' }, 'too_many_sessions');
 }

@@ -74,6 +74,10 @@ export class SseSession extends BaseTransport implements Transport {
     return Promise.resolve();
   }
 
+  end(): Promise<void> {
+    return this.close();
+  }
+
   /**
    * Handles the body of one POST. Returns false if the call has been answered.
    *

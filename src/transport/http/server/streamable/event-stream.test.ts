@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { logWith } from '../../../../../test/support/event-log.ts';
 import { deferred } from '../../../../../test/support/service.ts';
 import type { Message } from '../../../../jsonrpc/message.ts';
 import { resultResponse } from '../../../../jsonrpc/message.ts';
@@ -11,22 +12,13 @@ const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'notifications/n
 /** Waits until all pending work is done. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
-/** A log in memory, with some methods replaced. */
-function logWith(changes: (log: EventLog) => Partial<EventLog> = () => ({})): EventLog {
-  const log = memoryEventLog();
-  const plain: EventLog = {
-    append: (...args) => log.append(...args),
-    after: (...args) => log.after(...args),
-    streamOf: (...args) => log.streamOf(...args),
-    drop: (...args) => log.drop(...args),
-  };
-  return { ...plain, ...changes(plain) };
-}
-
 function streamOn(log: EventLog) {
   const errors: Error[] = [];
   const onerror = (error: Error): void => void errors.push(error);
-  return { errors, stream: new EventStream({ log, session: 's', id: 'a', priming: false, onerror }) };
+  return {
+    errors,
+    stream: new EventStream({ log, session: 's', id: 'a', requests: undefined, ended: false, priming: false, onerror }),
+  };
 }
 
 /** A reader that has room or not, and the events that it got. */
@@ -73,7 +65,7 @@ test('a stream that has ended writes nothing to the log', async () => {
 });
 
 test('the log is read no faster than the reader reads', async () => {
-  const { stream } = streamOn(logWith());
+  const { stream } = streamOn(logWith(() => ({})));
   for (let n = 1; n <= 5; n += 1) await stream.send(note(n));
   const { given, state, drain } = reader(stream);
   state.room = false;

@@ -1,4 +1,4 @@
-import { isResponse, type Message } from '../../../../jsonrpc/message.ts';
+import { isResponse, type Message, type RequestId } from '../../../../jsonrpc/message.ts';
 import {
   EventsPurged,
   type EventId,
@@ -11,7 +11,8 @@ import { messageEvent, primingEvent, retryField } from '../sse.ts';
 import { stringify } from '../../../../jsonrpc/stringify.ts';
 
 interface Unsent {
-  readonly id: EventId;
+  /** Undefined if the log could not store it. */
+  readonly id: EventId | undefined;
   readonly json: string;
   readonly connection: SseConnection;
 }
@@ -20,6 +21,10 @@ export interface EventStreamOptions {
   readonly log: EventLog;
   readonly session: SessionId;
   readonly id: StreamId;
+  /** The requests whose responses the stream will have. Undefined for the session's own stream. */
+  readonly requests: readonly RequestId[] | undefined;
+  /** Whether the stream ended in a former process, so that it can only be read. */
+  readonly ended: boolean;
   /** Whether each connection first gets an event with an id and no data, so that it can be resumed from the start. */
   readonly priming: boolean;
   readonly onerror: (error: Error) => void;
@@ -53,8 +58,9 @@ export class EventStream {
   constructor(options: EventStreamOptions) {
     this.id = options.id;
     this.#options = options;
+    this.#ended = options.ended;
     this.#tail = options.log
-      .append(options.session, options.id, undefined)
+      .open(options.session, options.id, options.requests)
       .then((id) => {
         this.#last = this.#sent = id;
       })
@@ -75,31 +81,44 @@ export class EventStream {
    * @throws at once if the message cannot be written as JSON.
    */
   send(message: Message): Promise<void> {
-    const { log, session, id: stream, onerror } = this.#options;
+    const { onerror } = this.#options;
     const json = stringify(message);
     const sent = this.#tail.then(async () => {
       // The log has removed a session that ended. Do not add to it again.
       if (this.#ended) return;
-      const id = await log.append(session, stream, message);
-      this.#last = id;
+      const id = await this.#append(message);
       if (!this.#live) {
         if (isResponse(message)) this.#keepResponse(id, json);
         return;
       }
       this.#live.write(messageEvent(json, id));
-      this.#sent = id;
-      if (this.#live.full) this.#follow(this.#live, id);
+      this.#sent = id ?? this.#sent;
+      if (this.#live.full && this.#sent !== undefined) this.#follow(this.#live, this.#sent);
     });
     this.#tail = sent.catch(onerror);
     return sent.then(() => this.#connections.at(-1)?.sent());
   }
 
+  /** A response that cannot be stored is still sent, because the work is done. Returns undefined for it. */
+  async #append(message: Message): Promise<EventId | undefined> {
+    const { log, session, id: stream, onerror } = this.#options;
+    try {
+      return (this.#last = await log.append(session, stream, message));
+    } catch (error) {
+      if (!isResponse(message)) throw error;
+      onerror(error as Error);
+      return undefined;
+    }
+  }
+
   /** No more messages will come. Each connection ends when it has received everything. */
   end(): void {
+    const { log, session, id, onerror } = this.#options;
     this.#tail = this.#tail.then(() => {
       this.#ended = true;
       // A connection that still reads the log ends when it has read everything.
       this.#live?.end();
+      log.end(session, id).catch(onerror);
     });
   }
 
@@ -116,7 +135,9 @@ export class EventStream {
     if (this.#connections.length > limit) this.#connections[0]!.end();
     this.#tail = this.#tail.then(() => {
       const from = after ?? this.#sent;
-      if (from === undefined || connection.closed) return connection.end();
+      if (connection.closed) return connection.end();
+      // The log could not open the stream. Responses are sent nevertheless.
+      if (from === undefined) return this.#options.requests ? void (this.#live = connection) : connection.end();
       if (this.#options.priming && after === undefined) connection.write(primingEvent(from));
       this.#follow(connection, from);
     });
@@ -216,7 +237,7 @@ export class EventStream {
     }
   }
 
-  #keepResponse(id: EventId, json: string): void {
+  #keepResponse(id: EventId | undefined, json: string): void {
     const connection = this.#connections.at(-1);
     if (!connection) return;
     this.#unsent.push({ id, json, connection });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { logWith } from '../../../../../test/support/event-log.ts';
 import { TestHttp, openRaw, type TestSession } from '../../../../../test/support/http.ts';
 import { deferred, listening, scripted, settled } from '../../../../../test/support/service.ts';
 import type { Exchange } from '../../../../core/exchange.ts';
-import type { EventLog } from '../../../../store/event-log.ts';
 import { memoryEventLog } from '../../../../store/memory.ts';
 
 const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
@@ -101,7 +101,7 @@ test('messages of a request after its response are sent on the GET stream', asyn
 
 test('if too many messages come before the first GET, the stream begins with the oldest stored one', async () => {
   const errors: Error[] = [];
-  const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }) });
+  const { session, server } = await openRaw({ state: { events: memoryEventLog({ maxEvents: 3 }) } });
   server.onerror = (error: Error) => errors.push(error);
   for (let n = 1; n <= 10; n += 1) await server.send(numbered(n));
   const events = await session.events();
@@ -114,20 +114,17 @@ test('if too many messages come before the first GET, the stream begins with the
 test('an ended session keeps nothing', async () => {
   const appended: string[] = [];
   const dropped: string[] = [];
-  const log: EventLog = memoryEventLog();
-  const eventLog: EventLog = {
+  const events = logWith((log) => ({
     append: (session, stream, message) => {
       appended.push(dropped.includes(session) ? 'late' : 'in time');
       return log.append(session, stream, message);
     },
-    after: (session, id) => log.after(session, id),
-    streamOf: (session, id) => log.streamOf(session, id),
     drop: (session) => {
       dropped.push(session);
       return log.drop(session);
     },
-  };
-  const { server, session } = await openRaw({ eventLog });
+  }));
+  const { server, session } = await openRaw({ state: { events } });
   const sent = [server.send(numbered(1)), server.send(numbered(2))];
   await session.delete();
   await Promise.all(sent);
@@ -137,16 +134,12 @@ test('an ended session keeps nothing', async () => {
 });
 
 test('a log that fails affects neither the handler nor other sessions', async () => {
-  const log = memoryEventLog();
   let broken = true;
-  const eventLog: EventLog = {
-    append: (...event) => (broken ? Promise.reject(new Error('disk full')) : log.append(...event)),
-    after: (session, id) => log.after(session, id),
-    streamOf: (session, id) => log.streamOf(session, id),
-    drop: (session) => log.drop(session),
-  };
+  const log = logWith((working) => ({
+    append: (...event) => (broken ? Promise.reject(new Error('disk full')) : working.append(...event)),
+  }));
   const errors: Error[] = [];
-  const { server, session } = await openRaw({ eventLog });
+  const { server, session } = await openRaw({ state: { events: log } });
   server.onerror = (error) => void errors.push(error);
   await expect(server.send(numbered(1))).rejects.toThrow('disk full');
   expect((await (await session.events()).rest()).length).toBe(0);

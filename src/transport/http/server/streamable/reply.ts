@@ -27,22 +27,34 @@ export class Reply {
   /** Begins the stream if the responses do not come soon. */
   readonly #grace: Grace;
   readonly #owner: ReplyOwner;
+  readonly #requests: RequestId | readonly RequestId[];
   /** The number of requests without a response. */
   #open: number;
   /** The responses so far, if the requests came as a batch and get one response. */
   readonly #batch: Response[] | undefined;
 
   /**
-   * @param open the number of requests in the POST.
+   * @param requests the id of the request in the POST, or the ids of a batch.
    * @param batch responses of a batch that are already known. Undefined for a single request.
    */
-  constructor(owner: ReplyOwner, call: HttpCall, open: number, batch: Response[] | undefined) {
+  constructor(
+    owner: ReplyOwner,
+    call: HttpCall,
+    requests: RequestId | readonly RequestId[],
+    batch: Response[] | undefined,
+  ) {
     this.#owner = owner;
     this.call = call;
-    this.#open = open;
+    this.#requests = requests;
+    this.#open = typeof requests === 'object' ? requests.length : 1;
     this.#batch = batch;
     const begin = (): void => void this.#begin();
     this.#grace = new Grace(owner.grace, begin);
+  }
+
+  /** The ids of the requests in the POST. */
+  get requests(): readonly RequestId[] {
+    return typeof this.#requests === 'object' ? this.#requests : [this.#requests];
   }
 
   /** Sends a message that belongs to one of the requests. */

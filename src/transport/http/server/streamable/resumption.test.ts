@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { logWith } from '../../../../../test/support/event-log.ts';
 import { Events, openRaw, type RawSession } from '../../../../../test/support/http.ts';
 import { deferred, settled } from '../../../../../test/support/service.ts';
 import { nextTurn } from '../../../../base/wait.ts';
-import type { EventLog } from '../../../../store/event-log.ts';
 import { memoryEventLog } from '../../../../store/memory.ts';
 import type { Message } from '../../../../jsonrpc/message.ts';
 
@@ -110,7 +110,7 @@ test.each(['nonsense', '1-999', '0-0', '-', '9-1'])('an unknown event id (%s) ge
 });
 
 test('an event id gets 410 if a later event was dropped', async () => {
-  const wire = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }) });
+  const wire = await openRaw({ state: { events: memoryEventLog({ maxEvents: 3 }) } });
   const events = await streaming(wire, 1, [1]);
   const { id } = (await events.next())!;
   await events.cancel();
@@ -217,17 +217,13 @@ test('among many ended streams, one that is still being read is not forgotten', 
 });
 
 test('a slow log loses nothing, repeats nothing and keeps the order', async () => {
-  const log: EventLog = memoryEventLog();
-  const eventLog: EventLog = {
+  const log = logWith((plain) => ({
     append: async (...event) => {
       await settled();
-      return log.append(...event);
+      return plain.append(...event);
     },
-    after: (session, id) => log.after(session, id),
-    streamOf: (session, id) => log.streamOf(session, id),
-    drop: (session) => log.drop(session),
-  };
-  const { session, server } = await openRaw({ eventLog });
+  }));
+  const { session, server } = await openRaw({ state: { events: log } });
   const started = deferred();
   const sending = (async () => {
     for (let n = 0; n < 50; n += 1) {

@@ -132,10 +132,14 @@ test('a request that has waited behind the end of the session is refused', async
   await first;
 });
 
-test('an answer that came too late for its process is accepted', async () => {
+test('an answer that came too late for its process is refused', async () => {
   const session = await started().http.open();
   const { http } = started();
-  expect((await at(http, session).post({ jsonrpc: '2.0', id: 7, result: {} })).status).toBe(202);
+  const refused = await at(http, session).post({ jsonrpc: '2.0', id: 7, result: {} });
+  expect([refused.status, (await json(Promise.resolve(refused))).error.message]).toEqual([
+    400,
+    'The server was restarted since it asked this, so nothing waits for the answer; call again',
+  ]);
 });
 
 describe('not revived is', () => {

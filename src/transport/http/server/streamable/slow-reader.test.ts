@@ -65,7 +65,7 @@ test('a client that does not read is disconnected, and its stream can be resumed
 });
 
 test('a slow reader continues after the gap if the log dropped its position, but cannot resume there', async () => {
-  const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }), keepAlive: 0 });
+  const { session, server } = await openRaw({ state: { events: memoryEventLog({ maxEvents: 3 }) }, keepAlive: 0 });
   const errors: Error[] = [];
   server.onerror = (error: Error) => errors.push(error);
   const events = await session.events();
@@ -78,7 +78,7 @@ test('a slow reader continues after the gap if the log dropped its position, but
 });
 
 test('the response reaches a slow reader, even if the log dropped events', async () => {
-  const { session, server } = await openRaw({ eventLog: memoryEventLog({ maxEvents: 3 }), keepAlive: 0 });
+  const { session, server } = await openRaw({ state: { events: memoryEventLog({ maxEvents: 3 }) }, keepAlive: 0 });
   const pending = session.call(7, 'work');
   await settled();
   const answer = { jsonrpc: '2.0' as const, id: 7, result: { filler: KB } };
@@ -106,7 +106,7 @@ test('a slow reader gets no keep-alive comments', async () => {
 });
 
 test('the senders that wait for a slow reader are counted, and limited to 1,000', async () => {
-  const { session, server } = await openRaw({ eventLog: memoryEventLog(), keepAlive: 0 });
+  const { session, server } = await openRaw({ state: { events: memoryEventLog() }, keepAlive: 0 });
   const events = await session.events();
   const counted = (): number => session.http.handler.bufferedBytes;
   void server.send(kilobytes(0, 100));

@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { FewPerTurn } from '../../../../base/few-per-turn.ts';
 import { PART_OF_ONE, ShareCounts, shareOf } from '../../../../base/share.ts';
-import { isRequest, type Message, type Request } from '../../../../jsonrpc/message.ts';
+import { isRequest, isResponse, type JsonObject, type Message, type Request } from '../../../../jsonrpc/message.ts';
 import { invalidRequest } from '../../../../jsonrpc/parse.ts';
 import { saysItsRevision } from '../../../../protocol/own-revision.ts';
 import { profileOf } from '../../../../protocol/revisions.ts';
 import { EventsPurged, type EventId } from '../../../../store/event-log.ts';
+import type { SessionRecord } from '../../../../store/session-store.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
 import type { HttpCall } from '../call.ts';
 import { Endpoint, type EndpointOptions } from '../endpoint.ts';
 import { acceptGuard } from '../access/guards.ts';
+import type { TableSession } from '../sessions.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
 import {
+  askedBefore,
   failed,
   methodNotAllowed,
   NO_HEADERS,
@@ -23,8 +26,12 @@ import {
   tooManySessions,
 } from '../access/refusals.ts';
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
-import { reopening, StreamableSession, type Opening } from './streamable-session.ts';
+import { storedIdOf } from './stored-session.ts';
+import { reopening, type Opening } from './opening.ts';
+import { StreamableSession } from './streamable-session.ts';
 
+/** The longest session id that is looked up in a store, in characters. */
+const MAX_ID = 256;
 /** The most requests that wait until a session is revived. Each keeps the head of its request. */
 const MAX_WAITING = 1000;
 
@@ -99,6 +106,8 @@ export class StreamableEndpoint extends Endpoint {
       return session.request(call, message);
     }
     if (!session) throw noSession();
+    // A response that the server cannot accept is refused (2025-11-25, transports: Sending Messages, 4).
+    if (isResponse(message) && !session.mayHaveAsked(message.id)) return askedBefore(call);
     session.deliver(message, call);
     call.respond(202, NO_HEADERS);
   }
@@ -158,7 +167,7 @@ export class StreamableEndpoint extends Endpoint {
 
   /** Whether events follow this one. Fails if the log has dropped some of them. */
   async #hasMore(session: StreamableSession, lastEventId: string): Promise<boolean> {
-    const events = this.options.log.after(session.sessionId, lastEventId)[Symbol.asyncIterator]();
+    const events = this.options.log.after(session.storedId, lastEventId)[Symbol.asyncIterator]();
     const { done } = await events.next();
     await events.return?.();
     return done !== true;
@@ -166,7 +175,7 @@ export class StreamableEndpoint extends Endpoint {
 
   #delete(call: HttpCall): void {
     this.#inSession(call, (session) => {
-      session.close().then(
+      session.end().then(
         () => call.respond(204, NO_HEADERS),
         (error: unknown) => failed(call, error, this.options.onerror),
       );
@@ -182,42 +191,67 @@ export class StreamableEndpoint extends Endpoint {
   #inSession(call: HttpCall, use: (session: StreamableSession) => void): void {
     const id = call.header('mcp-session-id');
     if (id === undefined) throw noSession();
-    const { sessions, seal, closed } = this.options;
-    let session = sessions.get(id);
-    if (!session && seal) {
-      if (closed()) return shuttingDown(call);
-      const params = seal.open(id, call.principal);
-      if (params && !(session = this.#open(reopening(id, params, call)))) return;
-    }
-    // The session of another caller counts as unknown.
-    if (!(session instanceof StreamableSession) || session.principal !== call.principal) return sessionNotFound(call);
-    if (session.revival) this.#whenRevived(session, session.revival, call, use);
-    else this.#use(session, call, use);
+    const { sessions, seal, store, closed } = this.options;
+    const session = sessions.get(id);
+    if (session) return this.#goOn(session, call, use);
+    if (!store && !seal) return sessionNotFound(call);
+    if (closed()) return shuttingDown(call);
+    if (!store) return this.#revive(call, use, id, seal!.open(id, call.principal));
+    if (id.length > MAX_ID) return sessionNotFound(call);
+    this.#wait(call, store.get(storedIdOf(id)), (record) => {
+      const opened = sessions.get(id);
+      if (opened) return this.#goOn(opened, call, use);
+      if (record?.principal !== call.principal) return sessionNotFound(call);
+      this.#revive(call, use, id, record?.initialize, record);
+    });
   }
 
-  /** The service may be slow to open the session, and clients may leave meanwhile, so only some requests can wait. */
-  #whenRevived(
-    session: StreamableSession,
-    revival: Promise<boolean>,
+  /** @param params of the `initialize` that opened the session. Undefined if they are not known. */
+  #revive(
     call: HttpCall,
     use: (session: StreamableSession) => void,
+    id: string,
+    params: JsonObject | undefined,
+    record?: SessionRecord,
   ): void {
+    if (!params) return sessionNotFound(call);
+    const session = this.#open(reopening(id, params, call, record));
+    if (session) this.#goOn(session, call, use);
+  }
+
+  #goOn(session: TableSession, call: HttpCall, use: (session: StreamableSession) => void): void {
+    // The session of another caller counts as unknown.
+    if (!(session instanceof StreamableSession) || session.principal !== call.principal) return sessionNotFound(call);
+    if (!session.revival) return this.#use(session, call, use);
+    this.#wait(call, session.revival, (revived) => {
+      // A request before this one may have ended it.
+      if (revived && !session.closed) this.#use(session, call, use);
+      else sessionNotFound(call);
+    });
+  }
+
+  /**
+   * Goes on with a call later. The store or the service may be slow, and clients may leave meanwhile, so only some
+   * requests can wait.
+   */
+  #wait<T>(call: HttpCall, awaited: Promise<T>, then: (value: T) => void): void {
     const share = shareOf(call);
     if (this.#allWaiting >= MAX_WAITING || this.#waiting.of(share) >= MAX_WAITING * PART_OF_ONE) return noRoom(call);
     this.#allWaiting += 1;
     this.#waiting.add(share);
-    const goOn = (revived: boolean): void => {
+    const goOn = (work: () => void): void => {
       this.#allWaiting -= 1;
       this.#waiting.remove(share);
       try {
-        // A request before this one may have ended it.
-        if (revived && !session.closed) this.#use(session, call, use);
-        else sessionNotFound(call);
+        work();
       } catch (error) {
         failed(call, error, this.options.onerror);
       }
     };
-    void revival.then((revived) => this.#turns.run(() => goOn(revived)));
+    awaited.then(
+      (value) => this.#turns.run(() => goOn(() => then(value))),
+      (error: unknown) => goOn(() => failed(call, error, this.options.onerror)),
+    );
   }
 
   #use(session: StreamableSession, call: HttpCall, use: (session: StreamableSession) => void): void {

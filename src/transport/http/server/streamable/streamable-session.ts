@@ -1,18 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { inPortions } from '../../../../base/portions.ts';
+import { Recent } from '../../../../base/recent.ts';
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
 import { IdTable } from '../../../../jsonrpc/id-table.ts';
 import {
   isRequest,
   isResponse,
-  type JsonObject,
+  notification,
   type Message,
   type Request,
   type RequestId,
   type Response,
 } from '../../../../jsonrpc/message.ts';
+import { Method, NotificationMethod } from '../../../../protocol/methods.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
-import type { EventId } from '../../../../store/event-log.ts';
+import type { EventId, SessionId } from '../../../../store/event-log.ts';
 import { BaseTransport } from '../../../base-transport.ts';
 import { SENT_AT_ONCE, type SendOptions, type Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
@@ -20,10 +22,12 @@ import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import { CallExtra } from '../extra.ts';
 import { EventStream } from './event-stream.ts';
+import type { Opening } from './opening.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
 import { refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from '../sse.ts';
+import { replayOf, storedIdOf, StoredSession, type RecordChange } from './stored-session.ts';
 
 /** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
 const MAX_ENDED_STREAMS = 64;
@@ -32,25 +36,8 @@ const MAX_STANDALONE = 8;
 const STANDALONE = '0';
 /** The id of an event of a session's own stream, in any process. */
 const OF_STANDALONE = /^(?:[0-9a-f]{10}x)?0-\d+$/;
-/** The id of the `initialize` that a revived session begins with. No other request comes before its response. */
-const REVIVAL = 'revival';
-
-/** How a session begins. */
-export interface Opening {
-  readonly id: string;
-  /** The call that opens or revives the session. */
-  readonly call: HttpCall;
-  /** The client's `initialize`, or that of a revived session, which is not answered. */
-  readonly initialize: Request;
-  readonly revived: boolean;
-}
-
-/** A session that a former process opened, and its client still uses. */
-export function reopening(id: string, params: JsonObject, call: HttpCall): Opening {
-  // A copy, because a slice of the head of a request keeps the whole head in memory.
-  const own = Buffer.from(id, 'latin1').toString('latin1');
-  return { id: own, call, initialize: { jsonrpc: '2.0', id: REVIVAL, method: 'initialize', params }, revived: true };
-}
+/** How many of its own requests a revived session remembers. Answers to others were meant for a former process. */
+const MAX_ASKED = 1000;
 
 /**
  * What the transport's owner gets with a message. The two functions have the same names and meaning in the official
@@ -96,6 +83,13 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #endRevival: ((succeeded: boolean) => void) | undefined;
   /** Begins the ids of streams. In a revived session it is new, so that no event id is used twice. */
   readonly #streamPrefix: string = '';
+  /** The id of the session's own stream. With a store, a revived session continues the stream of the former process. */
+  readonly #standaloneId: string = STANDALONE;
+  /** The requests that a revived session has sent. */
+  readonly #asked: Recent | undefined;
+  readonly #stored: StoredSession | undefined;
+  /** The requests of a former process that are repeated, by their ids. */
+  readonly #replayed = new Map<RequestId, Request>();
 
   readonly #options: EndpointOptions;
   readonly #replies = new IdTable<RequestId, Reply>();
@@ -116,15 +110,46 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.revived = opening.revived;
     this.#opening = opening;
     this.#options = options;
+    if (options.store) this.#stored = new StoredSession(options.store, storedIdOf(opening.id));
     if (!opening.revived) return;
+    this.#asked = new Recent(MAX_ASKED);
     this.#streamPrefix = `${randomBytes(5).toString('hex')}x`;
-    this.revival = new Promise((resolve) => {
+    if (!opening.record) this.#standaloneId = this.#streamPrefix + STANDALONE;
+    const opened = new Promise<boolean>((resolve) => {
       this.#endRevival = (succeeded) => {
-        this.#endRevival = this.revival = undefined;
-        if (succeeded) this.deliver({ jsonrpc: '2.0', method: 'notifications/initialized' }, opening.call);
+        this.#endRevival = undefined;
+        if (succeeded) this.#goOn(opening);
         resolve(succeeded);
       };
     });
+    this.revival = this.#revive(opened, opening.record !== undefined);
+  }
+
+  async #revive(opened: Promise<boolean>, hasStreams: boolean): Promise<boolean> {
+    try {
+      if (hasStreams) await this.#stored?.endFormerStreams(this.#options.log);
+    } catch (error) {
+      this.report(error as Error);
+      // The next request tries again.
+      await this.#end(500, 'The session could not be continued', true);
+    }
+    const succeeded = await opened;
+    this.revival = undefined;
+    return succeeded;
+  }
+
+  /** The id of the session in the event log and in the store. */
+  get storedId(): SessionId {
+    return this.#stored?.id ?? this.sessionId;
+  }
+
+  /** Tells the server what the client had told it in the former process. */
+  #goOn({ call, record }: Opening): void {
+    this.deliver(notification(NotificationMethod.Initialized), call);
+    for (const request of record ? replayOf(record) : []) {
+      this.#replayed.set(request.id, request);
+      this.deliver(request, call);
+    }
   }
 
   get grace(): number {
@@ -152,14 +177,21 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     if (this.#closed) return Promise.reject(new Error('The session is closed'));
     try {
       if (!isResponse(message)) {
+        if (isRequest(message)) this.#asked?.add(message.id);
         const related = options?.relatedRequestId;
         const reply = this.#replies.get(related);
         return reply ? reply.send(message) : this.#standalone().send(message);
       }
+      const change = this.#stored?.changeBy(message.id!);
+      if (change) return this.#storeFirst(change, message);
       const reply = this.#replies.get(message.id);
       if (!reply && message.id === this.#initializing) {
         this.#initialized(message);
         return SENT_AT_ONCE;
+      }
+      if (!reply && this.#replayed.size > 0) {
+        const replayed = this.#replayed.get(message.id!);
+        if (replayed) return this.#wasReplayed(replayed, message);
       }
       if (!reply)
         return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
@@ -174,7 +206,30 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     }
   }
 
+  /** What a request has changed is stored before its response is sent. */
+  async #storeFirst(change: RecordChange, response: Response): Promise<void> {
+    await this.send(await this.#stored!.store(change, response, (error) => this.report(error)));
+  }
+
+  /** The client has not asked again, so it gets no response. It may have missed updates of a resource. */
+  #wasReplayed({ id, method, params }: Request, response: Response): Promise<void> {
+    this.#replayed.delete(id);
+    if ('error' in response) {
+      this.report(new Error(`${method} of a former process could not be repeated: ${response.error.message}`));
+      return SENT_AT_ONCE;
+    }
+    if (method !== Method.Subscribe) return SENT_AT_ONCE;
+    return this.#standalone().send(notification(NotificationMethod.ResourceUpdated, { uri: params?.['uri'] }));
+  }
+
+  /** Ends the session. While the process ends, a stored session is kept for the next one. */
   close(): Promise<void> {
+    const kept = this.#stored !== undefined && this.#options.closed() && this.profile !== undefined;
+    return this.#end(404, 'The session has ended', kept);
+  }
+
+  /** Ends the session for good. */
+  end(): Promise<void> {
     return this.#end(404, 'The session has ended');
   }
 
@@ -183,29 +238,30 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     return this.#end(500, message);
   }
 
-  #end(status: number, message: string): Promise<void> {
-    if (this.#closed) return Promise.resolve();
+  /** @param kept whether another process may continue the session. */
+  async #end(status: number, message: string, kept = false): Promise<void> {
+    if (this.#closed) return;
     this.#closed = true;
     if (this.#endRevival) this.#endRevival(false);
     else if (this.#opening) refuse(this.#opening.call, status, message);
     this.#options.sessions.delete(this.sessionId);
     this.#options.seal?.end(this.sessionId);
-    const ended = this.#endReplies(status, message);
+    const ended = this.#endReplies(status, message, kept);
     this.guard(() => this.onclose?.());
-    return ended;
+    await Promise.all([ended, kept ? undefined : this.#stored?.end()]);
   }
 
   /** Waits until the streams have written everything, then removes them from the log. A session may have 10,000 calls. */
-  async #endReplies(status: number, message: string): Promise<void> {
+  async #endReplies(status: number, message: string, kept: boolean): Promise<void> {
     const replies = this.#replies.entries();
     this.#replies.clear();
     await inPortions(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(status, message));
     await inPortions(replies, ([id, reply]) => reply.fail(id, message));
-    if (!this.#streams) return;
+    if (!this.#streams && !this.revived) return;
     const closed: Promise<void>[] = [];
-    await inPortions(this.#streams.values(), (stream) => void closed.push(stream.close()));
+    await inPortions(this.#streams?.values() ?? [], (stream) => void closed.push(stream.close()));
     await Promise.all(closed);
-    await this.#options.log.drop(this.sessionId);
+    if (!kept) await this.#options.log.drop(this.storedId);
   }
 
   /** Whether a request in flight has this id. */
@@ -215,16 +271,20 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** Handles a POST with one request. The call is answered with the response. */
   request(call: HttpCall, message: Request): void {
-    this.#replies.set(message.id, new Reply(this, call, 1, undefined));
+    this.#replies.set(message.id, new Reply(this, call, message.id, undefined));
+    this.#stored?.expect(message);
     this.deliver(message, call);
   }
 
   /** Handles a batch with requests. The call is answered when all of them are. */
   batch(call: HttpCall, { messages, requests, errors }: OpenedBatch): void {
-    const reply = new Reply(this, call, requests.length, errors);
+    const reply = new Reply(this, call, requests, errors);
     for (const message of messages) {
       // One by one: a cancellation only affects requests before it.
-      if (isRequest(message)) this.#replies.set(message.id, reply);
+      if (isRequest(message)) {
+        this.#replies.set(message.id, reply);
+        this.#stored?.expect(message);
+      }
       this.deliver(message, call, messages.length);
     }
   }
@@ -235,7 +295,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #initialize({ call, initialize: message, revived }: Opening): void {
     this.#initializing = message.id;
     if (revived) return this.deliver(message, call);
-    const reply = new Reply(this, call, 1, undefined);
+    this.#stored?.begin(call.principal, message.params ?? {});
+    const reply = new Reply(this, call, message.id, undefined);
     // The headers are set now, because the stream of a slow response begins before its result is known.
     reply.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
     this.#replies.set(message.id, reply);
@@ -258,13 +319,23 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** The stream that an event id of this session belongs to, if it is still known. */
   async streamOf(lastEventId: EventId): Promise<EventStream | undefined> {
-    const id = await this.#options.log.streamOf(this.sessionId, lastEventId);
-    return id === undefined ? undefined : this.#streams?.get(id);
+    const found = await this.#options.log.find(this.storedId, lastEventId);
+    if (!found) return undefined;
+    const known = this.#streams?.get(found.stream);
+    if (known || !this.revived) return known;
+    // A stream of the former process. Its own stream goes on, and the others can only be read.
+    return found.stream === this.#standaloneId ? this.#standalone() : this.#addStream(found.stream, undefined, true);
+  }
+
+  /** Whether a question with this id may have been asked here, and not by a former process. */
+  mayHaveAsked(id: RequestId | undefined): boolean {
+    return this.#asked?.has(id) ?? true;
   }
 
   /** Whether an event belongs to the session's own stream in a former process. That stream goes on here, after a gap. */
   isOfFormerStream(lastEventId: EventId): boolean {
-    return this.revived && OF_STANDALONE.test(lastEventId) && !lastEventId.startsWith(this.#standaloneId);
+    if (!this.revived || this.#standaloneId === STANDALONE) return false;
+    return OF_STANDALONE.test(lastEventId) && !lastEventId.startsWith(this.#standaloneId);
   }
 
   /**
@@ -283,6 +354,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     if ('result' in response) {
       this.profile = profileOf(response.result['protocolVersion']);
       this.#endRevival?.(true);
+      this.#stored?.opened().catch((error: Error) => this.report(error));
     } else setImmediate(() => void this.close().catch((error: Error) => this.report(error)));
   }
 
@@ -290,11 +362,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     const reply = this.#replies.get(id);
     if (!reply || id === this.#initializing) return;
     this.#replies.delete(id);
+    this.#stored?.changeBy(id);
     reply.abandon();
-  }
-
-  get #standaloneId(): string {
-    return this.#streamPrefix + STANDALONE;
   }
 
   #standalone(): EventStream {
@@ -302,12 +371,12 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   }
 
   openReplyStream(reply: Reply): EventStream {
-    const stream = this.#addStream(this.#streamPrefix + String(++this.#streamCount));
+    const stream = this.#addStream(this.#streamPrefix + String(++this.#streamCount), reply.requests);
     this.#connect(reply.call, stream, undefined, reply.headers);
     return stream;
   }
 
-  #addStream(id: string): EventStream {
+  #addStream(id: string, requests?: readonly RequestId[], over = false): EventStream {
     this.#streams ??= new Map();
     for (const [old, { ended, connected }] of this.#streams) {
       if (this.#streams.size <= MAX_ENDED_STREAMS) break;
@@ -315,8 +384,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     }
     const stream = new EventStream({
       log: this.#options.log,
-      session: this.sessionId,
+      session: this.storedId,
       id,
+      requests,
+      ended: over,
       priming: this.profile?.primingEvent ?? false,
       onerror: (error) => this.report(error),
     });

@@ -1,8 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Events, initialize, openRaw, TestHttp } from '../../../../../test/support/http.ts';
+import { logWith } from '../../../../../test/support/event-log.ts';
 import { deferred, scripted, settled } from '../../../../../test/support/service.ts';
-import type { EventLog } from '../../../../store/event-log.ts';
-import { memoryEventLog } from '../../../../store/memory.ts';
 import type { Transport } from '../../../transport.ts';
 
 const note = (n: number) => ({ jsonrpc: '2.0' as const, method: 'notifications/n', params: { n } });
@@ -29,17 +28,13 @@ test('a resumed stream begins with the missed events', async () => {
 test('a client that disconnects before its stream begins takes no events from the existing stream', async () => {
   let go = deferred();
   go.resolve();
-  const log = memoryEventLog();
-  const eventLog: EventLog = {
+  const events = logWith((log) => ({
     append: async (...args) => {
       await go.promise;
       return log.append(...args);
     },
-    after: (...args) => log.after(...args),
-    streamOf: (...args) => log.streamOf(...args),
-    drop: (...args) => log.drop(...args),
-  };
-  const { session, server } = await openRaw({ eventLog });
+  }));
+  const { session, server } = await openRaw({ state: { events } });
   const there = await session.events();
   await there.next();
   go = deferred();

@@ -1,0 +1,63 @@
+import type { JsonObject } from '../jsonrpc/message.ts';
+import type { SessionId } from './event-log.ts';
+
+/** What another process needs to continue a session. It contains only JSON. */
+export interface SessionRecord {
+  /** The owner of the session; undefined if callers are not authenticated. */
+  readonly principal?: string | undefined;
+  /** The parameters of the client's `initialize`. */
+  readonly initialize: JsonObject;
+  /** The log level that the client has set. */
+  readonly logLevel?: string | undefined;
+  /** The URIs of the resources that the client has subscribed to. */
+  readonly resources?: readonly string[] | undefined;
+}
+
+/**
+ * Keeps the sessions of the revisions with a handshake, so that another process can continue them.
+ *
+ * A session is named by a hash of the session id, because anyone who has the id can use the session. The store is bounded
+ * in number, bytes and age. Safe to call concurrently: calls for one session take effect in the order in which they were
+ * made.
+ */
+export interface SessionStore {
+  /** Undefined if there is no such session, or if it has expired. */
+  get(id: SessionId): Promise<SessionRecord | undefined>;
+  /**
+   * Stores a new session. If the store is full, the sessions that were silent the longest are removed.
+   *
+   * @throws SessionStoreFull if the record is too large.
+   */
+  put(id: SessionId, record: SessionRecord): Promise<void>;
+  /**
+   * Replaces a record by the result of `change`, atomically. `change` must have no side effects, because it is called
+   * again if another process was faster.
+   *
+   * @returns the new record; undefined as with `get`.
+   * @throws SessionStoreFull if the new record is too large. The old one is then kept.
+   */
+  change(id: SessionId, change: (record: SessionRecord) => SessionRecord): Promise<SessionRecord | undefined>;
+  /** The sessions are in use now, so they expire later. Unknown ones are ignored. */
+  touch(ids: readonly SessionId[]): Promise<void>;
+  /** Removes a session. Does nothing if there is none. */
+  delete(id: SessionId): Promise<void>;
+}
+
+/** There is no room for a record of this size. */
+export class SessionStoreFull extends Error {
+  override readonly name = 'SessionStoreFull';
+}
+
+/** The limits of a session store. */
+export interface SessionStoreOptions {
+  /** Maximum number of sessions. Default 100 000. */
+  maxSessions?: number | undefined;
+  /** Maximum size of one record in bytes of JSON. Default 256 KiB. */
+  maxRecordBytes?: number | undefined;
+  /** Maximum size of all records together in bytes of JSON. Default 256 MiB. */
+  maxBytes?: number | undefined;
+  /** How long a session is kept after its last use, in milliseconds. Default 24 hours. */
+  maxAge?: number | undefined;
+  /** The clock, in milliseconds since 1970. Default `Date.now`. */
+  now?: (() => number) | undefined;
+}
