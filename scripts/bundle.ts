@@ -37,6 +37,7 @@ await write(
     'capture-worker': './src/inspect/worker/capture-worker.ts',
     // So does a process.
     'dev-child': './src/cli/dev/child.ts',
+    'store-check': './src/store/embedded/check-file.ts',
     ...Object.fromEntries(targets.map(({ types, default: file }) => entry(types, file))),
     ...Object.fromEntries(
       replaced.flatMap((name) =>

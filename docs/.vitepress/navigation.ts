@@ -103,6 +103,7 @@ export const navigation: readonly Entry[] = [
           { text: 'everwire/memory', page: 'api/memory.md' },
           { text: 'everwire/bridge', page: 'api/bridge.md' },
           { text: 'everwire/operate', page: 'api/operate.md' },
+          { text: 'everwire/store', page: 'api/store.md' },
           { text: 'everwire/inspect', page: 'api/inspect.md' },
           { text: 'everwire/lint', page: 'api/lint.md' },
           { text: 'everwire/testing', page: 'api/testing.md' },

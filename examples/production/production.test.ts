@@ -8,6 +8,7 @@ import { TestIssuer } from '../../test/support/issuer.ts';
 import { eventually, root, startNode, type RunningProcess } from '../../test/support/process.ts';
 import { eras, textOf } from '../../test/support/reader.ts';
 import { filesShownIn } from '../../test/support/shown.ts';
+import { serve } from './stored.ts';
 
 describe('the page about production', () => {
   const files = filesShownIn('docs/guides/production.md');
@@ -163,4 +164,21 @@ test('a missing setting is named, and nothing starts', async () => {
   const { exited, stderr } = startNode([program], { RESOURCE: '' });
   expect((await exited).code).toBe(1);
   expect(stderr.join('\n')).toContain('The environment variable RESOURCE is missing');
+});
+
+test('with a store, a session goes on in the next process', async () => {
+  const directory = path.join(folder, 'data');
+  const first = await serve(directory, 0);
+  const client = new Client({ name: 'reader', version: '1.0.0' });
+  const transport = new StreamableHTTPClientTransport(new URL(first.url));
+  await client.connect(transport);
+  await first.stop();
+  const port = Number(new URL(first.url).port);
+  const second = await serve(directory, port);
+  onTestFinished(() => second.stop());
+  onTestFinished(() => client.close());
+  const { sessionId } = transport;
+  const { content } = await client.callTool({ name: 'find', arguments: {} });
+  expect(content).toEqual([{ type: 'text', text: 'on the shelf' }]);
+  expect(transport.sessionId).toBe(sessionId);
 });

@@ -10,6 +10,7 @@ import {
   withRecordOption,
   withSessionOptions,
   withStateKeyOption,
+  withStoreOption,
   withTargetOptions,
   type ServeFlags,
   type TargetFlags,
@@ -95,7 +96,7 @@ export function withBridgeOptions(command: Command): Command {
         'stop a command if it and its child processes use more memory than this (default: no limit)',
       ).argParser((text) => positive(text) * MEBIBYTE),
     );
-  withStateKeyOption(command);
+  withStoreOption(withStateKeyOption(command));
 
   const most = 'maximum number of sessions, and of connections for clients without a session';
   const limited = withSessionOptions(command.optionsGroup('Limits:'), 100, most)

@@ -16,6 +16,7 @@ import { inboundTo, Mounts } from './bridge-mounts.ts';
 import type { Observer } from './bridge-observer.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
 import { Failure } from './failure.ts';
+import { openStore } from './open-store.ts';
 import { announce, serveStdio } from './run.ts';
 import { printStatusThrough, scrubWith } from './print-status.ts';
 import { atEnd } from './shutdown.ts';
@@ -83,7 +84,7 @@ export async function serveBridge(
     path,
     inbound: inboundOptions,
     http: { maxSessions, idleTimeout, onerror },
-    eventLog: () => handler.eventLog,
+    state: () => handler.state,
   });
   served.members?.onchange(() => mounts.clear());
   const tls = await certificateOf(settings);
@@ -93,6 +94,7 @@ export async function serveBridge(
     ...(metrics && { '/metrics': metrics.page({ requiresAuth: settings.metrics === 'gated' }) }),
   });
   const faults = await httpFaults(settings, () => handler);
+  const state = await openStore(settings.store, warn);
   const { listen } = await import('../transport/http/server/listen.ts');
   const listener = await listen({
     ...settings.listen,
@@ -101,6 +103,7 @@ export async function serveBridge(
     tls: tls?.credentials,
     wiretap: settings.wiretap,
     auth,
+    state,
     pages: (at) => faults?.page() ?? pages(at) ?? (served.members && mounts.page(at)),
     onerror,
     onrefusal: refusalsTo(log, metrics),

@@ -32,6 +32,8 @@ export interface BridgeSettings
   readonly tools: Pick<ToolSelection, 'hide' | 'only'>;
   /** Seals the `requestState` that clients send back. Undefined: each process makes its own key. */
   readonly stateKey: string | undefined;
+  /** The directory of the state. Undefined: sessions end with the process. */
+  readonly store: string | undefined;
   readonly metrics: 'none' | 'open' | 'gated';
   readonly log: { readonly level: LogThreshold; readonly format: LogFormat; readonly requests: boolean };
   /** Removed from every line of the log. */
@@ -102,6 +104,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     ...given,
     tools: { ...(denyTool.length > 0 && { hide: denyTool }), ...(allowTool.length > 0 && { only: allowTool }) },
     stateKey,
+    store: flags.store,
     metrics: flags.metricsAuth ? 'gated' : flags.metrics ? 'open' : 'none',
     log: { level, format, requests },
     secrets: [...access.tokens, ...access.keys, ...(stateKey === undefined ? [] : [stateKey])],

@@ -20,6 +20,7 @@ import {
   withRecordOption,
   withSessionOptions,
   withStateKeyOption,
+  withStoreOption,
   type ServeFlags,
 } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
@@ -60,7 +61,7 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
     .usage('[options]')
     .description('serve a demo server with a tool, a resource and a prompt');
   withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions');
-  withStateKeyOption(demoCommand);
+  withStoreOption(withStateKeyOption(demoCommand));
   withRecordOption(demoCommand)
     .addHelpText('after', '\nExamples:\n  everwire demo\n  everwire demo --stdio')
     .action(async (flags: ServeFlags) => run('demo', (await import('../../examples/demo.ts')).server, flags));

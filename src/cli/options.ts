@@ -14,6 +14,8 @@ export interface ServeFlags {
   readonly idleTimeout: number;
   readonly record?: string;
   readonly stateKey?: string;
+  /** The directory of the state. */
+  readonly store?: string;
 }
 
 /** The options of every command that connects to a server. */
@@ -86,6 +88,16 @@ export function withStateKeyOption(command: Command): Command {
     new Option('--state-key <secret>', 'key that seals what must survive a restart; may be @file or env:NAME').env(
       STATE_KEY_VARIABLE,
     ),
+  );
+}
+
+/** Adds the option for a directory that outlives the process. */
+export function withStoreOption(command: Command): Command {
+  return command.addOption(
+    new Option(
+      '--store <directory>',
+      'keep sessions, streams and tasks in this directory, so that they survive a restart (needs lmdb)',
+    ).conflicts('stdio'),
   );
 }
 

@@ -5,6 +5,7 @@ import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import { closeDescriptor } from './close-descriptor.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
+import { openStore } from './open-store.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
 import { readStateKey } from './read-secret.ts';
@@ -35,7 +36,8 @@ export async function run(
   const wiretap = await observe({ target: name, file: flags.record, ...inspection, onpage });
   if (flags.stdio) return serveStdio(served, { wiretap }, inspection.breakpoints);
   const sessionKey = readStateKey(flags.stateKey);
-  const listener = await served.listen({ ...listenOptions(flags), sessionKey, wiretap });
+  const state = await openStore(flags.store, printStatus);
+  const listener = await served.listen({ ...listenOptions(flags), sessionKey, state, wiretap });
   atEnd(() => listener.close());
   if (!named) return announce(name, listener);
   announceAddress(listener);

@@ -1,6 +1,7 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { parseArgs } from 'node:util';
 import type { HttpListener } from '../../src/transport/http/server/listen.ts';
+import { embeddedState } from '../../src/store/embedded/embedded-state.ts';
 import { featureServer } from './features.ts';
 
 /**
@@ -15,6 +16,7 @@ const options = {
   'idle-timeout': { type: 'string', default: '1800000' },
   'stall-timeout': { type: 'string', default: '30000' },
   'state-key': { type: 'string' },
+  store: { type: 'string' },
 } as const;
 const { values } = parseArgs({ options });
 
@@ -29,12 +31,15 @@ if (values.stdio) {
 } else if (values['official-stdio']) {
   await server.connect(new StdioServerTransport());
 } else {
+  const state = values.store === undefined ? undefined : await embeddedState(values.store);
   listener = await server.listen({
+    state,
     port: Number(values.port),
     idleTimeout: Number(values['idle-timeout']),
     stallTimeout: Number(values['stall-timeout']),
   });
   console.error(`listening on ${listener.url}`);
   const { close } = listener;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close());
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void close().then(() => state?.close()));
 }

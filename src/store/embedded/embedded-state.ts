@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { fileProblem } from '../../base/file-problem.ts';
+import { makeFolder } from '../../base/make-folder.ts';
+import { ErrorCode } from '../../jsonrpc/errors.ts';
+import { IndexedSessions } from '../memory-sessions.ts';
+import { IndexedTasks, type KeptTask, type MemoryTaskStoreOptions } from '../memory-tasks.ts';
+import type { MemoryEventLogOptions } from '../memory.ts';
+import type { SessionStoreOptions } from '../session-store.ts';
+import type { State } from '../state.ts';
+import type { TaskRecord } from '../task-store.ts';
+import { DirectoryInUse, lockDirectory } from './directory-lock.ts';
+import { EmbeddedEvents } from './events.ts';
+import type { DatabaseName } from './frame.ts';
+import { openDatabase } from './open-database.ts';
+import { repair } from './repair.ts';
+import { Table } from './table.ts';
+
+/** The limits of an embedded state. */
+export interface EmbeddedStateOptions {
+  /** Limits for sessions. Default as described there. */
+  readonly sessions?: SessionStoreOptions | undefined;
+  /** Limits for the events of streams. Default as described there. */
+  readonly events?: MemoryEventLogOptions | undefined;
+  /** Limits for tasks. Default as described there. */
+  readonly tasks?: MemoryTaskStoreOptions | undefined;
+  /** Called if the data was damaged, with what was lost. Default: `process.emitWarning`. */
+  readonly onwarning?: ((message: string) => void) | undefined;
+}
+
+/** A state in a directory. */
+export interface EmbeddedState extends State {
+  /** Closes the files, so that another process can use the directory. */
+  close(): Promise<void>;
+  /** Does the same as `close`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const STOPPED = 'The server was stopped before the task was done';
+
+/**
+ * Keeps the state of a server in a directory of this machine, so that it survives a restart, `kill -9` included. If the
+ * machine loses power, the newest changes may be lost. One process uses a directory at a time. Damaged data is replaced by
+ * what can be read of it. Tasks that were running end as failed.
+ *
+ * Needs the package `lmdb`, which is loaded now.
+ *
+ * @param directory is created for this user alone, if it is missing. It must not be on a network file system.
+ * @throws Error with a readable message if `lmdb` is not installed, the directory cannot be used, or another process uses
+ * it.
+ */
+export async function embeddedState(directory: string, options: EmbeddedStateOptions = {}): Promise<EmbeddedState> {
+  const { onwarning = (message: string): void => process.emitWarning(message) } = options;
+  const unlock = await lock(directory);
+  try {
+    const file = (name: string): string => path.join(directory, name);
+    const data = file('state.mdb');
+    const warning = await repair({ data, damaged: file('damaged.mdb'), repaired: file('repaired.mdb') });
+    if (warning !== undefined) onwarning(warning);
+    const root = await openDatabase(data);
+    const table = (name: DatabaseName): Table =>
+      new Table(root.openDB<Buffer, string>(name, { encoding: 'binary' }), (key) =>
+        onwarning(`${data} is damaged: the entry ${key} of ${name} is lost; restart the server to repair it`),
+      );
+    const events = new EmbeddedEvents(table('events'), table('streams'), options.events);
+    const sessions = sessionsIn(table('sessions'), options.sessions, events);
+    await events.keepOnly((id) => sessions.has(id));
+    const tasks = await tasksIn(table('tasks'), options.tasks);
+    let closing: Promise<void> | undefined;
+    const close = (): Promise<void> => (closing ??= root.close().then(unlock));
+    return { node: randomUUID(), sessions, events, tasks, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await unlock();
+    throw error;
+  }
+}
+
+async function lock(directory: string): Promise<() => Promise<void>> {
+  try {
+    await makeFolder(path.resolve(directory));
+    return await lockDirectory(directory);
+  } catch (error) {
+    if (error instanceof DirectoryInUse) throw error;
+    throw new Error(`The store ${directory} cannot be used: ${fileProblem(error)}`, { cause: error });
+  }
+}
+
+/** Each text begins with a line for the time of the last use. A session that is removed loses its events too. */
+function sessionsIn(table: Table, options: SessionStoreOptions = {}, events: EmbeddedEvents): IndexedSessions {
+  const read = (id: string): string | undefined => {
+    const text = table.read(keyOf(id));
+    return text?.slice(text.indexOf('\n') + 1);
+  };
+  const write = (id: string, text: string, usedAt: number): Promise<void> =>
+    table.write(keyOf(id), `${usedAt}\n${text}`);
+  const sessions = new IndexedSessions(options, {
+    read,
+    write,
+    touch: async (id, usedAt) => {
+      const text = read(id);
+      if (text !== undefined) await write(id, text, usedAt);
+    },
+    remove: (id) => Promise.all([table.remove(keyOf(id)), events.drop(id)]),
+  });
+  const found = [...table.range({})].map(([key, text]) => ({
+    id: decodeURIComponent(key),
+    usedAt: Number.parseInt(text, 10),
+    bytes: Buffer.byteLength(text),
+  }));
+  for (const { id, bytes, usedAt } of found.toSorted((a, b) => a.usedAt - b.usedAt))
+    sessions.restore(id, bytes, usedAt);
+  return sessions;
+}
+
+/** Each text begins with a line for the index. */
+async function tasksIn(table: Table, options: MemoryTaskStoreOptions = {}): Promise<IndexedTasks> {
+  const { now = () => Date.now() } = options;
+  const tasks = new IndexedTasks(options, {
+    read: (id) => {
+      const text = table.read(keyOf(id));
+      return text?.slice(text.indexOf('\n') + 1);
+    },
+    write: (id, text, kept) => table.write(keyOf(id), `${JSON.stringify(kept)}\n${text}`),
+    remove: (id) => table.remove(keyOf(id)),
+  });
+  const left: { id: string; kept: KeptTask }[] = [];
+  for (const [key, text] of table.range({})) {
+    const kept = JSON.parse(text.slice(0, text.indexOf('\n'))) as Omit<KeptTask, 'until'> & { until: number | null };
+    // JSON has no infinity.
+    const restored: KeptTask = { ...kept, principal: kept.principal, until: kept.until ?? Infinity };
+    left.push({ id: decodeURIComponent(key), kept: restored });
+  }
+  for (const { id, kept } of left) tasks.restore(id, kept);
+  const error = { code: ErrorCode.InternalError, message: STOPPED };
+  for (const { id, kept } of left) {
+    if (kept.terminal) continue;
+    // Its handler was in the former process.
+    await tasks.update(id, kept.principal, ({ inputRequests: _questions, ...task }): TaskRecord => ({
+      ...task,
+      ...{ status: 'failed', error, statusMessage: STOPPED, lastUpdatedAt: Math.max(now(), task.lastUpdatedAt) },
+    }));
+  }
+  return tasks;
+}
+
+/** LMDB accepts keys up to 1978 bytes. Session and task ids are short. */
+function keyOf(id: string): string {
+  return encodeURIComponent(id);
+}

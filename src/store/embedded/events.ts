@@ -1,0 +1,190 @@
+import { isResponse, type Message, type RequestId } from '../../jsonrpc/message.ts';
+import {
+  EventsPurged,
+  type EventId,
+  type EventLog,
+  type FoundStream,
+  type LoggedEvent,
+  type SessionId,
+  type StreamId,
+  type UnfinishedStream,
+} from '../event-log.ts';
+import type { MemoryEventLogOptions } from '../memory.ts';
+import { SessionEvents, type Bounds } from './session-events.ts';
+import type { Table } from './table.ts';
+
+/** Milliseconds between two looks for expired events. */
+const SWEEP_INTERVAL = 1000;
+/** How many events one look removes at most, so that it does not keep the event loop. */
+const SWEEP_EVENTS = 500;
+/** How many events are read together. In between, the reader may be slow. */
+const PAGE = 100;
+
+/**
+ * An event log in LMDB. Events of a session have numbers in the order in which they were appended, over all its streams:
+ * the number is part of the key, so the oldest ones come first.
+ */
+export class EmbeddedEvents implements EventLog {
+  readonly #sessions = new Map<SessionId, SessionEvents>();
+  readonly #events: Table;
+  readonly #streams: Table;
+  readonly #bounds: Bounds;
+  readonly #maxTotalBytes: number;
+  readonly #now: () => number;
+  #bytes = 0;
+  #swept: number;
+
+  /** @throws RangeError if a bound is negative or not a number. */
+  constructor(events: Table, streams: Table, options: MemoryEventLogOptions = {}) {
+    const {
+      maxBytes = 4 * 1024 * 1024,
+      maxTotalBytes = 256 * 1024 * 1024,
+      maxEvents = 10_000,
+      maxAge = 600_000,
+      now = () => Date.now(),
+    } = options;
+    for (const [name, bound] of Object.entries({ maxBytes, maxTotalBytes, maxEvents, maxAge })) {
+      if (!(bound >= 0)) throw new RangeError(`${name} must be 0 or more, not ${bound}`);
+    }
+    this.#events = events;
+    this.#streams = streams;
+    this.#bounds = { maxBytes, maxEvents, maxAge };
+    this.#maxTotalBytes = maxTotalBytes;
+    this.#now = now;
+    this.#swept = now();
+    this.#restore();
+  }
+
+  async open(session: SessionId, stream: StreamId, requests?: readonly RequestId[]): Promise<EventId> {
+    const newest = this.#sessions.get(session)?.newest(stream);
+    return newest ?? this.#append(session, stream, undefined, requests);
+  }
+
+  append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {
+    return this.#append(session, stream, message, undefined);
+  }
+
+  async end(session: SessionId, stream: StreamId): Promise<void> {
+    await this.#sessions.get(session)?.end(stream);
+  }
+
+  async *after(session: SessionId, id: EventId): AsyncGenerator<LoggedEvent> {
+    const events = this.#sessions.get(session);
+    const found = this.#find(session, id);
+    if (!events || !found) throw new EventsPurged(id, undefined);
+    const { stream, last } = found;
+    let place = found.n;
+    if (place < stream.dropped) throw new EventsPurged(id, `${stream.id}-${stream.dropped}`);
+    for (let from = place + 1; from <= last;) {
+      const page = events.page(from, last, PAGE);
+      for (const event of page) {
+        if (event.stream !== stream.id) continue;
+        if (event.previous !== place) {
+          // Events in between are lost. What came before them was read.
+          if (place === found.n) throw new EventsPurged(id, `${stream.id}-${event.previous}`);
+          return;
+        }
+        place = event.n;
+        yield { id: `${stream.id}-${event.n}`, message: event.message };
+      }
+      if (page.length < PAGE) break;
+      from = page.at(-1)!.n + 1;
+    }
+    if (place < last && place === found.n) throw new EventsPurged(id, `${stream.id}-${last}`);
+  }
+
+  async find(session: SessionId, id: EventId): Promise<FoundStream | undefined> {
+    const { stream } = this.#find(session, id) ?? {};
+    return stream && { stream: stream.id, ended: stream.ended };
+  }
+
+  async unfinished(session: SessionId): Promise<readonly UnfinishedStream[]> {
+    return this.#sessions.get(session)?.unfinished() ?? [];
+  }
+
+  async drop(session: SessionId): Promise<void> {
+    const events = this.#sessions.get(session);
+    if (!events) return;
+    this.#sessions.delete(session);
+    this.#bytes -= events.bytes;
+    await events.clear();
+  }
+
+  /** Forgets the sessions that nobody can continue. */
+  async keepOnly(isKept: (session: SessionId) => boolean): Promise<void> {
+    for (const session of [...this.#sessions.keys()]) if (!isKept(session)) await this.drop(session);
+  }
+
+  #find(session: SessionId, id: EventId) {
+    const events = this.#sessions.get(session);
+    if (!events) return undefined;
+    this.#counted(events, () => events.expire(this.#now(), SWEEP_EVENTS));
+    return events.find(id);
+  }
+
+  async #append(
+    session: SessionId,
+    stream: StreamId,
+    message: Message | undefined,
+    requests: readonly RequestId[] | undefined,
+  ): Promise<EventId> {
+    const now = this.#now();
+    this.#sweep(now);
+    let events = this.#sessions.get(session);
+    if (!events) {
+      events = new SessionEvents(session, this.#events, this.#streams, this.#bounds);
+      this.#sessions.set(session, events);
+    }
+    const answered = message && isResponse(message) ? message.id : undefined;
+    const appended = this.#counted(events, () => events.append({ stream, message, answered, requests, now }));
+    if (this.#bytes > this.#maxTotalBytes) this.#shrink();
+    return appended;
+  }
+
+  /** Does something that changes the size of a session. */
+  #counted<T>(events: SessionEvents, work: () => T): T {
+    const before = events.bytes;
+    try {
+      return work();
+    } finally {
+      this.#bytes += events.bytes - before;
+    }
+  }
+
+  /** An idle session would keep expired events until it ends, so active ones remove them. */
+  #sweep(now: number): void {
+    if (now - this.#swept < SWEEP_INTERVAL) return;
+    this.#swept = now;
+    let room = SWEEP_EVENTS;
+    for (const events of this.#sessions.values()) {
+      if (room <= 0) return;
+      room -= this.#counted(events, () => events.expire(now, room));
+    }
+  }
+
+  /** Halves the largest sessions, so that not every new event needs this work. */
+  #shrink(): void {
+    const enough = this.#maxTotalBytes * 0.9;
+    const largest = [...this.#sessions.values()].toSorted((a, b) => b.bytes - a.bytes);
+    for (const events of largest) {
+      if (this.#bytes <= enough) return;
+      this.#counted(events, () => events.shrink(events.bytes / 2));
+    }
+  }
+
+  /** Finds the sessions that a former process has left. */
+  #restore(): void {
+    for (const table of [this.#streams, this.#events]) {
+      for (let start = ''; ;) {
+        const [first] = [...table.range({ start, limit: 1 })];
+        if (!first) break;
+        const session = SessionEvents.sessionOf(first[0]);
+        start = SessionEvents.endOf(session);
+        if (this.#sessions.has(session)) continue;
+        const events = new SessionEvents(session, this.#events, this.#streams, this.#bounds);
+        this.#sessions.set(session, events);
+        this.#bytes += events.bytes;
+      }
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import { crc32 } from 'node:zlib';
+
+/** The databases of a store. */
+export const DATABASES = ['sessions', 'events', 'streams', 'tasks'] as const;
+export type DatabaseName = (typeof DATABASES)[number];
+
+const CHECKSUM_BYTES = 4;
+
+/** A value as it is stored: a checksum of the key and the text, then the text. LMDB has no checksums of its own. */
+export function toFrame(key: string, text: string): Buffer {
+  const bytes = Buffer.byteLength(text);
+  const frame = Buffer.allocUnsafe(CHECKSUM_BYTES + bytes);
+  frame.write(text, CHECKSUM_BYTES);
+  frame.writeUInt32LE(checksum(key, frame.subarray(CHECKSUM_BYTES)));
+  return frame;
+}
+
+/** Undefined if the value is not the one that was stored with this key. */
+export function fromFrame(key: string, frame: Uint8Array): string | undefined {
+  if (frame.length < CHECKSUM_BYTES) return undefined;
+  const bytes = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength);
+  const text = bytes.subarray(CHECKSUM_BYTES);
+  return bytes.readUInt32LE() === checksum(key, text) ? text.toString() : undefined;
+}
+
+function checksum(key: string, text: Uint8Array): number {
+  return crc32(text, crc32(key));
+}

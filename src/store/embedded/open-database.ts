@@ -1,0 +1,13 @@
+import { ifMissing } from '../../base/missing-package.ts';
+import type { RootDatabase } from 'lmdb';
+
+/**
+ * Opens an LMDB file. Writes are not flushed one by one: they survive the end of this process, also by `kill -9`, but the
+ * newest ones may be lost if the machine loses power.
+ *
+ * @throws MissingPackage if `lmdb` is not installed.
+ */
+export async function openDatabase(file: string, readOnly = false): Promise<RootDatabase<Buffer, string>> {
+  const { open } = await import('lmdb').catch(ifMissing('a store in a directory needs', 'lmdb'));
+  return open<Buffer, string>({ path: file, noSubdir: true, encoding: 'binary', noSync: true, maxDbs: 8, readOnly });
+}

@@ -1,0 +1,102 @@
+import { spawn } from 'node:child_process';
+import { rename, rm, stat } from 'node:fs/promises';
+import { built } from '../../base/built.ts';
+import { DATABASES, toFrame, type DatabaseName } from './frame.ts';
+import { openDatabase } from './open-database.ts';
+
+/** The longest time to read a whole file. A damaged one may lead in a circle. Milliseconds. */
+const READ_TIME = 120_000;
+/** How many entries are written together. */
+const PORTION = 1000;
+
+/** The files of a store. */
+export interface StoreFiles {
+  readonly data: string;
+  /** A damaged file, which is kept for its owner. */
+  readonly damaged: string;
+  /** What can be read of it. */
+  readonly repaired: string;
+}
+
+/** The lock file that LMDB has for each of its files. */
+const lockOf = (file: string): string => `${file}-lock`;
+
+/**
+ * Checks the data of a store. If it is damaged, replaces it by what can be read of it.
+ *
+ * @returns what was repaired. Undefined if nothing was damaged.
+ */
+export async function repair({ data, damaged, repaired }: StoreFiles): Promise<string | undefined> {
+  const size = await stat(data).then(
+    (found) => found.size,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined;
+      throw error;
+    },
+  );
+  if (size === undefined) return undefined;
+  if (size > 0 && (await read([data], () => {}))) return undefined;
+  await rm(repaired, { force: true });
+  await rm(lockOf(repaired), { force: true });
+  const count = await rescue(data, repaired);
+  await rm(lockOf(data), { force: true });
+  await rename(data, damaged);
+  await rename(repaired, data);
+  await rm(lockOf(repaired), { force: true });
+  return `${data} was damaged: ${count} entries could be read, and the others are lost; the damaged file is now ${damaged}`;
+}
+
+/** Copies what can be read, from both ends of each database. Returns the number of entries. */
+async function rescue(from: string, to: string): Promise<number> {
+  const root = await openDatabase(to);
+  let count = 0;
+  for (const name of DATABASES) {
+    const database = root.openDB<Buffer, string>(name, { encoding: 'binary' });
+    let portion: [key: string, text: string][] = [];
+    const write = (): void => {
+      const entries = portion;
+      portion = [];
+      root.transactionSync(() => {
+        for (const [key, text] of entries) {
+          if (!database.doesExist(key)) count += 1;
+          database.put(key, toFrame(key, text)).catch(() => {});
+        }
+      });
+    };
+    const take = (key: string, text: string): void => {
+      portion.push([key, text]);
+      if (portion.length >= PORTION) write();
+    };
+    const whole = await read([from, name, 'forward'] satisfies [string, DatabaseName, string], take);
+    if (!whole) await read([from, name, 'backward'], take);
+    write();
+  }
+  await root.close();
+  return count;
+}
+
+/** Reads a file in another process. Returns whether it came to the end. */
+function read(args: readonly string[], take: (key: string, text: string) => void): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [built('lib/store-check.js'), ...args], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: READ_TIME,
+      killSignal: 'SIGKILL',
+    });
+    let rest: Buffer = Buffer.alloc(0);
+    child.stdout.on('data', (chunk: Buffer) => {
+      rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      let at = 0;
+      while (rest.length - at >= 8) {
+        const keyEnd = at + 8 + rest.readUInt32LE(at);
+        const end = keyEnd + rest.readUInt32LE(at + 4);
+        if (rest.length < end) break;
+        take(rest.toString('utf8', at + 8, keyEnd), rest.toString('utf8', keyEnd, end));
+        at = end;
+      }
+      rest = rest.subarray(at);
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve(code === 0));
+  });
+}

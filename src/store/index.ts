@@ -1,0 +1,22 @@
+/**
+ * What a server must keep so that its clients notice little of a restart: sessions, the events of streams, and tasks.
+ *
+ * @module
+ */
+export { embeddedState, type EmbeddedState, type EmbeddedStateOptions } from './embedded/embedded-state.ts';
+export {
+  EventsPurged,
+  type EventId,
+  type EventLog,
+  type FoundStream,
+  type LoggedEvent,
+  type SessionId,
+  type StreamId,
+  type UnfinishedStream,
+} from './event-log.ts';
+export { memorySessionStore } from './memory-sessions.ts';
+export { memoryTaskStore, type MemoryTaskStoreOptions } from './memory-tasks.ts';
+export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from './memory.ts';
+export { SessionStoreFull, type SessionRecord, type SessionStore, type SessionStoreOptions } from './session-store.ts';
+export { memoryState, type NodeId, type State } from './state.ts';
+export { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts';

@@ -1,0 +1,30 @@
+import { createHttpHandler, type HttpHandler } from 'everwire/http';
+import { McpServer } from 'everwire/server';
+import {
+  embeddedState,
+  memorySessionStore,
+  memoryState,
+  type EmbeddedState,
+  type SessionRecord,
+  type SessionStore,
+  type State,
+} from 'everwire/store';
+import { sessionStoreSuite, type SuiteCase } from 'everwire/testing/contracts';
+import { server } from './server.js';
+
+const record: SessionRecord = { initialize: {}, logLevel: undefined };
+const sessions: SessionStore = memorySessionStore({ maxSessions: 10, maxAge: undefined });
+const state: State = { ...memoryState(), sessions };
+
+export const handler: HttpHandler = createHttpHandler({ service: server.service, state });
+export const stored = new McpServer({ name: 'stored', version: '1', http: { state } });
+export const cases: readonly SuiteCase[] = sessionStoreSuite((bounds) => memorySessionStore(bounds));
+
+export async function run(): Promise<void> {
+  await sessions.put('id', record);
+  await using kept: EmbeddedState = await embeddedState('./data', {
+    sessions: { maxSessions: 1 },
+    onwarning: () => {},
+  });
+  await server.listen({ port: 0, state: kept });
+}
