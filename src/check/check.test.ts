@@ -1,7 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Capture } from '../inspect/capture.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpServer } from '../server/index.ts';
+import { askingServer } from '../../test/support/asking-server.ts';
 import { root } from '../../test/support/process.ts';
 import { check } from './check.ts';
 import type { CheckedServer } from './server.ts';
@@ -60,6 +61,16 @@ test('no tool is called but those that are allowed, with the given arguments', a
   } finally {
     await close();
   }
+});
+
+test('bad input is also tried over HTTP+SSE', async () => {
+  const { server, close } = await askingServer('sse');
+  onTestFinished(close);
+  const result = await check(server, new Capture(), { calls: [{ tool: 'ask', args: {} }] });
+  expect(result.spoken.map(({ route }) => route)).toEqual(['http+sse', 'http+sse', 'http+sse', 'http+sse']);
+  expect(result.findings).toEqual([]);
+  const tried = ['sse-own-stream', 'sse-session-ended', 'origin-checked', 'not-json', 'resource-subscription'];
+  expect([...result.exercised]).toEqual(expect.arrayContaining(tried));
 });
 
 test('a rule that could not be tried says why', async () => {

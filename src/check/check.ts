@@ -80,7 +80,7 @@ class Check {
     const judging = this.#judge();
     judging.catch(() => {});
     const surveys = await this.#survey();
-    const probes = plan(surveys, this.#server).values();
+    const probes = plan(surveys).values();
     // A started server is not shared by probes, so several can run.
     const lanes = Array.from({ length: this.#server.kind === 'command' ? LANES : 1 }, async () => {
       for (const { rule, survey: found } of probes) await this.#try(rule, found, surveys);
@@ -142,15 +142,12 @@ class Check {
   }
 
   async #try(rule: BehaviourRule, { revision, offer, route }: Survey, surveys: readonly Survey[]): Promise<void> {
-    if (route === 'http+sse') {
-      this.#skipped.set(rule.id, 'the server speaks only HTTP+SSE');
-      return;
-    }
     this.#options.onstep?.(`${revision}: ${rule.id}`);
     const slowest = Math.max(0, ...offer.calls.map(({ took }) => took));
     const limit = AbortSignal.timeout(Math.ceil((this.#patience + slowest) * WAITS));
     const ground = new Ground({
       server: this.#server,
+      route,
       revision,
       spoken: surveys.map((each) => each.revision),
       offer,
@@ -184,15 +181,22 @@ function routesOf(server: CheckedServer): UpstreamRoute[] {
 }
 
 /** Which rules are tried in which revision. */
-function plan(surveys: readonly Survey[], server: CheckedServer): { rule: BehaviourRule; survey: Survey }[] {
+function plan(surveys: readonly Survey[]): { rule: BehaviourRule; survey: Survey }[] {
   const eras = ['modern', 'legacy'] as const;
   const newest = new Set(eras.map((era) => surveys.find(({ revision }) => profileOf(revision)!.era === era)));
-  return BEHAVIOUR_RULES.filter(({ over }) => over === 'any' || (over === 'http') === (server.kind === 'url')).flatMap(
-    (rule) =>
-      surveys
-        .filter((each) => rule.clauses[each.revision] !== undefined && (rule.inEach === true || newest.has(each)))
-        .map((each) => ({ rule, survey: each })),
+  return BEHAVIOUR_RULES.flatMap((rule) =>
+    surveys
+      .filter(({ route }) => holdsOver(rule, route))
+      .filter((each) => rule.clauses[each.revision] !== undefined && (rule.inEach === true || newest.has(each)))
+      .map((each) => ({ rule, survey: each })),
   );
+}
+
+/** Whether a rule can be tried over a route. */
+function holdsOver({ over, alsoOverSse }: BehaviourRule, route: UpstreamRoute): boolean {
+  if (over === 'any') return true;
+  if (route === 'connection') return over === 'stdio';
+  return route === 'http+sse' ? over === 'sse' || alsoOverSse === true : over === 'http';
 }
 
 /** Whether no other revision can help: the server cannot be reached, or requires a login. */

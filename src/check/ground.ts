@@ -4,6 +4,8 @@ import { HttpPeer } from './http-peer.ts';
 import { HttpSession } from './http-session.ts';
 import type { Marks } from './marks.ts';
 import { Skip } from './outcome.ts';
+import type { UpstreamRoute } from '../wire/era-cache.ts';
+import { SseSession } from './sse-session.ts';
 import type { AllowedCall, CheckedServer } from './server.ts';
 import type { RawSession } from './session.ts';
 import { StdioChild } from './stdio-child.ts';
@@ -21,6 +23,8 @@ export interface Offer {
 
 export interface GroundOptions {
   readonly server: CheckedServer;
+  /** How messages travel. Default: Streamable HTTP, or stdio. */
+  readonly route?: UpstreamRoute | undefined;
   readonly revision: Revision;
   /** All revisions that the server speaks. */
   readonly spoken: readonly Revision[];
@@ -52,7 +56,7 @@ export class Ground {
 
   /** A conversation, opened as a correct client does. */
   async session(revision = this.revision): Promise<RawSession> {
-    return this.#options.server.kind === 'url' ? this.httpSession(revision) : this.stdioSession(revision);
+    return (await this.unopened(revision)).open();
   }
 
   httpSession(revision = this.revision): Promise<HttpSession> {
@@ -64,8 +68,19 @@ export class Ground {
   }
 
   /** A conversation before the handshake. */
-  async unopened(): Promise<RawSession> {
-    return this.#options.server.kind === 'url' ? this.unopenedHttp() : this.unopenedStdio();
+  async unopened(revision = this.revision): Promise<RawSession> {
+    if (this.overSse) return this.unopenedSse(revision).connect();
+    return this.#options.server.kind === 'url' ? this.unopenedHttp(revision) : this.unopenedStdio(revision);
+  }
+
+  /** Whether messages travel over HTTP+SSE. */
+  get overSse(): boolean {
+    return this.#options.route === 'http+sse';
+  }
+
+  unopenedSse(revision = this.revision): SseSession {
+    const { patience, signal } = this;
+    return new SseSession(this.peer(), { revision, patience, signal });
   }
 
   unopenedHttp(revision = this.revision): HttpSession {

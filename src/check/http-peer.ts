@@ -46,6 +46,8 @@ export interface HttpAnswer extends Reply {
 /** A request, and when to stop reading its answer. */
 export interface HttpAsk {
   readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Default: the endpoint of the peer. */
+  readonly url?: URL | undefined;
   readonly headers: HeaderChanges;
   readonly body?: string | undefined;
   /** Whether enough of a stream was read. Default: after a response. */
@@ -84,7 +86,8 @@ export class HttpPeer {
   }
 
   /** Sends a request once. A connection that fails is an answer too: with the status 0. */
-  async ask({ method, headers, body, isEnough, patience = this.#options.patience }: HttpAsk): Promise<HttpAnswer> {
+  async ask(asked: HttpAsk): Promise<HttpAnswer> {
+    const { method, url = this.url, headers, body, isEnough, patience = this.#options.patience } = asked;
     const { marks, authorizer, signal } = this.#options;
     const lifetime = new Lifetime();
     const cancel = (): void => lifetime.abort(signal.reason as Error);
@@ -97,9 +100,9 @@ export class HttpPeer {
     let isWhole = false;
     let failure: Error | undefined;
     try {
-      const credentials = await authorizer?.headers({ method, url: this.url }, lifetime.signal);
+      const credentials = await authorizer?.headers({ method, url }, lifetime.signal);
       const all = defined({ ...this.#headers, ...credentials, ...headers });
-      reply = await this.#http({ method, url: this.url, headers: all, body, cancellation: lifetime });
+      reply = await this.#http({ method, url, headers: all, body, cancellation: lifetime });
       if (isStream(reply)) isWhole = await readStream(reply, marks, events, isEnough ?? isAnswer);
       else {
         text = await reply.text(MAX_BODY);

@@ -2,12 +2,14 @@ import type { RuleInfo } from '../lint/rule.ts';
 import type { Ground } from './ground.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Where a rule can be tried. */
-export type Carriage = 'http' | 'stdio' | 'any';
+/** Where a rule can be tried. `http` is Streamable HTTP, and `sse` the HTTP+SSE of 2024-11-05. */
+export type Carriage = 'http' | 'sse' | 'stdio' | 'any';
 
 /** A rule about the behaviour of a server, and how to try it. */
 export interface BehaviourRule extends RuleInfo {
   readonly over: Carriage;
+  /** Whether a rule of Streamable HTTP is also tried over HTTP+SSE. */
+  readonly alsoOverSse?: boolean;
   /**
    * Whether it is tried in each revision that the server speaks. Default: only in the newest one with a handshake and in
    * the newest one without, as far as the rule holds there.

@@ -26,20 +26,25 @@ const ALL = Object.keys(REVISIONS) as Revision[];
 
 interface Case {
   readonly rule: BehaviourRule;
-  readonly over: 'http' | 'stdio';
+  readonly over: 'http' | 'sse' | 'stdio';
   readonly revision: Revision;
   readonly name: string;
 }
 
 /** The newest revision of each era in which a rule holds, over each carriage. */
 const CASES: Case[] = BEHAVIOUR_RULES.flatMap((rule) =>
-  (rule.over === 'any' ? (['http', 'stdio'] as const) : [rule.over]).flatMap((over) =>
-    (['legacy', 'modern'] as const).flatMap((era) => {
+  carriagesOf(rule).flatMap((over) =>
+    (over === 'sse' ? (['legacy'] as const) : (['legacy', 'modern'] as const)).flatMap((era) => {
       const revision = ALL.filter((each) => profileOf(each)!.era === era).findLast((each) => rule.clauses[each]);
       return revision === undefined ? [] : [{ rule, over, revision, name: `${rule.id} over ${over} in ${revision}` }];
     }),
   ),
 );
+
+function carriagesOf({ over, alsoOverSse }: BehaviourRule): Case['over'][] {
+  if (over === 'any') return ['http', 'sse', 'stdio'];
+  return alsoOverSse ? [over, 'sse'] : [over];
+}
 
 /** Rules that a broken server cannot break in every case. */
 const NOT_BROKEN: Readonly<Record<string, string>> = {
@@ -51,14 +56,15 @@ const NOT_BROKEN: Readonly<Record<string, string>> = {
 const children: ChildProcess[] = [];
 afterAll(() => children.forEach((child) => child.kill()));
 /** One server for all rules that it obeys, in each era. */
-const obedient = new Map<boolean, Promise<CheckedServer>>();
+const obedient = new Map<string, Promise<CheckedServer>>();
 
 function serve(fault: string, over: Case['over'], isModernOnly: boolean): Promise<CheckedServer> | CheckedServer {
   const args = [FAULTY, fault, over, ...(isModernOnly ? ['modern'] : [])];
   if (over === 'stdio') return { kind: 'command', target: { command: process.execPath, args } };
   if (fault !== NOTHING) return startHttp(args);
-  const server = obedient.get(isModernOnly) ?? startHttp(args);
-  obedient.set(isModernOnly, server);
+  const key = args.join(' ');
+  const server = obedient.get(key) ?? startHttp(args);
+  obedient.set(key, server);
   return server;
 }
 
@@ -66,21 +72,24 @@ async function startHttp(args: readonly string[]): Promise<CheckedServer> {
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   children.push(child);
   const [port] = (await once(child.stdout, 'data')) as [Buffer];
-  return { kind: 'url', url: new URL(`http://127.0.0.1:${Number(String(port))}/mcp`), headers: {} };
+  const route = args.includes('sse') ? 'sse' : 'mcp';
+  return { kind: 'url', url: new URL(`http://127.0.0.1:${Number(String(port))}/${route}`), headers: {} };
 }
 
 async function outcomeOf({ rule, over, revision }: Case, fault: string): Promise<Outcome> {
   const isModernOnly = MODERN_ONLY.has(rule.id);
-  const capabilities: JsonObject = { tools: {}, resources: {}, prompts: {}, logging: {} };
+  const resources = rule.id === 'resource-subscribe-undeclared' ? {} : { subscribe: true };
+  const capabilities: JsonObject = { tools: {}, resources, prompts: {}, logging: {} };
   const calls = CALLS[rule.id] ?? [];
   const ground = new Ground({
     server: await serve(fault, over, isModernOnly),
+    route: over === 'sse' ? 'http+sse' : undefined,
     revision,
     spoken: isModernOnly ? ['2026-07-28'] : ALL,
     offer: {
       capabilities,
       tools: [],
-      resources: [],
+      resources: [{ uri: 'faulty://one' }],
       prompts: [{ name: 'greet', arguments: [{ name: 'who', required: true }] }],
       calls,
     },

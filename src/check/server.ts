@@ -1,5 +1,6 @@
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import type { CommandTarget } from '../client/target.ts';
+import type { GivenAnswers } from './questions.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 
 /** The server that is checked. */
@@ -26,6 +27,8 @@ export interface AllowedCall {
 export interface CheckOptions {
   /** The only tools that are called. Default none. */
   readonly calls?: readonly AllowedCall[] | undefined;
+  /** Answers to the server's questions. All others are declined, and there are no roots. */
+  readonly answers?: GivenAnswers | undefined;
   /** How long the server may take to answer a request, in milliseconds. Default 5 000. */
   readonly patience?: number | undefined;
   /** Ends the check. */

@@ -26,6 +26,8 @@ export interface RawSession {
   readonly revision: Revision;
   /** The result of the handshake. */
   readonly opened: JsonObject | undefined;
+  /** The handshake of a correct client. @throws Skip if the server refuses. */
+  open(): Promise<this>;
   /** Sends a request. The reply has its response, if one came. */
   call(method: string, params?: JsonObject, changes?: RequestChanges): Promise<Reply>;
   notify(method: string, params?: JsonObject): Promise<Reply>;

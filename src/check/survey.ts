@@ -2,11 +2,12 @@ import { printableLine } from '../base/printable.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { ClientOptions } from '../client/options.ts';
-import type { JsonObject } from '../jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { EraCache, UpstreamRoute } from '../wire/era-cache.ts';
 import type { Offer } from './ground.ts';
 import type { Marks } from './marks.ts';
+import { answering } from './questions.ts';
 import type { CheckedServer, CheckOptions } from './server.ts';
 
 /** The most resources that are read, and prompts that are got, in each revision. */
@@ -48,8 +49,8 @@ export interface SurveyOptions extends CheckOptions {
  * @throws an error of `connect` if the server does not speak the revision over this route.
  */
 export async function survey(revision: Revision, route: UpstreamRoute, options: SurveyOptions): Promise<Survey> {
-  const client = await open(revision, route, options);
   const notTried: NotTried[] = [];
+  const client = await open(revision, route, options, notTried);
   try {
     const offer = await new Surveyor(client, options, notTried).run();
     return { revision, route, offer, notTried };
@@ -58,9 +59,10 @@ export async function survey(revision: Revision, route: UpstreamRoute, options: 
   }
 }
 
-function open(revision: Revision, route: UpstreamRoute, options: SurveyOptions): Promise<Client> {
-  const { server, marks, patience, signal, onstderr = () => {} } = options;
+function open(revision: Revision, route: UpstreamRoute, options: SurveyOptions, notTried: NotTried[]): Promise<Client> {
+  const { server, marks, patience, signal, answers = {}, onstderr = () => {} } = options;
   const settings: ClientOptions = {
+    ...answering(answers, (method, kind) => notTried.push(unanswered(method, kind))),
     revision,
     eraCache: NO_CACHE,
     signal,
@@ -75,6 +77,12 @@ function open(revision: Revision, route: UpstreamRoute, options: SurveyOptions):
   const { url, headers, authorizer } = server;
   const transport = route === 'http+sse' ? 'sse' : 'http';
   return connect({ url, transport }, { ...settings, headers, authorizer });
+}
+
+/** A question that got no real answer. */
+function unanswered(method: string, kind: string): NotTried {
+  if (kind === 'roots') return { what: `${method} was answered with no roots`, how: '--root <directory>' };
+  return { what: `${method} was declined`, how: `--answers '{"${kind}":…}'` };
 }
 
 class Surveyor {
@@ -97,6 +105,7 @@ class Surveyor {
     const templates = await this.#optional(capabilities['resources'], () => client.listResourceTemplates());
     const prompts = await this.#list('prompts', 'prompts/list', () => client.listPrompts());
     await this.#read(resources);
+    await this.#subscribe(capabilities['resources'], resources);
     await this.#get(prompts);
     if (capabilities['completions'] !== undefined) await this.#complete(prompts, templates);
     const calls = await this.#call(tools);
@@ -121,6 +130,16 @@ class Surveyor {
       this.#leftOut(`${count(small.length - MAX_READ, 'resource')} not read: ${MAX_READ} others were`);
     for (const { uri } of small.slice(0, MAX_READ))
       await this.#try(`resource ${String(uri)} could not be read`, () => this.#client.readResource(String(uri)));
+  }
+
+  /** Subscribes to a resource, and ends the subscription. */
+  async #subscribe(declared: unknown, [first]: readonly JsonObject[]): Promise<void> {
+    if (!isObject(declared) || declared['subscribe'] !== true || !first) return;
+    const uri = String(first['uri']);
+    await this.#try(`resource ${uri} could not be subscribed to`, async () => {
+      const subscription = await this.#client.subscribe(uri, () => {});
+      await subscription.close();
+    });
   }
 
   async #get(prompts: readonly JsonObject[]): Promise<void> {

@@ -17,6 +17,10 @@ export interface CheckFlags extends TargetFlags {
   readonly out?: string;
   /** `tool=arguments` each: JSON, or the name of a file. */
   readonly call: readonly string[];
+  /** JSON, `@file` or `-` for stdin. */
+  readonly answers?: string;
+  /** Directories that are offered to the server as roots. */
+  readonly root: readonly string[];
   /** How long the server may take to answer, in milliseconds. */
   readonly timeout: number;
 }
@@ -31,6 +35,13 @@ export function withCheckOptions(command: Command): Command {
     .addOption(new Option('--format <format>', 'format of the report').choices(FORMATS).default('text'))
     .addOption(new Option('--out <file>', 'write the report to this file (default: stdout)'))
     .addOption(repeatable('--call <tool=args>', 'call this tool with arguments as JSON, or from a file'))
+    .addOption(
+      new Option(
+        '--answers <json>',
+        "answers to the server's questions as JSON, @file, or - for stdin (default: decline)",
+      ),
+    )
+    .addOption(repeatable('--root <directory>', 'offer this directory to the server as a root'))
     .addOption(seconds('--timeout <seconds>', 'time limit for an answer of the server', 5));
   withTargetOptions(command, NAMES_IN_CONFIG);
   return withRecordOption(command).addHelpText(

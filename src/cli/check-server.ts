@@ -1,9 +1,11 @@
 import { scrubber } from '../auth/scrub.ts';
 import type { UrlServer } from '../bridge/config/config.ts';
 import { check } from '../check/check.ts';
+import type { GivenAnswers } from '../check/questions.ts';
 import type { CheckedServer } from '../check/server.ts';
 import { Capture } from '../inspect/capture.ts';
 import type { Authorizer } from '../transport/http/client/authorizer.ts';
+import { answersFrom } from './answers.ts';
 import { ReportBuilder, type CheckReport } from './check/check-report.ts';
 import type { CheckFlags } from './check-options.ts';
 import type { LoginPrinter } from './browser-login.ts';
@@ -12,6 +14,7 @@ import { loginFor } from './login.ts';
 import { printStatus, scrubWith } from './print-status.ts';
 import { readCall } from './read-call.ts';
 import { record } from './recording.ts';
+import { rootsOf } from './roots.ts';
 import { secretsOf } from './secrets.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
 import { childEnv, hasCredentials, nameOf, type Target } from './target.ts';
@@ -27,6 +30,7 @@ export async function checkServer(
   const { target, rest } = takeTarget(words, flags);
   if (rest.length > 0) throw Failure.usage(`check takes only a target, and not ${JSON.stringify(rest[0])}`);
   const calls = await Promise.all(flags.call.map(readCall));
+  const answers = await givenAnswers(flags);
   scrubWith(scrubber(secretsOf(target)));
   await untilDone(async ({ signal, terminal, reached }) => {
     const capture = new Capture();
@@ -35,6 +39,7 @@ export async function checkServer(
     let wasReached = false;
     const result = await check(checkedServer(target, flags, terminal), capture, {
       calls,
+      answers,
       patience: flags.timeout,
       signal,
       onstep: (step) => {
@@ -50,6 +55,12 @@ export async function checkServer(
     await writeReport(report, flags);
     return report.counts.error > 0 ? ExitCode.Refused : ExitCode.Ok;
   });
+}
+
+async function givenAnswers({ answers, root }: CheckFlags): Promise<GivenAnswers> {
+  const roots = rootsOf(root);
+  const given = answers === undefined ? {} : await answersFrom(answers, printStatus);
+  return { ...given, ...(roots.length > 0 && { onroots: () => roots }) };
 }
 
 const SURVEY = ': using what the server offers';

@@ -107,6 +107,10 @@ describe('everwire check', () => {
       ['check', 'https://example.com/mcp', '--call', 'add'],
       `--call must be written 'tool={"name":"value"}' or tool=file.json, and not "add"`,
     ],
+    [
+      ['check', 'https://example.com/mcp', '--answers', '{"elicits":"decline"}'],
+      '--answers has the unknown key "elicits" (did you mean "elicit"?)',
+    ],
   ])('%j is refused', async (args, message) => {
     expect(await runEverwire(args)).toEqual({ code: 2, stdout: '', stderr: `everwire: ${message}` });
   });

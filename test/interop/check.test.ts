@@ -8,7 +8,7 @@ import { BEHAVIOUR_RULES } from '../../src/check/rules/index.ts';
 import type { AllowedCall, CheckedServer } from '../../src/check/server.ts';
 import { Capture } from '../../src/inspect/capture.ts';
 import { programs, eventually, root, startNode } from '../support/process.ts';
-import { sessions, v1Http, v2Http, v2HttpSession } from './client/official-servers.ts';
+import { sessions, v1Http, v1Sse, v2Http, v2HttpSession } from './client/official-servers.ts';
 import { officialV1 } from './client/official-v1.ts';
 import { accepts, freePort } from './moving/commands.ts';
 
@@ -70,6 +70,17 @@ const supergateway = (): Promise<CheckedServer> =>
     ...[`${PACKAGES}/supergateway/dist/index.js`, '--stdio', `"${process.execPath}" "${EVERYTHING}" stdio`],
     ...['--outputTransport', 'streamableHttp', '--port', String(port), '--logLevel', 'none', '--stateful'],
   ]);
+
+const supergatewaySse = (): Promise<CheckedServer> =>
+  program((port) => [
+    ...[`${PACKAGES}/supergateway/dist/index.js`, '--stdio', `"${process.execPath}" "${EVERYTHING}" stdio`],
+    ...['--outputTransport', 'sse', '--port', String(port), '--logLevel', 'none'],
+  ]);
+
+function overSse(server: CheckedServer): CheckedServer {
+  const url = new URL('/sse', server.kind === 'url' ? server.url : undefined);
+  return { kind: 'url', url, headers: {}, transport: 'sse' };
+}
 
 interface Peer {
   readonly start: () => Promise<CheckedServer> | CheckedServer;
@@ -154,6 +165,31 @@ const PEERS: Readonly<Record<string, Peer>> = {
       'session-ended',
       'session-unknown',
       'version-header-differs',
+    ],
+  },
+  'the official SDK 1.x over HTTP+SSE': {
+    start: () => hosted(v1Sse()).then(overSse),
+    breaks: [
+      'batch-received',
+      'cursor-invalid',
+      'log-level-unknown',
+      'origin-checked',
+      'origin-null-checked',
+      'resource-missing',
+    ],
+  },
+  'supergateway over HTTP+SSE': {
+    start: () => supergatewaySse().then(overSse),
+    calls: [slow],
+    breaks: [
+      'answers-to-the-asker',
+      'batch-received',
+      'cursor-invalid',
+      'log-level-unknown',
+      'origin-checked',
+      'origin-null-checked',
+      'resource-missing',
+      'sse-own-stream',
     ],
   },
   'server-everything over stdio': {

@@ -7,6 +7,7 @@ import type { Ground } from '../ground.ts';
 import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';
 import { broken, RIGHT, Skip, skipped, type Outcome } from '../outcome.ts';
 import type { BehaviourRule } from '../rule.ts';
+import { isAlive } from '../session.ts';
 
 /** Names that no server has. */
 const NOTHING = 'everwire-no-such-name';
@@ -74,7 +75,11 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       const id = 'cancelled-call';
       const patience = slow.took * 2 + MIN_SLOW;
       const called = session.call('tools/call', { name: slow.tool, arguments: slow.args }, { id, patience });
-      await pause(slow.took / 4, ground.signal);
+      let hasEnded = false;
+      const ended = called.then(() => (hasEnded = true));
+      await Promise.race([ended, pause(slow.took / 4, ground.signal)]);
+      // Without answers to its questions, for example, a tool may fail at once.
+      if (hasEnded) return skipped('the call ended before it could be cancelled');
       await session.notify('notifications/cancelled', { requestId: id, reason: 'a check cancels it' });
       const reply = await called;
       return resultIn(reply) ? broken(`after the cancellation: ${shown(reply)}`, reply.n) : RIGHT;
@@ -114,6 +119,54 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     right: 'A resource that does not exist is answered with the error −32602.',
     over: 'any',
     probe: (ground) => expectCode(ground, 'resources', 'resources/read', { uri: NOWHERE }, ErrorCode.InvalidParams),
+  },
+  {
+    id: 'resource-subscription',
+    area: 'resources',
+    severity: 'error',
+    clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
+    right: 'A server that declares `resources.subscribe` accepts a subscription to its first resource, and its end.',
+    over: 'any',
+    probe: async (ground) => {
+      const [first] = ground.offer.resources;
+      if (!takesSubscriptions(ground)) return skipped('the server does not declare resources.subscribe');
+      if (!first) return skipped('the server lists no resources');
+      const session = await ground.session();
+      for (const method of ['resources/subscribe', 'resources/unsubscribe']) {
+        const reply = await session.call(method, { uri: first['uri'] });
+        if (!resultIn(reply)) return broken(`${method}: ${shown(reply)}`, reply.n);
+      }
+      return RIGHT;
+    },
+  },
+  {
+    id: 'resource-unsubscribe-unknown',
+    area: 'resources',
+    severity: 'error',
+    clauses: clauses('server/resources', 'server/resources', 'server/resources', 'server/resources'),
+    right: 'The server keeps working after the end of a subscription that does not exist.',
+    over: 'any',
+    probe: async (ground) => {
+      if (!takesSubscriptions(ground)) return skipped('the server does not declare resources.subscribe');
+      const session = await ground.session();
+      const reply = await session.call('resources/unsubscribe', { uri: NOWHERE });
+      return (await isAlive(session))
+        ? RIGHT
+        : broken(`after it, the server answers no more (${shown(reply)})`, reply.n);
+    },
+  },
+  {
+    id: 'resource-subscribe-undeclared',
+    area: 'resources',
+    severity: 'advice',
+    clauses: clauses('server/resources', 'server/resources', 'server/resources', 'server/resources'),
+    right: 'Without `resources.subscribe`, a subscription is answered with an error.',
+    over: 'any',
+    probe: async (ground) => {
+      if (takesSubscriptions(ground)) return skipped('the server declares resources.subscribe');
+      const reply = await (await ground.session()).call('resources/subscribe', { uri: NOWHERE });
+      return resultIn(reply) ? broken(shown(reply), reply.n) : RIGHT;
+    },
   },
   {
     id: 'prompt-unknown',
@@ -208,6 +261,11 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       expectCode(ground, 'logging', 'logging/setLevel', { level: 'deafening' }, ErrorCode.InvalidParams),
   },
 ];
+
+function takesSubscriptions({ offer }: Ground): boolean {
+  const declared: unknown = offer.capabilities['resources'];
+  return isObject(declared) && declared['subscribe'] === true;
+}
 
 function namesIn(reply: Reply): string[] {
   const tools: unknown = resultIn(reply)?.['tools'];

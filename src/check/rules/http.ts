@@ -118,12 +118,13 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: TRANSPORT,
     right: 'A request with a header of 64 KiB gets no 5xx status, and the server keeps working.',
     over: 'http',
+    alsoOverSse: true,
     probe: async (ground) => {
-      const session = await ground.httpSession();
+      const session = await ground.session();
       const large = 'x'.repeat(LARGE_HEADER);
       const answer = await session.call(heartbeatOf(ground.revision), {}, { headers: { 'x-everwire-check': large } });
-      if (answer.status >= 500) return broken(shown(answer), answer.n);
-      const other = await ground.httpSession();
+      if ((answer.status ?? 0) >= 500) return broken(shown(answer), answer.n);
+      const other = await ground.session();
       return (await isAlive(other)) ? RIGHT : broken('after it, the server answers no more', answer.n);
     },
   },
@@ -134,9 +135,10 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: clauses(undefined, 'basic/index 6', 'basic/index 6', 'basic/index 6', 'basic/index 6'),
     right: 'Two clients whose requests have the same id each get their own answer.',
     over: 'http',
+    alsoOverSse: true,
     probe: async (ground) => {
       const lists = ['tools', 'resources', 'prompts'].filter((each) => ground.has(each));
-      const [first, second] = await Promise.all([ground.httpSession(), ground.httpSession()]);
+      const [first, second] = await Promise.all([ground.session(), ground.session()]);
       const method = heartbeatOf(ground.revision);
       if (lists.length === 0) return skipped('the server has no lists');
       const list = lists[0]!;
@@ -152,7 +154,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
         if (got && got[list] === undefined)
           return broken(`${list}/list got the answer of another client: ${shown(listed)}`, listed.n);
         for (const answer of [listed, pinged])
-          if (!errorIn(answer) && !resultIn(answer) && answer.status < 400)
+          if (!errorIn(answer) && !resultIn(answer) && (answer.status ?? 0) < 400)
             return broken(`a request got no answer while another client used its id: ${shown(answer)}`, answer.n);
       }
       return RIGHT;

@@ -6,6 +6,7 @@ import { LIFECYCLE_BEHAVIOUR } from './lifecycle.ts';
 import { MODERN_BEHAVIOUR } from './modern.ts';
 import { SECURITY_BEHAVIOUR } from './security.ts';
 import { SESSION_BEHAVIOUR } from './session.ts';
+import { SSE_BEHAVIOUR } from './sse.ts';
 import { STDIO_BEHAVIOUR } from './stdio.ts';
 
 /** All rules about the behaviour of a server. */
@@ -15,6 +16,7 @@ export const BEHAVIOUR_RULES: readonly BehaviourRule[] = [
   ...JSON_RPC_BEHAVIOUR,
   ...HTTP_BEHAVIOUR,
   ...SESSION_BEHAVIOUR,
+  ...SSE_BEHAVIOUR,
   ...STDIO_BEHAVIOUR,
   ...FEATURE_BEHAVIOUR,
   ...MODERN_BEHAVIOUR,

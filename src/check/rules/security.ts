@@ -1,11 +1,14 @@
 import { clauses } from '../../lint/clauses.ts';
 import type { Clauses } from '../../lint/rule.ts';
-import { answered, type HeaderChanges, type HttpAnswer } from '../http-peer.ts';
+import { answered, type HeaderChanges } from '../http-peer.ts';
 import type { Ground } from '../ground.ts';
-import { isAccepted, shown } from '../reply.ts';
+import { isAccepted, shown, type Reply } from '../reply.ts';
 import { broken, RIGHT, skipped } from '../outcome.ts';
 import type { BehaviourRule } from '../rule.ts';
 import { heartbeatOf, initializeParams, isModern } from '../session.ts';
+
+/** A stream of HTTP+SSE that was opened. */
+const OPENED: Reply = { status: 200, messages: [], n: 0 };
 
 /** A page that nobody allowed. */
 const FOREIGN = 'everwire-check.example';
@@ -19,7 +22,8 @@ const ORIGIN: Clauses = clauses(
 );
 
 /** The first request of a client, with other headers. It changes nothing, and its session is ended. */
-async function firstRequest(ground: Ground, headers: HeaderChanges): Promise<HttpAnswer> {
+async function firstRequest(ground: Ground, headers: HeaderChanges): Promise<Reply> {
+  if (ground.overSse) return (await ground.unopenedSse().listen(headers)) ?? OPENED;
   const session = ground.unopenedHttp();
   const { revision } = ground;
   return answered(
@@ -27,6 +31,12 @@ async function firstRequest(ground: Ground, headers: HeaderChanges): Promise<Htt
       ? await session.call(heartbeatOf(revision), {}, { headers })
       : await session.call('initialize', initializeParams(revision), { headers }),
   );
+}
+
+/** The first message on a stream of HTTP+SSE, with other headers. */
+async function firstMessage(ground: Ground, headers: HeaderChanges): Promise<Reply> {
+  const session = await ground.unopenedSse().connect();
+  return session.call('initialize', initializeParams(ground.revision), { headers });
 }
 
 /** What a server must not let a foreign page do. */
@@ -38,6 +48,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: ORIGIN,
     right: 'A request with the `Origin` of a page that was not allowed is refused.',
     over: 'http',
+    alsoOverSse: true,
     probe: async (ground) => {
       const answer = await firstRequest(ground, { origin: `https://${FOREIGN}` });
       return isAccepted(answer) ? broken(`with Origin: https://${FOREIGN}, ${shown(answer)}`, answer.n) : RIGHT;
@@ -50,6 +61,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: ORIGIN,
     right: 'A request with `Origin: null`, as of a sandboxed frame, is refused.',
     over: 'http',
+    alsoOverSse: true,
     probe: async (ground) => {
       const answer = await firstRequest(ground, { origin: 'null' });
       return isAccepted(answer) ? broken(`with Origin: null, ${shown(answer)}`, answer.n) : RIGHT;
@@ -62,6 +74,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: clauses(undefined, undefined, undefined, 'basic/transports 9', 'basic/transports/streamable-http 3'),
     right: 'The refusal of an `Origin` has the status 403.',
     over: 'http',
+    alsoOverSse: true,
     probe: async (ground) => {
       const answer = await firstRequest(ground, { origin: `https://${FOREIGN}` });
       if (isAccepted(answer)) return skipped('the Origin is not refused');
@@ -75,6 +88,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: ORIGIN,
     right: 'A server on loopback refuses other names in `Host`: a page could use one to reach it (DNS rebinding).',
     over: 'http',
+    alsoOverSse: true,
     probe: async (ground) => {
       if (!ground.peer().isLoopback) return skipped('the server is not on loopback');
       const answer = await firstRequest(ground, { host: FOREIGN });
@@ -88,8 +102,10 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: ORIGIN,
     right: 'A POST with `Content-Type: text/plain` is refused: browsers send it without asking the server first.',
     over: 'http',
+    alsoOverSse: true,
     probe: async (ground) => {
-      const answer = await firstRequest(ground, { 'content-type': 'text/plain' });
+      const headers = { 'content-type': 'text/plain' };
+      const answer = await (ground.overSse ? firstMessage(ground, headers) : firstRequest(ground, headers));
       return isAccepted(answer) ? broken(shown(answer), answer.n) : RIGHT;
     },
   },

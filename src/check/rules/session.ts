@@ -48,11 +48,11 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: clauses(undefined, 'basic/transports', 'basic/transports', 'basic/transports'),
     right: 'A second client can connect while another is connected.',
     over: 'http',
+    alsoOverSse: true,
     probe: async (ground) => {
-      await ground.httpSession();
-      const second = ground.unopenedHttp();
+      await ground.session();
       try {
-        await second.open();
+        await ground.session();
         return RIGHT;
       } catch (error) {
         if (error instanceof Skip) return broken(`for the second client, ${error.message}`);
