@@ -27,7 +27,7 @@ export async function exportRecording(file: string, { as, out }: ExportFlags): P
       : as === 'har'
         ? harLog(wire.exchanges, started, masks)
         : as === 'html'
-          ? htmlPage(wire, name, started, masks)
+          ? await htmlPage(wire, name, started, masks)
           : vitestFile((await recordedSession(file)).calls, wire, name, masks);
   if (out === undefined) return new Output({}).text(text);
   try {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { MaskOf, Masks } from './masks.ts';
 import { originOf, type RecordedExchange } from './recorded-wire.ts';
 import { variableOf } from './variables.ts';
@@ -25,7 +24,7 @@ export function curlScript(exchanges: readonly RecordedExchange[], masks: Masks)
 function command({ n, request, body }: RecordedExchange, masks: Masks, variables: Set<string>): string {
   const [method, target] = request.first;
   // Nobody else can write it into a message or a URL.
-  const mark = randomUUID();
+  const mark = crypto.randomUUID();
   const marked: MaskOf = (name) => mark + variableOf(name) + mark;
   const withVariables = (text: string): string =>
     quoted(text).replaceAll(new RegExp(`${mark}(\\w+)${mark}`, 'g'), (_, variable: string) => {

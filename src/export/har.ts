@@ -24,7 +24,7 @@ export function harLog(exchanges: readonly RecordedExchange[], started: string, 
           postData: { mimeType: request.header('content-type') ?? '', text: masks.message(body) },
         }),
         headersSize: -1,
-        bodySize: Buffer.byteLength(body),
+        bodySize: sizeOf(body),
       },
       response: {
         status: Number(status) || 0,
@@ -33,7 +33,7 @@ export function harLog(exchanges: readonly RecordedExchange[], started: string, 
         cookies: [],
         headers: response ? headersOf(response, masks) : [],
         content: {
-          size: Buffer.byteLength(text),
+          size: sizeOf(text),
           mimeType: response?.header('content-type') ?? 'application/octet-stream',
           text,
         },
@@ -47,6 +47,11 @@ export function harLog(exchanges: readonly RecordedExchange[], started: string, 
   });
   const log = { version: '1.2', creator: { name: 'everwire', version: VERSION }, pages: [], entries };
   return `${JSON.stringify({ log }, undefined, 2)}\n`;
+}
+
+/** The size of a text in UTF-8. */
+function sizeOf(text: string): number {
+  return new TextEncoder().encode(text).length;
 }
 
 function headersOf({ headers }: HttpHead, masks: Masks): { name: string; value: string }[] {

@@ -25,7 +25,7 @@ const hasCurl =
 if (!hasCurl) console.warn('SKIPPED: there is no curl, so its commands for hostile recordings were not run');
 
 function exchange(head: string, body: string): RecordedExchange {
-  return { n: 1, conn: 1, sent: 0, request: readHead(head), body, responseBody: '' };
+  return { n: 1, records: [1], conn: 1, sent: 0, request: readHead(head), body, responseBody: '' };
 }
 
 function call(method: string, params: object, questions: readonly string[] = []): RecordedCall {

@@ -35,5 +35,11 @@ export function dechunked(bytes: Uint8Array): Uint8Array {
     pieces.push(bytes.subarray(end + 1, end + 1 + size));
     at = end + 1 + size + 2;
   }
-  return Buffer.concat(pieces);
+  const content = new Uint8Array(pieces.reduce((size, { length }) => size + length, 0));
+  let done = 0;
+  for (const piece of pieces) {
+    content.set(piece, done);
+    done += piece.length;
+  }
+  return content;
 }

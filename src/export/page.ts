@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { printable } from '../base/printable.ts';
 import type { Masks } from './masks.ts';
 import type { RecordedPart, RecordedWire } from './recorded-wire.ts';
@@ -31,8 +30,9 @@ const MAX_TEXT = 100_000;
  *
  * @param name of the recording, to show to users.
  */
-export function htmlPage({ parts }: RecordedWire, name: string, started: string, masks: Masks): string {
-  const policy = `default-src 'none'; style-src ${hashOf(STYLE)}; script-src ${hashOf(SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'`;
+export async function htmlPage({ parts }: RecordedWire, name: string, started: string, masks: Masks): Promise<string> {
+  const [style, script] = [await hashOf(STYLE), await hashOf(SCRIPT)];
+  const policy = `default-src 'none'; style-src ${style}; script-src ${script}; img-src data:; base-uri 'none'; form-action 'none'`;
   const title = html(masks.text(name));
   return `<!doctype html>
 <html lang="en">
@@ -73,8 +73,9 @@ function pretty(text: string): string {
   }
 }
 
-function hashOf(text: string): string {
-  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+async function hashOf(text: string): Promise<string> {
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(hash)))}'`;
 }
 
 /** Text in HTML. */

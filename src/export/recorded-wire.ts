@@ -7,6 +7,8 @@ import { dechunked, readHead, type HttpHead } from './http-head.ts';
 export interface RecordedExchange {
   /** The number of the record of its head. */
   readonly n: number;
+  /** The numbers of all its records. */
+  readonly records: number[];
   readonly conn: number;
   /** Microseconds since the recording began. */
   readonly sent: number;
@@ -49,6 +51,11 @@ export async function recordedWire(records: AsyncIterable<WireRecord>): Promise<
   return reader.wire();
 }
 
+/** The exchanges and parts that have some of these records. */
+export function selectedWire({ exchanges, parts }: RecordedWire, has: (n: number) => boolean): RecordedWire {
+  return { exchanges: exchanges.filter(({ records }) => records.some(has)), parts: parts.filter(({ n }) => has(n)) };
+}
+
 class WireReader {
   readonly #bytes = new StreamBytes(MAX_BYTES);
   readonly #roles = new Map<number, string>();
@@ -71,6 +78,7 @@ class WireReader {
     if (bytes === undefined) return;
     const text = new TextDecoder().decode(bytes);
     const exchange = this.#open.get(`${conn} ${record.exchange}`);
+    exchange?.records.push(n);
     const from = dir === 'stderr' ? 'stderr' : dir === 'c>s' ? 'client' : 'server';
     const part = { n, t, conn, from } as const;
     if (layer === 'head')
@@ -95,7 +103,10 @@ class WireReader {
     const { n, t, conn, from, text } = part;
     const key = `${conn} ${number}`;
     if (from === 'client') {
-      const exchange: RecordedExchange = { n, conn, sent: t, request: readHead(text), body: '', responseBody: '' };
+      const exchange: RecordedExchange = {
+        ...{ n, records: [n], conn, sent: t, request: readHead(text) },
+        ...{ body: '', responseBody: '' },
+      };
       this.#exchanges.push(exchange);
       this.#open.set(key, exchange);
       return;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { printableLine } from '../base/printable.ts';
 import { isSecretName } from '../inspect/secrets.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -124,7 +123,7 @@ function variable(name: string): string {
  */
 function code(value: unknown, masks: Masks, isSent = false): string {
   // Nobody else can write it into a message.
-  const mark = isSent ? randomUUID() : undefined;
+  const mark = isSent ? crypto.randomUUID() : undefined;
   return literal(
     masks.value(value, (name) => (mark === undefined ? MASK : mark + name)),
     mark,

@@ -4,7 +4,7 @@ import type { ClientOptions } from '../client/options.ts';
 import { Capture } from '../inspect/capture.ts';
 import type { WireRecord } from '../inspect/record.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import { callsOf } from '../mock/read-calls.ts';
+import { callsOf } from '../mock/calls-of.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import { McpServer } from '../server/mcp-server.ts';

@@ -3,7 +3,7 @@ import type { ClientOptions } from '../client/options.ts';
 import { Capture } from '../inspect/capture.ts';
 import type { WireRecord } from '../inspect/record.ts';
 import { isObject, isRequest, isResponse, type JsonObject } from '../jsonrpc/message.ts';
-import { callsOf } from '../mock/read-calls.ts';
+import { callsOf } from '../mock/calls-of.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { Method, NotificationMethod } from '../protocol/methods.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';

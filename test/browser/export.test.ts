@@ -41,7 +41,7 @@ describeInBrowser('an export', (browser) => {
   test('as a page needs no network, and runs nothing of a peer', async () => {
     const { wire, started } = await recorded();
     const file = path.join(folder(), 'session.html');
-    writeFileSync(file, htmlPage(wire, `session ${HOSTILE}`, started, new Masks(wire)));
+    writeFileSync(file, await htmlPage(wire, `session ${HOSTILE}`, started, new Masks(wire)));
     const context = await browser().newContext({ offline: true, colorScheme: 'dark' });
     onTestFinished(() => context.close());
     const page = await context.newPage();
