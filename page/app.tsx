@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useLayoutEffect, useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { AppsPanel } from './apps/apps-panel.tsx';
 import { AuthScreen } from './auth/auth-screen.tsx';
 import { openQuestions } from './asked/open-question.ts';
@@ -8,6 +8,7 @@ import { AskedScreen } from './asked/asked.tsx';
 import { BreakpointView } from './breakpoints/breakpoint-view.ts';
 import { BreakpointsScreen } from './breakpoints/breakpoints.tsx';
 import { HeldCount } from './breakpoints/held-count.tsx';
+import { CompareView } from './compare/compare-view.ts';
 import { Explorer } from './explore/explorer.ts';
 import { ExploreScreen } from './explore/explore.tsx';
 import type { Lint } from './lint/lint.ts';
@@ -19,6 +20,7 @@ import type { Server } from './server/server.ts';
 import { switchTheme } from './ui/color-theme.ts';
 import { handleKey, useCommands, type Command } from './ui/commands.ts';
 import { Help, helpOpen } from './ui/help.tsx';
+import { lazy } from './ui/lazy.tsx';
 import { Palette, paletteOpen } from './ui/palette.tsx';
 import { tabPanel, TabList } from './ui/tabs.tsx';
 import { Toasts } from './ui/toast.tsx';
@@ -26,7 +28,9 @@ import { countText } from './wire/format.ts';
 import type { Wire } from './wire/wire.ts';
 import { WireScreen } from './wire/wire.tsx';
 
-type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency' | 'Auth' | 'Breakpoints' | 'Apps';
+type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency' | 'Auth' | 'Breakpoints' | 'Apps' | 'Compare';
+
+const CompareScreen = lazy(async () => (await import('./compare/compare-screen.tsx')).CompareScreen);
 
 const screen = signal<Screen>('Explore');
 
@@ -43,6 +47,7 @@ const COMMANDS: readonly Command[] = [
   { title: 'Show Auth', keys: 'g o', run: () => show('Auth') },
   { title: 'Show Breakpoints', keys: 'g b', run: () => show('Breakpoints') },
   { title: 'Show Apps', keys: 'g p', run: () => show('Apps') },
+  { title: 'Show Compare', keys: 'g c', run: () => show('Compare') },
   { title: 'Find a command', keys: 'Ctrl k', run: () => void (paletteOpen.value = true) },
   { title: 'Show all keys', keys: '?', run: () => void (helpOpen.value = true) },
   { title: 'Change the color theme', run: switchTheme },
@@ -63,6 +68,10 @@ export function App({ server, wire }: AppProps): JSX.Element {
   }, []);
   const explorer = useMemo(() => new Explorer(server, state, wire, show), []);
   const breakpoints = useMemo(() => new BreakpointView(server, state, () => show('Breakpoints')), []);
+  const compare = useMemo(() => new CompareView(() => show('Compare')), []);
+  // Its code is loaded when it is first shown, and what the user chose there stays.
+  const compareSeen = useRef(false);
+  compareSeen.current ||= screen.value === 'Compare';
   const { role } = state.value;
   const open = openQuestions(explorer).length;
   const { status } = link.value;
@@ -93,6 +102,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
             { name: 'Auth' },
             { name: 'Breakpoints', extra: <HeldCount view={breakpoints} /> },
             { name: 'Apps' },
+            { name: 'Compare' },
           ]}
           selected={screen.value}
           onselect={show}
@@ -106,7 +116,13 @@ export function App({ server, wire }: AppProps): JSX.Element {
           <ExploreScreen explorer={explorer} visible={screen.value === 'Explore'} />
         </div>
         <div class="screen" {...panel('Wire')}>
-          <WireScreen wire={wire} state={state} breakpoints={breakpoints} visible={screen.value === 'Wire'} />
+          <WireScreen
+            wire={wire}
+            state={state}
+            breakpoints={breakpoints}
+            compare={compare}
+            visible={screen.value === 'Wire'}
+          />
         </div>
         <div class="screen" {...panel('Asked')}>
           <AskedScreen explorer={explorer} visible={screen.value === 'Asked'} />
@@ -125,6 +141,20 @@ export function App({ server, wire }: AppProps): JSX.Element {
         </div>
         <div class="screen" {...panel('Apps')}>
           <AppsPanel explorer={explorer} visible={screen.value === 'Apps'} />
+        </div>
+        <div class="screen" {...panel('Compare')}>
+          {compareSeen.current && (
+            <CompareScreen
+              view={compare}
+              store={wire.store}
+              server={server}
+              state={state}
+              onshow={(n) => {
+                wire.view.reveal(n);
+                show('Wire');
+              }}
+            />
+          )}
         </div>
       </main>
       <Toasts />

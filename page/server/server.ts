@@ -1,7 +1,8 @@
 import type { BreakpointCommands } from '../../src/inspect/breakpoints/breakpoint-api.ts';
 import type { CommandError, PageCommands } from '../../src/inspect/page-server/page-api.ts';
+import type { SessionCommands } from '../../src/inspect/page-server/session-api.ts';
 
-type Commands = PageCommands & BreakpointCommands;
+type Commands = PageCommands & BreakpointCommands & SessionCommands;
 type Argument<Name extends keyof Commands> = Parameters<Commands[Name]>[0];
 type Result<Name extends keyof Commands> = Awaited<ReturnType<Commands[Name]>>;
 

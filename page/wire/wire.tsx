@@ -1,8 +1,11 @@
 import { type Signal } from '@preact/signals';
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo } from 'preact/hooks';
 import type { InspectorState } from '../../src/inspect/page-server/page-api.ts';
 import type { BreakpointView } from '../breakpoints/breakpoint-view.ts';
+import { CompareAction } from '../compare/compare-action.tsx';
+import type { CompareView } from '../compare/compare-view.ts';
+import { ExportAction } from '../export/export-action.tsx';
 import { RecordActions } from '../breakpoints/record-actions.tsx';
 import { theme } from '../ui/color-theme.ts';
 import { useCommands, type Command } from '../ui/commands.ts';
@@ -20,11 +23,12 @@ interface WireScreenProps {
   readonly wire: Wire;
   readonly state: Signal<InspectorState>;
   readonly breakpoints: BreakpointView;
+  readonly compare: CompareView;
   readonly visible: boolean;
 }
 
 /** The records of the wire, live. */
-export function WireScreen({ wire, state, breakpoints, visible }: WireScreenProps): JSX.Element {
+export function WireScreen({ wire, state, breakpoints, compare, visible }: WireScreenProps): JSX.Element {
   const { store, view, source, lint } = wire;
   useUpdates(view, source.version, visible);
   const found = lint.version.value;
@@ -39,7 +43,9 @@ export function WireScreen({ wire, state, breakpoints, visible }: WireScreenProp
       <h2 class="visually-hidden">Wire</h2>
       <div class="wire-bar">
         <FilterBox names={{ ...store.names, rule: lint.findings.ruleIds }} view={view} ondone={focusGrid} />
-        <Controls store={store} view={view} isLive={state.value.role !== 'recording'} />
+        <Controls store={store} view={view} isLive={state.value.role !== 'recording'}>
+          <ExportAction wire={wire} name={state.value.target ?? 'Everwire'} visible={visible} />
+        </Controls>
         <LayerButtons view={view} />
       </div>
       <Strip store={store} view={view} theme={theme.value} />
@@ -55,7 +61,12 @@ export function WireScreen({ wire, state, breakpoints, visible }: WireScreenProp
             lint={lint}
             view={view}
             started={source.started}
-            actions={<RecordActions record={selected} store={store} view={breakpoints} visible={visible} />}
+            actions={
+              <>
+                <RecordActions record={selected} store={store} view={breakpoints} visible={visible} />
+                <CompareAction record={selected} view={compare} visible={visible} />
+              </>
+            }
           />
         )}
       </div>
@@ -77,7 +88,14 @@ function useUpdates(view: WireView, version: { readonly value: number }, visible
   }, [view, current, visible]);
 }
 
-function Controls({ store, view, isLive }: { store: RecordStore; view: WireView; isLive: boolean }): JSX.Element {
+interface ControlsProps {
+  readonly store: RecordStore;
+  readonly view: WireView;
+  readonly isLive: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Controls({ store, view, isLive, children }: ControlsProps): JSX.Element {
   void view.version.value;
   const paused = view.pausedAt.value;
   return (
@@ -101,6 +119,7 @@ function Controls({ store, view, isLive }: { store: RecordStore; view: WireView;
           </button>
         </>
       )}
+      {children}
     </div>
   );
 }

@@ -8,6 +8,7 @@ import { fixedState } from '../inspect/page-server/state-feed.ts';
 import { AppServer } from '../inspector/apps/app-server.ts';
 import { Inspector } from '../inspector/inspector.ts';
 import { SavedCalls } from '../inspector/saved-calls.ts';
+import { Sessions } from '../inspector/sessions.ts';
 import { choiceOf } from './choices.ts';
 import { Failure } from './failure.ts';
 import { showPage, type InspectorPage } from './inspector-page.ts';
@@ -49,8 +50,8 @@ export async function inspect({ words, command }: SplitWords, flags: InspectFlag
     saved: new SavedCalls({ file: flags.saved ?? SAVED_FILE, secrets }),
   });
   atEnd(() => inspector.close());
-  const { feed, breakpoints } = inspector;
-  await showPage({ capture, feed, commands: inspector, breakpoints, apps, ...pageOptions(flags) });
+  const { feed, breakpoints, sessions } = inspector;
+  await showPage({ capture, feed, commands: inspector, breakpoints, sessions, apps, ...pageOptions(flags) });
   if (given) inspector.connect({ choice: choices[0]!.id });
 }
 
@@ -69,7 +70,8 @@ async function inspectRecording([file = '', ...others]: readonly string[], flags
   } catch (error) {
     throw Failure.usage((error as Error).message);
   }
-  await showPage({ capture, feed, ...pageOptions(flags) });
+  const sessions = new Sessions(capture);
+  await showPage({ capture, feed, sessions, ...pageOptions(flags) });
 }
 
 function targetIn(words: SplitWords, flags: InspectFlags): ListedServer {

@@ -49,7 +49,7 @@ export interface LoginSettings {
 export type MakeAuthorizer = (url: URL, onlogin: (address: URL | undefined) => void) => Promise<Authorizer>;
 
 /** Records the connections, and lets the inspector read the records. */
-export interface InspectorCapture extends Wiretap, Pick<Capture, 'newest' | 'records'> {}
+export interface InspectorCapture extends Wiretap, Pick<Capture, 'started' | 'newest' | 'records'> {}
 
 /** How to connect. */
 export interface ConnectionOptions extends Handlers {

@@ -1,5 +1,6 @@
 import type { Client } from '../client/client.ts';
 import type { Proceed } from '../auth/steps/step.ts';
+import type { ClientOptions } from '../client/options.ts';
 import { checkedRoots } from '../client/questions.ts';
 import type { Subscription } from '../client/subscription.ts';
 import type { AppCommands, AppDocument, ServedApp } from '../inspect/page-server/apps-api.ts';
@@ -28,12 +29,14 @@ import { killGroups } from '../transport/stdio/process-group.ts';
 import type { AppServer } from './apps/app-server.ts';
 import { InspectedApps } from './apps/inspected-apps.ts';
 import { AuthorizationSteps } from './authorization-steps.ts';
+import { connectAgain } from './connect-again.ts';
 import { InspectedConnection, type ConnectionOptions, type InspectedServer } from './connection.ts';
 import { createBreakpoints } from './create-breakpoints.ts';
 import { intercept } from './intercept.ts';
 import { QuestionInbox } from './question-inbox.ts';
 import { RunningRequests } from './running-requests.ts';
 import type { SavedCalls } from './saved-calls.ts';
+import { Sessions } from './sessions.ts';
 
 /** A server that the user can choose. */
 export interface Choice extends TargetChoice {
@@ -64,6 +67,8 @@ const MAX_SUBSCRIPTIONS = 1000;
 /** A client whose calls and answers come from the page. Has one connection at a time. */
 export class Inspector implements PageCommands {
   readonly feed: StateFeed;
+  /** Compares sessions, and replays them. */
+  readonly sessions: Sessions;
   /** For the messages of its connections. */
   readonly breakpoints: Breakpoints;
   readonly #options: InspectorOptions;
@@ -82,6 +87,7 @@ export class Inspector implements PageCommands {
     this.#options = options;
     this.#apps = new InspectedApps(options.apps, options.capture, (apps) => this.feed.update({ apps }));
     const processes = options.choices.some(({ server }) => server.kind === 'command');
+    this.sessions = new Sessions(options.capture, () => this.#connector());
     this.breakpoints = createBreakpoints({ kill: processes ? killGroups : undefined });
     this.feed = new StateFeed({
       role: 'client',
@@ -188,6 +194,13 @@ export class Inspector implements PageCommands {
     this.feed.update({ logLevel: level });
   }
 
+  /** @throws CommandRefused if there is no connection. */
+  #connector(): (options: ClientOptions) => Promise<Client> {
+    void this.#client;
+    const { server } = this.#chosen!;
+    return (options) => connectAgain(server, options, this.#options);
+  }
+
   startAuthorization(command: AuthorizationCommand): void {
     const { server } = this.#serverOf({ choice: command.choice, url: command.url });
     if (server.kind === 'command') throw new CommandRefused(400, 'Only a server at a URL has an authorization.');
@@ -211,6 +224,7 @@ export class Inspector implements PageCommands {
   /** Ends the connection. Resolves when no process is left. */
   async close(): Promise<void> {
     this.disconnect();
+    this.sessions.endReplay();
     await this.#authorization.close();
     await this.#apps.stop();
     await Promise.all(this.#closing);

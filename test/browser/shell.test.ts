@@ -27,7 +27,7 @@ describeInBrowser('the page', (browser) => {
     const tabs = page.getByRole('tablist', { name: 'Screens' }).getByRole('tab');
     // The number of findings comes a little later.
     const names = (await tabs.allTextContents()).map((text) => text.replace(/\d.*$/, ''));
-    expect(names).toEqual(['Explore', 'Wire', 'Asked', 'Lint', 'Latency', 'Auth', 'Breakpoints']);
+    expect(names).toEqual(['Explore', 'Wire', 'Asked', 'Lint', 'Latency', 'Auth', 'Breakpoints', 'Apps', 'Compare']);
     await call.waitFor();
     await tabs.filter({ hasText: 'Wire' }).click();
     await page.getByRole('grid', { name: 'Wire records', exact: true }).waitFor();

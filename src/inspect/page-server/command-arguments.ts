@@ -5,6 +5,7 @@ import { LOG_LEVELS } from '../../protocol/logging.ts';
 import { REVISIONS } from '../../protocol/revisions.ts';
 import { CommandRefused } from './command-refused.ts';
 import type { PageCommands } from './page-api.ts';
+import type { SessionCommands } from './session-api.ts';
 import { isSavedName, MAX_SAVED_NAME, SAVED_METHODS } from './saved-name.ts';
 
 /** The type that a field must have. */
@@ -108,11 +109,21 @@ const BREAKPOINT_FIELDS: FieldsOf<BreakpointCommands> = {
   dismissHeld: { id: count },
 };
 
-/** What the page can post: a command, or `outcome` for the outcome of a request. */
-export type Posted = keyof PageCommands | keyof BreakpointCommands | 'outcome';
+const texts: Kind = { name: 'a list of strings', accepts: (value) => Array.isArray(value) && value.every(isText) };
+const SESSION_FIELDS: FieldsOf<SessionCommands> = {
+  compareSessions: { before: optional(text), after: optional(text), ignore: texts },
+  replaySession: { before: optional(text), ignore: texts, call: texts },
+  endReplay: {},
+};
 
-const FIELDS: FieldsOf<PageCommands & BreakpointCommands> & { readonly outcome: { readonly key: Kind } } = {
+/** What the page can post: a command, or `outcome` for the outcome of a request. */
+export type Posted = keyof PageCommands | keyof BreakpointCommands | keyof SessionCommands | 'outcome';
+
+const FIELDS: FieldsOf<PageCommands & BreakpointCommands & SessionCommands> & {
+  readonly outcome: { readonly key: Kind };
+} = {
   ...BREAKPOINT_FIELDS,
+  ...SESSION_FIELDS,
   outcome: { key },
   connect: {
     choice: optional(text),
@@ -161,6 +172,11 @@ export function isPosted(name: string): name is Posted {
 /** Whether a command is about breakpoints. */
 export function isAboutBreakpoints(name: Posted): name is keyof BreakpointCommands {
   return Object.hasOwn(BREAKPOINT_FIELDS, name);
+}
+
+/** Whether a command is about whole sessions. */
+export function isAboutSessions(name: Posted): name is keyof SessionCommands {
+  return Object.hasOwn(SESSION_FIELDS, name);
 }
 
 /** Checks the argument of a command. @throws CommandRefused that names the field. */

@@ -2,9 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BreakpointCommands } from '../breakpoints/breakpoint-api.ts';
 import { PROTECTION } from './access.ts';
 import { CommandRefused } from './command-refused.ts';
-import { checkArgument, isAboutBreakpoints, type Posted } from './command-arguments.ts';
+import { checkArgument, isAboutBreakpoints, isAboutSessions, type Posted } from './command-arguments.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { CommandError, PageCommands, RequestCommand } from './page-api.ts';
+import type { SessionCommands } from './session-api.ts';
 
 /** The largest body of a command, in bytes. */
 const MAX_BODY = 64 * 1024 * 1024;
@@ -16,6 +17,8 @@ export interface PageActions {
   readonly outcomes: Outcomes | undefined;
   /** Undefined if nothing passes that could be held. */
   readonly breakpoints: BreakpointCommands | undefined;
+  /** Undefined if sessions cannot be compared here. */
+  readonly sessions: SessionCommands | undefined;
 }
 
 /** Runs a command of the page and answers it. */
@@ -25,8 +28,7 @@ export async function runCommand(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (isAboutBreakpoints(name) ? !actions.breakpoints : !actions.commands)
-    return refuse(response, 409, 'This inspector only shows traffic. It sends nothing.');
+  if (!runnerOf(name, actions)) return refuse(response, 409, 'This inspector only shows traffic. It sends nothing.');
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return refuse(response, 415, 'A command must be application/json.');
   const body = await bodyOf(request);
@@ -44,20 +46,22 @@ export async function runCommand(
 }
 
 /** @returns the outcome of a request, or the result of another command, as JSON. Undefined if it has none. */
-async function run(
-  name: Posted,
-  argument: unknown,
-  { commands, outcomes, breakpoints }: PageActions,
-): Promise<string | undefined> {
+async function run(name: Posted, argument: unknown, actions: PageActions): Promise<string | undefined> {
+  const { outcomes } = actions;
   if (name === 'outcome') return outcomes!.take((argument as { key: string }).key);
   if (name === 'request') {
     await outcomes!.start(argument as RequestCommand);
     return undefined;
   }
-  const result: unknown = isAboutBreakpoints(name)
-    ? await (breakpoints![name] as (argument: unknown) => unknown).call(breakpoints, argument)
-    : await (commands![name] as (argument: unknown) => unknown).call(commands, argument);
+  const runner = runnerOf(name, actions) as Record<string, (argument: unknown) => unknown>;
+  const result = await runner[name]!(argument);
   return result === undefined ? undefined : JSON.stringify(result);
+}
+
+/** What runs a command. Undefined if it cannot be used here. */
+function runnerOf(name: Posted, { commands, breakpoints, sessions }: PageActions): object | undefined {
+  if (isAboutBreakpoints(name)) return breakpoints;
+  return isAboutSessions(name) ? sessions : commands;
 }
 
 function parsed(body: string): unknown {

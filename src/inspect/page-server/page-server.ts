@@ -14,6 +14,7 @@ import { Outcomes } from './outcomes.ts';
 import { streamLines } from './line-stream.ts';
 import type { PageCommands } from './page-api.ts';
 import { recordLines, type RecordSource } from './record-stream.ts';
+import type { SessionCommands } from './session-api.ts';
 import { stateLines, type StateFeed } from './state-feed.ts';
 import { readStaticFiles, type StaticFile } from './static-files.ts';
 import { Strangers } from './strangers.ts';
@@ -29,6 +30,8 @@ export interface PageServerOptions {
   readonly breakpoints?: BreakpointControl | undefined;
   /** Serves apps, which the page shows in frames. Default: it shows none. */
   readonly apps?: { readonly frames: string; embedIn(page: string): void } | undefined;
+  /** Compares sessions. Default: the page cannot. */
+  readonly sessions?: SessionCommands | undefined;
   /** The folder of the built page. Read once, at the start. */
   readonly folder: string;
   /** 0 picks a free port. */
@@ -102,8 +105,8 @@ class PageRequests {
     this.#options = options;
     this.#files = files;
     this.#access = access;
-    const { commands, feed, breakpoints } = options;
-    this.#actions = { commands, outcomes: commands && new Outcomes(feed, commands), breakpoints };
+    const { commands, feed, breakpoints, sessions } = options;
+    this.#actions = { commands, outcomes: commands && new Outcomes(feed, commands), breakpoints, sessions };
     if (breakpoints) showBreakpoints(breakpoints, feed);
   }
 

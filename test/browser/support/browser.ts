@@ -25,7 +25,9 @@ export function describeInBrowser(name: string, tests: (browser: () => Browser) 
 
 /** What a test opens. */
 export interface OpenOptions
-  extends BrowserContextOptions, Partial<Pick<PageServerOptions, 'feed' | 'commands' | 'breakpoints' | 'apps'>> {
+  extends
+    BrowserContextOptions,
+    Partial<Pick<PageServerOptions, 'feed' | 'commands' | 'breakpoints' | 'sessions' | 'apps'>> {
   readonly capture?: Capture;
 }
 
@@ -41,8 +43,8 @@ export interface OpenPage {
 /** Serves the built page and opens it. Both end with the test. */
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<OpenPage> {
   const { capture = new Capture(), feed = fixedState('observer', 'node server.js'), ...others } = options;
-  const { commands, breakpoints, apps, ...context } = others;
-  const server = await servePage({ capture, feed, commands, breakpoints, apps, folder: FOLDER, port: 0 });
+  const { commands, breakpoints, sessions, apps, ...context } = others;
+  const server = await servePage({ capture, feed, commands, breakpoints, sessions, apps, folder: FOLDER, port: 0 });
   onTestFinished(() => server.close());
   return { ...(await openAddress(browser, server.url, context)), stop: () => server.close() };
 }

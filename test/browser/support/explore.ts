@@ -50,6 +50,7 @@ export async function exploreServer(
     feed: inspector.feed,
     commands: inspector,
     breakpoints: inspector.breakpoints,
+    sessions: inspector.sessions,
     ...context,
   });
   const call = page.getByRole('button', { name: 'Call', exact: true });

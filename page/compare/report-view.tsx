@@ -1,0 +1,69 @@
+import type { JSX } from 'preact';
+import type { SessionComparison } from '../../src/inspect/page-server/session-api.ts';
+import type { ComparedRequest } from '../../src/replay/compare.ts';
+import { Visible } from '../ui/visible.tsx';
+import { Differences } from './differences.tsx';
+
+/** What differs between two sessions. */
+export function ReportView({ report }: { report: SessionComparison }): JSX.Element {
+  const { counts, requests, notRepeated = [], notes, differs } = report;
+  const total = counts.same + counts.changed + counts.missing + counts.new;
+  const other = requests.filter(({ outcome }) => outcome !== 'same');
+  return (
+    <section aria-label="Report" class="compare-report">
+      <p class={differs ? 'notice warn' : 'notice good'} role="status">
+        {differs ? 'There are differences' : 'No differences'} in {total === 1 ? '1 request' : `${total} requests`}:{' '}
+        {counts.same} same, {counts.changed} changed, {counts.missing} missing, {counts.new} new
+      </p>
+      {other.map((request, at) => (
+        <Request key={at} request={request} />
+      ))}
+      {notRepeated.length > 0 && (
+        <section aria-label="Not repeated">
+          <h3>Not repeated</h3>
+          <ul>
+            {notRepeated.map(({ title, record, why, allow }) => (
+              <li key={record}>
+                <Visible text={title} /> (record {record}): {why}
+                {allow !== undefined && (
+                  <>
+                    . To repeat it, write <code>{<Visible text={allow} />}</code> under “Tools to call”
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {notes.map((note) => (
+        <p key={note} class="soft">
+          <Visible text={note} />
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function Request({ request }: { request: ComparedRequest }): JSX.Element {
+  const { title, outcome, records, differences, count } = request;
+  const numbers = records.filter((n) => n !== undefined && n !== null);
+  const list = differences.map(({ what, method, pointer, before, after }) => {
+    const place = [what, method, pointer].filter((each) => each !== undefined && each !== '').join(' ');
+    return { place, before, after };
+  });
+  return (
+    <section class="card">
+      <h3>
+        <span class={outcome === 'changed' ? 'badge warn' : 'badge'}>{outcome}</span>{' '}
+        <Visible text={title ?? 'outside of requests'} />
+      </h3>
+      {numbers.length > 0 && (
+        <p class="soft">
+          {numbers.length === 1 ? 'Record' : 'Records'} {numbers.join(' and ')}
+        </p>
+      )}
+      {list.length > 0 && <Differences list={list} label={`Differences: ${title ?? 'outside of requests'}`} />}
+      {count > list.length && <p class="soft">and {count - list.length} more</p>}
+    </section>
+  );
+}

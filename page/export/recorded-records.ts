@@ -1,0 +1,23 @@
+import type { WireRecord } from '../../src/inspect/record.ts';
+import { lintRecordOf, sentRecord } from '../lint/sent-record.ts';
+import type { RecordStore } from '../wire/record-store.ts';
+
+/** How long records are read before the page can draw again. Milliseconds. */
+const SLICE_MS = 20;
+
+/** The records of the page as a recording has them. Bytes that are no longer in memory are left out. */
+export async function* recordedRecords(store: RecordStore): AsyncGenerator<WireRecord, void> {
+  let until = performance.now() + SLICE_MS;
+  // What comes later does not belong to it.
+  for (const record of [...store.records]) {
+    if (performance.now() > until) {
+      await new Promise((resolve) => {
+        setTimeout(resolve);
+      });
+      until = performance.now() + SLICE_MS;
+    }
+    if (record.layer === 'bytes' && record.content === undefined) continue;
+    const { t, from, peer } = record;
+    yield { ...lintRecordOf(sentRecord(record)), t, from, peer } as unknown as WireRecord;
+  }
+}

@@ -1,0 +1,56 @@
+import { readRecording } from '../inspect/read-recording.ts';
+import type { WireRecord } from '../inspect/record.ts';
+import { isResponse } from '../jsonrpc/message.ts';
+import { callsOf } from '../mock/calls-of.ts';
+import type { RecordedCall } from '../mock/recorded-call.ts';
+
+/** What clients sent in a recording, and what the reader must know about it. */
+export interface RecordedSession {
+  readonly calls: readonly RecordedCall[];
+  readonly notes: readonly string[];
+}
+
+/** A recording has no request that a server answered. */
+export class EmptyRecording extends Error {
+  override readonly name = 'EmptyRecording';
+}
+
+/**
+ * Reads the requests of a recording.
+ *
+ * @param source the path of a file, or its bytes.
+ * @param name how the notes call it.
+ * @throws RecordingError if it is not a recording. EmptyRecording if it has no request that was answered. Error if it
+ * cannot be read.
+ */
+export async function recordedSession(
+  source: string | AsyncIterable<Uint8Array>,
+  name: string,
+): Promise<RecordedSession> {
+  const recording = await readRecording(source);
+  const { calls, notes } = await sessionIn(recording, name);
+  return { calls, notes: recording.truncated ? [`${name} ends with an incomplete line.`, ...notes] : notes };
+}
+
+/** The same for records. */
+export async function sessionIn(records: AsyncIterable<WireRecord>, name: string): Promise<RecordedSession> {
+  let hasGaps = false;
+  const calls = await callsOf(
+    watched(records, ({ layer }) => {
+      hasGaps ||= layer === 'gap';
+    }),
+  );
+  if (!calls.some(({ steps }) => steps.some(({ message }) => isResponse(message))))
+    throw new EmptyRecording('the recording has no request that a server answered');
+  return { calls, notes: hasGaps ? [`Records are missing in ${name}, so requests may be missing, too.`] : [] };
+}
+
+async function* watched(
+  records: AsyncIterable<WireRecord>,
+  look: (record: WireRecord) => void,
+): AsyncGenerator<WireRecord, void> {
+  for await (const record of records) {
+    look(record);
+    yield record;
+  }
+}
