@@ -5,7 +5,7 @@ import type { RecordStore } from '../wire/record-store.ts';
 /** How long records are read before the page can draw again. Milliseconds. */
 const SLICE_MS = 20;
 
-/** The records of the page as a recording has them. Bytes that are no longer in memory are left out. */
+/** The records of the page as a recording has them. Bytes that are no longer in memory are left out, and what Auth has sent. */
 export async function* recordedRecords(store: RecordStore): AsyncGenerator<WireRecord, void> {
   let until = performance.now() + SLICE_MS;
   // What comes later does not belong to it.
@@ -17,6 +17,7 @@ export async function* recordedRecords(store: RecordStore): AsyncGenerator<WireR
       until = performance.now() + SLICE_MS;
     }
     if (record.layer === 'bytes' && record.content === undefined) continue;
+    if (store.isAuthorization(record)) continue;
     const { t, from, peer } = record;
     yield { ...lintRecordOf(sentRecord(record)), t, from, peer } as unknown as WireRecord;
   }

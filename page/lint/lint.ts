@@ -61,7 +61,10 @@ export class Lint {
   #next(): void {
     if (this.#isBusy || this.problem.peek() !== undefined) return;
     const batch = this.#batch();
-    if (batch.length === 0) return;
+    if (batch.length === 0) {
+      this.#judged = this.#sent;
+      return;
+    }
     this.#isBusy = true;
     this.#worker ??= this.#open();
     this.#worker.postMessage(batch, []);
@@ -81,9 +84,10 @@ export class Lint {
     }
     for (let size = 0; at < records.length && batch.length < BATCH_RECORDS && size < BATCH_BYTES; at += 1) {
       const record = records[at]!;
+      this.#sent = record.n;
+      if (this.#store.isAuthorization(record)) continue;
       batch.push(sentRecord(record));
       size += record.content?.length ?? 0;
-      this.#sent = record.n;
     }
     return batch;
   }

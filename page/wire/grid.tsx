@@ -178,7 +178,7 @@ function RowView({ record, index, store, lint, isSelected, isMarked }: RowProps)
   const { n, t, dir, conn, layer, range } = record;
   const { kind, what, name } = summaryOf(record, store);
   const open = store.openOf(conn);
-  const side = store.sideOf(conn);
+  const side = store.isAuthorization(record) ? 'auth' : store.sideOf(conn);
   const [arrow, direction] = (side === 'app' ? APP_DIRECTIONS : DIRECTIONS)[dir ?? ''] ?? ['', ''];
   return (
     <div

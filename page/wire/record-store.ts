@@ -64,7 +64,7 @@ export class RecordStore {
         else this.#roles.add(record.role);
       }
       const text = (): string | undefined => this.text(record);
-      record.spans = this.#spans.add(record, text);
+      if (!this.isAuthorization(record)) record.spans = this.#spans.add(record, text);
       addNames(this.names, record, text);
     }
     // Forgets several at a time, because the rest of the array moves each time.
@@ -98,6 +98,11 @@ export class RecordStore {
   /** The record that opened a connection, if it is kept. */
   openOf(conn: number | undefined): WireRecord | undefined {
     return conn === undefined ? undefined : this.#opens.get(conn);
+  }
+
+  /** Whether a record is of a request of Auth: such requests have secrets, and no rules of MCP. */
+  isAuthorization({ conn }: WireRecord): boolean {
+    return this.openOf(conn)?.purpose !== undefined;
   }
 
   /**

@@ -27,17 +27,18 @@ export function summaryOf(record: WireRecord, store: RecordStore): Summary {
 }
 
 function summarize(record: WireRecord, store: RecordStore): Summary {
-  const { layer, n, from = n, range = [], note, protocol, peer, role, kind = layer } = record;
+  const { layer, n, from = n, range = [], note, protocol, peer, role, purpose, kind = layer } = record;
   if (layer === 'message') return { kind, ...messageSummary(record, store) };
   if (layer === 'gap') return { kind, what: `${n - from + 1} records are missing` };
   if (layer === 'open') {
     const side = protocol === 'app' ? '' : ROLES[role ?? ''];
-    return { kind, what: [protocol, side, peer].filter(Boolean).join(' ') };
+    return { kind, what: [protocol, side, peer, purpose].filter(Boolean).join(' ') };
   }
   if (layer === 'close') return { kind, what: 'closed' };
   const text = store.head(record, HEAD);
   const what = firstLine(layer === 'head' || layer === 'bytes' ? maskedHead(text) : text);
-  const start = layer === 'body' || layer === 'chunk' ? sizeText(sizeOf(range)) : what;
+  const isSize = layer === 'body' || layer === 'chunk' || (layer === 'bytes' && store.isAuthorization(record));
+  const start = isSize ? sizeText(sizeOf(range)) : what;
   return { kind, what: note === undefined ? start : `${note}: ${start}` };
 }
 

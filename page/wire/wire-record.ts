@@ -22,6 +22,8 @@ export interface WireRecord {
   readonly protocol: string | undefined;
   readonly role: string | undefined;
   readonly peer: string | undefined;
+  /** For the opening of a connection: what it is for, if not for messages. */
+  readonly purpose: string | undefined;
   /** For a gap. */
   readonly from: number | undefined;
   /** For bytes, as long as they are in memory. */
@@ -33,9 +35,10 @@ export interface WireRecord {
 /** Reads a line of a recording. The server has checked it: it wrote the line, or read it from a file. */
 export function readLine(line: string): WireRecord {
   const fields = JSON.parse(line) as WireRecord & { data?: string; base64?: string };
-  const { n, t, layer, conn, dir, range, exchange, note, kind, id, method, protocol, role, peer, from } = fields;
+  const { n, t, layer, conn, dir, range, exchange, note, kind, id, method, protocol, role, peer, purpose, from } =
+    fields;
   const content = layer === 'bytes' ? contentOf(fields, range!) : undefined;
-  const part = { n, t, layer, conn, dir, range, exchange, note, kind, id, method, protocol, role, peer, from };
+  const part = { n, t, layer, conn, dir, range, exchange, note, kind, id, method, protocol, role, peer, purpose, from };
   return Object.assign(part, { content, spans: NONE });
 }
 

@@ -20,7 +20,8 @@ export class Capture implements Wiretap {
     const log = new RecordLog(started, options);
     this.#log = log;
     this.#events = wireEvents(now, {
-      open: (t, conn, { protocol, role, peer }) => log.add({ t, layer: 'open', conn, protocol, role, peer }),
+      open: (t, conn, { protocol, role, peer, purpose }) =>
+        log.add({ t, layer: 'open', conn, protocol, role, peer, ...(purpose && { purpose }) }),
       bytes: (t, conn, dir, start, bytes) => {
         const range = [start, start + bytes.length] as const;
         log.add({ t, conn, dir, layer: 'bytes', range, bytes: Buffer.from(bytes) });

@@ -30,10 +30,13 @@ export class Layering {
   add(event: WireEvent): void {
     switch (event.layer) {
       case 'open': {
-        const { t, layer, conn, protocol, role, peer } = event;
+        const { t, layer, conn, protocol, role, peer, purpose } = event;
         this.#connections.set(conn, new LayeredConnection(protocol, this.#parts));
         if (this.#connections.size > this.#maxConnections) this.#connections.delete(this.#oldest.take()!);
-        return this.#onrecord({ n: this.#next(), t, layer, conn, protocol, role, peer });
+        return this.#onrecord({
+          ...{ n: this.#next(), t, layer, conn, protocol, role, peer },
+          ...(purpose && { purpose }),
+        });
       }
       case 'bytes':
         return this.#bytes(event);

@@ -4,6 +4,7 @@ import { fileProblem } from '../base/file-problem.ts';
 import { VERSION } from '../version.ts';
 import type { Capture } from './capture.ts';
 import { LineBuffer } from './line-buffer.ts';
+import { MessageConnections } from './message-connections.ts';
 import { isPart, type WireRecord } from './record.ts';
 import { headerLine } from './recording-format.ts';
 
@@ -38,10 +39,11 @@ export async function recordToFile(
   const handle = await create(file, headerLine({ started: capture.started, target, by: `everwire ${VERSION}`, mask }));
   const write = async (): Promise<void> => {
     const lines = new LineBuffer(mask);
+    const connections = new MessageConnections();
     try {
       for await (const records of capture.records()) {
         // Parts are left out, because readers find them again.
-        for (const record of records) if (!isPart(record)) lines.add(record);
+        for (const record of records) if (connections.has(record) && !isPart(record)) lines.add(record);
         if (!lines.isEmpty) await handle.appendFile(lines.take());
       }
     } catch (error) {

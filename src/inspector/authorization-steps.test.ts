@@ -1,5 +1,11 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { startAuthorizationFixture, type Faults, type Fixture } from '../../test/support/authorization-fixture.ts';
+import { temporaryFolder } from '../../test/support/command-line.ts';
+import { Capture } from '../inspect/capture.ts';
+import { recordToFile } from '../inspect/record-to-file.ts';
+import { StreamBytes } from '../lint/model/stream-bytes.ts';
 import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import type { AuthorizationCommand, AuthorizationState } from '../inspect/page-server/page-api.ts';
 import { AuthorizationSteps } from './authorization-steps.ts';
@@ -13,14 +19,14 @@ interface Started {
   until(fits: (state: AuthorizationState) => unknown): Promise<AuthorizationState>;
 }
 
-async function prepare(faults: Faults = {}): Promise<Started> {
+async function prepare(faults: Faults = {}, capture?: Capture): Promise<Started> {
   const fixture = await startAuthorizationFixture(faults);
   let state: AuthorizationState | undefined;
   let onstate = (): void => {};
   const steps = new AuthorizationSteps((next) => {
     state = next;
     onstate();
-  });
+  }, capture);
   onTestFinished(async () => {
     await steps.close();
     await fixture.close();
@@ -52,6 +58,38 @@ async function walkTo({ steps, until }: Started, id: string): Promise<Authorizat
     steps.proceed({});
   }
 }
+
+test('the requests of the steps are records, and in no recording', async () => {
+  const file = path.join(temporaryFolder(), 'session.mcpcap');
+  const capture = new Capture();
+  const recording = await recordToFile(capture, file, { onerror: () => {} });
+  const started = await prepare({}, capture);
+  started.start();
+  await walkTo(started, 'registration');
+  // Something that is recorded.
+  const tap = capture.open({ protocol: 'stdio', role: 'client' });
+  tap.bytes('c>s', Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}\n'));
+  tap.close();
+  await started.steps.close();
+  await recording.close();
+  const heads: string[] = [];
+  const purposes = new Set<unknown>();
+  const bytes = new StreamBytes(1024 * 1024);
+  for await (const records of capture.records())
+    for (const record of records) {
+      if (record.layer === 'open' && record.protocol === 'http') purposes.add(record.purpose);
+      if (!('dir' in record)) continue;
+      const stream = `${record.conn} ${record.dir}`;
+      if (record.layer === 'bytes') bytes.add(stream, record.range[0], record.bytes);
+      if (record.layer === 'head' && record.dir === 'c>s')
+        heads.push(Buffer.from(bytes.read(stream, record.range)!).toString().split('?')[0]!.split(' HTTP')[0]!);
+    }
+  expect(heads).toEqual(expect.arrayContaining(started.fixture.asked.slice(0, 3)));
+  expect([...purposes]).toEqual(['authorization']);
+  const text = readFileSync(file, 'utf8');
+  expect(text).toContain('ping');
+  expect(text).not.toContain('HTTP/1.1');
+});
 
 test('each step waits for the user', async () => {
   const started = await prepare();

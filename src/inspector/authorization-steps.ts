@@ -5,18 +5,24 @@ import type { ScopedCall } from '../auth/steps/walk.ts';
 import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import type { AuthorizationCommand, AuthorizationState } from '../inspect/page-server/page-api.ts';
 import { isObject } from '../jsonrpc/message.ts';
+import type { Wiretap } from '../transport/wiretap.ts';
 import type { InspectedServer } from './connection.ts';
 
 /** Goes through the authorization of a server as the page says. There is one walk at a time. */
 export class AuthorizationSteps {
   readonly #onstate: (state: AuthorizationState) => void;
+  readonly #wiretap: Wiretap | undefined;
   #state: AuthorizationState | undefined;
   #controller = new AbortController();
   #over: Promise<void> = Promise.resolve();
   #proceed: ((proceed: Proceed | undefined) => void) | undefined;
 
-  constructor(onstate: (state: AuthorizationState) => void) {
+  /** @param wiretap sees the connections of the walk. Default none. */
+  constructor(onstate: (state: AuthorizationState) => void, wiretap?: Wiretap) {
     this.#onstate = onstate;
+    this.#wiretap = wiretap && {
+      open: (connection) => wiretap.open({ ...connection, purpose: 'authorization' }),
+    };
   }
 
   /** Begins a walk, after ending the one before. @throws CommandRefused if the command cannot work. */
@@ -39,7 +45,7 @@ export class AuthorizationSteps {
     const { callbackPort } = login;
     const redirectUri = callbackPort === undefined ? undefined : `http://localhost:${callbackPort}/callback`;
     const walk = walkAuthorization({
-      ...{ url, headers, revision, scopes, call, clientMetadataUrl, signal },
+      ...{ url, headers, revision, scopes, call, clientMetadataUrl, signal, wiretap: this.#wiretap },
       client: clientId === undefined ? undefined : { clientId, clientSecret },
       clientMetadata: { client_name: 'Everwire' },
       login: {

@@ -236,7 +236,7 @@ export class InspectedConnection {
       for await (const records of capture.records({ after: first, signal })) {
         let changed = false;
         for (const record of records) {
-          if (record.layer === 'open') connections.add(record.conn);
+          if (record.layer === 'open' && record.purpose === undefined) connections.add(record.conn);
           if ('conn' in record && connections.has(record.conn)) changed = log.add(record) || changed;
           read = record.n;
         }

@@ -75,7 +75,7 @@ export class Inspector implements PageCommands {
   readonly #questions = new QuestionInbox((questions) => this.feed.update({ questions }));
   readonly #requests = new RunningRequests((running) => this.feed.update({ running }));
   readonly #subscriptions = new Map<string, Subscription>();
-  readonly #authorization = new AuthorizationSteps((authorization) => this.feed.update({ authorization }));
+  readonly #authorization: AuthorizationSteps;
   readonly #apps: InspectedApps;
   #connection: InspectedConnection | undefined;
   /** The server that the user has chosen. */
@@ -87,6 +87,10 @@ export class Inspector implements PageCommands {
     this.#options = options;
     this.#apps = new InspectedApps(options.apps, options.capture, (apps) => this.feed.update({ apps }));
     const processes = options.choices.some(({ server }) => server.kind === 'command');
+    this.#authorization = new AuthorizationSteps(
+      (authorization) => this.feed.update({ authorization }),
+      options.capture,
+    );
     this.sessions = new Sessions(options.capture, () => this.#connector());
     this.breakpoints = createBreakpoints({ kill: processes ? killGroups : undefined });
     this.feed = new StateFeed({

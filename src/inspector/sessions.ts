@@ -1,6 +1,7 @@
 import type { Client } from '../client/client.ts';
 import type { ClientOptions } from '../client/options.ts';
 import { wholeText } from '../inspect/filter/pattern.ts';
+import { MessageConnections } from '../inspect/message-connections.ts';
 import { CommandRefused } from '../inspect/page-server/command-refused.ts';
 import type { RecordSource } from '../inspect/page-server/record-stream.ts';
 import type { SessionCommands, SessionComparison } from '../inspect/page-server/session-api.ts';
@@ -78,9 +79,10 @@ export class Sessions implements SessionCommands {
   async *#records(): AsyncGenerator<WireRecord, void> {
     const { newest } = this.#source;
     if (newest === 0) return;
+    const connections = new MessageConnections();
     for await (const records of this.#source.records({}))
       for (const record of records) {
-        yield record;
+        if (connections.has(record)) yield record;
         if (record.n >= newest) return;
       }
   }

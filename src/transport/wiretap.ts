@@ -13,6 +13,8 @@ export interface WireConnection {
   readonly role: 'client' | 'server';
   /** The other side: an address, or the name of a command. */
   readonly peer?: string | undefined;
+  /** What it is for, if not only for messages. Recordings leave out what `authorization` has, because of its secrets. */
+  readonly purpose?: 'authorization' | undefined;
 }
 
 /**

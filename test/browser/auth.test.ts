@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { AXE, expectAccess, WINDOWS } from './support/axe.ts';
+import { WirePage } from './support/wire.ts';
 import { describeInBrowser, openPage, type OpenOptions, type OpenPage } from './support/browser.ts';
 import { STEP_TITLES, STEPS } from '../../src/auth/steps/step.ts';
 import { Capture } from '../../src/inspect/capture.ts';
@@ -85,6 +86,24 @@ describeInBrowser('Auth', (browser) => {
     expect(text).toContain('code_verifier=••••••••');
     expect(text).not.toContain(fixture.forms[0]!.get('code_verifier'));
     expect(await page.content()).not.toContain(fixture.forms[0]!.get('code')!);
+    // Wire has the same requests, marked, not judged, and without secrets in the rows.
+    await page.getByRole('tab', { name: 'Wire' }).click();
+    const wire = new WirePage(page);
+    await wire.filter.fill('layer:head "POST /token"');
+    await expect.poll(() => wire.rows().count()).toBeGreaterThan(1);
+    expect(await wire.rows().first().locator('.w-conn').textContent()).toMatch(/^\d+ auth$/);
+    const http = await wire.open(wire.rows().first(), 'HTTP');
+    await http.getByText('POST /token HTTP/1.1').waitFor();
+    for (const filter of ['layer:bytes', 'layer:head', 'layer:body', 'layer:message']) {
+      await wire.filter.fill(filter);
+      await expect.poll(() => wire.rows().count()).toBeGreaterThan(1);
+      const rows = (await wire.grid.textContent())!;
+      const secrets = fixture.forms.flatMap((form) =>
+        ['code', 'code_verifier', 'refresh_token'].map((name) => form.get(name)),
+      );
+      for (const secret of secrets.filter((each) => each !== null)) expect(rows).not.toContain(secret);
+    }
+    expect(await page.locator('#screen-tab-lint').textContent()).toBe('Lint');
     expect(misdeeds.filter((each) => !LOGIN.test(each))).toEqual([]);
   });
 

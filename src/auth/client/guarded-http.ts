@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { originOf, shown } from '../../transport/http/client/errors.ts';
 import { fetchHttp } from '../../transport/http/client/fetch-http.ts';
 import type { HttpReply, HttpRequest, HttpSend } from '../../transport/http/client/http.ts';
-import { pooledHttp } from '../../transport/http/client/pooled-http.ts';
+import { pooledHttp, type PooledHttpOptions } from '../../transport/http/client/pooled-http.ts';
 import { reasonOf } from '../../transport/http/client/reason.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import { reachOf, type Reach } from './addresses.ts';
@@ -42,6 +42,12 @@ export interface GuardedHttpOptions {
   readonly proxy?: string | URL | false | undefined;
 }
 
+/** The same, for requests that somebody watches. */
+export interface WatchedHttpOptions extends GuardedHttpOptions {
+  /** Sees the bytes of own connections. Default none. */
+  readonly wiretap?: PooledHttpOptions['wiretap'];
+}
+
 type Ask = Pick<HttpRequest, 'method' | 'headers' | 'body'>;
 
 /**
@@ -56,7 +62,7 @@ export class GuardedHttp {
 
   /** @param observe wraps what sends the requests, to see them and their responses. */
   constructor(
-    { server, allowPrivateNetwork = false, fetch, proxy }: GuardedHttpOptions,
+    { server, allowPrivateNetwork = false, fetch, proxy, wiretap }: WatchedHttpOptions,
     observe: (send: HttpSend) => HttpSend = (send) => send,
   ) {
     // The reach of a name is undefined here; it is checked when the name is resolved.
@@ -65,7 +71,9 @@ export class GuardedHttp {
     this.#reach = reach;
     if (fetch && proxy !== undefined)
       throw new TypeError('Set only one of fetch and proxy: a fetch uses its own proxy');
-    const send = fetch ? fetchHttp(fetch) : pooledHttp({ connectTimeout: TIMEOUT, lookup: this.#lookup, proxy });
+    const send = fetch
+      ? fetchHttp(fetch)
+      : pooledHttp({ connectTimeout: TIMEOUT, lookup: this.#lookup, proxy, wiretap });
     this.#http = observe(send);
   }
 

@@ -5,7 +5,7 @@ import { pooledHttp } from '../../transport/http/client/pooled-http.ts';
 import type { PreparedRequest } from '../client/authorization-code.ts';
 import { canonical } from '../client/discovery.ts';
 import type { DpopKey } from '../client/dpop.ts';
-import { GuardedHttp, type GuardedHttpOptions } from '../client/guarded-http.ts';
+import { GuardedHttp, type WatchedHttpOptions } from '../client/guarded-http.ts';
 import { observedRedirect, type LoopbackOptions } from '../client/loopback-redirect.ts';
 import type { LoginAttempt, RedirectHandler } from '../client/redirect.ts';
 import type { RegistrationOptions } from '../client/registration.ts';
@@ -21,7 +21,7 @@ export interface ScopedCall {
 }
 
 /** How to walk through the authorization of a server. */
-export interface WalkOptions extends RegistrationOptions, Omit<GuardedHttpOptions, 'server'> {
+export interface WalkOptions extends RegistrationOptions, Omit<WatchedHttpOptions, 'server'> {
   readonly url: URL;
   /** Whose rules apply, and how the server is asked. */
   readonly revision: AuthorizedRevision;
@@ -87,7 +87,7 @@ export class Walk {
   #onanswer: ((answer: URLSearchParams) => void) | undefined;
 
   constructor(options: WalkOptions) {
-    const { url, revision, headers = {}, client, fetch, proxy, login } = options;
+    const { url, revision, headers = {}, client, fetch, proxy, wiretap, login } = options;
     this.options = options;
     const endpoint = new URL(url);
     endpoint.hash = '';
@@ -97,7 +97,7 @@ export class Walk {
       issuer: endpoint.origin,
     };
     this.http = new GuardedHttp({ ...options, server: endpoint }, this.log.observe);
-    this.send = this.log.observe(fetch ? fetchHttp(fetch) : pooledHttp({ proxy }));
+    this.send = this.log.observe(fetch ? fetchHttp(fetch) : pooledHttp({ proxy, wiretap }));
     this.redirect = observedRedirect(login, (answer) => this.#onanswer?.(answer));
     const given = [...Object.values(headers), ...endpoint.searchParams.values(), client?.clientSecret];
     for (const value of given) if (value) this.secrets.add(value);
