@@ -72,4 +72,26 @@ describeInBrowser('in the path of official clients', (browser) => {
     await compareBytes(wire, 's>c', Buffer.from(logs.theirs.server.map((line) => `${line}\n`).join('')));
     expect(misdeeds).toEqual([]);
   });
+
+  test('a person holds a request of a host and edits it on its way to the command', async () => {
+    const client = officialClient('1.x');
+    const { printed } = await connectTo(client, '1.x', [
+      ...[node, ...programs.everwire, 'inspect', '--through', '--'],
+      ...features,
+    ]);
+    const { page, misdeeds } = await openAddress(browser(), await printed);
+    await page.getByRole('tab', { name: /^Breakpoints/ }).click();
+    await page.getByRole('textbox', { name: 'Filter' }).fill('tool:echo kind:request');
+    await page.getByRole('button', { name: 'Add rule' }).click();
+    await page.getByText('0 matched').waitFor();
+    const answer = client.callTool({ name: 'echo', arguments: { text: 'before' } });
+    const card = page.getByRole('article', { name: 'Request: tools/call echo' });
+    await card.getByText('the host').waitFor();
+    await card.getByRole('button', { name: 'Edit' }).click();
+    const editor = card.getByLabel('Message');
+    await editor.fill((await editor.inputValue()).replace('before', 'edited'));
+    await card.getByRole('button', { name: 'Forward edited' }).click();
+    expect((await answer).content).toEqual([{ type: 'text', text: 'edited' }]);
+    expect(misdeeds).toEqual([]);
+  });
 });
