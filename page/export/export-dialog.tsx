@@ -70,7 +70,7 @@ export function ExportDialog({ shown, selected, onclose, ...source }: ExportDial
           </select>
         </label>
         <label>
-          Form
+          Format
           <select
             value={form.value}
             onChange={({ currentTarget }) => {

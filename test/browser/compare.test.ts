@@ -35,7 +35,7 @@ async function exported(page: Page, records: RegExp, form: RegExp): Promise<{ na
     await select.selectOption({ label: found! });
   };
   await choose('Records', records);
-  await choose('Form', form);
+  await choose('Format', form);
   const downloaded = page.waitForEvent('download');
   await dialog.getByRole('button', { name: 'Export' }).click();
   const download = await downloaded;
@@ -111,7 +111,7 @@ describeInBrowser('comparisons and exports', (browser) => {
     await screen(page, 'Wire');
     await page.getByRole('button', { name: 'Export', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Export' });
-    await dialog.getByLabel('Form').selectOption('har');
+    await dialog.getByLabel('Format').selectOption('har');
     await dialog.getByRole('button', { name: 'Export' }).click();
     await dialog.getByRole('alert').getByText('There is no HTTP in it').waitFor();
     expect(misdeeds).toEqual([]);
