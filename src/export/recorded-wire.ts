@@ -42,7 +42,7 @@ export interface RecordedWire {
 /** The most bytes that are kept until a part in them is complete. */
 const MAX_BYTES = 256 * 1024 * 1024;
 /** Parts whose bytes are not needed once they are read. */
-const FINAL: ReadonlySet<string> = new Set(['body', 'stderr', 'line']);
+const FINAL: ReadonlySet<string> = new Set(['body', 'stderr']);
 
 /** Reads the HTTP exchanges, messages and lines of stderr of a recording. @throws what reading the records throws. */
 export async function recordedWire(records: AsyncIterable<WireRecord>): Promise<RecordedWire> {
@@ -90,6 +90,8 @@ class WireReader {
       exchange.ended = t;
     } else if (layer === 'body' && exchange) this.#body(exchange, from, bytes, t);
     if (FINAL.has(layer)) this.#bytes.forget(stream, range.at(-1)!);
+    // The message in a line comes after it.
+    if (layer === 'line') this.#bytes.forget(stream, range[0]!);
   }
 
   wire(): RecordedWire {
