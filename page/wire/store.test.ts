@@ -181,6 +181,23 @@ test('a call leads to the other side of a bridge only if one call can be meant',
   expect(spans.map((span) => otherSideOf(span, world.store))).toEqual([undefined, undefined, undefined, undefined]);
 });
 
+test('the messages of an app are a side of their own, and not one of a bridge', async () => {
+  const world = new World();
+  const server = world.connect({ protocol: 'http', role: 'client' });
+  const app = world.connect({ protocol: 'app', role: 'server', peer: 'ui://a' });
+  server('c>s', 'POST / HTTP/1.1\r\ncontent-length: 0\r\n\r\n');
+  app('c>s', message({ id: 1, method: 'ui/initialize', params: {} }));
+  app('s>c', message({ id: 1, result: {} }));
+  await world.read();
+  expect(world.store.hasBothSides).toBe(false);
+  expect([1, 2].map((conn) => world.store.sideOf(conn))).toEqual([undefined, 'app']);
+  expect(find(world, 'result').spans[0]).toMatchObject({ method: 'ui/initialize', state: 'done' });
+  world.view.setFilter('side:app');
+  expect(world.shown).toEqual(['request 1', 'result 1']);
+  world.view.setFilter('-side:app');
+  expect(world.shown).toEqual([]);
+});
+
 test('records after a lost connection go on after the newest, and a gap is a row', async () => {
   const world = new World();
   world.connect(STDIO)('c>s', message({ id: 1, method: 'ping' }));

@@ -144,6 +144,18 @@ test('files have their types, and every response has the headers that protect th
   }
 });
 
+test('only with apps may the page show frames, and only theirs', async () => {
+  const embedded: string[] = [];
+  const apps = { frames: 'http://*.localhost:4000', embedIn: (page: string) => embedded.push(page) };
+  const policyOf = async (options: Partial<PageServerOptions>): Promise<unknown> => {
+    const { send, own } = await world(new Capture(), options);
+    return (await send('GET', '/', own)).headers['content-security-policy'];
+  };
+  expect(await policyOf({})).not.toContain('frame-src');
+  expect(await policyOf({ apps })).toMatch(/; frame-src http:\/\/\*\.localhost:4000$/);
+  expect(embedded).toEqual([expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/)]);
+});
+
 test('a foreign Host is refused everywhere, also another name of this machine', async () => {
   const { send, own, token, origin } = await world();
   const { port } = new URL(origin);

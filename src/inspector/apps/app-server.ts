@@ -82,11 +82,10 @@ export class AppServer {
       try {
         return new AppServer([four, await listen(port, '::1')], port);
       } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
         // This machine has no IPv6.
-        if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') return new AppServer([four], port);
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return new AppServer([four], port);
         four.close();
-        if (code !== 'EADDRINUSE' || tries === MAX_TRIES) throw error;
+        if (tries === MAX_TRIES) throw error;
       }
     }
   }
