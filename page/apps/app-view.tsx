@@ -7,7 +7,7 @@ import { JsonView } from '../explore/json-view.tsx';
 import { summaryOf } from '../explore/outcome-view.tsx';
 import { tabPanel, TabList } from '../ui/tabs.tsx';
 import { Visible } from '../ui/visible.tsx';
-import type { AppStatus, LinkRequest, Note } from './app-host.ts';
+import type { AppHost, AppStatus, LinkRequest, Note } from './app-host.ts';
 import { PolicyTable } from './policy-table.tsx';
 import type { RunningApp, ShownApp } from './running-app.ts';
 
@@ -68,9 +68,7 @@ export function AppView({ explorer, running }: AppViewProps): JSX.Element {
           Messages in Wire
         </button>
       </div>
-      {host.links.value.map((link) => (
-        <Link key={link} link={link} />
-      ))}
+      <Links host={host} />
       {host.why.value !== undefined && (
         <p class="notice bad" role="alert">
           The app was stopped. {host.why.value}
@@ -127,7 +125,34 @@ function Frame({ running, shown }: { running: RunningApp; shown: ShownApp }): JS
   );
 }
 
-/** A link that the app wants to open: the user decides, and sees the whole address. */
+/** How long a link must have stayed where it is before it opens. Milliseconds. */
+const STILL_MS = 500;
+
+/**
+ * The links that the app wants to open: the user decides, and sees the whole address. A link that has just appeared or
+ * moved does not open, because the app can choose the moment, such as that of a click.
+ */
+function Links({ host }: { host: AppHost }): JSX.Element {
+  const opensAt = useRef(0);
+  const links = host.links.value;
+  const height = host.height.value;
+  useLayoutEffect(() => {
+    opensAt.current = performance.now() + STILL_MS;
+  }, [links, height]);
+  const onClickCapture = (event: MouseEvent): void => {
+    if (event.timeStamp >= opensAt.current || !(event.target as Element).closest('a')) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <div onClickCapture={onClickCapture}>
+      {links.map((link) => (
+        <Link key={link} link={link} />
+      ))}
+    </div>
+  );
+}
+
 function Link({ link }: { link: LinkRequest }): JSX.Element {
   return (
     <div class="notice warn app-link" role="alert">

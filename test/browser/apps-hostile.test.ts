@@ -252,9 +252,24 @@ describeInBrowser('a hostile app', (browser) => {
     const { page, run, view } = await openApps(browser(), (await appServer(script)).url);
     const popups: string[] = [];
     page.on('popup', (popup) => popups.push(popup.url()));
+    // A click that was meant for something else, when a link appears in its place.
+    await page.evaluate(() => {
+      const watch = new MutationObserver(() => document.querySelector<HTMLElement>('a.open')?.click());
+      watch.observe(document.body, { childList: true, subtree: true });
+      setTimeout(() => watch.disconnect(), 300);
+    });
     await run.click();
     await expect.poll(() => said(view)).toEqual(Array(4).fill('Only http and https URLs can be opened.'));
-    await expect.poll(() => page.getByRole('link').count()).toBe(3);
+    const links = page.getByRole('link');
+    await expect.poll(() => links.count()).toBe(3);
     expect(popups).toEqual([]);
+    await page.context().route('https://example.com/**', (route) => route.fulfill({ body: 'opened' }));
+    await expect
+      .poll(async () => {
+        if ((await links.count()) === 3) await links.first().click();
+        return popups;
+      })
+      .toEqual(['https://example.com/0']);
+    expect(await links.count()).toBe(2);
   });
 });
