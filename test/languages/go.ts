@@ -23,7 +23,7 @@ export const goSdk: Language = {
     {
       what: 'over HTTP, an unknown method before 2026-07-28 gets status 400 and a text',
       rule: 'it gets error −32601 in a JSON-RPC response',
-      ours: 'The call fails with an error that contains the status and the text.',
+      ours: 'The call fails with an error that names the status.',
       features: ['unknown method'],
       rows: ({ peer, way, revision }) => peer === 'server' && way !== 'stdio' && revision < '2026-07-28',
       fails: /to match object \{ code: -32601 \}/,

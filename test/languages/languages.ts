@@ -1,7 +1,8 @@
 import { fastmcp } from './fastmcp.ts';
 import { goSdk } from './go.ts';
+import { javaSdk } from './java.ts';
 import type { Language } from './language.ts';
 import { pythonSdk } from './python.ts';
 import { rustSdk } from './rust.ts';
 
-export const languages: readonly Language[] = [pythonSdk, fastmcp, goSdk, rustSdk];
+export const languages: readonly Language[] = [pythonSdk, fastmcp, goSdk, rustSdk, javaSdk];

@@ -52,7 +52,7 @@ export function languageMatrix(language: Language): void {
       test.each(features.filter(({ finding }) => finding !== undefined))(
         '$title: $finding.what',
         async ({ run, finding }) => {
-          await expect(run(impatient(cell.client), server)).rejects.toThrow(finding!.fails);
+          await expect(run(impatient(cell.client), { ...server, patience: 1000 })).rejects.toThrow(finding!.fails);
         },
       );
 

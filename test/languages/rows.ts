@@ -33,11 +33,12 @@ export const olderClientRows: readonly Row[] = [
  * The same through our bridge: within an era, and from one to the other.
  *
  * @param modern how the server is reached in 2026-07-28
+ * @param legacy how it is reached in 2025-11-25, where it must not know 2026-07-28
  */
-export const bridgedRows = (modern: Way = 'http'): readonly Row[] =>
+export const bridgedRows = (modern: Way = 'http', legacy: Way = 'sse'): readonly Row[] =>
   [LEGACY, MODERN].flatMap((across): Row[] => [
     { peer: 'server', way: modern, revision: MODERN, across },
-    { peer: 'server', way: 'sse', revision: LEGACY, across },
+    { peer: 'server', way: legacy, revision: LEGACY, across },
     { peer: 'client', way: 'http', revision: LEGACY, across },
     { peer: 'client', way: 'stdio', revision: MODERN, across },
   ]);

@@ -43,6 +43,13 @@ export const goProgram = (name: string): string => path.join(builtBy('Go'), name
 
 export const rustProgram = (name: string): string => path.join(builtBy('Rust'), 'debug', name + suffix);
 
+export const javaProgram = (name: string): readonly string[] => {
+  const folder = builtBy('Java');
+  const classes = [path.join(folder, 'classes'), path.join(folder, 'lib', '*')].join(path.delimiter);
+  // It starts sooner with less optimization.
+  return ['java', '-XX:TieredStopAtLevel=1', '-cp', classes, name];
+};
+
 /** Whether the programs of a toolchain are here. `run.ts` says so; without it, they have to be. */
 export function isHere(name: string): boolean {
   const { EVERWIRE_LANGUAGES } = process.env;
@@ -78,6 +85,14 @@ export const toolchains: readonly Toolchain[] = [
     build: (to) => [
       ['cargo', 'build', '--quiet', '--locked', '--manifest-path', `${source}rust/Cargo.toml`, '--target-dir', to],
     ],
+  },
+  {
+    name: 'Java',
+    probe: ['mvn', '--version'],
+    atLeast: [3, 8],
+    get: 'install Java 17 or newer, and Maven 3.8 or newer',
+    folder: `${source}java`,
+    build: (to) => [['mvn', '--quiet', '--batch-mode', '-f', `${source}java/pom.xml`, `-Dto=${to}`, 'compile']],
   },
 ];
 

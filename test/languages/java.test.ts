@@ -1,0 +1,4 @@
+import { javaSdk } from './java.ts';
+import { languageMatrix } from './matrix.ts';
+
+languageMatrix(javaSdk);
