@@ -183,6 +183,7 @@ describe('without the optional packages', () => {
   test.each([
     [['--metrics'], 'metrics need', 'prom-client'],
     [['--log-format', 'json'], 'logs in JSON need', 'pino'],
+    [['--store', '/tmp/never-made'], 'a store in a directory needs', 'lmdb'],
   ])('%j says how to install what is missing', async (words, need, name) => {
     const child = startEverwire(['bridge', '--port', '0', ...words, ...features], absent);
     expect(await child.exited).toEqual({ code: 1, signal: null });

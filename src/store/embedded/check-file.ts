@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import type { Database } from 'lmdb';
-import { DATABASES, fromFrame, type DatabaseName } from './frame.ts';
+import { DAMAGED, DATABASES, fromFrame, type DatabaseName } from './frame.ts';
 import { openDatabase } from './open-database.ts';
 
 /**
@@ -11,12 +11,16 @@ import { openDatabase } from './open-database.ts';
  *   and of the text as 32-bit numbers, the key, the text.
  */
 
-const DAMAGED = 3;
-
 const [, , file = '', name, direction] = process.argv;
-const root = await openDatabase(file, true);
-if (name === undefined) check();
-else copy(name as DatabaseName, direction === 'backward');
+// Without the package, this ends with another code.
+await import('lmdb');
+const root = await openDatabase(file, true).catch(() => process.exit(DAMAGED));
+try {
+  if (name === undefined) check();
+  else copy(name as DatabaseName, direction === 'backward');
+} catch {
+  process.exit(DAMAGED);
+}
 
 function databaseOf(which: DatabaseName): Database<Buffer, string> {
   return root.openDB<Buffer, string>(which, { encoding: 'binary' });

@@ -12,9 +12,10 @@ import type { TaskRecord } from '../task-store.ts';
 import { DirectoryInUse, lockDirectory } from './directory-lock.ts';
 import { EmbeddedEvents } from './events.ts';
 import type { DatabaseName } from './frame.ts';
-import { openDatabase } from './open-database.ts';
+import { loadLmdb, openDatabase } from './open-database.ts';
 import { repair } from './repair.ts';
 import { Table } from './table.ts';
+import { Writer } from './writer.ts';
 
 /** The limits of an embedded state. */
 export interface EmbeddedStateOptions {
@@ -51,6 +52,7 @@ const STOPPED = 'The server was stopped before the task was done';
  */
 export async function embeddedState(directory: string, options: EmbeddedStateOptions = {}): Promise<EmbeddedState> {
   const { onwarning = (message: string): void => process.emitWarning(message) } = options;
+  await loadLmdb();
   const unlock = await lock(directory);
   try {
     const file = (name: string): string => path.join(directory, name);
@@ -58,8 +60,9 @@ export async function embeddedState(directory: string, options: EmbeddedStateOpt
     const warning = await repair({ data, damaged: file('damaged.mdb'), repaired: file('repaired.mdb') });
     if (warning !== undefined) onwarning(warning);
     const root = await openDatabase(data);
+    const writer = new Writer(root);
     const table = (name: DatabaseName): Table =>
-      new Table(root.openDB<Buffer, string>(name, { encoding: 'binary' }), (key) =>
+      new Table(root.openDB<Buffer, string>(name, { encoding: 'binary' }), writer, (key) =>
         onwarning(`${data} is damaged: the entry ${key} of ${name} is lost; restart the server to repair it`),
       );
     const events = new EmbeddedEvents(table('events'), table('streams'), options.events);
@@ -67,7 +70,7 @@ export async function embeddedState(directory: string, options: EmbeddedStateOpt
     await events.keepOnly((id) => sessions.has(id));
     const tasks = await tasksIn(table('tasks'), options.tasks);
     let closing: Promise<void> | undefined;
-    const close = (): Promise<void> => (closing ??= root.close().then(unlock));
+    const close = (): Promise<void> => (closing ??= writer.close().then(unlock));
     return { node: randomUUID(), sessions, events, tasks, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await unlock();

@@ -4,6 +4,9 @@ import { crc32 } from 'node:zlib';
 export const DATABASES = ['sessions', 'events', 'streams', 'tasks'] as const;
 export type DatabaseName = (typeof DATABASES)[number];
 
+/** The exit code of a process that has found damage. */
+export const DAMAGED = 3;
+
 const CHECKSUM_BYTES = 4;
 
 /** A value as it is stored: a checksum of the key and the text, then the text. LMDB has no checksums of its own. */

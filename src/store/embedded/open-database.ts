@@ -1,4 +1,5 @@
 import { ifMissing } from '../../base/missing-package.ts';
+import type * as Lmdb from 'lmdb';
 import type { RootDatabase } from 'lmdb';
 
 /**
@@ -8,6 +9,11 @@ import type { RootDatabase } from 'lmdb';
  * @throws MissingPackage if `lmdb` is not installed.
  */
 export async function openDatabase(file: string, readOnly = false): Promise<RootDatabase<Buffer, string>> {
-  const { open } = await import('lmdb').catch(ifMissing('a store in a directory needs', 'lmdb'));
+  const { open } = await loadLmdb();
   return open<Buffer, string>({ path: file, noSubdir: true, encoding: 'binary', noSync: true, maxDbs: 8, readOnly });
+}
+
+/** @throws MissingPackage if `lmdb` is not installed. */
+export function loadLmdb(): Promise<typeof Lmdb> {
+  return import('lmdb').catch(ifMissing('a store in a directory needs', 'lmdb'));
 }

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
 import { rename, rm, stat } from 'node:fs/promises';
 import { built } from '../../base/built.ts';
-import { DATABASES, toFrame, type DatabaseName } from './frame.ts';
+import { DAMAGED, DATABASES, toFrame, type DatabaseName } from './frame.ts';
 import { openDatabase } from './open-database.ts';
 
 /** The longest time to read a whole file. A damaged one may lead in a circle. Milliseconds. */
 const READ_TIME = 120_000;
+/** How a process ends that has read from where nothing is. */
+const CRASHES: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE']);
 /** How many entries are written together. */
 const PORTION = 1000;
 
@@ -59,7 +61,7 @@ async function rescue(from: string, to: string): Promise<number> {
       root.transactionSync(() => {
         for (const [key, text] of entries) {
           if (!database.doesExist(key)) count += 1;
-          database.put(key, toFrame(key, text)).catch(() => {});
+          database.putSync(key, toFrame(key, text));
         }
       });
     };
@@ -75,7 +77,11 @@ async function rescue(from: string, to: string): Promise<number> {
   return count;
 }
 
-/** Reads a file in another process. Returns whether it came to the end. */
+/**
+ * Reads a file in another process. Returns whether it came to the end.
+ *
+ * @throws Error (rejects) if the process was ended for another reason than a damaged file.
+ */
 function read(args: readonly string[], take: (key: string, text: string) => void): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [built('lib/store-check.js'), ...args], {
@@ -97,6 +103,12 @@ function read(args: readonly string[], take: (key: string, text: string) => void
       rest = rest.subarray(at);
     });
     child.on('error', reject);
-    child.on('close', (code) => resolve(code === 0));
+    child.on('close', (code, signal) => {
+      if (code === 0) return resolve(true);
+      // The last one is how Windows says that a process has crashed.
+      const crashed = signal === null ? code! > 0xff : CRASHES.has(signal) || child.killed;
+      if (code === DAMAGED || crashed) return resolve(false);
+      reject(new Error(`The store ${args[0]} could not be checked: its reader ended with ${signal ?? `code ${code}`}`));
+    });
   });
 }

@@ -1,18 +1,10 @@
 import type { Database } from 'lmdb';
 import { fromFrame, toFrame } from './frame.ts';
+import type { Writer } from './writer.ts';
 
 interface Pending {
   /** Undefined if the entry is removed. */
   readonly text: string | undefined;
-}
-
-/** An entry could not be written. */
-export class StoreWriteFailed extends Error {
-  override readonly name = 'StoreWriteFailed';
-
-  constructor(cause: unknown) {
-    super(`The store could not be written: ${(cause as Error).message}`, { cause });
-  }
 }
 
 /**
@@ -22,11 +14,13 @@ export class StoreWriteFailed extends Error {
 export class Table {
   readonly #database: Database<Buffer, string>;
   readonly #pending = new Map<string, Pending>();
+  readonly #writer: Writer;
   readonly #ondamage: (key: string) => void;
 
   /** @param ondamage called for an entry that was changed by someone else since it was written. */
-  constructor(database: Database<Buffer, string>, ondamage: (key: string) => void) {
+  constructor(database: Database<Buffer, string>, writer: Writer, ondamage: (key: string) => void) {
     this.#database = database;
+    this.#writer = writer;
     this.#ondamage = ondamage;
   }
 
@@ -39,12 +33,12 @@ export class Table {
 
   /** @throws StoreWriteFailed (rejects), for example if the disk is full. */
   write(key: string, text: string): Promise<void> {
-    return this.#stored(key, { text }, () => this.#database.put(key, toFrame(key, text)));
+    return this.#stored(key, { text }, () => this.#database.putSync(key, toFrame(key, text)));
   }
 
   /** @throws StoreWriteFailed (rejects). */
   remove(key: string): Promise<void> {
-    return this.#stored(key, { text: undefined }, () => this.#database.remove(key));
+    return this.#stored(key, { text: undefined }, () => void this.#database.removeSync(key));
   }
 
   /** The stored entries from one key up to another, without those that are being written. */
@@ -66,12 +60,10 @@ export class Table {
     return text;
   }
 
-  async #stored(key: string, pending: Pending, write: () => Promise<boolean>): Promise<void> {
+  async #stored(key: string, pending: Pending, write: () => void): Promise<void> {
     this.#pending.set(key, pending);
     try {
-      await write();
-    } catch (error) {
-      throw new StoreWriteFailed(error);
+      await this.#writer.write(write);
     } finally {
       if (this.#pending.get(key) === pending) this.#pending.delete(key);
     }
