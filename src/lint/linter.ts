@@ -1,7 +1,7 @@
 import type { Revision } from '../protocol/revisions.ts';
 import { findingOf } from './finding.ts';
 import type { LintRecord } from './lint-record.ts';
-import type { WireEvent, WireEventBase, WireEvents } from './model/events.ts';
+import type { WireEvent, WireEvents } from './model/events.ts';
 import { WireModel } from './model/wire-model.ts';
 import type { Finding, WireRule } from './rule.ts';
 import { WIRE_RULES } from './rules/index.ts';
@@ -20,13 +20,13 @@ export interface LinterOptions {
  * was not seen.
  */
 export class Linter {
-  readonly #rules = new Map<keyof WireEvents, WireRule[]>();
+  /** The rules that hold, by the kind of event and the revisions that may have been negotiated. */
+  readonly #rules = new Map<string, readonly WireRule[]>();
   readonly #model: WireModel;
   readonly #schemas = new Map<Revision, RevisionSchema>();
   readonly #exercised = new Set<string>();
 
   constructor({ maxBytes = 64 * 1024 * 1024 }: LinterOptions = {}) {
-    for (const rule of WIRE_RULES) this.#rules.set(rule.on, [...(this.#rules.get(rule.on) ?? []), rule]);
     this.#model = new WireModel(maxBytes);
   }
 
@@ -50,11 +50,12 @@ export class Linter {
   }
 
   #judge(on: WireEvent['on'], event: WireEvents[WireEvent['on']], findings: Finding[]): void {
+    // By the newest revision that may have been negotiated.
+    const revision = event.revisions.at(-1);
+    if (revision === undefined) return;
     let isShapeless = false;
-    for (const rule of this.#rules.get(on) ?? []) {
+    for (const rule of this.#rulesFor(on, event.revisions)) {
       if (rule.area === 'schema' && isShapeless) continue;
-      const revision = judgedBy(rule, event);
-      if (revision === undefined) continue;
       const outcome = rule.check(event);
       if (outcome === undefined) continue;
       this.#exercised.add(rule.id);
@@ -64,6 +65,19 @@ export class Linter {
     }
   }
 
+  /** The rules for an event that hold in each of the revisions. */
+  #rulesFor(on: keyof WireEvents, revisions: readonly Revision[]): readonly WireRule[] {
+    const key = `${on} ${revisions.join(' ')}`;
+    let rules = this.#rules.get(key);
+    if (!rules) {
+      rules = WIRE_RULES.filter(
+        (rule) => rule.on === on && revisions.every((each) => rule.clauses[each] !== undefined),
+      );
+      this.#rules.set(key, rules);
+    }
+    return rules;
+  }
+
   async #schemaOf(revisions: readonly Revision[]): Promise<RevisionSchema | undefined> {
     const [revision] = revisions;
     if (revision === undefined || revisions.length > 1) return undefined;
@@ -71,11 +85,6 @@ export class Linter {
     if (!schema) this.#schemas.set(revision, (schema = await loadSchema(revision)));
     return schema;
   }
-}
-
-/** The newest revision by which a rule judges an event. Undefined if it does not hold in one that may be negotiated. */
-function judgedBy({ clauses }: WireRule, { revisions }: WireEventBase): Revision | undefined {
-  return revisions.every((each) => clauses[each] !== undefined) ? revisions.at(-1) : undefined;
 }
 
 /**
