@@ -14,6 +14,9 @@ export interface RowDelay {
   readonly p50: number;
   readonly p95: number;
   readonly max: number;
+  /** Milliseconds from when the first message of a batch was due until the linter had judged the batch. */
+  readonly judgedP95: number;
+  readonly judgedMax: number;
 }
 
 const PER_SECOND = 5000;
@@ -37,13 +40,14 @@ export async function rowDelay(browser: Browser): Promise<RowDelay> {
   try {
     const page = await context.newPage();
     await page.addInitScript(COUNT_ARRIVED);
+    await page.addInitScript(WATCH_LINT);
     await page.goto(await urlIn(child.stderr));
     await page.getByRole('grid', { name: 'Wire records' }).waitFor();
     await page.evaluate(WATCH_NEWEST);
     child.stdin.write('\n');
     await page.evaluate(`Promise.race([
-      allShown,
-      new Promise((_, reject) => setTimeout(() => reject(new Error(newest + ' of ${SENT} rows')), ${SECONDS * 1000 + PATIENCE})),
+      Promise.all([allShown, judged.all]),
+      new Promise((_, reject) => setTimeout(() => reject(new Error(newest + ' of ${SENT} rows, ' + judged.newest + ' judged')), ${SECONDS * 1000 + PATIENCE})),
     ])`);
     return { ...(await result(page)), ...{ sent: SENT }, lost: SENT - Math.min(passed, await arrived(page)) };
   } finally {
@@ -78,6 +82,39 @@ const COUNT_ARRIVED = `{
       },
     });
     return new Response(response.body.pipeThrough(counting), response);
+  };
+}`;
+
+/** Notes when the linter, which is the only worker of the page, answers a batch of records. It gets one at a time. */
+const WATCH_LINT = `{
+  const { Worker } = globalThis;
+  let done;
+  globalThis.judged = { newest: 0, delays: [], all: new Promise((resolve) => (done = resolve)) };
+  globalThis.Worker = class extends Worker {
+    #due;
+    #newest = 0;
+    constructor(...args) {
+      super(...args);
+      this.addEventListener('message', () => {
+        if (this.#due === undefined) return;
+        judged.newest = this.#newest;
+        judged.delays.push(performance.timeOrigin + performance.now() - this.#due);
+        if (judged.newest === ${SENT}) done();
+      });
+    }
+    postMessage(records, transfer) {
+      this.#due = undefined;
+      const decoder = new TextDecoder();
+      for (const { layer, content } of records) {
+        if (layer !== 'bytes' || content === undefined) continue;
+        const text = typeof content === 'string' ? content : decoder.decode(content);
+        for (const [, number, due] of text.matchAll(/"name":"(\\d+) ([\\d.]+)"/g)) {
+          this.#due ??= Number(due);
+          this.#newest = Number(number);
+        }
+      }
+      super.postMessage(records, transfer);
+    }
   };
 }`;
 
@@ -121,8 +158,19 @@ async function arrived(page: Page): Promise<number> {
   return page.evaluate<number>('arrived');
 }
 
-async function result(page: Page): Promise<Pick<RowDelay, 'p50' | 'p95' | 'max'>> {
-  const delays = Float64Array.from(await page.evaluate<number[]>('delays')).toSorted();
-  const at = (share: number): number => delays[Math.min(delays.length - 1, Math.floor(delays.length * share))]!;
-  return { p50: at(0.5), p95: at(0.95), max: at(1) };
+async function result(page: Page): Promise<Omit<RowDelay, 'sent' | 'lost'>> {
+  const drawn = await sortedDelays(page, 'delays');
+  const judged = await sortedDelays(page, 'judged.delays');
+  return {
+    ...{ p50: quantile(drawn, 0.5), p95: quantile(drawn, 0.95), max: quantile(drawn, 1) },
+    ...{ judgedP95: quantile(judged, 0.95), judgedMax: quantile(judged, 1) },
+  };
+}
+
+async function sortedDelays(page: Page, name: string): Promise<Float64Array> {
+  return Float64Array.from(await page.evaluate<number[]>(name)).toSorted();
+}
+
+function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
 }

@@ -239,11 +239,13 @@ const sections: Record<string, () => Promise<void>> = {
     add('100,000 records: row elements', `${costs.rows}`);
     add('100,000 records: heap of the page', `${(costs.heap / 1e6).toFixed(0)} MB`);
     add('a result of 50 MB: longest task', `${costs.longestTask.toFixed(0)} ms`);
-    const { sent, lost, p50, p95, max } = costs.delay;
+    const { sent, lost, p50, p95, max, judgedP95, judgedMax } = costs.delay;
     add(`${sent / 1000},000 messages in 30 s: lost`, `${lost}`);
     add('5,000 messages/s: delay of a row, p50', `${p50.toFixed(0)} ms`);
     add('5,000 messages/s: delay of a row, p95', `${p95.toFixed(0)} ms`);
     add('5,000 messages/s: delay of a row, the longest', `${max.toFixed(0)} ms`);
+    add('5,000 messages/s: delay of the linter, p95', `${judgedP95.toFixed(0)} ms`);
+    add('5,000 messages/s: delay of the linter, the longest', `${judgedMax.toFixed(0)} ms`);
   },
   async import() {
     await imports({
