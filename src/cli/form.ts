@@ -1,7 +1,7 @@
 import { define } from '../base/define.ts';
 import { filledIn } from '../client/form-answer.ts';
 import type { FormRequest } from '../client/handlers.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject, stringsIn, type JsonObject } from '../jsonrpc/message.ts';
 import type { ElicitResult } from '../protocol/types.ts';
 import { yesOrNo, type Prompter } from './prompter.ts';
 import { indented, oneLine, wordsOf } from './screen.ts';
@@ -33,7 +33,7 @@ export async function fillIn(
 ): Promise<ElicitResult> {
   const { properties, required } = request.requestedSchema;
   const fields = Object.entries<unknown>(isObject(properties) ? properties : {});
-  const needed = new Set<unknown>(Array.isArray(required) ? required : []);
+  const needed = stringsIn(required);
   prompter.print(`${oneLine(server)} asks: ${indented(wordsOf(request.message))}`);
   if (fields.length > 0) prompter.print('(type !decline to decline, !cancel or Ctrl-D to dismiss the question)');
   let content: Record<string, Value> = {};

@@ -1,5 +1,5 @@
 /** Describes the arguments in a tool's input schema. */
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject, stringsIn, type JsonObject } from '../jsonrpc/message.ts';
 import { wordsOf } from './screen.ts';
 
 /** How many arguments of a tool are listed. */
@@ -45,8 +45,7 @@ export class ToolSchema {
   }
 
   get required(): ReadonlySet<string> {
-    const { required } = this.json;
-    return new Set(Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []);
+    return stringsIn(this.json['required']);
   }
 
   /** Whether the schema allows properties that it does not describe. */

@@ -84,6 +84,14 @@ export function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
+/**
+ * The strings in a list of a peer. Empty if it is not a list. Other values are left out: V8 hashes numbers without a
+ * seed, so a peer could choose thousands with the same hash, and a set of them would take minutes.
+ */
+export function stringsIn(list: unknown): Set<string> {
+  return new Set(Array.isArray(list) ? list.filter((each) => typeof each === 'string') : []);
+}
+
 /** Makes a request. */
 export function request(id: RequestId, method: string, params?: JsonObject): Request {
   return params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { collidingNumbers } from '../../test/support/colliding-numbers.ts';
 import type { SamplingContent, SamplingMessage } from './sampling.ts';
 import { checkMessages, checkSampling } from './sampling-rules.ts';
 
@@ -87,4 +88,11 @@ test('very many tool uses with long ids take little time', () => {
   checkMessages(messages);
   // The processor time of this process only. It took 7 seconds when each id was compared with all others.
   expect(process.cpuUsage(before).user).toBeLessThan(250_000);
+});
+
+test('ids of tool uses that are numbers with one hash are refused in linear time', () => {
+  const uses = collidingNumbers(40_000).map((id) => ({ type: 'tool_use', id }) as unknown as SamplingContent);
+  const started = process.cpuUsage();
+  expect(() => check(assistant(...uses))).toThrow('an id of a tool use that is not a string');
+  expect(process.cpuUsage(started).user).toBeLessThan(500_000);
 });

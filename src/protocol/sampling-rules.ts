@@ -1,4 +1,4 @@
-import { isObject } from '../jsonrpc/message.ts';
+import { isObject, isStrings } from '../jsonrpc/message.ts';
 import type { SampleParams, SamplingContent } from './sampling.ts';
 
 /**
@@ -35,6 +35,9 @@ function next(open: readonly string[], message: unknown, where: string): readonl
   if (!blocks.every(isObject)) throw new TypeError(`${where} must have content: an object, or a list of objects`);
   const results = blocks.flatMap((block) => (block.type === 'tool_result' ? [block.toolUseId] : []));
   const uses = blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
+  // V8 takes minutes for a set of numbers that were chosen to have the same hash.
+  if (!isStrings(results) || !isStrings(uses))
+    throw new TypeError(`${where} has an id of a tool use that is not a string`);
   if (role !== 'assistant' && uses.length > 0)
     throw new TypeError(`${where} has tool uses but its role is not assistant`);
   if (new Set(uses).size < uses.length) throw new TypeError(`${where} has two tool uses with the same id`);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { asksFor, isWithin } from './subscriptions.ts';
+import { collidingNumbers } from '../../test/support/colliding-numbers.ts';
+import { asksFor, isWithin, requestedPart } from './subscriptions.ts';
 
 test.each([
   ['file:///dir', 'file:///dir', true],
@@ -28,4 +29,13 @@ test.each([
   ['vendor', {}, { toolsListChanged: true, taskIds: ['t'] }, false],
 ])('%s %j matches %j: %s', (method, params, filter, asked) => {
   expect(asksFor(filter as object, `notifications/${method}`, params)).toBe(asked);
+});
+
+test('an acknowledged filter is compared in linear time, also if the server names numbers with one hash', () => {
+  const acknowledged = { resourceSubscriptions: [...collidingNumbers(40_000), 'file:///a'] } as object;
+  const started = process.cpuUsage();
+  expect(requestedPart({ resourceSubscriptions: ['file:///a', 'file:///b'] }, acknowledged)).toEqual({
+    resourceSubscriptions: ['file:///a'],
+  });
+  expect(process.cpuUsage(started).user).toBeLessThan(500_000);
 });

@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
-import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject, isStrings, stringsIn, type JsonObject } from '../jsonrpc/message.ts';
 import { KNOWN_NOTICES, NotificationMethod } from './methods.ts';
 import type { SubscriptionFilter } from './types.ts';
 
@@ -87,8 +87,8 @@ export function requestedPart(filter: SubscriptionFilter, acknowledged: Subscrip
     const asked = asks.get(key) ?? false;
     if (asked === false) return [];
     if (!Array.isArray(asked)) return [[key, value]];
-    const named = new Set<unknown>(Array.isArray(value) ? value : []);
-    return [[key, asked.filter((name) => named.has(name))]];
+    const named = stringsIn(value);
+    return [[key, (asked as string[]).filter((name) => named.has(name))]];
   });
   return Object.fromEntries(part) as SubscriptionFilter;
 }

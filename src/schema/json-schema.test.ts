@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { collidingNumbers } from '../../test/support/colliding-numbers.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { JsonSchema } from './json-schema.ts';
 
@@ -192,4 +193,11 @@ test('long property names with the same beginning count as many steps as sorting
   const value = Object.fromEntries(Array.from({ length: 5000 }, (_, id) => [`${'字'.repeat(1000)}${id}`, id]));
   const schema = new JsonSchema({ allOf: [{ not: { const: 1 } }, { not: { const: 2 } }] }, 'It');
   expect(schema.validate(value).issues?.[0]?.message).toMatch(/is too large to check/);
+});
+
+test('a list of types is refused in linear time, also if it has numbers with one hash', () => {
+  const type = collidingNumbers(40_000);
+  const started = process.cpuUsage();
+  expect(() => check({ type }, 1)).toThrow('type must be one of');
+  expect(process.cpuUsage(started).user).toBeLessThan(500_000);
 });

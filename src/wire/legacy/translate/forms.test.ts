@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { collidingNumbers } from '../../../../test/support/colliding-numbers.ts';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { plainForm } from './forms.ts';
 
@@ -11,9 +12,9 @@ const form = (properties: object, required?: string[]) => ({
 
 test('a multiple choice becomes a boolean for each option, with names unlike those of other fields', () => {
   const { schema, restore } = plainForm(form({ 'x.a': { type: 'string' }, x: several() }, ['x', 'x.a']));
-  expect(Object.keys(schema['properties'])).toEqual(['x.a', 'x.a_', 'x.b']);
+  expect(Object.keys(schema['properties'])).toEqual(['x.a', 'x.a_2', 'x.b']);
   expect(schema['required']).toEqual(['x.a']);
-  expect(restore({ 'x.a': 'text', 'x.a_': true, 'x.b': true })).toEqual({ 'x.a': 'text', x: ['a', 'b'] });
+  expect(restore({ 'x.a': 'text', 'x.a_2': true, 'x.b': true })).toEqual({ 'x.a': 'text', x: ['a', 'b'] });
 });
 
 test.each([
@@ -70,4 +71,35 @@ test('a form with very many fields takes little time', () => {
   expect(Object.keys(plainForm(parsed).schema['properties'] as object)).toHaveLength(names.length);
   // The processor time of this process only. It took a second when each name was compared with all others.
   expect(process.cpuUsage(before).user).toBeLessThan(400_000);
+});
+
+const underscores = Array.from({ length: 1500 }, (_, length) => `a${'_'.repeat(length)}`);
+const numbers = collidingNumbers(40_000);
+
+test.each<[string, JsonObject]>([
+  ['required numbers with one hash', { properties: { x: several() }, required: numbers }],
+  ['preset numbers with one hash', { properties: { x: several({ default: numbers }) } }],
+  [
+    'names that are all used',
+    {
+      properties: {
+        ...Object.fromEntries(underscores.map((name) => [`x.${name}`, {}])),
+        x: { type: 'array', items: { enum: underscores.slice(0, 1000) } },
+      },
+    },
+  ],
+])('a form is converted in linear time: %s', (_, schema) => {
+  const started = process.cpuUsage();
+  expect(Object.keys(plainForm(schema).schema['properties']).length).toBeGreaterThan(1);
+  expect(process.cpuUsage(started).user).toBeLessThan(500_000);
+});
+
+test.each<[string, JsonObject]>([
+  ['name', { ['n'.repeat(200_000)]: several() }],
+  ['title', { x: several({ title: 't'.repeat(200_000) }) }],
+  ['description', { x: several({ description: 'd'.repeat(200_000) }) }],
+])('a long %s is not repeated for many options', (_, properties) => {
+  const options = Array.from({ length: 100 }, (_each, n) => String(n));
+  for (const field of Object.values<JsonObject>(properties)) field['items'] = { enum: options };
+  expect(() => plainForm({ properties })).toThrow('too long for the revision of the client');
 });

@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
+import { isObject, stringsIn, type JsonObject } from '../../../jsonrpc/message.ts';
 import { without } from '../../../jsonrpc/shape.ts';
 
 /** A form with plain fields only, and a function that converts its content back to the original form. */
@@ -24,17 +24,24 @@ interface Option {
 }
 
 /**
+ * How long the fields for all options of a form may be together, in characters. Each repeats the name, title and
+ * description of its list, so a small form could become very large.
+ */
+const MAX_LENGTH = 16 * 1024 * 1024;
+
+/**
  * Converts a form to the types that exist before 2025-11-25 (2025-06-18, client/elicitation: Requested Schema). A
  * choice with titles becomes `enum` with `enumNames`. A multiple choice becomes one boolean for each option. Only
  * booleans keep their default. The answers are converted back.
  *
- * @throws RpcError −32603 if a multiple choice lists no options.
+ * @throws RpcError −32603 if a multiple choice lists no options, or if its fields become too large.
  */
 export function plainForm(schema: JsonObject): PlainForm {
   const { properties, required } = schema;
   if (!isObject(properties)) return { schema, restore: (content) => content };
-  const demanded = new Set<unknown>(Array.isArray(required) ? required : []);
-  const usedNames = new Set(Object.keys(properties));
+  const demanded = stringsIn(required);
+  const names = new FieldNames(Object.keys(properties));
+  let length = 0;
   const fields: [string, unknown][] = [];
   const choices: Several[] = [];
   for (const [name, field] of Object.entries<unknown>(properties)) {
@@ -42,16 +49,24 @@ export function plainForm(schema: JsonObject): PlainForm {
       fields.push([name, isObject(field) ? plainField(field) : field]);
       continue;
     }
-    const converted = booleans(name, field, usedNames);
+    const options = optionsOf(name, field);
+    length += lengthOf(name, field, options);
+    if (length > MAX_LENGTH) {
+      throw new RpcError(
+        ErrorCode.InternalError,
+        'elicitation/create was not sent: the options of its list fields are too long for the revision of the client',
+      );
+    }
+    const converted = booleans(name, field, options, names);
     for (const one of converted) fields.push(one);
     choices.push({
       name,
       required: demanded.has(name),
       mayBeEmpty: !(field['minItems'] > 0),
-      fields: optionsOf(name, field).map(({ value }, index) => [converted[index]![0], value] as const),
+      fields: options.map(({ value }, index) => [converted[index]![0], value] as const),
     });
   }
-  const chosen = new Set<unknown>(choices.map(({ name }) => name));
+  const chosen = new Set(choices.map(({ name }) => name));
   const left = [...demanded].filter((name) => !chosen.has(name));
   const plain: JsonObject = { ...schema, properties: Object.fromEntries(fields) };
   if (left.length > 0) plain['required'] = left;
@@ -68,18 +83,48 @@ function plainField(field: JsonObject): JsonObject {
 }
 
 /** One boolean field for each option, with a name and title that show the question and the option. */
-function booleans(name: string, field: JsonObject, usedNames: Set<string>): [string, JsonObject][] {
+function booleans(
+  name: string,
+  field: JsonObject,
+  options: readonly Option[],
+  names: FieldNames,
+): [string, JsonObject][] {
   const { title = name, description, default: chosen } = field;
-  const preset = Array.isArray(chosen) ? new Set<unknown>(chosen) : undefined;
-  return optionsOf(name, field).map((option) => {
-    let own = `${name}.${option.value}`;
-    while (usedNames.has(own)) own += '_';
-    usedNames.add(own);
+  const preset = Array.isArray(chosen) ? stringsIn(chosen) : undefined;
+  return options.map((option) => {
+    const own = names.free(`${name}.${option.value}`);
     const shown: JsonObject = { type: 'boolean', title: `${String(title)}: ${option.title}` };
     if (description !== undefined) shown['description'] = description;
     if (preset) shown['default'] = preset.has(option.value);
     return [own, shown];
   });
+}
+
+/** The length of the fields for the options of one list. */
+function lengthOf(name: string, { title = name, description }: JsonObject, options: readonly Option[]): number {
+  const shared = name.length + String(title).length + (description === undefined ? 0 : String(description).length);
+  return options.reduce((sum, option) => sum + shared + option.value.length + option.title.length, 0);
+}
+
+/** Names of fields that no other field has. */
+class FieldNames {
+  readonly #used: Set<string>;
+  /** The next number to try for each name, so that many equal names do not try all numbers again. */
+  readonly #next = new Map<string, number>();
+
+  constructor(used: readonly string[]) {
+    this.#used = new Set(used);
+  }
+
+  /** The name itself, or with a number if it is used already. */
+  free(name: string): string {
+    let free = name;
+    let number = this.#next.get(name) ?? 2;
+    for (; this.#used.has(free); number += 1) free = `${name}_${number}`;
+    if (free !== name) this.#next.set(name, number);
+    this.#used.add(free);
+    return free;
+  }
 }
 
 /** The options of a choice, without duplicates. */

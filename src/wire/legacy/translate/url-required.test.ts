@@ -49,3 +49,9 @@ test('an error with URLs becomes one question for each URL, and any other error 
   for (const error of [new RpcError(code, 'First', { data: { elicitations: [] } }), new RpcError(-32603, 'x')])
     expect(refused(() => urlQuestionsOf(error))).toBe(error);
 });
+
+test('a long message is not repeated whole for each URL', () => {
+  const elicitations = Array.from({ length: 100 }, (_, n) => ({ url: `https://a.example/${n}` }));
+  const error = new RpcError(McpErrorCode.UrlElicitationRequired, 'm'.repeat(100_000), { data: { elicitations } });
+  expect(JSON.stringify(urlQuestionsOf(error)).length).toBeLessThan(200_000);
+});

@@ -5,6 +5,9 @@ import { McpErrorCode } from '../../../protocol/errors.ts';
 import { CAN_REQUIRE_INPUT, Method } from '../../../protocol/methods.ts';
 import { REVISIONS } from '../../../protocol/revisions.ts';
 
+/** How much of the error's message each URL without a message of its own repeats, in characters. */
+const MAX_MESSAGE = 1000;
+
 /**
  * Whether a call needs the URL elicitation conversion: its caller speaks 2026-07-28 and its server 2025-11-25. Such a
  * server answers with an error if a URL must be visited before the call is repeated (2025-11-25, client/elicitation:
@@ -48,7 +51,11 @@ export function urlQuestionsOf(error: unknown): JsonObject {
     `visit-${index + 1}`,
     {
       method: Method.Elicit,
-      params: { mode: 'url', url, message: typeof message === 'string' ? message : error.message },
+      params: {
+        mode: 'url',
+        url,
+        message: typeof message === 'string' ? message : error.message.slice(0, MAX_MESSAGE),
+      },
     },
   ]);
   return { resultType: 'input_required', inputRequests: Object.fromEntries(questions) };
