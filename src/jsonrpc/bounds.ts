@@ -44,6 +44,18 @@ export function hasMoreKeysAndValues(text: string, than: number): boolean {
   return excessOf(text, Infinity, than) !== undefined;
 }
 
+/** How many keys and values a JSON text has, counted as `excessOf` does. */
+export function keysAndValuesIn(text: string): number {
+  let count = 1;
+  // Stryker disable next-line EqualityOperator: there is no character at the end of a text
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === COMMA || code === COLON || code === OPEN_LIST || code === OPEN_OBJECT) count += 1;
+  }
+  return count;
+}
+
 /** The position of the quote that ends the string at `start`, or the end of the text. */
 export function endOfString(text: string, start: number): number {
   const quote = text.indexOf('"', start + 1);

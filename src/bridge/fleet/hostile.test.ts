@@ -122,3 +122,27 @@ test('an entry with more than 100 members is left out of a list', async () => {
   const listed = await fleet.service(new TestExchange('tools/list'));
   expect(listed['tools'].map(({ name }: { name: string }) => name)).toEqual(['one__good']);
 });
+
+const tool = (name: string, more: object = {}): JsonObject => ({ name, inputSchema: { type: 'object' }, ...more });
+
+test.each<[string, JsonObject[]]>([
+  ['16 MB', [tool('large', { description: 'd'.repeat(16_700_000) })]],
+  ['16 MB of text with escapes', [tool('large', { description: '\u0001'.repeat(2_780_000) })]],
+  ['199,000 keys and values', Array.from({ length: 28_500 }, (_, n) => tool(`t${n}`))],
+])('the list of a server with %s does not keep clients from reading those of others', async (_, tools) => {
+  const warnings: string[] = [];
+  const server = (own: JsonObject[]) => scripted({ 'tools/list': () => ({ tools: own }) }, { tools: {} }).service;
+  const fleet = createFleet({
+    members: [
+      { name: 'large', service: server(tools) },
+      { name: 'good', service: server([tool('echo')]) },
+      { name: 'other', service: server(Array.from({ length: 1000 }, (_each, n) => tool(`t${n}`))) },
+    ],
+    onwarning: (warning) => warnings.push(warning),
+  });
+  const { tools: listed, _meta } = await fleet.service(new TestExchange('tools/list'));
+  expect(listed.map(({ name }: JsonObject) => name)).toContain('good__echo');
+  expect(listed).toHaveLength(1001);
+  expect(_meta).toEqual({ 'dev.everwire/missing': ['large'] });
+  expect(warnings).toEqual([expect.stringContaining('the server "large" returned too much of tools/list')]);
+});

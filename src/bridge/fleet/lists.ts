@@ -8,10 +8,16 @@ import { FleetMeta, taskIdOf } from './ids.ts';
 import type { ListKind } from './kinds.ts';
 import type { FleetMember, Members } from './members.ts';
 import type { Naming } from './names.ts';
+import { inOneMessage } from './one-message.ts';
 import { hintsOf, readPage, type Page } from './page.ts';
 
 /** The cursor of the next page, by the server's label, for each server that has more. */
 type Cursors = ReadonlyMap<string, string>;
+
+interface MemberPage {
+  readonly member: FleetMember;
+  readonly page: Page;
+}
 
 /** A server that has no such list. */
 const NO_LIST = 'no list';
@@ -35,10 +41,17 @@ export async function mergedList(
   const answers = await Promise.all(asked.map((member) => read(member, kind, exchange, cursors)));
   exchange.signal.throwIfAborted();
   const missing = asked.filter((_, index) => answers[index] === undefined).map(({ name }) => name);
-  const pages = asked.flatMap((member, index) => {
+  const answered = asked.flatMap((member, index) => {
     const page = answers[index];
-    return typeof page === 'object' ? [{ member, page }] : [];
+    return typeof page === 'object' ? [shownPage(members.naming, kind, member, page)] : [];
   });
+  const [pages, tooLarge] = await inOneMessage(answered);
+  for (const { member } of tooLarge) {
+    member.warn(
+      `returned too much of ${kind.method}: with the entries of other servers, it does not fit into one message`,
+    );
+    missing.push(member.name);
+  }
   if (pages.length === 0 && missing.length === 0 && own[kind.capability] === undefined)
     throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${kind.method}`);
   if (missing.length > 0) warnMissing(exchange, missing);
@@ -46,9 +59,7 @@ export async function mergedList(
   // All pages of a list must have the same scope, and later pages may be private.
   const isWhole = nextCursor === undefined && !cursors && missing.length === 0;
   return {
-    [kind.key]: pages.flatMap(({ member, page }) =>
-      page.entries.map((entry) => put(entry, kind.id, outward(members.naming, kind, member, entry[kind.id] as string))),
-    ),
+    [kind.key]: pages.flatMap(({ page }) => page.entries),
     ...(nextCursor === undefined ? {} : { nextCursor }),
     ...(isWhole && hintsOf(pages.map(({ page }) => page))),
     ...(missing.length === 0 ? {} : { _meta: { [FleetMeta.Missing]: missing } }),
@@ -87,6 +98,14 @@ async function read(
   }
 }
 
+/** A page with the names, URIs or ids for clients. */
+function shownPage(naming: Naming, kind: ListKind, member: FleetMember, page: Page): MemberPage {
+  const entries = page.entries.map((entry) =>
+    put(entry, kind.id, outward(naming, kind, member, entry[kind.id] as string)),
+  );
+  return { member, page: { ...page, entries } };
+}
+
 /** The name, URI or id of an entry for clients. */
 function outward(naming: Naming, kind: ListKind, member: FleetMember, own: string): string {
   if (kind.id === 'taskId') return taskIdOf(member.label, own);
@@ -96,7 +115,7 @@ function outward(naming: Naming, kind: ListKind, member: FleetMember, own: strin
   return name;
 }
 
-function cursorOf(pages: readonly { readonly member: FleetMember; readonly page: Page }[]): string | undefined {
+function cursorOf(pages: readonly MemberPage[]): string | undefined {
   const cursors = pages.flatMap(({ member, page }) => (page.next === undefined ? [] : [[member.label, page.next]]));
   return cursors.length === 0 ? undefined : Buffer.from(JSON.stringify(cursors)).toString('base64url');
 }
