@@ -238,7 +238,11 @@ const sections: Record<string, () => Promise<void>> = {
     add('100,000 records: main thread for a frame while scrolling, p95', `${costs.frame.toFixed(1)} ms`);
     add('100,000 records: row elements', `${costs.rows}`);
     add('100,000 records: heap of the page', `${(costs.heap / 1e6).toFixed(0)} MB`);
-    add('a result of 50 MB: longest task', `${costs.longestTask.toFixed(0)} ms`);
+    // A browser counts tasks from 50 ms on.
+    add(
+      'a result of 50 MB: longest task',
+      costs.longestTask === 0 ? 'none above 50 ms' : `${costs.longestTask.toFixed(0)} ms`,
+    );
     const { sent, lost, p50, p95, max, judgedP95, judgedMax } = costs.delay;
     add(`${sent / 1000},000 messages in 30 s: lost`, `${lost}`);
     add('5,000 messages/s: delay of a row, p50', `${p50.toFixed(0)} ms`);
