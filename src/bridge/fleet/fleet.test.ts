@@ -153,9 +153,9 @@ describe('the tools of a fleet', () => {
   });
 
   test('of a server with a very long page are listed', async () => {
-    const many = Array.from({ length: 200_000 }, (_, index) => `t${index}`);
+    const many = Array.from({ length: 25_000 }, (_, index) => `t${index}`);
     const { fleet } = fleetOf({ git: toolServer('git', ['log']), hub: toolServer('hub', many) });
-    expect(await tools(fleet)).toHaveLength(200_001);
+    expect(await tools(fleet)).toHaveLength(25_001);
   });
 
   test('are listed in pages, which combine the next page of each server', async () => {
