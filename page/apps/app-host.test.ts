@@ -250,6 +250,16 @@ describe('requests', () => {
     expect(world.host.links.value).toHaveLength(1);
   });
 
+  test('a link of a view that has loaded itself again is forgotten, because its id may come again', () => {
+    const world = started();
+    world.request(2, 'ui/open-link', { url: 'https://example.com/' });
+    const [link] = world.host.links.value;
+    world.request(1, 'ui/initialize', {});
+    link!.answer(true);
+    expect(world.host.links.value).toEqual([]);
+    expect(world.posted).toMatchObject([{ id: 1 }]);
+  });
+
   test.each(['javascript:alert(1)', 'data:text/html,x', 'file:///x', 'x', 7, undefined])(
     'no link goes to %s',
     (url) => {

@@ -253,6 +253,8 @@ export class AppHost {
   /** A view that loads itself again begins anew. */
   #initialize(id: RequestId, { appInfo }: JsonObject): void {
     this.#cancelAll();
+    // The ids of the new view may be those of the old one.
+    this.#links.value = [];
     this.#status.value = 'starting';
     const { title, name } = (appInfo ?? {}) as Readonly<Record<string, unknown>>;
     this.#name.value = [title, name].find((text): text is string => typeof text === 'string');

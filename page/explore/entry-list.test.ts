@@ -29,6 +29,15 @@ test('each page is read with the cursor of the one before, also if the cursor is
   expect(cursors).toEqual([undefined, '', 'x']);
 });
 
+test('all pages are there, even if one was being read', async () => {
+  const { list } = listOf((cursor) =>
+    cursor === undefined ? { tools: [tool('a')], nextCursor: 'x' } : { tools: [tool('b')] },
+  );
+  void list.more();
+  await list.all();
+  expect(names(list)).toEqual(['a', 'b']);
+});
+
 test('a list that never ends is read 100 pages at a time', async () => {
   let page = 0;
   const { list } = listOf(() => ({ tools: [tool(String(page))], nextCursor: `after ${page++}` }));

@@ -80,6 +80,7 @@ export class EntryList {
   readonly #entries = signal<readonly Entry[]>([]);
   readonly #problem = signal<string | undefined>(undefined);
   readonly #loading = signal(false);
+  #reading: Promise<void> | undefined;
   readonly #pages = signal(0);
   /** The cursor of the next page. Null if there is none, undefined if no page has been read. */
   readonly #cursor = signal<string | null | undefined>(undefined);
@@ -101,26 +102,33 @@ export class EntryList {
   /** When it was read from its start, in milliseconds of `performance.now()`. */
   readonly readAt = signal(0);
 
-  /** Reads the next page. */
+  /** Reads the next page, unless pages are being read. */
   async more(): Promise<void> {
-    await this.#read(1);
+    if (!this.#reading) await this.#read(1);
   }
 
   /** Reads all pages, at most 100 at a time: the list of a server need not end. */
   async all(): Promise<void> {
+    while (this.#reading) await this.#reading;
     await this.#read(MAX_PAGES);
   }
 
-  /** Reads the list again from its start. */
+  /** Reads the list again from its start, unless pages are being read. */
   async reload(): Promise<void> {
-    if (this.#loading.value) return;
+    if (this.#reading) return;
     this.#seen = new Set();
     this.#cursor.value = undefined;
     await this.#read(1);
   }
 
-  async #read(count: number): Promise<void> {
-    if (this.#loading.value) return;
+  #read(count: number): Promise<void> {
+    this.#reading = this.#readPages(count).finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async #readPages(count: number): Promise<void> {
     this.#loading.value = true;
     this.#problem.value = undefined;
     try {

@@ -71,6 +71,7 @@ describe('the policy of an app', () => {
     ['', 'not an origin'],
     ['http://127.0.0.1:6274', 'a port of the inspector'],
     ['localhost:4000', 'a port of the inspector'],
+    ['http://127.0.0.1:06274', 'a port of the inspector'],
     ['http://*.localhost:4000/', 'a port of the inspector'],
     [7, 'not a string'],
     [null, 'not a string'],
@@ -79,6 +80,12 @@ describe('the policy of an app', () => {
     expect(domains.connectDomains).toMatchObject([{ refused }]);
     expect(rule(header, 'connect-src')).toBe("'none'");
     expect(header).not.toMatch(/[\r\n]/);
+  });
+
+  test('refuses the usual port without its number, if the inspector has it', () => {
+    const place = { ...PLACE, page: 'http://127.0.0.1' };
+    const { header } = appPolicy({ connectDomains: ['127.0.0.1', 'ws://127.0.0.1', 'https://a.example'] }, place);
+    expect(rule(header, 'connect-src')).toBe('https://a.example');
   });
 
   test('allows other ports of this machine, where a developer has a service', () => {

@@ -26,7 +26,7 @@ export interface AppPlace {
  * @param csp `_meta.ui.csp` of the resource, which may be anything.
  */
 export function appPolicy(csp: unknown, { page, app, report }: AppPlace): AppPolicy {
-  const own = new Set([page, app].map((origin) => new URL(origin).port));
+  const own = new Set([page, app].map((origin) => portOf(new URL(origin))));
   const declared = isObject(csp) ? csp : {};
   const list = (name: DomainList): readonly DeclaredDomain[] => domainsOf(declared[name], own);
   const domains = {
@@ -68,8 +68,18 @@ export function appPolicy(csp: unknown, { page, app, report }: AppPlace): AppPol
 /** What an app may do at all: not open windows, navigate the page, show dialogs or download. */
 export const SANDBOX = 'allow-scripts allow-same-origin allow-forms';
 
+/** The port of an origin, which does not name the usual one of its scheme. */
+function portOf({ port, origin }: URL): number {
+  return port === '' ? usualPortOf(origin) : Number(port);
+}
+
+/** The port of a source without one. Without a scheme, it has that of the page. */
+function usualPortOf(source: string): number {
+  return /^(?:https|wss):/i.test(source) ? 443 : 80;
+}
+
 /** @param own the ports that the inspector itself listens on. */
-function domainsOf(value: unknown, own: ReadonlySet<string>): readonly DeclaredDomain[] {
+function domainsOf(value: unknown, own: ReadonlySet<number>): readonly DeclaredDomain[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) return [{ domain: shown(value), refused: 'not a list' }];
   return value.slice(0, MAX_DOMAINS + 1).map((each: unknown, at) => {
@@ -78,7 +88,9 @@ function domainsOf(value: unknown, own: ReadonlySet<string>): readonly DeclaredD
     const domain = each.replace(/\/$/, '');
     const [whole, port] = SOURCE.exec(domain) ?? [];
     if (whole === undefined) return { domain: shown(each), refused: 'not an origin' };
-    if (port !== undefined && own.has(port)) return { domain, refused: 'a port of the inspector' };
+    // Browsers read `080` as 80.
+    if (own.has(port === undefined ? usualPortOf(domain) : Number(port)))
+      return { domain, refused: 'a port of the inspector' };
     return { domain };
   });
 }
