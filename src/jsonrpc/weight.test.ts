@@ -24,6 +24,13 @@ test('a value may have any number of levels', () => {
   expect(weightOf(deep)).toBeGreaterThan(6_400_000);
 });
 
+test('a value that is no JSON is counted at once, whatever length it claims', () => {
+  const holes: unknown[] = [];
+  holes.length = 2 ** 32 - 1;
+  expect(weightOf({ holes }, 5000)).toBeGreaterThan(5000);
+  expect(weightOf(new Uint8Array(20_000_000), 5000)).toBeGreaterThan(5000);
+});
+
 test('counting stops soon after the limit', () => {
   const list = Array.from({ length: 1000 }, () => 'x'.repeat(1000));
   expect(weightOf(list, 5000)).toBeGreaterThan(5000);

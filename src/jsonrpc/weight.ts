@@ -22,7 +22,8 @@ export function jsonWeight(json: Uint8Array): number {
 }
 
 /**
- * Estimates how many bytes of memory a parsed JSON value takes. Not recursive: it may be nested very deeply.
+ * Estimates how many bytes of memory a parsed JSON value takes. Not recursive: it may be nested very deeply. Other values
+ * are counted too, but arrays without end or typed arrays take no longer than their first `limit` bytes.
  *
  * @param limit where to stop counting.
  */
@@ -36,10 +37,16 @@ export function weightOf(json: unknown, limit = Infinity): number {
     if (typeof value !== 'object' || value === null) continue;
     if (Array.isArray(value)) {
       weight += ARRAY;
+      // An array of holes may have any length, and takes no memory.
+      if (weight + MEMBER * value.length > limit) return limit + MEMBER;
       for (const inner of value as unknown[]) values.push(inner);
       continue;
     }
     weight += OBJECT;
+    if (ArrayBuffer.isView(value)) {
+      weight += value.byteLength * MEMBER;
+      continue;
+    }
     // `Object.entries` takes twice as long for an object with 90,000 keys.
     for (const key of Object.keys(value)) {
       weight += MEMBER + key.length;
