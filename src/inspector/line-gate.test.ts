@@ -237,6 +237,17 @@ describe('faults of answers', () => {
     expect(await pipe.atHost()).toBe(answer(2) + answer(1).replace('{', '!') + answer(1));
   });
 
+  test('a request that is cancelled or dropped leaves none behind, so chunks pass as they come again', async () => {
+    const pipe = new Pipe();
+    pipe.rule('tool:add', 'corrupt');
+    pipe.rule('tool:sub', 'drop');
+    await pipe.host(call(1), call(2, 'sub'));
+    await pipe.host('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}\n');
+    for (const id of [1, 2]) pipe.breakpoints.removeRule({ id });
+    await pipe.server('begun');
+    expect(await pipe.atHost()).toBe('begun');
+  });
+
   test('cut: the output ends after these bytes, and the server can go on', async () => {
     const pipe = new Pipe();
     pipe.rule('tool:add', { type: 'cut', bytes: 10 });
@@ -256,6 +267,13 @@ describe('faults of answers', () => {
     await pipe.server(answer(1));
     expect(await pipe.atHost()).toBe(answer(1));
   });
+});
+
+test('a line that comes byte by byte is one line', async () => {
+  const pipe = new Pipe();
+  pipe.rule('tool:other', 'hold');
+  await pipe.server(...Array.from(answer(1)));
+  expect(await pipe.atHost()).toBe(answer(1));
 });
 
 test('a line that is too long to be held passes as it comes', async () => {

@@ -122,7 +122,7 @@ export class LineGate {
     }
     const rest = chunk.subarray(at);
     if (rest.length === 0) return;
-    this.#begun.push(rest);
+    this.#addBegun(rest);
     this.#size += rest.length;
     if (this.#size > MAX_LINE) this.#passBegun();
   }
@@ -168,9 +168,11 @@ export class LineGate {
   }
 
   #decided({ bytes, message }: Line, decision: Decision, fault: ResponseFault | undefined): void {
+    const { id } = message;
+    // The server will not answer what it does not get.
+    if (this.#dir === 'c>s' && decision.type !== 'forward' && isRequestId(id)) this.#faults.forget(id);
     if (decision.type === 'drop') return;
     if (decision.type === 'answer') {
-      const { id } = message;
       return this.peer.#send(lineOf({ jsonrpc: '2.0', id, ...(decision.content as Content) }));
     }
     const sent = decision.content === undefined ? message : changed(message, decision.content as Content);
@@ -184,6 +186,8 @@ export class LineGate {
     if (message['id'] === undefined) return lineOf(message);
     const id = `everwire-${crypto.randomUUID()}`;
     this.peer.#unwanted.add(id);
+    const [oldest] = this.peer.#unwanted;
+    if (this.peer.#unwanted.size > MAX_REQUESTS) this.peer.#unwanted.delete(oldest!);
     return lineOf({ ...message, id });
   }
 
@@ -232,6 +236,7 @@ export class LineGate {
   #cancelled(params: unknown): void {
     const { requestId, reason }: JsonObject = isObject(params) ? params : {};
     if (!isRequestId(requestId)) return;
+    this.#faults.forget(requestId);
     this.#requests.get(requestId)?.passage?.cancel(typeof reason === 'string' ? reason : 'Cancelled');
   }
 
@@ -259,6 +264,14 @@ export class LineGate {
     const begun = this.#begun;
     this.#forgetBegun();
     for (const chunk of begun) this.#passRaw(chunk);
+  }
+
+  /** Joins small pieces, because each takes memory of its own, and a server may write a line byte by byte. */
+  #addBegun(piece: Buffer): void {
+    const pieces = this.#begun;
+    pieces.push(piece);
+    while (pieces.length > 1 && pieces.at(-2)!.length <= 2 * pieces.at(-1)!.length)
+      pieces.push(Buffer.concat(pieces.splice(-2)));
   }
 
   #forgetBegun(): void {

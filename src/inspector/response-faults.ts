@@ -48,6 +48,11 @@ export class ExpectedFaults {
     if (this.#expected.size > MAX_EXPECTED) this.#expected.delete(oldest!);
   }
 
+  /** There will be no response to a request. */
+  forget(id: RequestId): void {
+    this.#expected.delete(id);
+  }
+
   /** The fault of a message of the server, once. */
   take({ method, id }: JsonObject): ResponseFault | undefined {
     if (method !== undefined || !isRequestId(id)) return undefined;
