@@ -269,6 +269,27 @@ test('initialize does not wait for the store', async () => {
   put.resolve();
 });
 
+test('a session whose events cannot be read now is refused, and goes on with the next request', async () => {
+  let broken = false;
+  const state = memoryState();
+  const events = logWith(
+    (log) => ({
+      unfinished: (session) => (broken ? Promise.reject(new Error('disk full')) : log.unfinished(session)),
+    }),
+    state.events,
+  );
+  const session = await started(state).http.open();
+  const { http } = started({ ...state, events });
+  const again = at(http, session);
+  broken = true;
+  const refused = await again.call(1, 'who');
+  const { error } = (await refused.json()) as { error: { message: string } };
+  expect([refused.status, error.message]).toEqual([500, 'The session could not be continued']);
+  expect(http.errors.map(({ message }) => message)).toEqual(['disk full']);
+  broken = false;
+  expect((await json(again.call(2, 'who'))).result.client.name).toBe('test');
+});
+
 test('a result that the event log cannot store still reaches its caller', async () => {
   let full = false;
   const events = logWith((log) => ({

@@ -28,7 +28,7 @@ import {
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
 import { storedIdOf } from './stored-session.ts';
 import { reopening, type Opening } from './opening.ts';
-import { StreamableSession } from './streamable-session.ts';
+import { NOT_CONTINUED, StreamableSession } from './streamable-session.ts';
 
 /** The longest session id that is looked up in a store, in characters. */
 const MAX_ID = 256;
@@ -224,8 +224,10 @@ export class StreamableEndpoint extends Endpoint {
     if (!(session instanceof StreamableSession) || session.principal !== call.principal) return sessionNotFound(call);
     if (!session.revival) return this.#use(session, call, use);
     this.#wait(call, session.revival, (revived) => {
+      // The record of the session is still in the store, so the next request tries again.
+      if (revived === 'failed') refuse(call, 500, NOT_CONTINUED);
       // A request before this one may have ended it.
-      if (revived && !session.closed) this.#use(session, call, use);
+      else if (revived === 'open' && !session.closed) this.#use(session, call, use);
       else sessionNotFound(call);
     });
   }

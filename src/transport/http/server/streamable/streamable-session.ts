@@ -38,6 +38,11 @@ const STANDALONE = '0';
 const OF_STANDALONE = /^(?:[0-9a-f]{10}x)?0-\d+$/;
 /** How many of its own requests a revived session remembers. Answers to others were meant for a former process. */
 const MAX_ASKED = 1000;
+/** The answer to a request whose session could not be continued now. */
+export const NOT_CONTINUED = 'The session could not be continued';
+
+/** How the revival of a session ended: it is open, there is no such session, or the store failed. */
+export type Revival = 'open' | 'gone' | 'failed';
 
 /**
  * What the transport's owner gets with a message. The two functions have the same names and meaning in the official
@@ -78,8 +83,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** Whether the session was opened by a process that is gone. */
   readonly revived: boolean;
-  /** Resolves with whether the session could be revived. Undefined if it was opened here, or is open. */
-  revival: Promise<boolean> | undefined;
+  /** Resolves when the session is revived, or cannot be. Undefined if it was opened here, or is open. */
+  revival: Promise<Revival> | undefined;
   #endRevival: ((succeeded: boolean) => void) | undefined;
   /** Begins the ids of streams. In a revived session it is new, so that no event id is used twice. */
   readonly #streamPrefix: string = '';
@@ -125,17 +130,19 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.revival = this.#revive(opened, opening.record !== undefined);
   }
 
-  async #revive(opened: Promise<boolean>, hasStreams: boolean): Promise<boolean> {
+  async #revive(opened: Promise<boolean>, hasStreams: boolean): Promise<Revival> {
+    let hasFailed = false;
     try {
       if (hasStreams) await this.#stored?.endFormerStreams(this.#options.log);
     } catch (error) {
       this.report(error as Error);
-      // The next request tries again.
-      await this.#end(500, 'The session could not be continued', true);
+      hasFailed = true;
+      await this.#end(500, NOT_CONTINUED, true);
     }
     const succeeded = await opened;
     this.revival = undefined;
-    return succeeded;
+    if (hasFailed) return 'failed';
+    return succeeded ? 'open' : 'gone';
   }
 
   /** The id of the session in the event log and in the store. */
