@@ -1,6 +1,10 @@
+import { nextTurn } from '../base/wait.ts';
 import { Oldest } from '../base/oldest.ts';
 import type { SessionId } from './event-log.ts';
 import { SessionStoreFull, type SessionRecord, type SessionStore, type SessionStoreOptions } from './session-store.ts';
+
+/** How many sessions are touched in one turn of the event loop. */
+const PORTION = 20;
 
 /** Where the text of each record is. */
 export interface RecordTexts {
@@ -80,9 +84,11 @@ export class IndexedSessions implements SessionStore {
   }
 
   async touch(ids: readonly SessionId[]): Promise<void> {
-    const usedAt = this.#now();
     const stored: Promise<unknown>[] = [];
-    for (const id of ids) {
+    for (const [at, id] of ids.entries()) {
+      // Each record may be large, and is written again.
+      if (at % PORTION === PORTION - 1) await nextTurn();
+      const usedAt = this.#now();
       const place = this.#find(id);
       if (!place) continue;
       this.#place(id, { ...place, usedAt });

@@ -138,7 +138,14 @@ export class EmbeddedEvents implements EventLog {
     const answered = message && isResponse(message) ? message.id : undefined;
     const appended = this.#counted(events, () => events.append({ stream, message, answered, requests, now }));
     if (this.#bytes > this.#maxTotalBytes) this.#shrink();
-    return appended;
+    try {
+      return await appended;
+    } catch (error) {
+      // What could not be stored no longer counts.
+      this.#bytes = 0;
+      for (const { bytes } of this.#sessions.values()) this.#bytes += bytes;
+      throw error;
+    }
   }
 
   /** Does something that changes the size of a session. */
@@ -162,13 +169,14 @@ export class EmbeddedEvents implements EventLog {
     }
   }
 
-  /** Halves the largest sessions, so that not every new event needs this work. */
+  /** Halves the largest sessions, so that not every new event needs this work, but removes no more than one look. */
   #shrink(): void {
     const enough = this.#maxTotalBytes * 0.9;
+    let room = SWEEP_EVENTS;
     const largest = [...this.#sessions.values()].toSorted((a, b) => b.bytes - a.bytes);
     for (const events of largest) {
-      if (this.#bytes <= enough) return;
-      this.#counted(events, () => events.shrink(events.bytes / 2));
+      if (this.#bytes <= enough || room <= 0) return;
+      room -= this.#counted(events, () => events.shrink(events.bytes / 2, room));
     }
   }
 

@@ -29,13 +29,9 @@ const lockOf = (file: string): string => `${file}-lock`;
  * @returns what was repaired. Undefined if nothing was damaged.
  */
 export async function repair({ data, damaged, repaired }: StoreFiles): Promise<string | undefined> {
-  const size = await stat(data).then(
-    (found) => found.size,
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined;
-      throw error;
-    },
-  );
+  // A former process may have been ended between the two renames below.
+  if ((await sizeOf(data)) === undefined && (await sizeOf(repaired)) !== undefined) await rename(repaired, data);
+  const size = await sizeOf(data);
   if (size === undefined) return undefined;
   if (size > 0 && (await read([data], () => {}))) return undefined;
   await rm(repaired, { force: true });
@@ -46,6 +42,15 @@ export async function repair({ data, damaged, repaired }: StoreFiles): Promise<s
   await rename(repaired, data);
   await rm(lockOf(repaired), { force: true });
   return `${data} was damaged: ${count} entries could be read, and the others are lost; the damaged file is now ${damaged}`;
+}
+
+async function sizeOf(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** Copies what can be read, from both ends of each database. Returns the number of entries. */
@@ -80,7 +85,7 @@ async function rescue(from: string, to: string): Promise<number> {
 /**
  * Reads a file in another process. Returns whether it came to the end.
  *
- * @throws Error (rejects) if the process was ended for another reason than a damaged file.
+ * @throws Error (rejects) if the process was ended for another reason than a damaged file, and what `take` throws.
  */
 function read(args: readonly string[], take: (key: string, text: string) => void): Promise<boolean> {
   return new Promise((resolve, reject) => {
@@ -97,7 +102,13 @@ function read(args: readonly string[], take: (key: string, text: string) => void
         const keyEnd = at + 8 + rest.readUInt32LE(at);
         const end = keyEnd + rest.readUInt32LE(at + 4);
         if (rest.length < end) break;
-        take(rest.toString('utf8', at + 8, keyEnd), rest.toString('utf8', keyEnd, end));
+        try {
+          take(rest.toString('utf8', at + 8, keyEnd), rest.toString('utf8', keyEnd, end));
+        } catch (error) {
+          child.stdout.destroy();
+          child.kill('SIGKILL');
+          return reject(error);
+        }
         at = end;
       }
       rest = rest.subarray(at);

@@ -68,6 +68,8 @@ export class SessionEvents {
   readonly #table: Table;
   readonly #bounds: Bounds;
   #known: Map<StreamId, Stream> | undefined;
+  /** The streams that go on without an event that is left, the oldest first. */
+  readonly #spent = new Set<Stream>();
   /** The oldest event. Undefined if there is none. */
   #oldest: StoredEvent | undefined;
   /** The number of the newest event, and the bytes of all events so far. */
@@ -115,6 +117,7 @@ export class SessionEvents {
       stream = { id, first: n, last: n - 1, dropped: n - 1, requests, ended: false, writing: false };
       streams.set(id, stream);
     }
+    const before = { requests: stream.requests, ended: stream.ended };
     const answers = answered !== undefined && stream.requests?.includes(answered);
     if (answers) {
       stream.requests = stream.requests!.filter((request) => request !== answered);
@@ -150,7 +153,11 @@ export class SessionEvents {
       Infinity,
     );
     writes.push(...dropped);
-    return this.#written(writes, stream, n, isStored, former);
+    const undo = (): void => {
+      if (isNew) streams.delete(id);
+      else Object.assign(stream, before);
+    };
+    return this.#written(writes, stream, n, isStored, former, undo);
   }
 
   async end(id: StreamId): Promise<void> {
@@ -191,9 +198,13 @@ export class SessionEvents {
     return dropped.length;
   }
 
-  /** Drops the oldest events until at most this many bytes remain. */
-  shrink(bytes: number): void {
-    ignoreFailures(this.#dropWhile(() => this.bytes > bytes, Infinity, Infinity));
+  /** Drops the oldest events until at most this many bytes remain, but not more than this many. Returns how many. */
+  shrink(bytes: number, most: number): number {
+    // Nothing would say that the numbers of events that are being written were used.
+    const [pending = Infinity] = this.#pending.keys();
+    const dropped = this.#dropWhile(() => this.bytes > bytes, pending - 1, most);
+    ignoreFailures(dropped);
+    return dropped.length;
   }
 
   /** Removes everything, in portions. */
@@ -231,6 +242,8 @@ export class SessionEvents {
       begun.add(stream);
       stream.last = n;
     }
+    const spent = [...streams.values()].filter(({ dropped, last, ended }) => dropped >= last && !ended);
+    for (const stream of spent.toSorted((a, b) => a.last - b.last)) this.#spent.add(stream);
     return streams;
   }
 
@@ -253,17 +266,16 @@ export class SessionEvents {
   /** No event of a stream is left. */
   #spend(stream: Stream): Promise<void> {
     if (stream.ended) return this.#forget(stream);
-    const spent = [...this.#streams.values()].filter(({ dropped, last }) => dropped >= last);
-    if (spent.length > MAX_SPENT_STREAMS) {
-      const [oldest] = spent.toSorted((a, b) => a.last - b.last);
-      if (oldest !== stream) void this.#forget(oldest!).catch(() => {});
-    }
+    this.#spent.add(stream);
+    const [oldest] = this.#spent;
+    if (this.#spent.size > MAX_SPENT_STREAMS) void this.#forget(oldest!).catch(() => {});
     return this.#writeStream(stream);
   }
 
-  #forget({ id }: Stream): Promise<void> {
-    this.#streams.delete(id);
-    return this.#table.remove(this.#prefix + id);
+  #forget(stream: Stream): Promise<void> {
+    this.#spent.delete(stream);
+    this.#streams.delete(stream.id);
+    return this.#table.remove(this.#prefix + stream.id);
   }
 
   #findOldest(from: number): void {
@@ -307,19 +319,22 @@ export class SessionEvents {
     n: number,
     isStored: boolean,
     former: { n: number; total: number },
+    undo: () => void,
   ): Promise<EventId> {
     try {
       await Promise.all(writes);
     } catch (error) {
       if (this.#newest.n === n) this.#newest = { n, total: former.total };
       if (this.#oldest?.n === n) this.#oldest = undefined;
+      undo();
       throw error;
     } finally {
       this.#pending.delete(n);
       stream.writing = false;
     }
     stream.last = n;
-    if (!isStored) stream.dropped = n;
+    if (isStored) this.#spent.delete(stream);
+    else stream.dropped = n;
     return `${stream.id}-${n}`;
   }
 }

@@ -68,7 +68,10 @@ export class StoredSession {
 
   /** The client has sent `initialize`. */
   begin(principal: string | undefined, initialize: JsonObject): void {
-    this.#record = { ...(principal === undefined ? {} : { principal }), initialize };
+    const { protocolVersion, capabilities, clientInfo } = initialize;
+    // Each change of the record writes it again, and nothing else in it can be used again.
+    const kept = { protocolVersion, capabilities, clientInfo };
+    this.#record = { ...(principal === undefined ? {} : { principal }), initialize: kept };
   }
 
   /** `initialize` has succeeded. Stores a new session. */
