@@ -128,7 +128,7 @@ async function selected(
 /** Whether the tools of the server are read-only by their annotations. */
 async function readOnlyTools(
   recorded: readonly RecordedCall[],
-  { connect, revision = recorded[0]!.revision, timeout, signal }: ReplayOptions,
+  { connect, revision = revisionOf(recorded), timeout, signal }: ReplayOptions,
 ): Promise<Map<string, boolean>> {
   // A connection of its own, because the recorded client may not have sent this request.
   const client = await connect({ revision, timeout, signal, onerror: () => {} });
