@@ -57,7 +57,7 @@ export function HeldCard({ view, message, now }: HeldCardProps): JSX.Element {
         {state === 'leaving' && <span class="badge">Goes on after those before it</span>}
       </header>
       <HeldTimes message={message} now={now} />
-      {isHeld && <HeldButtons view={view} message={message} act={act} writing={writing} />}
+      {isHeld && !writing.value && <HeldButtons view={view} message={message} act={act} writing={writing} />}
       {state === 'cancelled' && (
         <p class="toolbar">
           <button type="button" onClick={() => act(view.server.send('dismissHeld', { id }))}>

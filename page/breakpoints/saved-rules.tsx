@@ -16,7 +16,7 @@ export function SavedRules({ view }: { view: BreakpointView }): JSX.Element | nu
   };
   return (
     <p class="toolbar">
-      <button type="button" onClick={() => view.run(save())}>
+      <button type="button" disabled={!view.state?.rules.length} onClick={() => view.run(save())}>
         Save rules
       </button>
       <button type="button" onClick={() => view.run(add())}>

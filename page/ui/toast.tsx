@@ -11,11 +11,11 @@ const MAX_TOASTS = 4;
 const toasts = signal<readonly Toast[]>([]);
 
 /**
- * Shows a message that needs no answer. It stays until the user closes it or newer ones replace it, because reading
- * takes different users different times.
+ * Shows a message that needs no answer. It stays until the user closes it or the next one comes, because reading takes
+ * different users different times. Problems stay together with those that follow.
  */
 export function toast(text: string, kind: Toast['kind'] = 'info'): void {
-  toasts.value = [...toasts.value, { text, kind }].slice(-MAX_TOASTS);
+  toasts.value = [...toasts.value.filter((each) => each.kind === 'bad'), { text, kind }].slice(-MAX_TOASTS);
 }
 
 /** Where toasts are shown. */
