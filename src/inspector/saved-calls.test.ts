@@ -164,7 +164,7 @@ describe('a file that cannot be used is never changed, and the error says why:',
   ])('%s', async (_, text, message) => {
     write(text);
     const refused = [saved.list('demo'), saved.save('demo', call('One'), []), saved.remove('demo', 'n')];
-    for (const each of refused) await expect(each).rejects.toThrow(message);
+    await Promise.all(refused.map((each) => expect(each).rejects.toThrow(message)));
     expect(written()).toBe(text);
   });
 
