@@ -2,6 +2,7 @@ import { nextTurn } from '../base/wait.ts';
 import { Oldest } from '../base/oldest.ts';
 import type { SessionId } from './event-log.ts';
 import { SessionStoreFull, type SessionRecord, type SessionStore, type SessionStoreOptions } from './session-store.ts';
+import { checkBounds } from './bounds.ts';
 
 /** How many sessions are touched in one turn of the event loop. */
 const PORTION = 20;
@@ -49,9 +50,7 @@ export class IndexedSessions implements SessionStore {
       now = () => Date.now(),
     } = options;
     this.#bounds = { maxSessions, maxRecordBytes, maxBytes, maxAge };
-    for (const [name, bound] of Object.entries(this.#bounds)) {
-      if (!(bound >= 0)) throw new RangeError(`${name} must be 0 or more, not ${bound}`);
-    }
+    checkBounds(this.#bounds);
     this.#texts = texts;
     this.#now = now;
   }

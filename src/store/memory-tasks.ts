@@ -1,6 +1,7 @@
 import { PART_OF_ONE } from '../base/share.ts';
 import { isTerminal } from '../protocol/tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts';
+import { checkBounds } from './bounds.ts';
 
 /** The bounds of a task store in memory. */
 export interface MemoryTaskStoreOptions {
@@ -72,9 +73,7 @@ function boundsOf(options: MemoryTaskStoreOptions): Bounds {
     maxAge = 24 * 3_600_000,
   } = options;
   const bounds = { maxTasks, maxPerPrincipal, maxBytes, maxTaskBytes, maxAge };
-  for (const [name, bound] of Object.entries(bounds)) {
-    if (!(bound >= 0)) throw new RangeError(`${name} must be 0 or more, not ${bound}`);
-  }
+  checkBounds(bounds);
   return bounds;
 }
 

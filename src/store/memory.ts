@@ -10,6 +10,7 @@ import {
   type StreamId,
   type UnfinishedStream,
 } from './event-log.ts';
+import { checkBounds } from './bounds.ts';
 
 /** The limits of an in-memory event log. When one is reached, the oldest events are dropped. */
 export interface MemoryEventLogOptions {
@@ -79,9 +80,7 @@ export function memoryEventLog(options: MemoryEventLogOptions = {}): MemoryEvent
     maxAge = 600_000,
     now = () => performance.now(),
   } = options;
-  for (const [name, bound] of Object.entries({ maxBytes, maxTotalBytes, maxEvents, maxAge })) {
-    if (!(bound >= 0)) throw new RangeError(`${name} must be 0 or more, not ${bound}`);
-  }
+  checkBounds({ maxBytes, maxTotalBytes, maxEvents, maxAge });
   return new EventsInMemory({ maxBytes, maxTotalBytes, maxEvents, maxAge }, now);
 }
 

@@ -12,6 +12,7 @@ import {
 import type { MemoryEventLogOptions } from '../memory.ts';
 import { SessionEvents, type Bounds } from './session-events.ts';
 import type { Table } from './table.ts';
+import { checkBounds } from '../bounds.ts';
 
 /** Milliseconds between two looks for expired events. */
 const SWEEP_INTERVAL = 1000;
@@ -43,9 +44,7 @@ export class EmbeddedEvents implements EventLog {
       maxAge = 600_000,
       now = () => Date.now(),
     } = options;
-    for (const [name, bound] of Object.entries({ maxBytes, maxTotalBytes, maxEvents, maxAge })) {
-      if (!(bound >= 0)) throw new RangeError(`${name} must be 0 or more, not ${bound}`);
-    }
+    checkBounds({ maxBytes, maxTotalBytes, maxEvents, maxAge });
     this.#events = events;
     this.#streams = streams;
     this.#bounds = { maxBytes, maxEvents, maxAge };
