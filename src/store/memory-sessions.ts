@@ -1,8 +1,8 @@
+import { checkBounds } from '../base/bounds.ts';
 import { nextTurn } from '../base/wait.ts';
 import { Oldest } from '../base/oldest.ts';
 import type { SessionId } from './event-log.ts';
 import { SessionStoreFull, type SessionRecord, type SessionStore, type SessionStoreOptions } from './session-store.ts';
-import { checkBounds } from './bounds.ts';
 
 /** How many sessions are touched in one turn of the event loop. */
 const PORTION = 20;

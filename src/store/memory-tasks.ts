@@ -1,7 +1,7 @@
+import { checkBounds } from '../base/bounds.ts';
 import { PART_OF_ONE } from '../base/share.ts';
 import { isTerminal } from '../protocol/tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts';
-import { checkBounds } from './bounds.ts';
 
 /** The bounds of a task store in memory. */
 export interface MemoryTaskStoreOptions {

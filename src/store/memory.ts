@@ -1,3 +1,4 @@
+import { checkBounds } from '../base/bounds.ts';
 import { isResponse, type Message, type RequestId } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type StreamId,
   type UnfinishedStream,
 } from './event-log.ts';
-import { checkBounds } from './bounds.ts';
 
 /** The limits of an in-memory event log. When one is reached, the oldest events are dropped. */
 export interface MemoryEventLogOptions {

@@ -1,3 +1,4 @@
+import { checkBounds } from '../../base/bounds.ts';
 import { isResponse, type Message, type RequestId } from '../../jsonrpc/message.ts';
 import {
   EventsPurged,
@@ -12,7 +13,6 @@ import {
 import type { MemoryEventLogOptions } from '../memory.ts';
 import { SessionEvents, type Bounds } from './session-events.ts';
 import type { Table } from './table.ts';
-import { checkBounds } from '../bounds.ts';
 
 /** Milliseconds between two looks for expired events. */
 const SWEEP_INTERVAL = 1000;
