@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Deferred } from '../../src/base/deferred.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import type { Outcome } from './request.ts';
 import { FollowedTask, taskOf, type Send } from './task.ts';
@@ -98,4 +99,66 @@ test('a task failed with an error that is malformed', async () => {
     outcome: { kind: 'error', error: { message: 'The error has no message.', data: 1 } },
   });
   expect(task.view.value.outcome).not.toHaveProperty('error.code');
+});
+
+describe('a task that the person cancels', () => {
+  const working = result({ taskId: 't1', status: 'working' });
+
+  test('is asked for once more, and shown as cancelled', async () => {
+    const { send, sent } = server(
+      ['tasks/cancel', result({})],
+      ['tasks/get', result({ taskId: 't1', status: 'cancelled' })],
+    );
+    const task = new FollowedTask(CREATED, 'tool x', send);
+    task.cancel();
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(task.view.value).toMatchObject({ status: 'cancelled' });
+    expect(sent).toHaveLength(2);
+  });
+
+  test('is not polled while the server goes on with it', async () => {
+    const { send, sent } = server(['tasks/cancel', result({})], ['tasks/get', working], ['tasks/get', working]);
+    const task = new FollowedTask(CREATED, 'tool x', send);
+    task.cancel();
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(sent).toHaveLength(2);
+    const lost = 'the server was asked to cancel it, and has not done so yet';
+    expect(task.view.value).toMatchObject({ status: 'working', lost });
+    task.refresh();
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(sent).toHaveLength(3);
+    expect(task.view.value).toMatchObject({ status: 'working', lost });
+  });
+
+  test('is not polled because of an answer that was on its way', async () => {
+    const late = new Deferred<Outcome>();
+    const sent: string[] = [];
+    const task = new FollowedTask(CREATED, 'tool x', (method) => {
+      sent.push(method);
+      const cancelled = result({ taskId: 't1', status: 'cancelled' });
+      const isFirst = sent.length === 1;
+      return { settled: isFirst ? late.promise : Promise.resolve(cancelled), cancel: () => {} };
+    });
+    await vi.advanceTimersByTimeAsync(500);
+    task.cancel();
+    await vi.advanceTimersByTimeAsync(0);
+    late.resolve(working);
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(sent).toEqual(['tasks/get', 'tasks/cancel', 'tasks/get']);
+    expect(task.view.value.status).toBe('cancelled');
+  });
+
+  test('is polled further if the server refuses to cancel it', async () => {
+    const refused: Outcome = { kind: 'error', error: { code: -32_602, message: 'no' }, duration: 0 };
+    const { send, sent } = server(
+      ['tasks/cancel', refused],
+      ['tasks/get', working],
+      ['tasks/get', result({ taskId: 't1', status: 'completed', result: {} })],
+    );
+    const task = new FollowedTask(CREATED, 'tool x', send);
+    task.cancel();
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(task.view.value.status).toBe('completed');
+    expect(sent).toHaveLength(3);
+  });
 });

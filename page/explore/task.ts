@@ -43,6 +43,8 @@ export class FollowedTask {
   readonly #isCore: boolean;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
+  #lastPoll = 0;
+  #isCancelled = false;
   #result: Pick<Sent, 'settled' | 'cancel'> | undefined;
   readonly #answered = new Set<string>();
   #stopped = false;
@@ -61,11 +63,19 @@ export class FollowedTask {
     return this.#view;
   }
 
-  /** Asks the server to stop it. The server need not do so. */
+  /**
+   * Asks the server to stop it, and once for its state after that. The server need not stop it, or not at once. Clients poll
+   * until they cancel a task (tasks extension: Task Polling, Task Cancellation).
+   */
   cancel(): void {
+    this.#isCancelled = true;
+    this.#forgetPoll();
     void this.#send('tasks/cancel', { taskId: this.id }).settled.then((outcome) => {
-      if (outcome.kind === 'error') this.#change({ message: `The task cannot be cancelled: ${outcome.error.message}` });
-      else this.#poll();
+      if (outcome.kind === 'error') {
+        this.#isCancelled = false;
+        this.#change({ message: `The task cannot be cancelled: ${outcome.error.message}` });
+      }
+      this.#poll();
     });
   }
 
@@ -100,9 +110,19 @@ export class FollowedTask {
   }
 
   #poll(): void {
-    clearTimeout(this.#timer);
+    const poll = this.#forgetPoll();
     if (this.#stopped || this.#view.value.outcome) return;
-    void this.#send('tasks/get', { taskId: this.id }).settled.then((outcome) => this.#got(outcome));
+    void this.#send('tasks/get', { taskId: this.id }).settled.then((outcome) => {
+      // A later one tells more.
+      if (poll === this.#lastPoll) this.#got(outcome);
+    });
+  }
+
+  /** Asks no more, and ignores what was asked before. Returns the number of the next poll. */
+  #forgetPoll(): number {
+    clearTimeout(this.#timer);
+    this.#lastPoll += 1;
+    return this.#lastPoll;
   }
 
   #got(outcome: Outcome): void {
@@ -114,7 +134,7 @@ export class FollowedTask {
     }
     this.#failures += 1;
     const why = outcome.kind === 'error' ? outcome.error.message : 'tasks/get was not answered';
-    if (this.#failures >= MAX_FAILURES) this.#change({ lost: why });
+    if (this.#failures >= MAX_FAILURES || this.#isCancelled) this.#change({ lost: why });
     else this.#wait(INTERVAL * 2 ** this.#failures);
   }
 
@@ -141,7 +161,8 @@ export class FollowedTask {
 
   #wait(duration: number): void {
     clearTimeout(this.#timer);
-    if (!this.#stopped) this.#timer = setTimeout(() => this.#poll(), duration);
+    if (this.#isCancelled) this.#change({ lost: 'the server was asked to cancel it, and has not done so yet' });
+    else if (!this.#stopped) this.#timer = setTimeout(() => this.#poll(), duration);
   }
 }
 
