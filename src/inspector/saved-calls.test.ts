@@ -238,6 +238,14 @@ test('the file and the number of calls are bounded', async () => {
   await saved.save('other', call('One'), []);
 });
 
+test('a file may have very many calls, but none twice', async () => {
+  const calls = Array.from({ length: 12_000 }, (_, at) => ({ name: `call ${at}`, method: 'tools/call', params: {} }));
+  write(JSON.stringify({ version: 1, servers: { demo: calls } }));
+  expect(await saved.list('demo')).toHaveLength(12_000);
+  write(JSON.stringify({ version: 1, servers: { demo: [...calls, calls[7]] } }));
+  await expect(saved.list('demo')).rejects.toThrow('"demo" has two calls "call 7"');
+});
+
 test('parameters that would be sent differently are refused', async () => {
   const refused = (params: string) => async () => saved.save('demo', { ...call('One'), params }, []);
   await expect(refused('{"a":9007199254740993}')()).rejects.toThrow(/would be sent as/);

@@ -46,8 +46,11 @@ function byServer<Value>(
 function savedCalls(list: unknown, where: string): readonly SavedCall[] {
   if (!Array.isArray(list)) throw new Error(`${where} must be an array of calls`);
   const parsed = list.map((call, at) => savedCall(call, `call ${at + 1} of ${where}`));
-  const twice = parsed.find(({ name }, at) => parsed.findIndex((each) => each.name === name) < at);
-  if (twice) throw new Error(`${where} has two calls ${JSON.stringify(twice.name)}`);
+  const names = new Set<string>();
+  for (const { name } of parsed) {
+    if (names.has(name)) throw new Error(`${where} has two calls ${JSON.stringify(name)}`);
+    names.add(name);
+  }
   return parsed;
 }
 
