@@ -217,6 +217,46 @@ describe('rules that act by themselves', () => {
     expect(await pipe.atHost()).toBe(answer(1));
   });
 
+  test('send a notification twice, and an answer once', async () => {
+    const pipe = new Pipe();
+    pipe.rule('', 'duplicate');
+    const note = '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}\n';
+    await pipe.host(call(1), call(1));
+    await pipe.server(note, answer(1));
+    expect(await pipe.atHost()).toBe(note + note + answer(1));
+    const ids = (await pipe.atServer()).split('\n', 4).map((line) => (JSON.parse(line) as { id: unknown }).id);
+    expect(ids.filter((id) => id === 1)).toHaveLength(2);
+    // The copies have ids of their own, and each of their answers is kept from the host.
+    const copies = ids.filter((id) => id !== 1) as string[];
+    expect(new Set(copies).size).toBe(2);
+    await pipe.server(...copies.map((id) => `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{}}\n`));
+    expect(await pipe.atHost()).toBe('');
+  });
+
+  test('delay the progress of the newest request with its token, with the other messages of its call', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    try {
+      const pipe = new Pipe();
+      const slow = (id: number): string =>
+        `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"slow","_meta":{"progressToken":"t"}}}\n`;
+      const progress = (at: number): string =>
+        `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":${at}}}\n`;
+      pipe.rule('body:$.params.progress=1', { type: 'delay', ms: 1000 });
+      await pipe.host(slow(1), slow(2));
+      await pipe.server(progress(1), answer(1), answer(2));
+      expect(await pipe.atHost()).toBe(answer(1));
+      vi.advanceTimersByTime(1000);
+      expect(await pipe.atHost()).toBe(progress(1) + answer(2));
+      // The token of a request that was answered belongs to none.
+      await pipe.server(progress(1), call(3));
+      expect(await pipe.atHost()).toBe(call(3));
+      vi.advanceTimersByTime(1000);
+      expect(await pipe.atHost()).toBe(progress(1));
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test('let the next one overtake, drop, and kill', async () => {
     const pipe = new Pipe();
     pipe.rule('tool:late', 'reorder');

@@ -21,7 +21,7 @@ interface PassedRequest {
   readonly method: string;
   readonly tool: string | undefined;
   readonly asked: number;
-  readonly progressToken: unknown;
+  readonly progressToken: RequestId | undefined;
   /** While the request or its answer waits. */
   passage?: Passage | undefined;
 }
@@ -63,6 +63,8 @@ export class LineGate {
   readonly #breakpoints: Breakpoints;
   readonly #faults: ExpectedFaults;
   readonly #requests = new Map<RequestId, PassedRequest>();
+  /** The same requests by their progress tokens. */
+  readonly #byToken = new Map<RequestId, PassedRequest>();
   /** What waits, the oldest first. */
   readonly #passages = new Set<Passage>();
   /** The ids of requests that were sent twice. Nobody waits for their second answers. */
@@ -150,7 +152,7 @@ export class LineGate {
     const fault = this.#dir === 's>c' ? this.#faults.take(message) : undefined;
     const passage = this.#breakpoints.pass(() => this.#passing(line, request));
     const act = (decision: Decision): void => {
-      if (isAnswer) this.peer.#requests.delete(id!);
+      if (isAnswer) this.peer.#forget(id!);
       this.#decided(line, decision, fault);
     };
     if (passage) this.#wait(passage, request, act);
@@ -220,16 +222,29 @@ export class LineGate {
   #asked({ id, method, params }: JsonObject): PassedRequest | undefined {
     if (!isRequestId(id)) return undefined;
     const { name, _meta: meta }: JsonObject = isObject(params) ? params : {};
+    const { progressToken }: JsonObject = isObject(meta) ? meta : {};
     const request: PassedRequest = {
       method: method as string,
       tool: method === Method.CallTool && typeof name === 'string' ? name : undefined,
       asked: Date.now(),
-      progressToken: isObject(meta) ? (meta['progressToken'] as unknown) : undefined,
+      progressToken: isRequestId(progressToken) ? progressToken : undefined,
     };
+    this.#forget(id);
     this.#requests.set(id, request);
+    if (request.progressToken !== undefined) this.#byToken.set(request.progressToken, request);
     const [oldest] = this.#requests.keys();
-    if (this.#requests.size > MAX_REQUESTS) this.#requests.delete(oldest!);
+    if (this.#requests.size > MAX_REQUESTS) this.#forget(oldest!);
     return request;
+  }
+
+  #forget(id: RequestId): void {
+    const request = this.#requests.get(id);
+    if (!request) return;
+    this.#requests.delete(id);
+    const { progressToken } = request;
+    // A later request may have the same token.
+    if (progressToken !== undefined && this.#byToken.get(progressToken) === request)
+      this.#byToken.delete(progressToken);
   }
 
   /** The sender of a request gave up. What waits of it cannot go on any more. */
@@ -244,8 +259,7 @@ export class LineGate {
   #progressing({ method, params }: JsonObject): PassedRequest | undefined {
     if (method !== NotificationMethod.Progress || !isObject(params)) return undefined;
     const { progressToken } = params;
-    if (progressToken === undefined) return undefined;
-    return [...this.peer.#requests.values()].find((request) => request.progressToken === progressToken);
+    return isRequestId(progressToken) ? this.peer.#byToken.get(progressToken) : undefined;
   }
 
   /** Sends a complete line, after one that has begun. */
