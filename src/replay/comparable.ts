@@ -46,13 +46,14 @@ export function comparable(value: unknown): unknown {
 export function stable(value: unknown, placeholder: string | undefined): unknown {
   if (Array.isArray(value)) return value.map((each) => stable(each, placeholder));
   if (!isObject(value)) return value;
-  const found: JsonObject = {};
-  for (const [name, member] of Object.entries<unknown>(value)) {
-    if (name === '_meta') continue;
-    if (OF_ONE_SESSION.has(name)) found[name] = placeholder;
-    else found[name] = OF_THE_SERVER.has(name) ? member : stable(member, placeholder);
-  }
-  return found;
+  const members = Object.entries<unknown>(value).filter(([name]) => name !== '_meta');
+  // An assignment to a member `__proto__` would not make a member.
+  return Object.fromEntries(
+    members.map(([name, member]) => {
+      if (OF_ONE_SESSION.has(name)) return [name, placeholder];
+      return [name, OF_THE_SERVER.has(name) ? member : stable(member, placeholder)];
+    }),
+  );
 }
 
 /** Like `comparable`, for a result. The entries of a list have their names in place of their positions. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { compareSessions } from './compare.ts';
 
@@ -32,6 +33,16 @@ test('notifications that a server invents are compared in linear time', () => {
   const { requests } = compareSessions([call(1, [...invented('a'), 'notifications/x'])], [call(1, invented('b'))]);
   expect(requests).toMatchObject([{ outcome: 'changed', count: 2 * COUNT + 1 }]);
 }, 20_000);
+
+test('a member with the name __proto__ counts', () => {
+  const answered = (result: string): RecordedCall => {
+    const [step, ...others] = call(1, []).steps;
+    const message = { jsonrpc: '2.0' as const, id: 1, result: JSON.parse(result) as JsonObject };
+    return { ...call(1, []), steps: [{ ...step!, message }, ...others] };
+  };
+  const { requests } = compareSessions([answered('{"__proto__":{"a":1}}')], [answered('{"__proto__":{"a":2}}')]);
+  expect(requests).toMatchObject([{ differences: [{ pointer: '/__proto__/a', before: 1, after: 2 }], count: 1 }]);
+});
 
 test('equal requests are compared in their order', () => {
   const calls = Array.from({ length: 5 }, (_, at) => call(at, []));
