@@ -5,6 +5,7 @@ import { CommandRefused } from './command-refused.ts';
 import { checkArgument, isAboutBreakpoints, isAboutSessions, type Posted } from './command-arguments.ts';
 import type { Outcomes } from './outcomes.ts';
 import type { CommandError, PageCommands, RequestCommand } from './page-api.ts';
+import { requestBody } from './request-body.ts';
 import type { SessionCommands } from './session-api.ts';
 
 /** The largest body of a command, in bytes. */
@@ -31,7 +32,7 @@ export async function runCommand(
   if (!runnerOf(name, actions)) return refuse(response, 409, 'This inspector only shows traffic. It sends nothing.');
   if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return refuse(response, 415, 'A command must be application/json.');
-  const body = await bodyOf(request);
+  const body = await requestBody(request, MAX_BODY);
   if (body === undefined) return refuse(response, 413, `A command may have at most ${MAX_BODY} bytes.`);
   try {
     const argument = parsed(body);
@@ -70,19 +71,6 @@ function parsed(body: string): unknown {
   } catch (cause) {
     throw new CommandRefused(400, 'The body of a command must be JSON.', { cause });
   }
-}
-
-/** The body as text. Undefined if it is too large. Then the rest is not read. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > MAX_BODY) return undefined;
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_BODY) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 /** @param close whether to end the connection, because the rest of the body may be of any length. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AppDocument, AppReports, ServedApp } from '../../inspect/page-server/apps-api.ts';
+import { requestBody } from '../../inspect/page-server/request-body.ts';
 import { frameDocument } from './frame-document.ts';
 import { appPolicy } from './policy.ts';
 import { Reports } from './reports.ts';
@@ -148,7 +149,7 @@ export class AppServer {
 
   #report(app: App, request: IncomingMessage, response: ServerResponse): void {
     if (request.method !== 'POST') return refuse(response, 405);
-    bodyOf(request)
+    requestBody(request, MAX_REPORT)
       .then((body) => {
         if (body === undefined) return refuse(response, 413);
         response.writeHead(204, PROTECTION).end();
@@ -166,18 +167,6 @@ function show(response: ServerResponse, { html, policy }: Page): void {
 /** Refuses a request. Nothing more is read from its connection, because its body may be of any length. */
 function refuse(response: ServerResponse, status: number): void {
   response.writeHead(status, { ...PROTECTION, 'content-type': 'text/plain', connection: 'close' }).end();
-}
-
-/** The body as text. Undefined if it is too large. Then the rest is not read. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > MAX_REPORT) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }
 
 function listen(port: number, host: string): Promise<Server> {
