@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { SANDBOX } from '../../src/inspector/apps/policy.ts';
 import { AddressLink } from '../connect/address-link.tsx';
 import type { Explorer } from '../explore/explorer.ts';
 import { JsonView } from '../explore/json-view.tsx';
@@ -118,7 +119,7 @@ function Frame({ running, shown }: { running: RunningApp; shown: ShownApp }): JS
       class="app-frame"
       title={`App of ${running.tool.label}`}
       src={shown.url}
-      sandbox="allow-scripts allow-same-origin allow-forms"
+      sandbox={SANDBOX}
       referrerpolicy="no-referrer"
       style={{ height: `${height}px` }}
     />
