@@ -49,6 +49,7 @@ export {
 export {
   SessionStoreFull,
   type SessionRecord,
+  type SessionSettings,
   type SessionStore,
   type SessionStoreOptions,
 } from './store/session-store.ts';

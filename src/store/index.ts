@@ -17,6 +17,13 @@ export {
 export { memorySessionStore } from './memory-sessions.ts';
 export { memoryTaskStore, type MemoryTaskStoreOptions } from './memory-tasks.ts';
 export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from './memory.ts';
-export { SessionStoreFull, type SessionRecord, type SessionStore, type SessionStoreOptions } from './session-store.ts';
+export {
+  IN_USE,
+  SessionStoreFull,
+  type SessionRecord,
+  type SessionSettings,
+  type SessionStore,
+  type SessionStoreOptions,
+} from './session-store.ts';
 export { memoryState, type NodeId, type State } from './state.ts';
 export { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts';

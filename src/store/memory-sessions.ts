@@ -1,47 +1,58 @@
 import { checkBounds } from '../base/bounds.ts';
-import { nextTurn } from '../base/wait.ts';
-import { Oldest } from '../base/oldest.ts';
+import { inPortions } from '../base/portions.ts';
 import type { SessionId } from './event-log.ts';
-import { SessionStoreFull, type SessionRecord, type SessionStore, type SessionStoreOptions } from './session-store.ts';
+import { SessionIndex, type Place } from './session-index.ts';
+import {
+  SessionStoreFull,
+  type SessionRecord,
+  type SessionSettings,
+  type SessionStore,
+  type SessionStoreOptions,
+} from './session-store.ts';
 
-/** How many sessions are touched in one turn of the event loop. */
-const PORTION = 20;
+/** How many expired sessions are removed with each new one, at most. */
+const SWEEP = 100;
 
-/** Where the text of each record is. */
-export interface RecordTexts {
-  read(id: SessionId): string | undefined;
-  /** @param usedAt when the session was last used, in milliseconds since 1970. */
-  write(id: SessionId, text: string, usedAt: number): Promise<unknown>;
-  touch(id: SessionId, usedAt: number): Promise<unknown>;
+/** The JSON of a session. What is missing stays as it is. */
+export interface SessionTexts {
+  readonly record?: string | undefined;
+  readonly settings?: string | undefined;
+}
+
+/** Where the texts of sessions are. */
+export interface TextsOfSessions {
+  record(id: SessionId): string | undefined;
+  settings(id: SessionId): string | undefined;
+  write(id: SessionId, texts: SessionTexts, place: Place): Promise<unknown>;
   remove(id: SessionId): Promise<unknown>;
 }
 
 /** Keeps sessions in the memory of this process. There is no timer. @throws RangeError if a limit is wrong. */
 export function memorySessionStore(options: SessionStoreOptions = {}): SessionStore {
-  const texts = new Map<SessionId, string>();
+  const records = new Map<SessionId, string>();
+  const settings = new Map<SessionId, string>();
   return new IndexedSessions(options, {
-    read: (id) => texts.get(id),
-    write: async (id, text) => void texts.set(id, text),
-    touch: async () => {},
-    remove: async (id) => void texts.delete(id),
+    record: (id) => records.get(id),
+    settings: (id) => settings.get(id),
+    write: async (id, texts) => {
+      if (texts.record !== undefined) records.set(id, texts.record);
+      if (texts.settings !== undefined) settings.set(id, texts.settings);
+    },
+    remove: async (id) => {
+      records.delete(id);
+      settings.delete(id);
+    },
   });
 }
 
-interface Place {
-  readonly bytes: number;
-  readonly usedAt: number;
-}
-
-/** Applies the limits of a session store. The session that was silent the longest comes first in its index. */
+/** Applies the limits of a session store. */
 export class IndexedSessions implements SessionStore {
-  readonly #places = new Map<SessionId, Place>();
-  readonly #oldest = new Oldest(this.#places);
-  readonly #texts: RecordTexts;
+  readonly #index: SessionIndex;
+  readonly #texts: TextsOfSessions;
   readonly #bounds: { maxSessions: number; maxRecordBytes: number; maxBytes: number; maxAge: number };
   readonly #now: () => number;
-  #bytes = 0;
 
-  constructor(options: SessionStoreOptions, texts: RecordTexts) {
+  constructor(options: SessionStoreOptions, texts: TextsOfSessions) {
     const {
       maxSessions = 100_000,
       maxRecordBytes = 256 * 1024,
@@ -51,77 +62,107 @@ export class IndexedSessions implements SessionStore {
     } = options;
     this.#bounds = { maxSessions, maxRecordBytes, maxBytes, maxAge };
     checkBounds(this.#bounds);
+    this.#index = new SessionIndex({ sessions: maxSessions, bytes: maxBytes });
     this.#texts = texts;
     this.#now = now;
   }
 
   /** Adds a stored session to the index. Call it for the sessions in the order of their last use. */
-  restore(id: SessionId, bytes: number, usedAt: number): void {
-    this.#place(id, { bytes, usedAt });
+  restore(id: SessionId, place: Place): void {
+    this.#index.set(id, place);
   }
 
   has(id: SessionId): boolean {
-    return this.#places.has(id);
+    return this.#index.get(id) !== undefined;
   }
 
   async get(id: SessionId): Promise<SessionRecord | undefined> {
-    const text = this.#find(id) && this.#texts.read(id);
-    return text === undefined ? undefined : (JSON.parse(text) as SessionRecord);
-  }
-
-  put(id: SessionId, record: SessionRecord): Promise<void> {
-    return this.#write(id, record, this.#now());
-  }
-
-  async change(id: SessionId, change: (record: SessionRecord) => SessionRecord): Promise<SessionRecord | undefined> {
     const place = this.#find(id);
-    const text = place && this.#texts.read(id);
-    if (!place || text === undefined) return undefined;
-    const record = change(JSON.parse(text) as SessionRecord);
-    await this.#write(id, record, place.usedAt);
-    return record;
+    const text = place && this.#texts.record(id);
+    const settings = place && this.#settings(id, place);
+    return text === undefined || !settings ? undefined : { ...(JSON.parse(text) as SessionRecord), ...settings };
+  }
+
+  async put(id: SessionId, { logLevel, resources, ...rest }: SessionRecord): Promise<void> {
+    const record = JSON.stringify(rest);
+    const settings = logLevel === undefined && !resources ? undefined : JSON.stringify({ logLevel, resources });
+    await this.#write(
+      id,
+      { record, settings },
+      {
+        share: rest.share ?? '',
+        usedAt: this.#now(),
+        recordBytes: Buffer.byteLength(record),
+        settingsBytes: settings === undefined ? 0 : Buffer.byteLength(settings),
+      },
+    );
+  }
+
+  async change(
+    id: SessionId,
+    change: (settings: SessionSettings) => SessionSettings,
+  ): Promise<SessionSettings | undefined> {
+    const place = this.#find(id);
+    const former = place && this.#settings(id, place);
+    if (!former) return undefined;
+    const changed = change(former);
+    const settings = JSON.stringify(changed);
+    await this.#write(id, { settings }, { ...place, settingsBytes: Buffer.byteLength(settings) });
+    return changed;
   }
 
   async touch(ids: readonly SessionId[]): Promise<void> {
     const stored: Promise<unknown>[] = [];
-    for (const [at, id] of ids.entries()) {
-      // Each record may be large, and is written again.
-      if (at % PORTION === PORTION - 1) await nextTurn();
-      const usedAt = this.#now();
+    await inPortions(ids, (id) => {
       const place = this.#find(id);
-      if (!place) continue;
-      this.#place(id, { ...place, usedAt });
-      stored.push(this.#texts.touch(id, usedAt));
-    }
+      if (!place) return;
+      const used = { ...place, usedAt: this.#now() };
+      this.#index.set(id, used);
+      stored.push(this.#texts.write(id, {}, used));
+    });
     await Promise.all(stored);
   }
 
   async delete(id: SessionId): Promise<void> {
-    if (this.#places.has(id)) await this.#remove(id);
+    if (this.has(id)) await this.#remove(id);
   }
 
-  async #write(id: SessionId, record: SessionRecord, usedAt: number): Promise<void> {
-    const { maxRecordBytes, maxSessions, maxBytes } = this.#bounds;
-    const text = JSON.stringify(record);
-    const bytes = Buffer.byteLength(text);
-    if (bytes > maxRecordBytes)
+  /** Undefined if they are lost. Without them, the session is not the one that its client has. */
+  #settings(id: SessionId, { settingsBytes }: Place): SessionSettings | undefined {
+    const text = settingsBytes === 0 ? '{}' : this.#texts.settings(id);
+    return text === undefined ? undefined : (JSON.parse(text) as SessionSettings);
+  }
+
+  async #write(id: SessionId, texts: SessionTexts, place: Place): Promise<void> {
+    const { maxRecordBytes } = this.#bounds;
+    if (place.recordBytes + place.settingsBytes > maxRecordBytes)
       throw new SessionStoreFull(`The record of a session must not be larger than ${maxRecordBytes} bytes`);
-    const former = this.#places.get(id);
-    this.#place(id, { bytes, usedAt });
-    const written = this.#texts.write(id, text, usedAt).catch((error: unknown) => {
+    this.#sweep();
+    this.#makeRoom(id, place);
+    const former = this.#index.get(id);
+    this.#index.set(id, place);
+    try {
+      await this.#texts.write(id, texts, place);
+    } catch (error) {
       // The record is the one of before.
-      if (former) this.#place(id, former);
-      else this.#forget(id);
+      if (former) this.#index.set(id, former);
+      else this.#index.delete(id);
       throw error;
-    });
-    const stored = [written];
-    while (this.#places.size > maxSessions || this.#bytes > maxBytes) stored.push(this.#remove(this.#oldest.take()!));
-    stored.push(...this.#sweep());
-    await Promise.all(stored);
+    }
+  }
+
+  #makeRoom(id: SessionId, place: Place): void {
+    for (;;) {
+      const exceeded = this.#index.exceeded(id, place);
+      if (!exceeded) return;
+      const evicted = this.#index.evictable(id, place, exceeded, this.#now());
+      if (evicted === undefined) throw new SessionStoreFull('The store has no room: all other sessions are in use');
+      this.#evict(evicted);
+    }
   }
 
   #find(id: SessionId): Place | undefined {
-    const place = this.#places.get(id);
+    const place = this.#index.get(id);
     return place && this.#isExpired(place) ? undefined : place;
   }
 
@@ -130,29 +171,22 @@ export class IndexedSessions implements SessionStore {
   }
 
   /** The index is in the order of use, so expired sessions come first. */
-  #sweep(): Promise<unknown>[] {
-    const removed: Promise<unknown>[] = [];
-    for (const [id, place] of this.#places) {
-      if (!this.#isExpired(place)) break;
-      removed.push(this.#remove(id));
+  #sweep(): void {
+    let count = 0;
+    for (const [id, place] of this.#index) {
+      if (count >= SWEEP || !this.#isExpired(place)) break;
+      this.#evict(id);
+      count += 1;
     }
-    return removed;
   }
 
-  #place(id: SessionId, place: Place): void {
-    this.#bytes += place.bytes - (this.#places.get(id)?.bytes ?? 0);
-    const { usedAt } = this.#places.get(id) ?? {};
-    if (usedAt !== place.usedAt) this.#places.delete(id);
-    this.#places.set(id, place);
+  /** If the texts cannot be removed now, they are removed after the next start. */
+  #evict(id: SessionId): void {
+    this.#remove(id).catch(() => {});
   }
 
   #remove(id: SessionId): Promise<unknown> {
-    this.#forget(id);
+    this.#index.delete(id);
     return this.#texts.remove(id);
-  }
-
-  #forget(id: SessionId): void {
-    this.#bytes -= this.#places.get(id)?.bytes ?? 0;
-    this.#places.delete(id);
   }
 }

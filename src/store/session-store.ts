@@ -1,17 +1,29 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { SessionId } from './event-log.ts';
 
-/** What another process needs to continue a session. It contains only JSON. */
-export interface SessionRecord {
-  /** The owner of the session; undefined if callers are not authenticated. */
-  readonly principal?: string | undefined;
-  /** The parameters of the client's `initialize`. */
-  readonly initialize: JsonObject;
+/** What a client changes in its session. It contains only JSON. */
+export interface SessionSettings {
   /** The log level that the client has set. */
   readonly logLevel?: string | undefined;
   /** The URIs of the resources that the client has subscribed to. */
   readonly resources?: readonly string[] | undefined;
 }
+
+/** What another process needs to continue a session. It contains only JSON. */
+export interface SessionRecord extends SessionSettings {
+  /** The owner of the session; undefined if callers are not authenticated. */
+  readonly principal?: string | undefined;
+  /**
+   * Who the session counts towards in the limits of the store: a hash of the principal, or of the address if there is no
+   * principal. Sessions without a share count as those of one.
+   */
+  readonly share?: string | undefined;
+  /** The parameters of the client's `initialize`. */
+  readonly initialize: JsonObject;
+}
+
+/** A session that was used in the last two minutes is in use. Milliseconds. */
+export const IN_USE = 120_000;
 
 /**
  * Keeps the sessions of the revisions with a handshake, so that another process can continue them.
@@ -24,19 +36,20 @@ export interface SessionStore {
   /** Undefined if there is no such session, or if it has expired. */
   get(id: SessionId): Promise<SessionRecord | undefined>;
   /**
-   * Stores a new session. If the store is full, the sessions that were silent the longest are removed.
+   * Stores a new session. If the store is full, the share that has most loses its session that was silent the longest. No
+   * share loses a session in use (`IN_USE`) for another one, except if it has more than seven eighths of the limit.
    *
-   * @throws SessionStoreFull if the record is too large.
+   * @throws SessionStoreFull if the record is too large, or if there is no room.
    */
   put(id: SessionId, record: SessionRecord): Promise<void>;
   /**
-   * Replaces a record by the result of `change`, atomically. `change` must have no side effects, because it is called
-   * again if another process was faster.
+   * Replaces the settings of a session by the result of `change`, atomically. The rest of the record, which may be large,
+   * is not written again. `change` must have no side effects, because it is called again if another process was faster.
    *
-   * @returns the new record; undefined as with `get`.
-   * @throws SessionStoreFull if the new record is too large. The old one is then kept.
+   * @returns the new settings; undefined as with `get`.
+   * @throws SessionStoreFull as with `put`. The old settings are then kept.
    */
-  change(id: SessionId, change: (record: SessionRecord) => SessionRecord): Promise<SessionRecord | undefined>;
+  change(id: SessionId, change: (settings: SessionSettings) => SessionSettings): Promise<SessionSettings | undefined>;
   /** The sessions are in use now, so they expire later. Unknown ones are ignored. */
   touch(ids: readonly SessionId[]): Promise<void>;
   /** Removes a session. Does nothing if there is none. */

@@ -61,7 +61,7 @@ describe('after a restart', () => {
     await before.sessions.put('b', { initialize: { n: 2 } });
     clock.now += 10;
     await before.sessions.touch(['a']);
-    await before.sessions.change('a', (record) => ({ ...record, logLevel: 'error' }));
+    await before.sessions.change('a', (settings) => ({ ...settings, logLevel: 'error' }));
     await before.close();
     const { sessions: after } = await opened(directory, { sessions });
     expect(await after.get('a')).toEqual({ principal: 'ann', initialize: { n: 1 }, logLevel: 'error' });

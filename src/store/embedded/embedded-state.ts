@@ -3,7 +3,6 @@ import path from 'node:path';
 import { fileProblem } from '../../base/file-problem.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import { IndexedSessions } from '../memory-sessions.ts';
 import { IndexedTasks, type KeptTask, type MemoryTaskStoreOptions } from '../memory-tasks.ts';
 import type { MemoryEventLogOptions } from '../memory.ts';
 import type { SessionStoreOptions } from '../session-store.ts';
@@ -14,7 +13,8 @@ import { EmbeddedEvents } from './events.ts';
 import type { DatabaseName } from './frame.ts';
 import { loadLmdb, openDatabase } from './open-database.ts';
 import { repair } from './repair.ts';
-import { Table } from './table.ts';
+import { sessionsIn } from './sessions.ts';
+import { keyOf, Table } from './table.ts';
 import { Writer } from './writer.ts';
 
 /** The limits of an embedded state. */
@@ -66,7 +66,8 @@ export async function embeddedState(directory: string, options: EmbeddedStateOpt
         onwarning(`${data} is damaged: the entry ${key} of ${name} is lost; restart the server to repair it`),
       );
     const events = new EmbeddedEvents(table('events'), table('streams'), options.events);
-    const sessions = sessionsIn(table('sessions'), options.sessions, events);
+    const tables = { records: table('sessions'), settings: table('settings'), places: table('places') };
+    const sessions = sessionsIn(tables, options.sessions, events);
     await events.keepOnly((id) => sessions.has(id));
     const tasks = await tasksIn(table('tasks'), options.tasks);
     let closing: Promise<void> | undefined;
@@ -86,33 +87,6 @@ async function lock(directory: string): Promise<() => Promise<void>> {
     if (error instanceof DirectoryInUse) throw error;
     throw new Error(`The store ${directory} cannot be used: ${fileProblem(error)}`, { cause: error });
   }
-}
-
-/** Each text begins with a line for the time of the last use. A session that is removed loses its events too. */
-function sessionsIn(table: Table, options: SessionStoreOptions = {}, events: EmbeddedEvents): IndexedSessions {
-  const read = (id: string): string | undefined => {
-    const text = table.read(keyOf(id));
-    return text?.slice(text.indexOf('\n') + 1);
-  };
-  const write = (id: string, text: string, usedAt: number): Promise<void> =>
-    table.write(keyOf(id), `${usedAt}\n${text}`);
-  const sessions = new IndexedSessions(options, {
-    read,
-    write,
-    touch: async (id, usedAt) => {
-      const text = read(id);
-      if (text !== undefined) await write(id, text, usedAt);
-    },
-    remove: (id) => Promise.all([table.remove(keyOf(id)), events.drop(id)]),
-  });
-  const found = [...table.range({})].map(([key, text]) => ({
-    id: decodeURIComponent(key),
-    usedAt: Number.parseInt(text, 10),
-    bytes: Buffer.byteLength(text),
-  }));
-  for (const { id, bytes, usedAt } of found.toSorted((a, b) => a.usedAt - b.usedAt))
-    sessions.restore(id, bytes, usedAt);
-  return sessions;
 }
 
 /** Each text begins with a line for the index. */
@@ -144,9 +118,4 @@ async function tasksIn(table: Table, options: MemoryTaskStoreOptions = {}): Prom
     }));
   }
   return tasks;
-}
-
-/** LMDB accepts keys up to 1978 bytes. Session and task ids are short. */
-function keyOf(id: string): string {
-  return encodeURIComponent(id);
 }

@@ -41,6 +41,11 @@ export class Table {
     return this.#stored(key, { text: undefined }, () => void this.#database.removeSync(key));
   }
 
+  /** The keys of all stored entries, without their texts. */
+  keys(): Iterable<string> {
+    return this.#database.getKeys();
+  }
+
   /** The stored entries from one key up to another, without those that are being written. */
   *range(options: {
     readonly start?: string;
@@ -68,4 +73,9 @@ export class Table {
       if (this.#pending.get(key) === pending) this.#pending.delete(key);
     }
   }
+}
+
+/** LMDB accepts keys up to 1978 bytes. Session and task ids are short. */
+export function keyOf(id: string): string {
+  return encodeURIComponent(id);
 }

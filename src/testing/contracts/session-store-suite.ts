@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SessionStoreFull, type SessionRecord, type SessionStore } from '../../store/session-store.ts';
+import { IN_USE, SessionStoreFull, type SessionRecord, type SessionStore } from '../../store/session-store.ts';
 import type { SuiteCase } from './event-log-suite.ts';
 
 /** The limits that a test case requires of its store. Defaults should be large: 1 000 sessions, 10 MiB, one hour. */
@@ -42,6 +42,7 @@ export function sessionStoreSuite(
   define('a session is returned as it was stored', {}, async (store) => {
     const given: SessionRecord = {
       principal: 'ann',
+      share: 'of ann',
       initialize: { clientInfo: { name: 'line\nbreak \u2028 ünï 😀' }, deep: [{ null: null }, [], 1.5, true] },
       logLevel: 'debug',
       resources: ['a:1', 'a:2'],
@@ -61,13 +62,25 @@ export function sessionStoreSuite(
 
   define('a change is stored and returned', {}, async (store) => {
     await store.put('s', record('one'));
-    const expected = { ...record('one'), logLevel: 'error' };
-    const changed = await store.change('s', (before) => {
-      assert.deepEqual(before, record('one'));
+    const first = await store.change('s', (before) => {
+      assert.deepEqual(before, {});
       return { ...before, logLevel: 'error' };
     });
-    assert.deepEqual(changed, expected);
-    assert.deepEqual(await store.get('s'), expected);
+    assert.deepEqual(first, { logLevel: 'error' });
+    const second = await store.change('s', (before) => {
+      assert.deepEqual(before, { logLevel: 'error' });
+      return { ...before, resources: ['a:1'] };
+    });
+    assert.deepEqual(second, { logLevel: 'error', resources: ['a:1'] });
+    assert.deepEqual(await store.get('s'), { ...record('one'), ...second });
+  });
+
+  define('a session that is stored again has its new settings only', {}, async (store) => {
+    await store.put('s', { ...record('one'), logLevel: 'error' });
+    await store.put('s', record('two'));
+    assert.deepEqual(await store.get('s'), record('two'));
+    await store.change('s', (before) => before);
+    assert.deepEqual(await store.get('s'), record('two'));
   });
 
   define('calls for one session take effect in their order', {}, async (store) => {
@@ -147,6 +160,43 @@ export function sessionStoreSuite(
     assert.ok(await store.get('c'));
   });
 
+  for (const [measure, bounds] of [
+    ['sessions', { maxSessions: 4 }],
+    ['bytes', { maxBytes: 4500 }],
+  ] as const) {
+    const sized = (share: string): SessionRecord => ({ share, initialize: { name: 'x'.repeat(1000) } });
+
+    define(`the share that has most ${measure} loses its oldest session first`, bounds, async (store, clock) => {
+      await store.put('a', sized('ann'));
+      for (const id of ['b1', 'b2', 'b3', 'b4', 'b5', 'b6']) {
+        clock.now += 2 * IN_USE;
+        await store.put(id, sized('bob'));
+      }
+      assert.ok(await store.get('a'), 'of a stranger');
+      assert.deepEqual(await storedOf(store, ['b1', 'b2', 'b3', 'b4', 'b5', 'b6']), ['b4', 'b5', 'b6']);
+      await store.put('c', sized('cat'));
+      assert.deepEqual(await storedOf(store, ['a', 'b4', 'b5', 'b6', 'c']), ['a', 'b5', 'b6', 'c']);
+    });
+
+    define(`a session in use is not lost for others if there are no more ${measure}`, bounds, async (store, clock) => {
+      for (const id of ['a', 'b', 'c', 'd']) await store.put(id, sized(id));
+      clock.now += IN_USE - 1;
+      await assert.rejects(store.put('e', sized('e')), SessionStoreFull);
+      assert.deepEqual(await storedOf(store, ['a', 'b', 'c', 'd', 'e']), ['a', 'b', 'c', 'd']);
+      await store.touch(['a']);
+      clock.now += 1;
+      await store.put('e', sized('e'));
+      assert.deepEqual(await storedOf(store, ['a', 'b', 'c', 'd', 'e']), ['a', 'c', 'd', 'e']);
+    });
+
+    define(`one share may have all ${measure} while nobody else wants one`, bounds, async (store) => {
+      for (const id of ['a1', 'a2', 'a3', 'a4', 'a5']) await store.put(id, sized('ann'));
+      assert.deepEqual(await storedOf(store, ['a1', 'a2', 'a3', 'a4', 'a5']), ['a2', 'a3', 'a4', 'a5']);
+      await store.put('b', sized('bob'));
+      assert.deepEqual(await storedOf(store, ['a2', 'a3', 'a4', 'a5', 'b']), ['a3', 'a4', 'a5', 'b']);
+    });
+  }
+
   define('a record that is too large is refused, and the old one is kept', { maxRecordBytes: 500 }, async (store) => {
     await assert.rejects(store.put('s', record('x'.repeat(1000))), SessionStoreFull);
     assert.equal(await store.get('s'), undefined);
@@ -159,6 +209,12 @@ export function sessionStoreSuite(
   });
 
   return cases;
+}
+
+async function storedOf(store: SessionStore, ids: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const id of ids) if (await store.get(id)) found.push(id);
+  return found;
 }
 
 function record(name: string): SessionRecord {

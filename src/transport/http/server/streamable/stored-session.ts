@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { shareOf, type Owner } from '../../../../base/share.ts';
 import { ErrorCode } from '../../../../jsonrpc/errors.ts';
 import {
   errorResponse,
@@ -10,34 +11,45 @@ import {
 import { CONNECTION_CLOSED } from '../../../../jsonrpc/pending.ts';
 import { Method } from '../../../../protocol/methods.ts';
 import type { EventLog, SessionId } from '../../../../store/event-log.ts';
-import type { SessionRecord, SessionStore } from '../../../../store/session-store.ts';
+import type { SessionRecord, SessionSettings, SessionStore } from '../../../../store/session-store.ts';
 
-/** What a request changes in the record of its session, once it has succeeded. */
-export type RecordChange = (record: SessionRecord) => SessionRecord;
+interface Draft {
+  logLevel: string | undefined;
+  readonly resources: Set<string>;
+}
+
+/** What a request changes in the settings of its session, once it has succeeded. */
+export type SettingsChange = (draft: Draft) => void;
 
 /** The name of a session in a store. Whoever can read the store cannot use the session. */
 export function storedIdOf(sessionId: string): SessionId {
   return createHash('sha256').update('everwire-session').update(sessionId).digest('base64url');
 }
 
+/** The share of a session in a store, without the address or the principal itself. */
+function storedShareOf(owner: Owner): string {
+  return createHash('sha256').update('everwire-share').update(shareOf(owner)).digest('base64url').slice(0, 22);
+}
+
 /** Undefined if the request changes nothing that a session keeps. */
-function changeOf({ method, params = {} }: Request): RecordChange | undefined {
+function changeOf({ method, params = {} }: Request): SettingsChange | undefined {
   const { level, uri } = params;
   switch (method) {
     case Method.SetLevel:
-      return typeof level === 'string' ? (record) => ({ ...record, logLevel: level }) : undefined;
+      return typeof level === 'string' ? (draft) => void (draft.logLevel = level) : undefined;
     case Method.Subscribe:
-      return typeof uri === 'string' ? (record) => withResources(record, uri, true) : undefined;
+      return typeof uri === 'string' ? ({ resources }) => void resources.add(uri) : undefined;
     case Method.Unsubscribe:
-      return typeof uri === 'string' ? (record) => withResources(record, uri, false) : undefined;
+      return typeof uri === 'string' ? ({ resources }) => void resources.delete(uri) : undefined;
     default:
       return undefined;
   }
 }
 
-function withResources(record: SessionRecord, uri: string, subscribed: boolean): SessionRecord {
-  const others = (record.resources ?? []).filter((other) => other !== uri);
-  return { ...record, resources: subscribed ? [...others, uri] : others };
+function changed(settings: SessionSettings, changes: readonly SettingsChange[]): SessionSettings {
+  const draft: Draft = { logLevel: settings.logLevel, resources: new Set(settings.resources) };
+  for (const change of changes) change(draft);
+  return { logLevel: draft.logLevel, resources: [...draft.resources] };
 }
 
 /**
@@ -59,7 +71,12 @@ export class StoredSession {
   /** What is stored when the session is open. */
   #record: SessionRecord | undefined;
   /** What requests in flight will change, by their ids. */
-  #changes: Map<RequestId, RecordChange> | undefined;
+  #changes: Map<RequestId, SettingsChange> | undefined;
+  /** Changes for the next write. */
+  #waiting: SettingsChange[] = [];
+  #nextWrite: Promise<void> | undefined;
+  /** Settles with the write in flight. Never rejects. */
+  #write: Promise<void> | undefined;
 
   constructor(store: SessionStore, id: SessionId) {
     this.#store = store;
@@ -67,11 +84,12 @@ export class StoredSession {
   }
 
   /** The client has sent `initialize`. */
-  begin(principal: string | undefined, initialize: JsonObject): void {
+  begin(owner: Owner, initialize: JsonObject): void {
     const { protocolVersion, capabilities, clientInfo } = initialize;
-    // Each change of the record writes it again, and nothing else in it can be used again.
+    // Nothing else in it can be used again.
     const kept = { protocolVersion, capabilities, clientInfo };
-    this.#record = { ...(principal === undefined ? {} : { principal }), initialize: kept };
+    const { principal } = owner;
+    this.#record = { ...(principal === undefined ? {} : { principal }), share: storedShareOf(owner), initialize: kept };
   }
 
   /** `initialize` has succeeded. Stores a new session. */
@@ -88,23 +106,38 @@ export class StoredSession {
   }
 
   /** What a request changes, once. */
-  changeBy(id: RequestId): RecordChange | undefined {
+  changeBy(id: RequestId): SettingsChange | undefined {
     const change = this.#changes?.get(id);
     if (change) this.#changes!.delete(id);
     return change;
   }
 
   /** Stores what a request has changed. Returns the response that its client gets. */
-  async store(change: RecordChange, response: Response, onerror: (error: Error) => void): Promise<Response> {
+  async store(change: SettingsChange, response: Response, onerror: (error: Error) => void): Promise<Response> {
     if ('error' in response) return response;
+    this.#waiting.push(change);
     try {
-      if (!(await this.#store.change(this.id, change))) throw new Error('The session is not in the store');
+      await (this.#nextWrite ??= this.#writeNext(onerror));
       return response;
-    } catch (error) {
-      onerror(error as Error);
+    } catch {
       const message = 'The change was made, but could not be stored: it ends with the process';
       return errorResponse(response.id, { code: ErrorCode.InternalError, message });
     }
+  }
+
+  /** One session may have thousands of requests in flight. What they change while a write is in flight is the next write. */
+  async #writeNext(onerror: (error: Error) => void): Promise<void> {
+    await this.#write;
+    const changes = this.#waiting;
+    this.#waiting = [];
+    this.#nextWrite = undefined;
+    const written = this.#store
+      .change(this.id, (settings) => changed(settings, changes))
+      .then((settings) => {
+        if (!settings) throw new Error('The session is not in the store');
+      });
+    this.#write = written.catch(onerror);
+    await written;
   }
 
   /** The handlers of the former process are gone, so the calls that it has not answered get an error. */

@@ -261,6 +261,54 @@ test('what cannot be stored is not answered as done', async () => {
   });
 });
 
+test('what the requests of a batch change is stored in few writes', async () => {
+  const state = memoryState();
+  const { sessions } = state;
+  let writes = 0;
+  const counting: State = {
+    ...state,
+    sessions: {
+      get: (id) => sessions.get(id),
+      put: (id, record) => sessions.put(id, record),
+      change: (id, change) => {
+        writes += 1;
+        return sessions.change(id, change);
+      },
+      touch: (ids) => sessions.touch(ids),
+      delete: (id) => sessions.delete(id),
+    },
+  };
+  const session = await started(counting).http.open('2025-03-26');
+  const uris = Array.from({ length: 500 }, (_, n) => `a:${n}`);
+  const batch = uris.map((uri, id) => ({ jsonrpc: '2.0', id, method: 'resources/subscribe', params: { uri } }));
+  const answers = (await json(session.post(batch))) as { result?: unknown }[];
+  expect(answers.filter(({ result }) => result)).toHaveLength(500);
+  expect(writes).toBeLessThan(5);
+  await json(session.call('last', 'resources/unsubscribe', { uri: 'a:0' }));
+  const { http, subscribers } = started(state);
+  await json(at(http, session).call(1, 'who'));
+  await settled();
+  const subscribed = subscribers.flatMap(({ params }) => params['notifications'].resourceSubscriptions ?? []);
+  expect(subscribed).toEqual(uris.slice(1));
+});
+
+test.each([['ann', 'bob'], [undefined]])(
+  'sessions of %s and others count towards different shares',
+  async (...names) => {
+    const state = memoryState();
+    const shares = new Set<string | undefined>();
+    const { sessions } = state;
+    const put: typeof sessions.put = async (id, record) => {
+      shares.add(record.share);
+      expect(record.share).toMatch(/^[\w-]{22}$/);
+      return sessions.put(id, record);
+    };
+    const seen: State = { ...state, sessions: { ...sessions, put } };
+    for (const name of [...names, ...names]) await started(seen, name).http.open();
+    expect(shares.size).toBe(names.length);
+  },
+);
+
 test('initialize does not wait for the store', async () => {
   const state = memoryState();
   const put = deferred();

@@ -27,7 +27,7 @@ import { JSON_HEADERS } from '../access/refusal-format.ts';
 import { refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from '../sse.ts';
-import { replayOf, storedIdOf, StoredSession, type RecordChange } from './stored-session.ts';
+import { replayOf, storedIdOf, StoredSession, type SettingsChange } from './stored-session.ts';
 
 /** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
 const MAX_ENDED_STREAMS = 64;
@@ -214,7 +214,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   }
 
   /** What a request has changed is stored before its response is sent. */
-  async #storeFirst(change: RecordChange, response: Response): Promise<void> {
+  async #storeFirst(change: SettingsChange, response: Response): Promise<void> {
     await this.send(await this.#stored!.store(change, response, (error) => this.report(error)));
   }
 
@@ -302,7 +302,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #initialize({ call, initialize: message, revived }: Opening): void {
     this.#initializing = message.id;
     if (revived) return this.deliver(message, call);
-    this.#stored?.begin(call.principal, message.params ?? {});
+    this.#stored?.begin(call, message.params ?? {});
     const reply = new Reply(this, call, message.id, undefined);
     // The headers are set now, because the stream of a slow response begins before its result is known.
     reply.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
