@@ -19,6 +19,7 @@ use rmcp::{
     },
 };
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 /// What all sessions of the process share.
 #[derive(Default)]
@@ -27,6 +28,15 @@ struct World {
     grown: Vec<String>,
     /// Streams of 2026-07-28.
     sinks: Vec<SubscriptionSink>,
+    /// How many streams are acknowledged, or soon will be, and are not yet in `sinks`.
+    opening: watch::Sender<usize>,
+}
+
+/// All open streams. The SDK acknowledges a stream before it calls `listen`, so the next request may come sooner.
+async fn sinks(world: &Mutex<World>) -> Vec<SubscriptionSink> {
+    let mut opening = world.lock().unwrap().opening.subscribe();
+    let _ = opening.wait_for(|streams| *streams == 0).await;
+    world.lock().unwrap().sinks.clone()
 }
 
 /// One session, or one request without a session.
@@ -188,12 +198,8 @@ impl Features {
         peer: &Peer<RoleServer>,
         modern: bool,
     ) -> Result<(), ErrorData> {
-        let sinks = {
-            let mut world = self.world.lock().unwrap();
-            world.grown.push(name.to_owned());
-            world.sinks.clone()
-        };
-        for sink in sinks {
+        self.world.lock().unwrap().grown.push(name.to_owned());
+        for sink in sinks(&self.world).await {
             let _ = sink.notify_tool_list_changed().await;
         }
         if modern {
@@ -204,8 +210,7 @@ impl Features {
     }
 
     async fn touch(&self, uri: &str, peer: &Peer<RoleServer>) -> Result<(), ErrorData> {
-        let sinks = self.world.lock().unwrap().sinks.clone();
-        for sink in sinks {
+        for sink in sinks(&self.world).await {
             let _ = sink.notify_resource_updated(uri).await;
         }
         if !self.subscribed.lock().unwrap().contains(uri) {
@@ -438,16 +443,18 @@ impl ServerHandler for Features {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
+        let world = self.world.lock().unwrap();
+        world.opening.send_modify(|streams| *streams += 1);
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let id = context.sink().id().clone();
-        self.world
-            .lock()
-            .unwrap()
-            .sinks
-            .push(context.sink().clone());
+        {
+            let mut world = self.world.lock().unwrap();
+            world.sinks.push(context.sink().clone());
+            world.opening.send_modify(|streams| *streams -= 1);
+        }
         context.cancelled().await;
         self.world
             .lock()
