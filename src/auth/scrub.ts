@@ -1,4 +1,5 @@
-import { MAX_PARTS, MIN_SECRET, SecretSearch, type Span } from './secret-search.ts';
+import { SecretSearch } from './secret-search.ts';
+import { MAX_PARTS, MIN_SECRET, type Span } from './single-search.ts';
 
 const REDACTED = '[redacted]';
 /** The name of a scheme and credentials, as in `Authorization` (RFC 9110, section 11.4). */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_PARTS, SecretSearch, type Span } from './secret-search.ts';
+import { SecretSearch } from './secret-search.ts';
+import { MAX_PARTS, SingleSearch, type Span } from './single-search.ts';
 
 const reversed = (text: string): string => text.split('').toReversed().join('');
 
@@ -35,15 +36,16 @@ describe('a secret is found as by comparing it with the text at each position', 
     const pieces = [secret, ...parts, 'b', '\n', '\r', '…'];
     const texts = pieces.flatMap((a) => pieces.flatMap((b) => pieces.map((c) => a + b + c + a)));
     for (const cut of [false, true]) {
-      const forwards = new SecretSearch([secret], false);
-      const backwards = new SecretSearch([secret], true);
+      const forwards = [new SecretSearch([secret], false), new SingleSearch(secret, false)];
+      const backwards = [new SecretSearch([secret], true), new SingleSearch(secret, true)];
       const wrong = texts.filter((text) => {
         const mirrored = slowly(reversed(secret), reversed(text), cut).map(([start, end]) => [
           text.length - end,
           text.length - start,
         ]);
-        const found = [forwards.find(text, cut), backwards.find(text, cut)];
-        return JSON.stringify(found) !== JSON.stringify([slowly(secret, text, cut), mirrored]);
+        const expected = slowly(secret, text, cut);
+        const found = [...forwards, ...backwards].map((search) => search.find(text, cut));
+        return JSON.stringify(found) !== JSON.stringify([expected, expected, mirrored, mirrored]);
       });
       expect(wrong).toEqual([]);
     }
@@ -63,6 +65,50 @@ test('all of several secrets are found, even if they begin alike or contain any 
     expect(found).toEqual(places);
     for (const secret of secrets.slice(0, 20)) expect(search.find(secret, false)).toEqual([[0, secret.length]]);
   }
+});
+
+test('several secrets with the same seed are found as by searching each of them', () => {
+  const secrets = ['aaaaaaaab', 'aaaaaaaabc', 'aaaaaaaac', 'aaaaaaaa', 'aaaaaaaab-and-more', 'aaaaaaaa\nb', 'aaaaaaaa'];
+  const pieces = [...secrets, 'a', 'b', '\n', '…', 'aaaaaaaab-and', 'aaaaaaab'];
+  const texts = pieces.flatMap((a) => pieces.flatMap((b) => [`${a}${b}`, `${a} ${b}`, `${a}\n${b}`]));
+  /** Which characters are part of a secret. */
+  const marked = (spans: readonly Span[], text: string): string =>
+    Array.from(text, (each, at) => (spans.some(([start, end]) => start <= at && at < end) ? '*' : each)).join('');
+  for (const backwards of [false, true])
+    for (const cut of [false, true]) {
+      const given = backwards ? secrets.map(reversed) : secrets;
+      const all = new SecretSearch(given, backwards);
+      const single = given.map((secret) => new SingleSearch(secret, backwards));
+      for (const text of backwards ? texts.map(reversed) : texts) {
+        const expected = single.flatMap((search) => search.find(text, cut));
+        expect(marked(all.find(text, cut), text)).toBe(marked(expected, text));
+      }
+    }
+});
+
+test('many secrets, with one seed or with many, take no longer than one', () => {
+  const tokens = Array.from({ length: 4000 }, (_, at) => `eyJhbGciOiJIUzI1NiJ9.${at}.${at * 7919}`);
+  const names = Array.from({ length: 4000 }, (_, at) => `${(at * 7919 + 1e9).toString(36)}-${at}`);
+  for (const secrets of [tokens, names]) {
+    const search = new SecretSearch(secrets, false);
+    const text = secrets.map((secret) => `got ${secret} now `).join('');
+    const started = process.cpuUsage();
+    expect(search.find(text, false)).toHaveLength(4000);
+    for (const secret of secrets) search.find(`not ${secret.slice(0, -1)}`, false);
+    expect(process.cpuUsage(started).user).toBeLessThan(500_000);
+  }
+});
+
+test('a text that takes long to compare is searched for each secret', () => {
+  const secrets = [`${'a'.repeat(4000)}b`, `${'a'.repeat(4000)}c`];
+  const text = `${'a'.repeat(30_000)}b ${secrets[1]}`;
+  const started = process.cpuUsage();
+  const found = new SecretSearch(secrets, false).find(text, false);
+  expect(found.toSorted(([a], [b]) => a - b)).toEqual([
+    [26_000, 30_001],
+    [30_002, 34_003],
+  ]);
+  expect(process.cpuUsage(started).user).toBeLessThan(250_000);
 });
 
 test('the search ends after a maximum number of parts', () => {

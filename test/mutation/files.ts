@@ -19,6 +19,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/auth/scopes.ts': ['src/auth/scopes.test.ts'],
   'src/auth/scrub.ts': ['src/auth/scrub.test.ts'],
   'src/auth/secret-search.ts': ['src/auth/secret-search.test.ts'],
+  'src/auth/single-search.ts': ['src/auth/secret-search.test.ts'],
   'src/auth/token-verifier.ts': ['src/auth/token-verifier.test.ts'],
   'src/auth/urls.ts': ['src/auth/urls.test.ts'],
   'src/auth/client/guarded-http.ts': [
