@@ -129,29 +129,61 @@ function Frame({ running, shown }: { running: RunningApp; shown: ShownApp }): JS
 /** How long a link must have stayed where it is before it opens. Milliseconds. */
 const STILL_MS = 500;
 
+/** A link where a pointer was pressed. */
+interface PressedLink {
+  readonly link: Element;
+  readonly place: string;
+}
+
 /**
  * The links that the app wants to open: the user decides, and sees the whole address. A link that has just appeared or
  * moved does not open, because the app can choose the moment, such as that of a click.
  */
 function Links({ host }: { host: AppHost }): JSX.Element {
+  const ref = useRef<HTMLDivElement>(null);
   const opensAt = useRef(0);
+  const place = useRef('');
+  const pressed = useRef<PressedLink | undefined>(undefined);
   const links = host.links.value;
   const height = host.height.value;
-  useLayoutEffect(() => {
+  const wait = (): void => {
     opensAt.current = performance.now() + STILL_MS;
-  }, [links, height]);
+  };
+  useLayoutEffect(wait, [links, height]);
+  useLayoutEffect(() => {
+    // Something above them, such as the name of the app, may have changed.
+    if (place.current !== (place.current = placeOf(ref.current!))) wait();
+  });
+  const onPointerDownCapture = ({ target, timeStamp }: PointerEvent): void => {
+    const link = (target as Element).closest('a');
+    pressed.current = link && timeStamp >= opensAt.current ? { link, place: placeOf(link) } : undefined;
+  };
   const onClickCapture = (event: MouseEvent): void => {
-    if (event.timeStamp >= opensAt.current || !(event.target as Element).closest('a')) return;
+    const link = (event.target as Element).closest('a');
+    if (!link) return;
+    // A key presses no pointer.
+    const isSame = event.detail === 0 || (pressed.current?.link === link && pressed.current.place === placeOf(link));
+    if (isSame && event.timeStamp >= opensAt.current) return;
     event.preventDefault();
     event.stopPropagation();
   };
   return (
-    <div onClickCapture={onClickCapture}>
+    <div
+      ref={ref}
+      onPointerDownCapture={onPointerDownCapture}
+      onClickCapture={onClickCapture}
+      onAuxClickCapture={onClickCapture}
+    >
       {links.map((link) => (
         <Link key={link} link={link} />
       ))}
     </div>
   );
+}
+
+function placeOf(element: Element): string {
+  const { x, y, width, height } = element.getBoundingClientRect();
+  return [x, y, width, height].join();
 }
 
 function Link({ link }: { link: LinkRequest }): JSX.Element {

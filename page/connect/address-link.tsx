@@ -56,7 +56,15 @@ export function AddressLink({ url, action = 'Open', onopen, children }: AddressL
       ))}
       {opens && (
         <p class="toolbar">
-          <a class="open" href={href} target="_blank" rel="noopener noreferrer" onClick={onopen}>
+          <a
+            class="open"
+            href={href}
+            target="_blank"
+            rel="noopener noreferrer"
+            onClick={onopen}
+            // A middle click opens it, too.
+            onAuxClick={({ button }) => button === 1 && onopen?.()}
+          >
             {action}
           </a>
           <span class="soft">in a new tab</span>

@@ -254,15 +254,25 @@ describeInBrowser('a hostile app', (browser) => {
     page.on('popup', (popup) => popups.push(popup.url()));
     // A click that was meant for something else, when a link appears in its place.
     await page.evaluate(() => {
-      const watch = new MutationObserver(() => document.querySelector<HTMLElement>('a.open')?.click());
+      const middleClicks: boolean[] = [];
+      Object.assign(globalThis, { middleClicks });
+      const watch = new MutationObserver(() => {
+        const link = document.querySelector<HTMLElement>('a.open');
+        if (!link) return;
+        watch.disconnect();
+        link.click();
+        // A click of a program opens nothing, so what counts is whether the page prevents it.
+        const middle = new MouseEvent('auxclick', { button: 1, bubbles: true, cancelable: true });
+        middleClicks.push(link.dispatchEvent(middle));
+      });
       watch.observe(document.body, { childList: true, subtree: true });
-      setTimeout(() => watch.disconnect(), 300);
     });
     await run.click();
     await expect.poll(() => said(view)).toEqual(Array(4).fill('Only http and https URLs can be opened.'));
     const links = page.getByRole('link');
     await expect.poll(() => links.count()).toBe(3);
     expect(popups).toEqual([]);
+    expect(await page.evaluate('middleClicks')).toEqual([false]);
     await page.context().route('https://example.com/**', (route) => route.fulfill({ body: 'opened' }));
     await expect
       .poll(async () => {
@@ -271,5 +281,32 @@ describeInBrowser('a hostile app', (browser) => {
       })
       .toEqual(['https://example.com/0']);
     expect(await links.count()).toBe(2);
+  });
+
+  test.each(['left', 'middle'] as const)('cannot move a link while it is clicked: %s button', async (button) => {
+    const script = `${APP} start().then(() => request('ui/open-link', { url: 'https://example.com/' }).then(say));`;
+    const { page, run, view } = await openApps(browser(), (await appServer(script)).url);
+    await page.context().route('https://example.com/**', (route) => route.fulfill({ body: 'opened' }));
+    const opened: string[] = [];
+    page.context().on('page', (each) => opened.push(each.url()));
+    await run.click();
+    const link = page.getByRole('link');
+    await link.waitFor();
+    const now = (): Promise<number> => page.evaluate(() => performance.now());
+    const shown = await now();
+    await expect.poll(now).toBeGreaterThan(shown + 1000);
+    const { x, y, width, height } = (await link.boundingBox())!;
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await page.mouse.down({ button });
+    await link.evaluate((element) => {
+      element.style.position = 'relative';
+      element.style.top = '3px';
+    });
+    await page.mouse.up({ button });
+    expect(await said(view)).toBeNull();
+    // A click on the link where it is now is the next one that counts.
+    await page.mouse.click(x + width / 2, y + height / 2, { button });
+    await expect.poll(() => said(view)).toMatchObject({ result: {} });
+    await expect.poll(() => opened.length).toBe(1);
   });
 });
