@@ -25,5 +25,7 @@ export {
   type SessionStore,
   type SessionStoreOptions,
 } from './session-store.ts';
+export { StoreUnreachable, type RedisClient } from './redis/commands.ts';
+export { redisState, type RedisState, type RedisStateOptions } from './redis/redis-state.ts';
 export { memoryState, type NodeId, type State } from './state.ts';
 export { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts';

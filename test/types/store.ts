@@ -1,10 +1,13 @@
+import { createClient } from '@redis/client';
 import { createHttpHandler, type HttpHandler } from 'everwire/http';
 import { McpServer } from 'everwire/server';
 import {
   embeddedState,
   memorySessionStore,
   memoryState,
+  redisState,
   type EmbeddedState,
+  type RedisState,
   type SessionRecord,
   type SessionStore,
   type State,
@@ -27,4 +30,6 @@ export async function run(): Promise<void> {
     onwarning: () => {},
   });
   await server.listen({ port: 0, state: kept });
+  const shared: RedisState = redisState(await createClient().connect(), { sessions: { maxSessions: 1 } });
+  await server.listen({ port: 0, state: shared });
 }

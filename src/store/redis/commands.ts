@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { waitFor } from '../../base/wait.ts';
+
+/** A connected Redis client: that of `@redis/client`, or that of `ioredis`, which has `call`. */
+export type RedisClient =
+  | { sendCommand(args: string[]): Promise<unknown> }
+  | { call(command: string, ...args: string[]): Promise<unknown> };
+
+/** The store did not answer. What was to be written may have been written. */
+export class StoreUnreachable extends Error {
+  override readonly name = 'StoreUnreachable';
+}
+
+/** A Lua script. */
+export interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+/**
+ * A script that stores something. If the memory of Redis is full, it is refused before it begins. It gets the beginning of
+ * all keys as `P`, and makes the keys from it.
+ *
+ * @param parts of the source, one after the other.
+ */
+export function storing(...parts: readonly string[]): Script {
+  return script('#!lua', ...parts);
+}
+
+/** A script that reads or removes. It also runs if the memory of Redis is full. */
+export function freeing(...parts: readonly string[]): Script {
+  return script('#!lua flags=allow-oom', ...parts);
+}
+
+function script(...parts: readonly string[]): Script {
+  const [first, ...rest] = parts;
+  const text = [first, 'local P = KEYS[1]', ...rest].join('\n');
+  return { text, sha: createHash('sha1').update(text).digest('hex') };
+}
+
+/** Sends commands to Redis. Each ends within a time limit. Nothing is sent twice, because it may have been done. */
+export class Commands {
+  readonly #send: (args: string[]) => Promise<unknown>;
+  readonly #prefix: string;
+  readonly #timeout: number;
+  #reachable = true;
+
+  /** @param timeout milliseconds. */
+  constructor(client: RedisClient, prefix: string, timeout: number) {
+    // The `sendCommand` of `ioredis` takes an object of its own.
+    if ('call' in client) this.#send = ([name = '', ...args]) => client.call(name, ...args);
+    else if ('sendCommand' in client) this.#send = (args) => client.sendCommand(args);
+    else throw new TypeError('A Redis client must have the method sendCommand or call');
+    // The braces put all keys into one slot of a cluster.
+    this.#prefix = `{${prefix}}`;
+    this.#timeout = timeout;
+  }
+
+  /** Whether the newest command was answered. */
+  get reachable(): boolean {
+    return this.#reachable;
+  }
+
+  /** @throws StoreUnreachable; Error if Redis refuses the script, for example because its memory is full. */
+  async run({ text, sha }: Script, ...args: readonly (string | number)[]): Promise<unknown> {
+    const rest = ['1', this.#prefix, ...args.map(String)];
+    try {
+      return await this.#command(['EVALSHA', sha, ...rest]);
+    } catch (error) {
+      if (!(error as Error).message.includes('NOSCRIPT')) throw error;
+      return this.#command(['EVAL', text, ...rest]);
+    }
+  }
+
+  async #command(args: string[]): Promise<unknown> {
+    try {
+      const reply = await waitFor(this.#send(args), {
+        timeout: this.#timeout,
+        timeoutError: () => new Error(`no reply within ${this.#timeout} ms`),
+      });
+      this.#reachable = true;
+      return reply;
+    } catch (error) {
+      const { message } = error as Error;
+      // Redis answers a command with an error that begins with its code.
+      const isReply = /^[A-Z]{3,}\b/.test(message);
+      this.#reachable = isReply && !/^(?:LOADING|MASTERDOWN|CLUSTERDOWN|NOAUTH|WRONGPASS)\b/.test(message);
+      if (isReply) throw new Error(`Redis has refused a command: ${message}`, { cause: error });
+      throw new StoreUnreachable(`Redis cannot be reached: ${message || 'the connection is closed'}`, { cause: error });
+    }
+  }
+}
+
+/** Lua knows no infinity as a text, and Redis no later time than this. */
+export function finite(bound: number): number {
+  return Math.min(Math.ceil(bound), 1e15);
+}

@@ -1,0 +1,79 @@
+import { ifMissing } from '../../base/missing-package.ts';
+import { waitFor } from '../../base/wait.ts';
+
+/** Milliseconds until a connection must be there. */
+const CONNECT_TIMEOUT = 5000;
+/** The longest pause between two attempts to connect. Milliseconds. */
+const MAX_PAUSE = 1000;
+/** The most commands that wait for an answer. */
+const MAX_QUEUE = 100_000;
+
+/** An open connection to Redis, which is opened again when it is lost. */
+export interface OpenRedis {
+  sendCommand(args: string[]): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** The URL of a Redis server without its credentials, for messages. */
+export function shownUrl(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}
+
+/**
+ * Connects to Redis. While there is no connection, commands fail at once.
+ *
+ * @param url `redis://` or `rediss://`, with the user, the password and the number of the database if needed.
+ * @param timeout after which a command fails and the connection counts as lost, in milliseconds.
+ * @throws Error if there is no connection. The message has no credentials.
+ */
+export async function openRedis(url: string, timeout: number): Promise<OpenRedis> {
+  const { createClient } = await import('@redis/client').catch(ifMissing('a store in Redis needs', '@redis/client'));
+  const create = (onerror: (error: Error) => void) => {
+    const created = createClient({
+      url,
+      disableOfflineQueue: true,
+      commandsQueueMaxLength: MAX_QUEUE,
+      socket: {
+        connectTimeout: CONNECT_TIMEOUT,
+        reconnectStrategy: (retries) => Math.min(2 ** retries * 10, MAX_PAUSE) * (0.5 + Math.random() / 2),
+      },
+    });
+    return created.on('error', onerror);
+  };
+  let failure: Error | undefined;
+  let client = create((error) => (failure = error));
+  try {
+    const work = client.connect();
+    // It would try again for ever.
+    const failed = new Promise<never>((_, reject) => void client.once('error', reject));
+    await waitFor(Promise.race([work, failed]), { timeout: CONNECT_TIMEOUT });
+  } catch (error) {
+    client.destroy();
+    const { message, code } = (failure ?? error) as NodeJS.ErrnoException;
+    throw new Error(`The store ${shownUrl(url)} cannot be reached: ${message || code}`, { cause: error });
+  }
+  let isClosed = false;
+  const replace = (lost: typeof client): void => {
+    if (lost !== client || isClosed) return;
+    client = create(() => {});
+    client.connect().catch(() => {});
+    // What else waits for it fails after this.
+    setImmediate(() => lost.destroy());
+  };
+  return {
+    sendCommand: (args) => {
+      const used = client;
+      // Nothing tells that a peer is gone, if the network only swallows what is sent.
+      const timeoutError = (): Error => {
+        replace(used);
+        return new Error(`no reply within ${timeout} ms`);
+      };
+      return waitFor(used.sendCommand(args), { timeout, timeoutError });
+    },
+    close: async () => {
+      isClosed = true;
+      client.destroy();
+    },
+  };
+}

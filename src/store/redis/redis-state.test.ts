@@ -1,0 +1,238 @@
+import { createClient } from '@redis/client';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  badProxy,
+  findRedis,
+  startRedis,
+  type BadNetwork,
+  type RedisServer,
+} from '../../../test/support/redis-server.ts';
+import { eventLogSuite } from '../../testing/contracts/event-log-suite.ts';
+import { sessionStoreSuite } from '../../testing/contracts/session-store-suite.ts';
+import { taskStoreSuite } from '../../testing/contracts/task-store-suite.ts';
+import { resultResponse, notification } from '../../jsonrpc/message.ts';
+import { StoreUnreachable, type RedisClient } from './commands.ts';
+import { openRedis } from './open-redis.ts';
+import { redisState } from './redis-state.ts';
+
+const command = findRedis();
+let server: RedisServer;
+let nodeRedis: ReturnType<typeof createClient>;
+let ioredis: Redis;
+
+describe.skipIf(command === undefined)('with a server', () => {
+  beforeAll(async () => {
+    server = await startRedis(command!);
+    nodeRedis = createClient({ url: server.url });
+    await nodeRedis.connect();
+    ioredis = new Redis(server.port);
+  });
+  afterAll(async () => {
+    nodeRedis.destroy();
+    ioredis.disconnect();
+    await server.stop();
+  });
+  beforeEach(async () => void (await nodeRedis.flushAll()));
+
+  /** Each key expires, also after any test of a contract. */
+  async function checkKeys(): Promise<void> {
+    for (const key of await nodeRedis.keys('*')) {
+      expect(key).toMatch(/^\{everwire\}:/);
+      expect(await nodeRedis.pTTL(key), key).toBeGreaterThan(0);
+    }
+  }
+
+  for (const [name, client] of [
+    ['@redis/client', (): RedisClient => nodeRedis],
+    ['ioredis', (): RedisClient => ioredis],
+  ] as const) {
+    describe(`the contracts over ${name}`, () => {
+      const suites = {
+        events: eventLogSuite((events) => redisState(client(), { events }).events),
+        sessions: sessionStoreSuite((sessions) => redisState(client(), { sessions }).sessions),
+        tasks: taskStoreSuite((tasks) => redisState(client(), { tasks }).tasks),
+      };
+      for (const [kind, suite] of Object.entries(suites))
+        for (const each of suite)
+          test(`${kind}: ${each.name}`, async () => {
+            await each.run();
+            await checkKeys();
+          });
+    });
+  }
+
+  /** A state whose connection goes through a bad proxy. */
+  async function through(network: BadNetwork, timeout = 5000) {
+    const proxy = await badProxy(server.port, () => network);
+    onTestFinished(() => proxy.stop());
+    const client = await openRedis(proxy.url, timeout);
+    onTestFinished(() => client.close());
+    return client;
+  }
+
+  /** All cases of the contracts. */
+  const cases = (client: () => RedisClient | Promise<RedisClient>) => [
+    ...eventLogSuite(async (events) => redisState(await client(), { events }).events),
+    ...sessionStoreSuite(async (sessions) => redisState(await client(), { sessions }).sessions),
+    ...taskStoreSuite(async (tasks) => redisState(await client(), { tasks }).tasks),
+  ];
+
+  test('a slow network that splits everything changes nothing', async () => {
+    const client = await through({ delay: 1, split: 1000 });
+    for (const { name, run } of cases(() => client)) {
+      await nodeRedis.flushAll();
+      const failure = await run().catch((error: unknown) => error);
+      expect(failure, name).toBeUndefined();
+    }
+  });
+
+  test('if connections are cut, each call ends with a result or with an error that says so', async () => {
+    let cut = 0;
+    const failures: unknown[] = [];
+    const client = await through({
+      get cutAfter() {
+        return 300 + ((cut += 37) % 400);
+      },
+    });
+    for (const { run } of cases(() => client)) {
+      await nodeRedis.flushAll();
+      await run().catch((error: unknown) => failures.push((error as { actual?: unknown }).actual ?? error));
+    }
+    for (const failure of failures) expect(failure).toBeInstanceOf(StoreUnreachable);
+    expect(failures).not.toEqual([]);
+  });
+
+  test('if nothing is answered, calls end after the time limit, and later ones succeed', async () => {
+    const network: { silent: boolean } = { silent: false };
+    const client = await through(network, 200);
+    const state = redisState(client, { timeout: 400 });
+    await state.sessions.put('s', { initialize: {} });
+    expect(state.reachable).toBe(true);
+    network.silent = true;
+    const calls = [
+      state.sessions.get('s'),
+      state.sessions.change('s', (settings) => settings),
+      state.events.open('s', '1'),
+      state.tasks.get('t', undefined),
+    ];
+    for (const outcome of await Promise.allSettled(calls))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'StoreUnreachable' } });
+    expect(state.reachable).toBe(false);
+    network.silent = false;
+    await expect.poll(() => state.sessions.get('s').catch(() => 'unreachable')).toEqual({ initialize: {} });
+    expect(state.reachable).toBe(true);
+  });
+
+  test('the secret of a session is not stored', async () => {
+    const { sessions, events } = redisState(nodeRedis);
+    const id = 'the-secret-session-id';
+    await sessions.put(id, { initialize: {} });
+    await events.open(id, '1', [1]);
+    await events.append(id, '1', notification('n'));
+    const stored: string[] = [];
+    for (const key of await nodeRedis.keys('*')) {
+      const type = await nodeRedis.type(key);
+      if (type === 'hash') stored.push(JSON.stringify(await nodeRedis.hGetAll(key)));
+      else if (type === 'zset') stored.push(JSON.stringify(await nodeRedis.zRange(key, 0, -1)));
+      else if (type === 'stream') stored.push(JSON.stringify(await nodeRedis.xRange(key, '-', '+')));
+      else stored.push(String(await nodeRedis.get(key)));
+      stored.push(key);
+    }
+    expect(stored.length).toBeGreaterThan(10);
+    expect(stored.join('\n')).not.toContain(id);
+  });
+
+  test('sessions with other prefixes are others', async () => {
+    const one = redisState(nodeRedis);
+    const two = redisState(nodeRedis, { prefix: 'two' });
+    await one.sessions.put('s', { initialize: {} });
+    expect(await two.sessions.get('s')).toBeUndefined();
+  });
+
+  test('all sessions together keep a limited number of bytes of events', async () => {
+    const { events } = redisState(nodeRedis, { events: { maxTotalBytes: 100_000 } });
+    const first = await events.append('large', '1', notification('n', { text: 'x'.repeat(10_000) }));
+    for (let n = 0; n < 7; n += 1) await events.append('large', '1', notification('n', { text: 'x'.repeat(10_000) }));
+    const small = await events.append('small', '1', notification('n'));
+    await events.append('small', '1', notification('n', { text: 'x'.repeat(30_000) }));
+    expect(Number(await nodeRedis.get('{everwire}:et'))).toBeLessThanOrEqual(90_000);
+    await expect(events.after('large', first)[Symbol.asyncIterator]().next()).rejects.toThrow('no longer available');
+    expect(await events.after('small', small)[Symbol.asyncIterator]().next()).toMatchObject({ done: false });
+    for (const session of ['large', 'small']) await events.drop(session);
+    expect(await nodeRedis.get('{everwire}:et')).toBe('0');
+  });
+
+  test('what has expired does not count any more', async () => {
+    const clock = { now: 1_700_000_000_000 };
+    const now = (): number => clock.now;
+    const { sessions, events, tasks } = redisState(nodeRedis, {
+      ...{ sessions: { now, maxAge: 1000 }, events: { now, maxAge: 1000 }, tasks: { now } },
+    });
+    await sessions.put('a', { initialize: {} });
+    await events.append('a', '1', notification('n'));
+    const task = { id: 't', runner: 'r', status: 'working', createdAt: clock.now, lastUpdatedAt: clock.now } as const;
+    await tasks.create({ ...task, ttlMs: 1000, pollIntervalMs: 1 });
+    // Their own keys expire, those of what is known about all of them do not.
+    const own = (await nodeRedis.keys('*')).filter((key) => /:[ert]:/.test(key));
+    expect(own).toHaveLength(3);
+    await nodeRedis.del(own);
+    clock.now += 2000;
+    await sessions.put('b', { initialize: {} });
+    await events.append('b', '1', notification('n'));
+    await tasks.create({ ...task, id: 'u', createdAt: clock.now, ttlMs: 1000, pollIntervalMs: 1 });
+    expect(await nodeRedis.zCard('{everwire}:ru')).toBe(1);
+    expect(await nodeRedis.zCard('{everwire}:eb')).toBe(1);
+    expect(await nodeRedis.zCard('{everwire}:tu')).toBe(1);
+    await sessions.delete('b');
+    await tasks.delete('u', undefined);
+    for (const key of ['rt', 'tt', 'et']) expect(await nodeRedis.get(`{everwire}:${key}`), key).toBe('0');
+  });
+
+  test('nothing is appended to a stream that has ended', async () => {
+    const { events } = redisState(nodeRedis);
+    await events.open('s', '1', [1]);
+    await events.append('s', '1', resultResponse(1, {}));
+    await expect(events.append('s', '1', notification('late'))).rejects.toThrow('The stream has ended');
+  });
+
+  test('a full Redis refuses what it is told', async () => {
+    const state = redisState(nodeRedis);
+    await state.sessions.put('s', { initialize: {} });
+    await nodeRedis.configSet('maxmemory', '1');
+    onTestFinished(async () => void (await nodeRedis.configSet('maxmemory', '0')));
+    await expect(state.sessions.put('t', { initialize: {} })).rejects.toThrow('Redis has refused a command: OOM');
+    await expect(state.events.append('s', '1', undefined)).rejects.toThrow('Redis has refused a command: OOM');
+    expect(await state.sessions.get('s')).toEqual({ initialize: {} });
+    await state.sessions.delete('s');
+    expect(await nodeRedis.keys('{everwire}:r:*')).toEqual([]);
+  });
+
+  test('another process is faster', async () => {
+    const [one, two] = [redisState(nodeRedis), redisState(ioredis)];
+    await one.sessions.put('s', { initialize: {} });
+    const marks = Array.from({ length: 20 }, (_, n) => `a:${n}`);
+    await Promise.all(
+      marks.map((mark, n) =>
+        (n % 2 === 0 ? one : two).sessions.change('s', (settings) => ({
+          resources: [...(settings.resources ?? []), mark],
+        })),
+      ),
+    );
+    expect((await one.sessions.get('s'))?.resources?.toSorted()).toEqual(marks.toSorted());
+  });
+});
+
+test('what is no client is refused', () => {
+  expect(() => redisState({} as RedisClient)).toThrow('A Redis client must have the method sendCommand or call');
+  const client: RedisClient = { sendCommand: () => Promise.resolve() };
+  for (const options of [{ sessions: { maxAge: -1 } }, { events: { maxEvents: -1 } }, { tasks: { maxTasks: -1 } }])
+    expect(() => redisState(client, options)).toThrow('must be 0 or more, not -1');
+});
+
+test('the address of a server that cannot be reached is shown without credentials', async () => {
+  const opened = openRedis('redis://ann:secret@127.0.0.1:1/3', 1000);
+  await expect(opened).rejects.toThrow(
+    'The store redis://127.0.0.1:1/3 cannot be reached: connect ECONNREFUSED 127.0.0.1:1',
+  );
+});

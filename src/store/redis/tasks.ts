@@ -1,0 +1,125 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { checkBounds } from '../../base/bounds.ts';
+import { PART_OF_ONE } from '../../base/share.ts';
+import { isTerminal } from '../../protocol/tasks.ts';
+import type { MemoryTaskStoreOptions } from '../memory-tasks.ts';
+import { TaskStoreFull, type TaskRecord, type TaskStore } from '../task-store.ts';
+import { finite, type Commands } from './commands.ts';
+import { OneByOne } from './one-by-one.ts';
+import { CREATE, DELETE, GET, REPLACE, UNFINISHED } from './task-scripts.ts';
+
+/** How often a change is made again because another process was faster. */
+const MAX_ATTEMPTS = 100;
+
+type Bounds = Required<Omit<MemoryTaskStoreOptions, 'now'>>;
+
+function hashOf(text: string): string {
+  return createHash('sha256').update('everwire-redis-task').update(text).digest('base64url').slice(0, 22);
+}
+
+function ownerOf(principal: string | undefined): string {
+  return principal === undefined ? '-' : hashOf(principal);
+}
+
+/** Tasks in Redis. A task without a `ttlMs` is kept for `maxAge` after its last change. */
+export class RedisTasks implements TaskStore {
+  readonly #commands: Commands;
+  readonly #bounds: Bounds;
+  readonly #now: () => number;
+  readonly #changes = new OneByOne();
+
+  /** @throws RangeError if a limit is negative or not a number. */
+  constructor(commands: Commands, options: MemoryTaskStoreOptions) {
+    const {
+      maxTasks = 10_000,
+      maxPerPrincipal = 1000,
+      maxBytes = 256 * 1024 * 1024,
+      maxTaskBytes = 16 * 1024 * 1024,
+      maxAge = 24 * 3_600_000,
+      now = () => Date.now(),
+    } = options;
+    this.#bounds = { maxTasks, maxPerPrincipal, maxBytes, maxTaskBytes, maxAge };
+    checkBounds(this.#bounds);
+    this.#commands = commands;
+    this.#now = now;
+  }
+
+  async create(task: TaskRecord): Promise<void> {
+    const { maxTasks, maxPerPrincipal } = this.#bounds;
+    const bounds = [maxTasks, maxPerPrincipal, ...this.#room()].map(finite);
+    const refusal = await this.#commands.run(CREATE, ...this.#written(task), ...bounds);
+    if (refusal === 'exists') throw new Error('A task with this id already exists');
+    this.#check(refusal);
+  }
+
+  async get(id: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    const [text] = await this.#read(id, principal);
+    return text === undefined ? undefined : (JSON.parse(text) as TaskRecord);
+  }
+
+  update(
+    id: string,
+    principal: string | undefined,
+    change: (task: TaskRecord) => TaskRecord,
+  ): Promise<TaskRecord | undefined> {
+    return this.#changes.run(id, async () => {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+        const [text, tag, over] = await this.#read(id, principal);
+        if (text === undefined || tag === undefined) return undefined;
+        const task = JSON.parse(text) as TaskRecord;
+        if (over === '1') return task;
+        const changed = change(task);
+        const written = this.#written(changed);
+        const refusal = await this.#commands.run(REPLACE, ...written, ...this.#room().map(finite), tag);
+        if (refusal === 'again') continue;
+        this.#check(refusal);
+        return JSON.parse(String(written[4])) as TaskRecord;
+      }
+      throw new Error('The task is changed by other processes all the time');
+    });
+  }
+
+  async delete(id: string, principal: string | undefined): Promise<void> {
+    await this.#changes.run(id, () => this.#commands.run(DELETE, hashOf(id), ownerOf(principal), this.#now()));
+  }
+
+  async *unfinished(runner: string): AsyncGenerator<TaskRecord> {
+    const texts = (await this.#commands.run(UNFINISHED, hashOf(runner), this.#now())) as string[];
+    for (const text of texts) yield JSON.parse(text) as TaskRecord;
+  }
+
+  async #read(id: string, principal: string | undefined): Promise<string[]> {
+    return (await this.#commands.run(GET, hashOf(id), ownerOf(principal), this.#now())) as string[];
+  }
+
+  /** @throws TypeError if the task is not JSON. TaskStoreFull if the task alone is too large. */
+  #written(task: TaskRecord): (string | number)[] {
+    const { maxTaskBytes, maxAge } = this.#bounds;
+    const text = JSON.stringify(task);
+    const bytes = Buffer.byteLength(text);
+    if (bytes > maxTaskBytes) throw new TaskStoreFull(`A task must not be larger than ${maxTaskBytes} bytes`);
+    const { id, principal, runner, status, ttlMs, createdAt, lastUpdatedAt } = task;
+    const until = finite(ttlMs === null ? lastUpdatedAt + maxAge : createdAt + ttlMs);
+    const tag = randomBytes(9).toString('base64url');
+    const names = [hashOf(id), ownerOf(principal), this.#now(), hashOf(runner)];
+    return [...names, text, tag, isTerminal(status) ? 1 : 0, until, bytes];
+  }
+
+  /** The limits in bytes, and how long what is known of all tasks is kept. */
+  #room(): number[] {
+    const { maxBytes, maxAge } = this.#bounds;
+    return [maxBytes, maxBytes * PART_OF_ONE, maxAge];
+  }
+
+  #check(refusal: unknown): void {
+    const { maxTasks, maxPerPrincipal, maxBytes } = this.#bounds;
+    const messages = new Map<unknown, string>([
+      ['tasks', `There are already ${maxTasks} tasks`],
+      ['own', `This caller already has ${maxPerPrincipal} tasks`],
+      ['bytes', `All tasks together must not be larger than ${maxBytes} bytes`],
+      ['share', `The tasks of one caller must not be larger than ${maxBytes * PART_OF_ONE} bytes`],
+    ]);
+    const message = messages.get(refusal);
+    if (message !== undefined) throw new TaskStoreFull(message);
+  }
+}
