@@ -22,9 +22,9 @@ export interface ExportSource {
 }
 
 /**
- * Writes records of the wire in another form. Secrets are not in it, also those that were found in other records.
+ * Writes records of the wire in another form, without secrets. A secret of any record is masked in all records.
  *
- * @throws Error if there is nothing that the form could have.
+ * @throws Error with a message for users if the selection has nothing that this form can show.
  */
 export async function exportText({ store, name, started, selection }: ExportSource, form: ExportForm): Promise<string> {
   const whole = await recordedWire(recordedRecords(store));
@@ -34,10 +34,10 @@ export async function exportText({ store, name, started, selection }: ExportSour
   const time = started.toISOString();
   if (form === 'html') return htmlPage(wire, name, time, masks);
   if (form !== 'vitest') {
-    if (wire.exchanges.length === 0) throw new Error('There is no HTTP in it, so it can become only HTML or Vitest.');
+    if (wire.exchanges.length === 0) throw new Error('The selection has no HTTP. Choose HTML or Vitest.');
     return form === 'har' ? harLog(wire.exchanges, time, masks) : curlScript(wire.exchanges, masks);
   }
-  const calls = (await callsOf(recordedRecords(store))).filter(({ n }) => has(n));
-  if (calls.length === 0) throw new Error('There is no request in it that was answered.');
-  return vitestFile(calls, wire, name, masks);
+  const calls = await callsOf(recordedRecords(store));
+  if (!calls.some(({ n }) => has(n))) throw new Error('No request of the selection was answered, so there is nothing to test.');
+  return vitestFile(calls, wire, name, masks, has);
 }

@@ -85,5 +85,5 @@ test('a recording cannot name variables that have another purpose', () => {
 test('a question with an odd name is left out of a Vitest file', () => {
   const calls = [call('tools/call', { name: 'x' }, ['__proto__', 'elicitation/create'])];
   const file = vitestFile(calls, { exchanges: [], parts: [] }, 'x', masks);
-  expect(file).toContain('const answers = { "elicitation/create": [{ "recorded": true }] };');
+  expect(file).toContain('const answers = { "elicitation/create": [{ "result": { "recorded": true } }] };');
 });

@@ -4,8 +4,9 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { without } from '../jsonrpc/shape.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { Method } from '../protocol/methods.ts';
+import { TASKS_EXTENSION } from '../protocol/tasks.ts';
 import { stable } from '../replay/comparable.ts';
-import { eventsOf, PAGED, titleOf, type SessionRequest } from '../replay/session-requests.ts';
+import { capabilitiesOf, eventsOf, PAGED, titleOf, type Question, type SessionRequest } from '../replay/session-requests.ts';
 import { MASK, type Masks } from './masks.ts';
 import { originOf, type RecordedWire } from './recorded-wire.ts';
 import { variableOf } from './variables.ts';
@@ -26,37 +27,39 @@ const LISTS: Readonly<Record<string, string>> = {
 const OF_THE_REVISION = ['resultType', 'ttlMs', 'cacheScope'];
 /** What stands for a secret that was found in a text. */
 const REDACTED = '[redacted]';
-/** The handlers that answer questions. */
-const HANDLERS: Readonly<Record<string, string>> = {
-  [Method.Elicit]: `onelicit: () => answer('elicitation/create'),`,
-  [Method.CreateMessage]: `onsample: () => answer('sampling/createMessage'),`,
-  [Method.ListRoots]: `onroots: () => answer('roots/list').roots,`,
-};
+/** The questions that the client library has handlers for. */
+const QUESTIONS: ReadonlySet<string> = new Set([Method.Elicit, Method.CreateMessage, Method.ListRoots]);
+/** The capabilities that the client library declares for its handlers. */
+const OF_HANDLERS = ['elicitation', 'sampling', 'roots', 'extensions'];
 
 /**
  * A Vitest file that sends the requests of a recording to the same server, and expects the same results.
  *
+ * @param calls all calls of the recording. The client in the file declares what the recorded one declared.
  * @param name of the recording, to show to users.
+ * @param isSelected whether the request with this record becomes a test. Default: all.
  */
 export function vitestFile(
   calls: readonly RecordedCall[],
   { exchanges }: RecordedWire,
   name: string,
   masks: Masks,
+  isSelected: (n: number) => boolean = () => true,
 ): string {
-  const { requests, questions } = eventsOf(calls);
-  const answers: Record<string, unknown[]> = {};
-  for (const { method, answer } of [...requests.flatMap((request) => request.questions), ...questions])
-    if (answer && 'result' in answer && Object.hasOwn(HANDLERS, method)) (answers[method] ??= []).push(answer.result);
+  const { requests: all, questions } = eventsOf(calls);
+  const requests = all.filter(({ n }) => isSelected(n));
+  const answers = answersTo([...requests.flatMap((request) => request.questions), ...questions]);
   const first = exchanges[0]?.request;
   const target = first && masks.target(originOf(first) + first.first[1]);
   const url = target?.includes(MASK) ? undefined : target;
   const headers = (first?.headers ?? []).filter(([each]) => isSecretName(each)).map(([each]) => each);
-  const handlers = Object.entries(HANDLERS).filter(([method]) => answers[method]);
-  const revision = requests.at(-1)?.revision ?? '';
+  const { revision = '', session } = requests.at(-1) ?? {};
+  const declared = capabilitiesOf(all.filter((request) => request.session === session));
+  const handlers = handlersFor(declared, answers);
   const lines = [
     `// Written by everwire export from ${printableLine(masks.text(name))}.`,
-    `import { connect } from 'everwire/client';`,
+    `// To run it: npm install --save-dev everwire vitest && npx vitest run`,
+    `import { connect${handlers.length > 0 ? ', ErrorCode, RpcError' : ''} } from 'everwire/client';`,
     `import { afterAll, beforeAll, expect, test } from 'vitest';`,
     '',
     `// The server: a URL, or a command such as { command: 'node', args: ['server.js'] }.`,
@@ -65,8 +68,13 @@ export function vitestFile(
     ...(handlers.length > 0
       ? [
           `// The recorded answers to the questions of the server, in their order.`,
-          `const answers = ${code(answers, masks)};`,
-          `const answer = (method) => answers[method].shift();`,
+          `const answers = ${code(answers, masks, true)};`,
+          `function answer(method) {`,
+          `  const { result, error } = answers[method]?.shift() ?? {};`,
+          `  if (error) throw new RpcError(error.code, error.message);`,
+          `  if (!result) throw new RpcError(ErrorCode.InternalError, 'The recording has no answer to ' + method);`,
+          `  return result;`,
+          `}`,
           '',
         ]
       : []),
@@ -78,13 +86,56 @@ export function vitestFile(
     ...(headers.length > 0
       ? [`    headers: { ${headers.map((each) => `${JSON.stringify(each)}: ${variable(each)}`).join(', ')} },`]
       : []),
-    ...handlers.map(([, line]) => `    ${line}`),
+    ...capabilityLines(declared, masks).map((line) => `    ${line}`),
+    ...handlers.map((line) => `    ${line}`),
     `  });`,
     '});',
     'afterAll(() => client?.close());',
     ...requests.flatMap((request) => testOf(request, masks)),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** What the recorded client answered, by the method of the question. */
+function answersTo(questions: readonly Question[]): Record<string, JsonObject[]> {
+  const answers: Record<string, JsonObject[]> = {};
+  for (const { method, answer } of questions) {
+    if (!answer || !QUESTIONS.has(method)) continue;
+    const recorded = 'result' in answer ? { result: answer.result } : { error: answer.error };
+    (answers[method] ??= []).push(recorded);
+  }
+  return answers;
+}
+
+/** The handlers for the questions that the recorded client could be asked. */
+function handlersFor(declared: JsonObject, answers: Readonly<Record<string, unknown>>): string[] {
+  const { elicitation, sampling, roots } = declared;
+  const lines: string[] = [];
+  if (isObject(elicitation) || answers[Method.Elicit]) {
+    const { url, form = url === undefined ? {} : undefined }: JsonObject = isObject(elicitation) ? elicitation : {};
+    const modes = [...(form === undefined ? [] : ['form']), ...(url === undefined ? [] : ['url'])];
+    lines.push(`onelicit: { ${modes.map((mode) => `${mode}: () => answer('elicitation/create')`).join(', ')} },`);
+  }
+  if (isObject(sampling) || answers[Method.CreateMessage]) {
+    lines.push(`onsample: () => answer('sampling/createMessage'),`);
+    const further = ['tools', 'context'].filter((each) => isObject(sampling) && isObject(sampling[each]));
+    if (further.length > 0) lines.push(`sampling: { ${further.map((each) => `${each}: true`).join(', ')} },`);
+  }
+  if (isObject(roots) || answers[Method.ListRoots]) lines.push(`onroots: () => answer('roots/list').roots,`);
+  return lines;
+}
+
+/** The options for what the recorded client declared without a handler. */
+function capabilityLines(declared: JsonObject, masks: Masks): string[] {
+  const { [TASKS_EXTENSION]: tasks, ...extensions }: JsonObject = isObject(declared['extensions'])
+    ? declared['extensions']
+    : {};
+  const others = without(declared, OF_HANDLERS);
+  const capabilities = { ...others, ...(Object.keys(extensions).length > 0 && { extensions }) };
+  return [
+    ...(Object.keys(capabilities).length > 0 ? [`capabilities: ${code(capabilities, masks, true)},`] : []),
+    ...(tasks === undefined ? ['tasks: false,'] : []),
+  ];
 }
 
 function testOf(request: SessionRequest, masks: Masks): string[] {

@@ -16,7 +16,7 @@ import type { RecordedCall } from '../mock/recorded-call.ts';
 import { PATIENCE } from './catch-up.ts';
 import { RecordedAnswers } from './recorded-answers.ts';
 import { RepeatedExchange, type Hears } from './repeated-exchange.ts';
-import { PAGED, type SessionEvents, type SessionRequest } from './session-requests.ts';
+import { capabilitiesOf, PAGED, type SessionEvents, type SessionRequest } from './session-requests.ts';
 
 export interface RepeatedSessionOptions {
   /** Connects to the server with these options, and the caller's own. */
@@ -73,7 +73,7 @@ export class RepeatedSession {
     };
     const client = await options.connect({
       revision: options.revision,
-      capabilities: capabilitiesOf(events),
+      capabilities: capabilitiesOf(events.requests),
       tasks: false,
       restart: false,
       cache: false,
@@ -211,7 +211,7 @@ export class RepeatedSession {
     return {
       revision,
       clientInfo: undefined,
-      capabilities: isObject(capabilities) ? capabilities : capabilitiesOf(this.#events),
+      capabilities: isObject(capabilities) ? capabilities : capabilitiesOf(this.#events.requests),
       principal: undefined,
       auth: undefined,
       logLevel: meta[Meta.LogLevel] as LogLevel | undefined,
@@ -247,19 +247,4 @@ export function isOfTheLibrary({ message: { method, params }, revision }: Record
 export function taskIdOf({ taskId, task }: JsonObject): string | undefined {
   const id: unknown = taskId ?? (isObject(task) ? task['taskId'] : undefined);
   return typeof id === 'string' ? id : undefined;
-}
-
-/** The capabilities that the recorded client declared. */
-function capabilitiesOf({ requests }: SessionEvents): JsonObject {
-  for (const { method, params } of requests) {
-    const meta: unknown = params['_meta'];
-    const declared: unknown =
-      method === Method.Initialize
-        ? params['capabilities']
-        : isObject(meta)
-          ? meta[Meta.ClientCapabilities]
-          : undefined;
-    if (isObject(declared)) return declared;
-  }
-  return {};
 }

@@ -1,6 +1,6 @@
 import { isObject, isRequest, isResponse, type JsonObject, type Request, type Response } from '../jsonrpc/message.ts';
 import { canonicalJson, without } from '../jsonrpc/shape.ts';
-import { Method } from '../protocol/methods.ts';
+import { Meta, Method } from '../protocol/methods.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 
@@ -173,4 +173,19 @@ function withEntries(list: Response | undefined, page: Response, property: strin
 export function titleOf({ method, params }: Pick<SessionRequest, 'method' | 'params'>): string {
   const name: unknown = params['name'] ?? params['uri'];
   return typeof name === 'string' ? `${method} ${name}` : method;
+}
+
+/** The capabilities that the recorded client declared. */
+export function capabilitiesOf(requests: readonly SessionRequest[]): JsonObject {
+  for (const { method, params } of requests) {
+    const meta: unknown = params['_meta'];
+    const declared: unknown =
+      method === Method.Initialize
+        ? params['capabilities']
+        : isObject(meta)
+          ? meta[Meta.ClientCapabilities]
+          : undefined;
+    if (isObject(declared)) return declared;
+  }
+  return {};
 }

@@ -7,6 +7,8 @@ import { Ajv } from 'ajv';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
 import { Capture, recordToFile } from '../../src/inspect/index.ts';
+import { RpcError } from '../../src/jsonrpc/errors.ts';
+import { canonicalJson } from '../../src/jsonrpc/shape.ts';
 import { McpServer } from '../../src/server/index.ts';
 import { demo, node, runEverwire, temporaryFolder } from '../support/command-line.ts';
 import { root } from '../support/process.ts';
@@ -27,6 +29,13 @@ function serverOf(): McpServer {
     const { content } = await ctx.elicit({ message: 'Name?', requestedSchema: form });
     return JSON.stringify(content);
   });
+  server.tool('able', {}, (_, ctx) => canonicalJson(ctx.caller.capabilities));
+  server.tool('consult', {}, async (_, ctx) => {
+    const messages = [{ role: 'user', content: { type: 'text', text: 'Hello' } }] as const;
+    const said = await ctx.sample({ messages: [...messages], maxTokens: 5 }).catch(({ message }: Error) => message);
+    const roots = await ctx.roots();
+    return JSON.stringify({ said, roots });
+  });
   server.resource('exported://text', { name: 'text' }, () => 'A text.');
   return server;
 }
@@ -44,12 +53,22 @@ async function recorded(url: string, revision: '2025-11-25' | '2026-07-28', file
   const client = await connect(`${url}?token=${PLANTED}-query`, {
     ...{ revision, wiretap: capture },
     headers: { authorization: `Bearer ${PLANTED}-header`, 'x-api-key': `${PLANTED}-api` },
-    onelicit: () => ({ action: 'accept', content: { name: 'Ada' } }),
+    ...{ tasks: false, capabilities: { experimental: { probe: {} }, extensions: { 'example.com/probe': {} } } },
+    onelicit: { form: () => ({ action: 'accept', content: { name: 'Ada' } }), url: () => ({ action: 'decline' }) },
+    onsample: () => {
+      // A client of 2026-07-28 cannot refuse with an error.
+      if (revision === '2025-11-25') throw new RpcError(-1, 'The user said no');
+      return { role: 'assistant', content: { type: 'text', text: 'Hi' }, model: 'recorded' };
+    },
+    sampling: { tools: true },
+    onroots: () => [{ uri: 'file:///recorded' }],
   });
   await client.listTools();
   await client.callTool('say', { text: `it's $HOME "and" \`id\` \\n \u2028 ${PLANTED}-header` });
   await client.callTool('login', { password: `${PLANTED}-pw` });
   await client.callTool('ask');
+  await client.callTool('able');
+  await client.callTool('consult');
   await client.readResource('exported://text');
   await client.callTool('no-such-tool').catch(() => {});
   await client.close();
@@ -130,7 +149,7 @@ describe.each(['2025-11-25', '2026-07-28'] as const)('a recording of %s', (revis
     );
     expect(JSON.stringify(report)).not.toContain('AssertionError');
     expect(report).toMatchObject({ numFailedTests: 0, success: true });
-    expect(report.numPassedTests).toBeGreaterThanOrEqual(6);
+    expect(report.numPassedTests).toBeGreaterThanOrEqual(8);
   }, 60_000);
 });
 
