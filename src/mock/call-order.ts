@@ -2,9 +2,10 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isRequest, type JsonObject, type Notification, type Request } from '../jsonrpc/message.ts';
 import { canonicalJson, without } from '../jsonrpc/shape.ts';
 import { Method } from '../protocol/methods.ts';
-import { profileOf, type Revision } from '../protocol/revisions.ts';
+import type { Revision } from '../protocol/revisions.ts';
 import { beginning, describeDifferences, differences, type Difference } from './difference.ts';
 import type { RecordedCall } from './recorded-call.ts';
+import { wrongRevision } from './wrong-revision.ts';
 
 /** Requests that open a connection. What they say is about the client, so it does not matter for the answer. */
 const OPENING: ReadonlySet<string> = new Set([Method.Initialize, Method.Discover]);
@@ -18,9 +19,12 @@ export class RecordedCalls {
   readonly #byContent = new Map<string, RecordedCall[]>();
   /** The length of the key of each call. */
   readonly #sizes = new Map<RecordedCall, number>();
+  readonly #revisions: readonly Revision[];
 
   constructor(calls: readonly RecordedCall[]) {
     this.#all = calls;
+    const answered = calls.filter(({ steps }) => steps.some(({ message }) => 'result' in message));
+    this.#revisions = [...new Set(answered.map(({ revision }) => revision))].toSorted();
     for (const call of calls) {
       const key = keyOf(call.message, call.revision);
       this.#sizes.set(call, key.length);
@@ -30,13 +34,14 @@ export class RecordedCalls {
     }
   }
 
-  /** Whether there is a session with a handshake, and a request without one. */
+  /** Whether there is a session with a handshake. */
   get hasHandshake(): boolean {
     return this.get(Method.Initialize).length > 0;
   }
 
-  get hasModern(): boolean {
-    return this.#all.some(({ revision }) => profileOf(revision)?.era === 'modern');
+  /** The revisions in which the server answered a request with a result. */
+  get revisions(): readonly Revision[] {
+    return this.#revisions;
   }
 
   /** The calls with this content. */
@@ -92,7 +97,7 @@ export class CallOrder {
   /** @returns undefined for a notification that is not in the recording, or was sent more often than there. */
   find(message: Request | Notification, revision: Revision | undefined): Found | undefined {
     const { method, params = {} } = message;
-    if (method === Method.Initialize) {
+    if (method === Method.Initialize && isRequest(message)) {
       const call = this.#calls.handshake(params['protocolVersion']);
       return call ? { call } : this.#miss(message, revision, 0);
     }
@@ -110,7 +115,10 @@ export class CallOrder {
   }
 
   /** @param size of the content of the message, in UTF-16 code units of canonical JSON. */
-  #miss({ method, params = {} }: Request | Notification, revision: Revision | undefined, size: number): Found {
+  #miss(message: Request, revision: Revision | undefined, size: number): Found {
+    const wrong = wrongRevision(message, this.#calls.revisions);
+    if (wrong) return { miss: wrong };
+    const { method, params = {} } = message;
     const calls = this.#calls.ofMethod(method, revision);
     if (calls.length === 0)
       return {

@@ -81,9 +81,8 @@ export class MockServer {
       onerror: this.#options.onerror,
       ...options,
       ...(this.#calls.hasHandshake && { onsession: (transport: Transport) => this.connect(transport) }),
-      ...(this.#calls.hasModern && {
-        onrequest: (message, _extra, reply) => void answerStateless(this.#stateless, message, reply),
-      }),
+      // Also if the recording has no request without a session: the answer says so.
+      onrequest: (message, _extra, reply) => void answerStateless(this.#stateless, message, reply),
     });
     this.#listeners.add(listener);
     return listener;
