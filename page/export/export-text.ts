@@ -38,6 +38,7 @@ export async function exportText({ store, name, started, selection }: ExportSour
     return form === 'har' ? harLog(wire.exchanges, time, masks) : curlScript(wire.exchanges, masks);
   }
   const calls = await callsOf(recordedRecords(store));
-  if (!calls.some(({ n }) => has(n))) throw new Error('No request of the selection was answered, so there is nothing to test.');
+  if (!calls.some(({ n }) => has(n)))
+    throw new Error('No request of the selection was answered, so there is nothing to test.');
   return vitestFile(calls, wire, name, masks, has);
 }

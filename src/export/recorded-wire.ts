@@ -1,6 +1,6 @@
 import type { WireRecord } from '../inspect/record.ts';
 import { StreamBytes } from '../lint/model/stream-bytes.ts';
-import { isObject } from '../jsonrpc/message.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { dechunked, readHead, type HttpHead } from './http-head.ts';
 
 /** An HTTP request of a recording, and its response as far as it came. */
@@ -127,6 +127,18 @@ class WireReader {
       if (exchange.responseBody === '') exchange.responseBody = text;
     }
   }
+}
+
+/** The messages in a body: of JSON, a batch or an event stream. */
+export function messagesIn(body: string): JsonObject[] {
+  const texts = /^data:/m.test(body) ? Array.from(body.matchAll(/^data: ?(.*)$/gm), ([, data]) => data!) : [body];
+  return texts.flatMap((text): JsonObject[] => {
+    try {
+      return [JSON.parse(text) as unknown].flat().filter(isObject);
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** What a message is, to show to users. */

@@ -6,7 +6,14 @@ import type { RecordedCall } from '../mock/recorded-call.ts';
 import { Method } from '../protocol/methods.ts';
 import { TASKS_EXTENSION } from '../protocol/tasks.ts';
 import { stable } from '../replay/comparable.ts';
-import { capabilitiesOf, eventsOf, PAGED, titleOf, type Question, type SessionRequest } from '../replay/session-requests.ts';
+import {
+  capabilitiesOf,
+  eventsOf,
+  PAGED,
+  titleOf,
+  type Question,
+  type SessionRequest,
+} from '../replay/session-requests.ts';
 import { MASK, type Masks } from './masks.ts';
 import { originOf, type RecordedWire } from './recorded-wire.ts';
 import { variableOf } from './variables.ts';

@@ -115,10 +115,10 @@ export class CallOrder {
   }
 
   /** @param size of the content of the message, in UTF-16 code units of canonical JSON. */
-  #miss(message: Request, revision: Revision | undefined, size: number): Found {
-    const wrong = wrongRevision(message, this.#calls.revisions);
+  #miss(sent: Request, revision: Revision | undefined, size: number): Found {
+    const wrong = wrongRevision(sent, this.#calls.revisions);
     if (wrong) return { miss: wrong };
-    const { method, params = {} } = message;
+    const { method, params = {} } = sent;
     const calls = this.#calls.ofMethod(method, revision);
     if (calls.length === 0)
       return {

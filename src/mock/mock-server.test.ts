@@ -313,7 +313,9 @@ describe('a recording of 2026-07-28', () => {
       headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
       body: JSON.stringify({ jsonrpc: '2.0', ...initialize }),
     });
-    expect(await refused.json()).toMatchObject({ error: { code: -32022, message: expect.stringContaining('This mock speaks only 2026-07-28') } });
+    expect(await refused.json()).toMatchObject({
+      error: { code: -32022, message: expect.stringContaining('This mock speaks only 2026-07-28') },
+    });
   });
 
   test('follows a subscription under the id of the present client', async () => {

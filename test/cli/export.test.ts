@@ -6,6 +6,9 @@ import path from 'node:path';
 import { Ajv } from 'ajv';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
+import { curlScript } from '../../src/export/curl.ts';
+import { readHead } from '../../src/export/http-head.ts';
+import { Masks } from '../../src/export/masks.ts';
 import { Capture, recordToFile } from '../../src/inspect/index.ts';
 import { RpcError } from '../../src/jsonrpc/errors.ts';
 import { canonicalJson } from '../../src/jsonrpc/shape.ts';
@@ -61,6 +64,7 @@ async function recorded(url: string, revision: '2025-11-25' | '2026-07-28', file
       return { role: 'assistant', content: { type: 'text', text: 'Hi' }, model: 'recorded' };
     },
     sampling: { tools: true },
+    onchange: () => {},
     onroots: () => [{ uri: 'file:///recorded' }],
   });
   await client.listTools();
@@ -165,30 +169,57 @@ function isThere(program: string): boolean {
   }
 }
 
-test.skipIf(!hasCurl)('the curl commands run in a shell, with any text', async () => {
-  const file = path.join(temporaryFolder(), 'session.mcpcap');
-  const url = await served();
-  await recorded(url, '2026-07-28', file);
-  const script = await exported(file, 'curl');
-  for (const name of ['MCP_AUTHORIZATION', 'MCP_X_API_KEY', 'MCP_TOKEN', 'MCP_PASSWORD'])
-    expect(script).toContain(`# ${name}: set it before you run this script.`);
-  const variables = {
-    ...{ MCP_AUTHORIZATION: 'Bearer x', MCP_X_API_KEY: 'x' },
-    ...{ MCP_PASSWORD: 'swordfish', MCP_TOKEN: 'x' },
-  };
+/** Runs a script, which reads streams that do not end for one second. */
+async function runScript(script: string, variables: NodeJS.ProcessEnv): Promise<string> {
+  expect(script).toContain('--max-time 5');
   const child = spawn('sh', [], { env: { ...process.env, ...variables }, stdio: ['pipe', 'pipe', 'pipe'] });
   const output: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
   child.stderr.on('data', (chunk: Buffer) => output.push(chunk));
-  child.stdin.end(script);
+  child.stdin.end(script.replaceAll('--max-time 5', '--max-time 1'));
   const [code] = (await once(child, 'close')) as [number];
   const text = Buffer.concat(output).toString('utf8');
   expect({ code, text }).toMatchObject({ code: 0 });
-  expect(text).toContain(JSON.stringify(`it's $HOME "and" \`id\` \\n \u2028 [redacted]`).slice(1, -1));
-  expect(text).toContain('your password is swordfish');
-  expect(text).toContain('A text.');
-  const unset = spawn('sh', ['-c', script], { env: { PATH: process.env['PATH'] }, stdio: 'ignore' });
-  expect(await once(unset, 'close')).not.toEqual([0, null]);
+  return text;
+}
+
+describe.skipIf(!hasCurl)('the curl commands', () => {
+  const variables = {
+    ...{ MCP_AUTHORIZATION: 'Bearer x', MCP_X_API_KEY: 'x' },
+    ...{ MCP_PASSWORD: 'swordfish', MCP_TOKEN: 'x' },
+  };
+
+  test.each([
+    ['2025-11-25', '# The server asks a question in this stream.'],
+    ['2026-07-28', '{\\"name\\":\\"Ada\\"}'],
+  ] as const)('of %s run in a shell, with any text', async (revision, answer) => {
+    const file = path.join(temporaryFolder(), 'session.mcpcap');
+    await recorded(await served(), revision, file);
+    const script = await exported(file, 'curl');
+    for (const name of Object.keys(variables))
+      expect(script).toContain(`# ${name}: set it before you run this script.`);
+    // The server makes a new session and a new state, which the script takes from its responses.
+    expect(script).not.toContain('MCP_SESSION_ID');
+    const text = await runScript(script, variables);
+    expect(text).toContain(JSON.stringify(`it's $HOME "and" \`id\` \\n \u2028 [redacted]`).slice(1, -1));
+    expect(text).toContain('your password is swordfish');
+    expect(text).toContain('A text.');
+    // A script can answer only a question of 2026-07-28.
+    expect(script + text).toContain(answer);
+    expect(script).toContain('# The server keeps this stream open, so curl stops after 5 seconds.');
+    const unset = spawn('sh', ['-c', script], { env: { PATH: process.env['PATH'] }, stdio: 'ignore' });
+    expect(await once(unset, 'close')).not.toEqual([0, null]);
+  });
+
+  test('say what they repeat from responses that are not there', async () => {
+    const head = readHead('POST /mcp HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: old\r\nLast-Event-ID: 5\r\n\r\n');
+    const body = JSON.stringify({ id: 1, method: 'tools/call', params: { name: 'x', requestState: 'old' } });
+    const exchange = { n: 1, records: [1], conn: 1, sent: 0, request: head, body, responseBody: '' };
+    const script = curlScript([exchange], new Masks({ exchanges: [], parts: [] }));
+    expect(script).toContain('# MCP_SESSION_ID: set it before you run this script.');
+    expect(script).toContain('# requestState is the recorded one, because no recorded response has it.');
+    expect(script).toContain('# Last-Event-ID is of the recorded stream. The server may no longer have its events.');
+  });
 });
 
 test.skipIf(process.platform === 'win32')('stderr of a command is in the page, without secrets', async () => {

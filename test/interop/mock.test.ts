@@ -112,7 +112,19 @@ describe('a client of another era', () => {
     for (const revision of ['2025-06-18', '2026-07-28']) {
       const file = path.join(folder, `era-${revision}.mcpcap`);
       const server = [process.execPath, ...programs.everwire, 'demo', '--stdio'];
-      await startNode([...programs.everwire, 'call', 'add', 'a=2', 'b=3', '--revision', revision, '--record', file, '--', ...server]).exited;
+      await startNode([
+        ...programs.everwire,
+        'call',
+        'add',
+        'a=2',
+        'b=3',
+        '--revision',
+        revision,
+        '--record',
+        file,
+        '--',
+        ...server,
+      ]).exited;
       recordings.set(revision, file);
     }
   }, 60_000);
@@ -139,17 +151,21 @@ describe('a client of another era', () => {
     return [...programs.everwire, 'mock', ...how, recordings.get(revision)!];
   };
 
-  test.each(['stdio', 'http'] as const)('is told over %s why the mock does not answer it', async (transport) => {
-    const advice =
-      'Record a session in a revision of this client, or put a bridge before the mock: everwire bridge -- everwire mock --stdio <file>';
-    for (const [kind, asked] of [
-      ['sdk 1.x', '2025-11-25'],
-      ['client 2.x legacy', '2025-06-18'],
-    ] as const)
-      expect(await outcome(kind, transport, mock('2026-07-28', transport))).toContain(
-        `This mock speaks only 2026-07-28, as its recording does. The client asks for ${asked} with initialize, which 2026-07-28 does not have. ${advice}`,
-      );
-  }, 60_000);
+  test.each(['stdio', 'http'] as const)(
+    'is told over %s why the mock does not answer it',
+    async (transport) => {
+      const advice =
+        'Record a session in a revision of this client, or put a bridge before the mock: everwire bridge -- everwire mock --stdio <file>';
+      for (const [kind, asked] of [
+        ['sdk 1.x', '2025-11-25'],
+        ['client 2.x legacy', '2025-06-18'],
+      ] as const)
+        expect(await outcome(kind, transport, mock('2026-07-28', transport))).toContain(
+          `This mock speaks only 2026-07-28, as its recording does. The client asks for ${asked} with initialize, which 2026-07-28 does not have. ${advice}`,
+        );
+    },
+    60_000,
+  );
 
   test('of 2026-07-28 hides the answer, so the mock prints it', async () => {
     const server = await startServer(mock('2025-06-18', 'http'));
@@ -161,10 +177,14 @@ describe('a client of another era', () => {
     await server.stop();
   }, 60_000);
 
-  test.each(['stdio', 'http'] as const)('that speaks both eras finds the recorded one over %s', async (transport) => {
-    for (const revision of recordings.keys())
-      expect(await outcome('client 2.x auto', transport, mock(revision, transport))).toBe('5');
-  }, 60_000);
+  test.each(['stdio', 'http'] as const)(
+    'that speaks both eras finds the recorded one over %s',
+    async (transport) => {
+      for (const revision of recordings.keys())
+        expect(await outcome('client 2.x auto', transport, mock(revision, transport))).toBe('5');
+    },
+    60_000,
+  );
 
   test('gets an answer through a bridge, as the message advises', async () => {
     for (const [kind, revision] of [
