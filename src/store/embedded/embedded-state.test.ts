@@ -1,4 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -180,7 +190,71 @@ describe('a directory', () => {
   test.skipIf(process.platform === 'win32')('with a path that is too long is refused', async () => {
     const directory = path.join(folder(), 'x'.repeat(100));
     await expect(embeddedState(directory)).rejects.toThrow(
-      `The store ${directory} cannot be used: its path is too long: use one of at most 95 bytes`,
+      `The store ${directory} cannot be used: its path is too long: use one of at most 86 bytes`,
     );
   });
+
+  const modes = (directory: string): string[] =>
+    [directory, ...readdirSync(directory).map((name) => path.join(directory, name))]
+      .filter((file) => !statSync(file).isSocket())
+      .map((file) => `${path.basename(file)} ${(statSync(file).mode & 0o777).toString(8)}`);
+
+  test.skipIf(process.platform === 'win32')('is closed to other users, with its files', async () => {
+    const directory = folder();
+    mkdirSync(directory);
+    chmodSync(directory, 0o777);
+    const expected = ['data 700', 'state.mdb 600', 'state.mdb-lock 600'];
+    await (await opened(directory)).close();
+    expect(modes(directory)).toEqual(expected);
+    for (const file of ['', 'state.mdb', 'state.mdb-lock']) chmodSync(path.join(directory, file), 0o755);
+    writeFileSync(path.join(directory, 'damaged.mdb'), '', { mode: 0o644 });
+    await opened(directory);
+    expect(modes(directory)).toEqual(['data 700', 'damaged.mdb 600', ...expected.slice(1)]);
+  });
+
+  test.skipIf(process.platform === 'win32')('with files of others is not closed to them, but refused', async () => {
+    const directory = folder();
+    mkdirSync(directory);
+    chmodSync(directory, 0o755);
+    writeFileSync(path.join(directory, 'report.txt'), '');
+    await expect(embeddedState(directory)).rejects.toThrow(
+      `The store ${directory} cannot be used: others can enter it, and it has other files`,
+    );
+    expect(readdirSync(directory)).toEqual(['report.txt']);
+    chmodSync(directory, 0o700);
+    await opened(directory);
+  });
+
+  test.skipIf(!existsSync('/proc/self/fd'))('has no open files if the store cannot be opened', async () => {
+    const directory = folder();
+    await expect(embeddedState(directory, { tasks: { maxTasks: -1 } })).rejects.toThrow(RangeError);
+    const files = readdirSync('/proc/self/fd').map((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`);
+      } catch {
+        return '';
+      }
+    });
+    expect(files.filter((file) => file.startsWith(directory))).toEqual([]);
+    await opened(directory);
+  });
+});
+
+test('an id that is too long for a key is refused, and nothing else', async () => {
+  const { sessions, events, tasks } = await opened();
+  const long = 'x'.repeat(1901);
+  const refused = 'RangeError: An id of 1901 bytes is too long for the store, which takes 1900';
+  const settled = await Promise.allSettled([
+    ...[sessions.put(long, { initialize: {} }), sessions.put('s', { initialize: {} })],
+    ...[events.open(long, '0'), events.open('s', '0')],
+    ...[tasks.create(task(long)), tasks.create(task('t'))],
+  ]);
+  const outcomes = settled.map((result) => (result.status === 'rejected' ? String(result.reason) : 'stored'));
+  expect(outcomes).toEqual([1, 2, 3].flatMap(() => [refused, 'stored']));
+  await expect(events.open('s', 'y'.repeat(2000))).rejects.toThrow('too long for the store');
+  expect([await sessions.get(long), await tasks.get(long, 'ann'), await events.find(long, '0-1')]).toEqual(
+    Array.from({ length: 3 }),
+  );
+  await sessions.put('x'.repeat(1900), { initialize: {} });
+  await events.open('x'.repeat(1900), '0');
 });

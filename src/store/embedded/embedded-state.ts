@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import type { RootDatabase } from 'lmdb';
 import { fileProblem } from '../../base/file-problem.ts';
-import { makeFolder } from '../../base/make-folder.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { IndexedTasks, type KeptTask, type MemoryTaskStoreOptions } from '../memory-tasks.ts';
 import type { MemoryEventLogOptions } from '../memory.ts';
@@ -12,6 +12,7 @@ import { DirectoryInUse, lockDirectory } from './directory-lock.ts';
 import { EmbeddedEvents } from './events.ts';
 import type { DatabaseName } from './frame.ts';
 import { loadLmdb, openDatabase } from './open-database.ts';
+import { makePrivateDirectory } from './private-directory.ts';
 import { repair } from './repair.ts';
 import { sessionsIn } from './sessions.ts';
 import { keyOf, Table } from './table.ts';
@@ -46,7 +47,7 @@ const STOPPED = 'The server was stopped before the task was done';
  *
  * Needs the package `lmdb`, which is loaded now.
  *
- * @param directory is created for this user alone, if it is missing. It must not be on a network file system.
+ * @param directory is created if it is missing, and closed to other users. It must not be on a network file system.
  * @throws Error with a readable message if `lmdb` is not installed, the directory cannot be used, or another process uses
  * it.
  */
@@ -60,28 +61,52 @@ export async function embeddedState(directory: string, options: EmbeddedStateOpt
     const warning = await repair({ data, damaged: file('damaged.mdb'), repaired: file('repaired.mdb') });
     if (warning !== undefined) onwarning(warning);
     const root = await openDatabase(data);
-    const writer = new Writer(root);
-    const table = (name: DatabaseName): Table =>
-      new Table(root.openDB<Buffer, string>(name, { encoding: 'binary' }), writer, (key) =>
-        onwarning(`${data} is damaged: the entry ${key} of ${name} is lost; restart the server to repair it`),
-      );
-    const events = new EmbeddedEvents(table('events'), table('streams'), options.events);
-    const tables = { records: table('sessions'), settings: table('settings'), places: table('places') };
-    const sessions = sessionsIn(tables, options.sessions, events);
-    await events.keepOnly((id) => sessions.has(id));
-    const tasks = await tasksIn(table('tasks'), options.tasks);
-    let closing: Promise<void> | undefined;
-    const close = (): Promise<void> => (closing ??= writer.close().then(unlock));
-    return { node: randomUUID(), sessions, events, tasks, close, [Symbol.asyncDispose]: close };
+    try {
+      const ondamage = (name: DatabaseName, key: string): void =>
+        onwarning(`${data} is damaged: the entry ${key} of ${name} is lost; restart the server to repair it`);
+      return await stateIn(root, ondamage, options, unlock);
+    } catch (error) {
+      await root.close();
+      throw error;
+    }
   } catch (error) {
     await unlock();
     throw error;
   }
 }
 
+async function stateIn(
+  root: RootDatabase<Buffer, string>,
+  ondamage: (name: DatabaseName, key: string) => void,
+  options: EmbeddedStateOptions,
+  unlock: () => Promise<void>,
+): Promise<EmbeddedState> {
+  const writer = new Writer(root);
+  const table = (name: DatabaseName): Table => {
+    const database = root.openDB<Buffer, string>(name, { encoding: 'binary' });
+    return new Table(database, writer, (key) => ondamage(name, key));
+  };
+  const events = new EmbeddedEvents(table('events'), table('streams'), options.events);
+  const tables = { records: table('sessions'), settings: table('settings'), places: table('places') };
+  const sessions = sessionsIn(tables, options.sessions, events);
+  await events.keepOnly((id) => sessions.has(id));
+  const tasks = await tasksIn(table('tasks'), options.tasks);
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= closeAll(writer, unlock));
+  return { node: randomUUID(), sessions, events, tasks, close, [Symbol.asyncDispose]: close };
+}
+
+async function closeAll(writer: Writer, unlock: () => Promise<void>): Promise<void> {
+  try {
+    await writer.close();
+  } finally {
+    await unlock();
+  }
+}
+
 async function lock(directory: string): Promise<() => Promise<void>> {
   try {
-    await makeFolder(path.resolve(directory));
+    await makePrivateDirectory(directory);
     return await lockDirectory(directory);
   } catch (error) {
     if (error instanceof DirectoryInUse) throw error;

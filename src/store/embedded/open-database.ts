@@ -1,16 +1,26 @@
 import { ifMissing } from '../../base/missing-package.ts';
+import { makePrivateFile } from './private-directory.ts';
 import type * as Lmdb from 'lmdb';
 import type { RootDatabase } from 'lmdb';
 
 /**
- * Opens an LMDB file. Writes are not flushed one by one: they survive the end of this process, also by `kill -9`, but the
+ * Opens an LMDB file, which only this user can read. Writes are not flushed one by one: they survive the end of this process, also by `kill -9`, but the
  * newest ones may be lost if the machine loses power.
  *
  * @throws MissingPackage if `lmdb` is not installed.
  */
 export async function openDatabase(file: string, readOnly = false): Promise<RootDatabase<Buffer, string>> {
   const { open } = await loadLmdb();
-  return open<Buffer, string>({ path: file, noSubdir: true, encoding: 'binary', noSync: true, maxDbs: 8, readOnly });
+  const options = { noSubdir: true, encoding: 'binary', noSync: true, maxDbs: 8, readOnly } as const;
+  const root = open<Buffer, string>({ path: file, ...options });
+  if (readOnly) return root;
+  try {
+    for (const made of [file, `${file}-lock`]) await makePrivateFile(made);
+    return root;
+  } catch (error) {
+    await root.close();
+    throw error;
+  }
 }
 
 /** @throws MissingPackage if `lmdb` is not installed. */

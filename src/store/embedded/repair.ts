@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { rename, rm, stat } from 'node:fs/promises';
+import type { RootDatabase } from 'lmdb';
 import { built } from '../../base/built.ts';
 import { DAMAGED, DATABASES, toFrame, type DatabaseName } from './frame.ts';
 import { openDatabase } from './open-database.ts';
@@ -56,6 +57,14 @@ async function sizeOf(file: string): Promise<number | undefined> {
 /** Copies what can be read, from both ends of each database. Returns the number of entries. */
 async function rescue(from: string, to: string): Promise<number> {
   const root = await openDatabase(to);
+  try {
+    return await copy(from, root);
+  } finally {
+    await root.close();
+  }
+}
+
+async function copy(from: string, root: RootDatabase<Buffer, string>): Promise<number> {
   let count = 0;
   for (const name of DATABASES) {
     const database = root.openDB<Buffer, string>(name, { encoding: 'binary' });
@@ -78,7 +87,6 @@ async function rescue(from: string, to: string): Promise<number> {
     if (!whole) await read([from, name, 'backward'], take);
     write();
   }
-  await root.close();
   return count;
 }
 

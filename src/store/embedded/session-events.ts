@@ -1,6 +1,6 @@
 import type { Message, RequestId } from '../../jsonrpc/message.ts';
 import type { EventId, SessionId, StreamId, UnfinishedStream } from '../event-log.ts';
-import type { Table } from './table.ts';
+import { keyOf, type Table } from './table.ts';
 
 /** What each event takes besides its text: the keys and the pages of the file, roughly. Bytes. */
 const EVENT_BYTES = 128;
@@ -78,7 +78,7 @@ export class SessionEvents {
   readonly #pending = new Map<number, StoredEvent>();
 
   constructor(session: SessionId, events: Table, streams: Table, bounds: Bounds) {
-    this.#prefix = `${encodeURIComponent(session)}/`;
+    this.#prefix = `${keyOf(session)}/`;
     this.#end = SessionEvents.endOf(session);
     this.#events = events;
     this.#table = streams;
@@ -95,7 +95,7 @@ export class SessionEvents {
 
   /** Comes after all keys of a session. A zero follows the slash. */
   static endOf(session: SessionId): string {
-    return `${encodeURIComponent(session)}0`;
+    return `${keyOf(session)}0`;
   }
 
   get bytes(): number {
@@ -211,7 +211,7 @@ export class SessionEvents {
   async clear(): Promise<void> {
     for (const table of [this.#events, this.#table]) {
       for (;;) {
-        const keys = [...table.range({ start: this.#prefix, end: this.#end, limit: 1000 })].map(([key]) => key);
+        const keys = [...table.keys({ start: this.#prefix, end: this.#end, limit: 1000 })];
         if (keys.length === 0) break;
         await Promise.all(keys.map((key) => table.remove(key)));
       }

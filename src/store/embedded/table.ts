@@ -7,6 +7,19 @@ interface Pending {
   readonly text: string | undefined;
 }
 
+/** Which entries are read. */
+export interface Range {
+  readonly start?: string;
+  readonly end?: string;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+}
+
+/** The longest key of LMDB in bytes. */
+const MAX_KEY = 1978;
+/** The rest of a key is for the number of an event, or the id of a stream. */
+const MAX_ID = 1900;
+
 /**
  * Texts by key. A text can be read as soon as it is written. A write resolves when it survives this process. The writes of
  * one turn of the event loop are stored together or not at all.
@@ -31,9 +44,11 @@ export class Table {
     return frame && this.#checked(key, frame);
   }
 
-  /** @throws StoreWriteFailed (rejects), for example if the disk is full. */
-  write(key: string, text: string): Promise<void> {
-    return this.#stored(key, { text }, () => this.#database.putSync(key, toFrame(key, text)));
+  /** @throws StoreWriteFailed (rejects), for example if the disk is full. RangeError (rejects) if the key is too long. */
+  async write(key: string, text: string): Promise<void> {
+    // It would fail with all writes of this turn.
+    checkLength(Buffer.byteLength(key), MAX_KEY);
+    await this.#stored(key, { text }, () => this.#database.putSync(key, toFrame(key, text)));
   }
 
   /** @throws StoreWriteFailed (rejects). */
@@ -41,21 +56,21 @@ export class Table {
     return this.#stored(key, { text: undefined }, () => void this.#database.removeSync(key));
   }
 
-  /** The keys of all stored entries, without their texts. */
-  keys(): Iterable<string> {
-    return this.#database.getKeys();
+  /** The keys of stored entries, also of damaged ones. */
+  keys(range: Range = {}): Iterable<string> {
+    return this.#database.getKeys(range);
   }
 
   /** The stored entries from one key up to another, without those that are being written. */
-  *range(options: {
-    readonly start?: string;
-    readonly end?: string;
-    readonly reverse?: boolean;
-    readonly limit?: number;
-  }): Generator<readonly [key: string, text: string]> {
-    for (const { key, value } of this.#database.getRange(options)) {
+  *range({ limit = Infinity, ...range }: Range): Generator<readonly [key: string, text: string]> {
+    let count = 0;
+    for (const { key, value } of this.#database.getRange(range)) {
       const text = this.#checked(key, value);
-      if (text !== undefined) yield [key, text];
+      // A damaged entry does not count: the limit must not hide what comes after it.
+      if (text === undefined) continue;
+      yield [key, text];
+      count += 1;
+      if (count >= limit) return;
     }
   }
 
@@ -75,7 +90,13 @@ export class Table {
   }
 }
 
-/** LMDB accepts keys up to 1978 bytes. Session and task ids are short. */
+/** @throws RangeError if the id is too long. */
 export function keyOf(id: string): string {
-  return encodeURIComponent(id);
+  const key = encodeURIComponent(id);
+  checkLength(key.length, MAX_ID);
+  return key;
+}
+
+function checkLength(bytes: number, most: number): void {
+  if (bytes > most) throw new RangeError(`An id of ${bytes} bytes is too long for the store, which takes ${most}`);
 }
