@@ -26,13 +26,17 @@ export class LazyTasks {
   /**
    * Keeps the tasks in this store.
    *
+   * @returns a function that forgets the store, if no task may be there yet.
    * @throws Error if there may be tasks elsewhere.
    */
-  keepIn(store: TaskStore): void {
-    if (store === this.#store) return;
+  keepIn(store: TaskStore): () => void {
+    if (store === this.#store) return () => {};
     if (this.#store || this.#tasks)
       throw new Error('The tasks of this server are already kept elsewhere: use one state');
     this.#store = store;
+    return () => {
+      if (!this.#tasks) this.#store = undefined;
+    };
   }
 
   /** The options of the tasks, with the store of the state unless they have one. */

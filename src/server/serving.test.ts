@@ -13,6 +13,7 @@ import { ABLE, modernHeaders, modernRequest } from '../../test/support/modern.ts
 import { aborted, deferred } from '../../test/support/service.ts';
 import { apiKeyAuth } from '../auth/api-key.ts';
 import type { JsonObject, Message } from '../jsonrpc/message.ts';
+import { memoryState } from '../store/state.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import type { Transport } from '../transport/transport.ts';
 import { McpServer } from './mcp-server.ts';
@@ -432,4 +433,16 @@ test('an undefined option of listen keeps the option of the server', async () =>
   const { url } = await server.listen({ port: 0, auth: undefined });
   const body = JSON.stringify(initialize);
   expect((await fetch(url, { method: 'POST', headers: POST_HEADERS, body })).status).toBe(401);
+});
+
+test('a server that could not listen may listen with another state', async () => {
+  const other = new McpServer({ name: 'other', version: '1' });
+  const server = new McpServer({ name: 'stored', version: '1' });
+  onTestFinished(async () => {
+    await other.close();
+    await server.close();
+  });
+  const { port } = await other.listen({ port: 0 });
+  await expect(server.listen({ port, state: memoryState() })).rejects.toThrow('already in use');
+  await server.listen({ port: 0, state: memoryState() });
 });

@@ -20,8 +20,11 @@ export type HttpServerOptions = Omit<HttpHandlerOptions, 'onsession' | 'onreques
 export interface ServingOptions {
   readonly inbound: InboundOptions & { readonly onerror: (error: Error) => void };
   readonly http: HttpServerOptions;
-  /** Called with the task store of each state that the server is served with. */
-  readonly keepTasks: (store: TaskStore) => void;
+  /**
+   * Called with the task store of each state that the server is served with. Returns a function that is called if it is
+   * not served.
+   */
+  readonly keepTasks: (store: TaskStore) => () => void;
 }
 
 type FetchFunction = (request: Request, context?: FetchContext) => Promise<Response>;
@@ -90,7 +93,12 @@ export class Serving {
     this.#demandOpen();
     const { listen } = await import('../transport/http/server/listen.ts');
     const inbound = await this.#inbound();
-    const listener = await listenFor(inbound, listen, this.#httpOptions(inbound, options));
+    const http = this.#httpOptions(inbound, options);
+    const forgetTasks = this.#keepTasks(http);
+    const listener = await listenFor(inbound, listen, http).catch((error: unknown) => {
+      forgetTasks();
+      throw error;
+    });
     const close = this.#keep((timeout) => listener.close(timeout));
     // The server may have been closed while this was being opened.
     if (this.#closed) await close(0);
@@ -135,7 +143,9 @@ export class Serving {
     const inbound = await this.#inbound();
     // The framework has already routed the path. HTTP+SSE (2024-11-05) needs two own paths, so it is off here.
     const { path = '*', ssePath = false } = this.#options.http;
-    const handler: HttpHandler = createHttpHandler(this.#httpOptions(inbound, { path, ssePath }));
+    const http = this.#httpOptions(inbound, { path, ssePath });
+    const handler: HttpHandler = createHttpHandler(http);
+    this.#keepTasks(http);
     const close = this.#keep(async (timeout) => {
       handler.drain();
       await inbound.close(timeout);
@@ -152,15 +162,13 @@ export class Serving {
 
   /** An undefined value in `options` does not override the server's own option. */
   #httpOptions({ onsession, onrequest }: Inbound, options: ListenOptions): ListenOptions {
-    const { http, inbound, keepTasks } = this.#options;
-    const merged: ListenOptions = {
-      onerror: inbound.onerror,
-      sessionKey: inbound.stateKey,
-      ...http,
-      ...compact(options),
-    };
-    if (merged.state?.tasks) keepTasks(merged.state.tasks);
-    return { ...merged, onsession, onrequest };
+    const { http, inbound } = this.#options;
+    const own = { onerror: inbound.onerror, sessionKey: inbound.stateKey };
+    return { ...own, ...http, ...compact(options), onsession, onrequest };
+  }
+
+  #keepTasks({ state }: ListenOptions): () => void {
+    return state?.tasks ? this.#options.keepTasks(state.tasks) : () => {};
   }
 
   async #inbound(): Promise<Inbound> {
