@@ -40,6 +40,7 @@ export {
   EventsPurged,
   type EventId,
   type EventLog,
+  type EventLogOptions,
   type FoundStream,
   type LoggedEvent,
   type SessionId,

@@ -1,3 +1,4 @@
+import { checkBounds } from '../base/bounds.ts';
 import type { Message, RequestId } from '../jsonrpc/message.ts';
 
 /** Identifies a session. Unique among all that share the log. */
@@ -73,4 +74,37 @@ export class EventsPurged extends Error {
     super(`Events after ${JSON.stringify(id)} are no longer available`);
     this.until = until;
   }
+}
+
+/** The limits of an event log. When one is reached, the oldest events are dropped. */
+export interface EventLogOptions {
+  /** How many bytes the events of one session may take. The log says how it counts them. Default 4 MiB. */
+  maxBytes?: number | undefined;
+  /**
+   * How many bytes all sessions together may keep. Above it, the largest sessions lose their oldest events. Default 256
+   * MiB.
+   */
+  maxTotalBytes?: number | undefined;
+  /** How many events one session may keep, over all its streams. Default 10 000. */
+  maxEvents?: number | undefined;
+  /** How long an event is kept, in milliseconds. Default 10 minutes. */
+  maxAge?: number | undefined;
+  /** The clock, in milliseconds. The log says which clock is the default, and whether only differences count. */
+  now?: (() => number) | undefined;
+}
+
+/** The limits of an event log, with the defaults of those that are not given. */
+export type EventLogBounds = Readonly<Required<Omit<EventLogOptions, 'now'>>>;
+
+/** @throws RangeError if a limit is negative or not a number. */
+export function eventLogBounds(options: EventLogOptions): EventLogBounds {
+  const {
+    maxBytes = 4 * 1024 * 1024,
+    maxTotalBytes = 256 * 1024 * 1024,
+    maxEvents = 10_000,
+    maxAge = 600_000,
+  } = options;
+  const bounds = { maxBytes, maxTotalBytes, maxEvents, maxAge };
+  checkBounds(bounds);
+  return bounds;
 }

@@ -8,6 +8,7 @@ export {
   EventsPurged,
   type EventId,
   type EventLog,
+  type EventLogOptions,
   type FoundStream,
   type LoggedEvent,
   type SessionId,

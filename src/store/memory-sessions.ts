@@ -9,6 +9,7 @@ import {
   type SessionStore,
   type SessionStoreOptions,
 } from './session-store.ts';
+import { Unconfirmed } from './unconfirmed.ts';
 
 /** How many expired sessions are removed with each new one, at most. */
 const SWEEP = 100;
@@ -51,6 +52,10 @@ export class IndexedSessions implements SessionStore {
   readonly #texts: TextsOfSessions;
   readonly #bounds: { maxSessions: number; maxRecordBytes: number; maxBytes: number; maxAge: number };
   readonly #now: () => number;
+  readonly #unconfirmed = new Unconfirmed<Place>((id, place) => {
+    if (place) this.#index.set(id, place);
+    else this.#index.delete(id);
+  });
 
   constructor(options: SessionStoreOptions, texts: TextsOfSessions) {
     const {
@@ -124,7 +129,10 @@ export class IndexedSessions implements SessionStore {
   }
 
   async delete(id: SessionId): Promise<void> {
-    if (this.has(id)) await this.#remove(id);
+    const place = this.#index.get(id);
+    if (!place) return;
+    this.#index.delete(id);
+    await this.#unconfirmed.write(id, place, undefined, () => this.#texts.remove(id));
   }
 
   /** Undefined if they are lost. Without them, the session is not the one that its client has. */
@@ -141,14 +149,7 @@ export class IndexedSessions implements SessionStore {
     this.#makeRoom(id, place);
     const former = this.#index.get(id);
     this.#index.set(id, place);
-    try {
-      await this.#texts.write(id, texts, place);
-    } catch (error) {
-      // The record is the one of before.
-      if (former) this.#index.set(id, former);
-      else this.#index.delete(id);
-      throw error;
-    }
+    await this.#unconfirmed.write(id, former, place, () => this.#texts.write(id, texts, place));
   }
 
   #makeRoom(id: SessionId, place: Place): void {
@@ -180,13 +181,9 @@ export class IndexedSessions implements SessionStore {
     }
   }
 
-  /** If the texts cannot be removed now, they are removed after the next start. */
+  /** If its texts cannot be removed now, the session is there again after the next start. */
   #evict(id: SessionId): void {
-    this.#remove(id).catch(() => {});
-  }
-
-  #remove(id: SessionId): Promise<unknown> {
     this.#index.delete(id);
-    return this.#texts.remove(id);
+    this.#texts.remove(id).catch(() => {});
   }
 }

@@ -2,6 +2,7 @@ import { checkBounds } from '../base/bounds.ts';
 import { PART_OF_ONE } from '../base/share.ts';
 import { isTerminal } from '../protocol/tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts';
+import { Unconfirmed } from './unconfirmed.ts';
 
 /** The bounds of a task store in memory. */
 export interface MemoryTaskStoreOptions {
@@ -87,6 +88,11 @@ export class IndexedTasks implements TaskStore {
   #bytes = 0;
   /** No task expires before this time. */
   #quietUntil = Number.POSITIVE_INFINITY;
+  readonly #unconfirmed = new Unconfirmed<KeptTask>((id, kept) => {
+    const now = this.#tasks.get(id);
+    if (now) this.#forget(id, now);
+    if (kept) this.#add(id, kept);
+  });
 
   /** @throws RangeError if a limit is negative or not a number. */
   constructor(options: MemoryTaskStoreOptions, texts: TaskTexts) {
@@ -111,12 +117,7 @@ export class IndexedTasks implements TaskStore {
     }
     this.#checkRoom(kept.bytes, task.principal);
     this.#add(task.id, kept);
-    try {
-      await this.#texts.write(task.id, text, kept);
-    } catch (error) {
-      this.#forget(task.id, kept);
-      throw error;
-    }
+    await this.#unconfirmed.write(task.id, undefined, kept, () => this.#texts.write(task.id, text, kept));
   }
 
   async get(id: string, principal: string | undefined): Promise<TaskRecord | undefined> {
@@ -136,21 +137,14 @@ export class IndexedTasks implements TaskStore {
     this.#checkRoom(kept.bytes - before.bytes, principal);
     this.#forget(id, before);
     this.#add(id, kept);
-    try {
-      await this.#texts.write(id, text, kept);
-    } catch (error) {
-      this.#forget(id, kept);
-      this.#add(id, before);
-      throw error;
-    }
+    await this.#unconfirmed.write(id, before, kept, () => this.#texts.write(id, text, kept));
     return JSON.parse(text) as TaskRecord;
   }
 
   async delete(id: string, principal: string | undefined): Promise<void> {
     const kept = this.#find(id, principal);
     if (!kept) return;
-    this.#forget(id, kept);
-    await this.#texts.remove(id);
+    await this.#remove(id, kept);
   }
 
   async *unfinished(runner: string): AsyncGenerator<TaskRecord> {
@@ -170,7 +164,7 @@ export class IndexedTasks implements TaskStore {
     const kept = this.#tasks.get(id);
     if (!kept || kept.principal !== principal) return undefined;
     if (kept.until > this.#now()) return kept;
-    this.#remove(id, kept);
+    this.#expire(id, kept);
     return undefined;
   }
 
@@ -221,10 +215,14 @@ export class IndexedTasks implements TaskStore {
     if (this.#tasks.delete(id)) this.#count(principal, -1, -bytes);
   }
 
-  /** Removes an expired task. If its text cannot be removed now, it is removed after the next start. */
-  #remove(id: string, kept: KeptTask): void {
+  #remove(id: string, kept: KeptTask): Promise<void> {
     this.#forget(id, kept);
-    this.#texts.remove(id).catch(() => {});
+    return this.#unconfirmed.write(id, kept, undefined, () => this.#texts.remove(id));
+  }
+
+  /** If the text of the task cannot be removed now, it is removed later. */
+  #expire(id: string, kept: KeptTask): void {
+    this.#remove(id, kept).catch(() => {});
   }
 
   #sweep(): void {
@@ -233,7 +231,7 @@ export class IndexedTasks implements TaskStore {
     if (now < this.#quietUntil) return;
     this.#quietUntil = Number.POSITIVE_INFINITY;
     for (const [id, kept] of this.#tasks) {
-      if (kept.until <= now) this.#remove(id, kept);
+      if (kept.until <= now) this.#expire(id, kept);
       else this.#quietUntil = Math.min(this.#quietUntil, kept.until);
     }
   }

@@ -1,10 +1,12 @@
-import { checkBounds } from '../base/bounds.ts';
 import { isResponse, type Message, type RequestId } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 import {
+  eventLogBounds,
   EventsPurged,
   type EventId,
   type EventLog,
+  type EventLogBounds,
+  type EventLogOptions,
   type FoundStream,
   type LoggedEvent,
   type SessionId,
@@ -13,18 +15,9 @@ import {
 } from './event-log.ts';
 
 /** The limits of an in-memory event log. When one is reached, the oldest events are dropped. */
-export interface MemoryEventLogOptions {
+export interface MemoryEventLogOptions extends EventLogOptions {
   /** How many bytes of memory the messages of one session may take (estimated). Default 4 MiB. */
   maxBytes?: number | undefined;
-  /**
-   * How many bytes all sessions together may keep. Above it, the largest sessions lose their oldest events. Default 256
-   * MiB.
-   */
-  maxTotalBytes?: number | undefined;
-  /** How many events one session may keep, over all its streams. Default 10 000. */
-  maxEvents?: number | undefined;
-  /** How long an event is kept, in milliseconds. Default 10 minutes. */
-  maxAge?: number | undefined;
   /** The clock, in milliseconds. Only differences count. Default `performance.now`. */
   now?: (() => number) | undefined;
 }
@@ -73,27 +66,17 @@ const MAX_SPENT_STREAMS = 1000;
  * @throws RangeError if a bound is negative or not a number.
  */
 export function memoryEventLog(options: MemoryEventLogOptions = {}): MemoryEventLog {
-  const {
-    maxBytes = 4 * 1024 * 1024,
-    maxTotalBytes = 256 * 1024 * 1024,
-    maxEvents = 10_000,
-    maxAge = 600_000,
-    now = () => performance.now(),
-  } = options;
-  checkBounds({ maxBytes, maxTotalBytes, maxEvents, maxAge });
-  return new EventsInMemory({ maxBytes, maxTotalBytes, maxEvents, maxAge }, now);
+  return new EventsInMemory(eventLogBounds(options), options.now ?? (() => performance.now()));
 }
-
-type Bounds = Required<Omit<MemoryEventLogOptions, 'now'>>;
 
 class EventsInMemory implements MemoryEventLog {
   readonly #sessions = new Map<SessionId, SessionEvents>();
-  readonly #bounds: Bounds;
+  readonly #bounds: EventLogBounds;
   readonly #now: () => number;
   #swept: number;
   #bytes = 0;
 
-  constructor(bounds: Bounds, now: () => number) {
+  constructor(bounds: EventLogBounds, now: () => number) {
     this.#bounds = bounds;
     this.#now = now;
     this.#swept = now();
@@ -174,7 +157,7 @@ class EventsInMemory implements MemoryEventLog {
 }
 
 class SessionEvents {
-  readonly #bounds: Bounds;
+  readonly #bounds: EventLogBounds;
   readonly #streams = new Map<StreamId, Stream>();
   /** Streams without events. The stream whose events were dropped first comes first. */
   #spent: Set<Stream> | undefined;
@@ -188,7 +171,7 @@ class SessionEvents {
    */
   #forgotten = 0;
 
-  constructor(bounds: Bounds) {
+  constructor(bounds: EventLogBounds) {
     this.#bounds = bounds;
   }
 

@@ -4,7 +4,7 @@ import type { RootDatabase } from 'lmdb';
 import { fileProblem } from '../../base/file-problem.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { IndexedTasks, type KeptTask, type MemoryTaskStoreOptions } from '../memory-tasks.ts';
-import type { MemoryEventLogOptions } from '../memory.ts';
+import type { EventLogOptions } from '../event-log.ts';
 import type { SessionStoreOptions } from '../session-store.ts';
 import type { State } from '../state.ts';
 import type { TaskRecord } from '../task-store.ts';
@@ -22,8 +22,11 @@ import { Writer } from './writer.ts';
 export interface EmbeddedStateOptions {
   /** Limits for sessions. Default as described there. */
   readonly sessions?: SessionStoreOptions | undefined;
-  /** Limits for the events of streams. Default as described there. */
-  readonly events?: MemoryEventLogOptions | undefined;
+  /**
+   * Limits for the events of streams. The size of an event is that of its JSON and 128 bytes. The clock is in milliseconds
+   * since 1970, by default `Date.now`.
+   */
+  readonly events?: EventLogOptions | undefined;
   /** Limits for tasks. Default as described there. */
   readonly tasks?: MemoryTaskStoreOptions | undefined;
   /** Called if the data was damaged, with what was lost. Default: `process.emitWarning`. */
@@ -75,7 +78,8 @@ export async function embeddedState(directory: string, options: EmbeddedStateOpt
   }
 }
 
-async function stateIn(
+/** The state in an open database. */
+export async function stateIn(
   root: RootDatabase<Buffer, string>,
   ondamage: (name: DatabaseName, key: string) => void,
   options: EmbeddedStateOptions,

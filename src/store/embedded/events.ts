@@ -1,17 +1,18 @@
-import { checkBounds } from '../../base/bounds.ts';
 import { isResponse, type Message, type RequestId } from '../../jsonrpc/message.ts';
 import {
+  eventLogBounds,
   EventsPurged,
   type EventId,
   type EventLog,
+  type EventLogBounds,
+  type EventLogOptions,
   type FoundStream,
   type LoggedEvent,
   type SessionId,
   type StreamId,
   type UnfinishedStream,
 } from '../event-log.ts';
-import type { MemoryEventLogOptions } from '../memory.ts';
-import { SessionEvents, type Bounds } from './session-events.ts';
+import { SessionEvents } from './session-events.ts';
 import type { Table } from './table.ts';
 
 /** Milliseconds between two looks for expired events. */
@@ -29,26 +30,17 @@ export class EmbeddedEvents implements EventLog {
   readonly #sessions = new Map<SessionId, SessionEvents>();
   readonly #events: Table;
   readonly #streams: Table;
-  readonly #bounds: Bounds;
-  readonly #maxTotalBytes: number;
+  readonly #bounds: EventLogBounds;
   readonly #now: () => number;
   #bytes = 0;
   #swept: number;
 
   /** @throws RangeError if a bound is negative or not a number. */
-  constructor(events: Table, streams: Table, options: MemoryEventLogOptions = {}) {
-    const {
-      maxBytes = 4 * 1024 * 1024,
-      maxTotalBytes = 256 * 1024 * 1024,
-      maxEvents = 10_000,
-      maxAge = 600_000,
-      now = () => Date.now(),
-    } = options;
-    checkBounds({ maxBytes, maxTotalBytes, maxEvents, maxAge });
+  constructor(events: Table, streams: Table, options: EventLogOptions = {}) {
+    const { now = () => Date.now() } = options;
     this.#events = events;
     this.#streams = streams;
-    this.#bounds = { maxBytes, maxEvents, maxAge };
-    this.#maxTotalBytes = maxTotalBytes;
+    this.#bounds = eventLogBounds(options);
     this.#now = now;
     this.#swept = now();
     this.#restore();
@@ -105,8 +97,14 @@ export class EmbeddedEvents implements EventLog {
     const events = this.#sessions.get(session);
     if (!events) return;
     this.#sessions.delete(session);
-    this.#bytes -= events.bytes;
-    await events.clear();
+    this.#bytes -= events.counted;
+    try {
+      await events.clear();
+    } catch (error) {
+      // The session has what is still stored of it.
+      if (!this.#sessions.has(session)) this.#add(session);
+      throw error;
+    }
   }
 
   /** Forgets the sessions that nobody can continue. */
@@ -129,31 +127,37 @@ export class EmbeddedEvents implements EventLog {
   ): Promise<EventId> {
     const now = this.#now();
     this.#sweep(now);
-    let events = this.#sessions.get(session);
-    if (!events) {
-      events = new SessionEvents(session, this.#events, this.#streams, this.#bounds);
-      this.#sessions.set(session, events);
-    }
+    const events = this.#sessions.get(session) ?? this.#add(session);
     const answered = message && isResponse(message) ? message.id : undefined;
     const appended = this.#counted(events, () => events.append({ stream, message, answered, requests, now }));
-    if (this.#bytes > this.#maxTotalBytes) this.#shrink();
+    if (this.#bytes > this.#bounds.maxTotalBytes) this.#shrink();
     try {
       return await appended;
     } catch (error) {
       // What could not be stored no longer counts.
-      this.#bytes = 0;
-      for (const { bytes } of this.#sessions.values()) this.#bytes += bytes;
+      if (this.#sessions.get(session) === events) this.#count(events);
       throw error;
     }
   }
 
+  #add(session: SessionId): SessionEvents {
+    const events = new SessionEvents(session, this.#events, this.#streams, this.#bounds);
+    this.#sessions.set(session, events);
+    this.#count(events);
+    return events;
+  }
+
+  #count(events: SessionEvents): void {
+    this.#bytes += events.bytes - events.counted;
+    events.counted = events.bytes;
+  }
+
   /** Does something that changes the size of a session. */
   #counted<T>(events: SessionEvents, work: () => T): T {
-    const before = events.bytes;
     try {
       return work();
     } finally {
-      this.#bytes += events.bytes - before;
+      this.#count(events);
     }
   }
 
@@ -170,7 +174,7 @@ export class EmbeddedEvents implements EventLog {
 
   /** Halves the largest sessions, so that not every new event needs this work, but removes no more than one look. */
   #shrink(): void {
-    const enough = this.#maxTotalBytes * 0.9;
+    const enough = this.#bounds.maxTotalBytes * 0.9;
     let room = SWEEP_EVENTS;
     const largest = [...this.#sessions.values()].toSorted((a, b) => b.bytes - a.bytes);
     for (const events of largest) {
@@ -187,10 +191,7 @@ export class EmbeddedEvents implements EventLog {
         if (!first) break;
         const session = SessionEvents.sessionOf(first[0]);
         start = SessionEvents.endOf(session);
-        if (this.#sessions.has(session)) continue;
-        const events = new SessionEvents(session, this.#events, this.#streams, this.#bounds);
-        this.#sessions.set(session, events);
-        this.#bytes += events.bytes;
+        if (!this.#sessions.has(session)) this.#add(session);
       }
     }
   }

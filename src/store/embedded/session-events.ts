@@ -1,5 +1,5 @@
 import type { Message, RequestId } from '../../jsonrpc/message.ts';
-import type { EventId, SessionId, StreamId, UnfinishedStream } from '../event-log.ts';
+import type { EventId, EventLogBounds, SessionId, StreamId, UnfinishedStream } from '../event-log.ts';
 import { keyOf, type Table } from './table.ts';
 
 /** What each event takes besides its text: the keys and the pages of the file, roughly. Bytes. */
@@ -7,12 +7,6 @@ const EVENT_BYTES = 128;
 /** How many streams without events a session remembers, so that the newest id of a quiet stream stays valid. */
 const MAX_SPENT_STREAMS = 1000;
 const DIGITS = 12;
-
-export interface Bounds {
-  readonly maxBytes: number;
-  readonly maxEvents: number;
-  readonly maxAge: number;
-}
 
 /** An event as it is stored. */
 interface StoredEvent {
@@ -66,18 +60,23 @@ export class SessionEvents {
   readonly #end: string;
   readonly #events: Table;
   readonly #table: Table;
-  readonly #bounds: Bounds;
+  readonly #bounds: EventLogBounds;
   #known: Map<StreamId, Stream> | undefined;
+  /** What the log has counted of `bytes`. */
+  counted = 0;
   /** The streams that go on without an event that is left, the oldest first. */
   readonly #spent = new Set<Stream>();
   /** The oldest event. Undefined if there is none. */
   #oldest: StoredEvent | undefined;
   /** The number of the newest event, and the bytes of all events so far. */
   #newest = { n: 0, total: 0 };
+  /** The same without events that are being written. */
+  #stored = { n: 0, total: 0 };
+  #inFlight = 0;
   /** Events that are being written, in the order of their numbers. */
   readonly #pending = new Map<number, StoredEvent>();
 
-  constructor(session: SessionId, events: Table, streams: Table, bounds: Bounds) {
+  constructor(session: SessionId, events: Table, streams: Table, bounds: EventLogBounds) {
     this.#prefix = `${keyOf(session)}/`;
     this.#end = SessionEvents.endOf(session);
     this.#events = events;
@@ -85,6 +84,7 @@ export class SessionEvents {
     this.#bounds = bounds;
     const [newest] = this.#page(1, Infinity, 1, true);
     if (newest) this.#newest = newest;
+    this.#stored = this.#newest;
     this.#findOldest(1);
   }
 
@@ -126,9 +126,10 @@ export class SessionEvents {
     const writes: Promise<void>[] = [];
     const content = message === undefined ? undefined : JSON.stringify(message);
     const bytes = EVENT_BYTES + Buffer.byteLength(content ?? '');
-    const former = this.#newest;
     const isStored = bytes <= this.#bounds.maxBytes && this.#bounds.maxEvents >= 1;
-    this.#newest = { n, total: former.total + (isStored ? bytes : 0) };
+    this.#newest = { n, total: this.#newest.total + (isStored ? bytes : 0) };
+    const newest = this.#newest;
+    this.#inFlight += 1;
     stream.writing = true;
     if (isStored) {
       const event: StoredEvent = {
@@ -157,14 +158,19 @@ export class SessionEvents {
       if (isNew) streams.delete(id);
       else Object.assign(stream, before);
     };
-    return this.#written(writes, stream, n, isStored, former, undo);
+    return this.#written(writes, stream, { ...newest, isStored }, undo);
   }
 
   async end(id: StreamId): Promise<void> {
     const stream = this.#streams.get(id);
     if (!stream || stream.ended) return;
     stream.ended = true;
-    await this.#writeStream(stream);
+    try {
+      await this.#writeStream(stream);
+    } catch (error) {
+      stream.ended = false;
+      throw error;
+    }
   }
 
   /** The stream and number of an issued id, and the newest number of the stream now. */
@@ -228,7 +234,7 @@ export class SessionEvents {
       const id = key.slice(this.#prefix.length);
       const { first, ended, requests, last = first - 1 } = JSON.parse(text) as StoredStream;
       streams.set(id, { id, first, last, dropped: last, requests, ended, writing: false });
-      if (last > this.#newest.n) this.#newest = { ...this.#newest, n: last };
+      if (last > this.#newest.n) this.#stored = this.#newest = { ...this.#newest, n: last };
     }
     const begun = new Set<Stream>();
     for (const [key, text] of this.#events.range({ start: this.#prefix, end: this.#end })) {
@@ -316,20 +322,22 @@ export class SessionEvents {
   async #written(
     writes: Promise<void>[],
     stream: Stream,
-    n: number,
-    isStored: boolean,
-    former: { n: number; total: number },
+    { n, total, isStored }: { readonly n: number; readonly total: number; readonly isStored: boolean },
     undo: () => void,
   ): Promise<EventId> {
     try {
       await Promise.all(writes);
+      this.#stored = { n, total };
+      this.#pending.delete(n);
     } catch (error) {
-      if (this.#newest.n === n) this.#newest = { n, total: former.total };
-      if (this.#oldest?.n === n) this.#oldest = undefined;
+      this.#pending.delete(n);
+      // Others may have failed with it. Nobody knows their numbers.
+      if (this.#inFlight === 1) this.#newest = this.#stored;
+      if (this.#oldest?.n === n) this.#findOldest(n + 1);
       undo();
       throw error;
     } finally {
-      this.#pending.delete(n);
+      this.#inFlight -= 1;
       stream.writing = false;
     }
     stream.last = n;
