@@ -21,9 +21,9 @@ test('the command line loads no thread to record in, unless it records', () => {
 });
 
 test.each([
-  ['server', ['node:events']],
-  ['client', ['node:events']],
-  ['memory', ['node:buffer', 'node:events']],
+  ['server', ['#replaced/base/abort-controller', '#replaced/base/paced', 'node:events']],
+  ['client', ['#replaced/base/abort-controller', 'node:events']],
+  ['memory', ['#replaced/base/abort-controller', 'node:buffer', 'node:events']],
 ])('an import of everwire/%s loads at most ten files, and no module that only some users need', (name, others) => {
   const loaded = loadedBy(`${name}.js`);
   expect(loaded.others).toEqual(others);

@@ -1,3 +1,4 @@
+import { abortController } from './abort-controller.ts';
 import { allowManyListeners } from './many-listeners.ts';
 
 /**
@@ -22,7 +23,7 @@ export interface JoinedSignal {
  */
 export function joined(...given: readonly (AbortSignal | undefined)[]): JoinedSignal {
   const signals = given.filter((signal) => signal !== undefined);
-  const controller = new AbortController();
+  const controller = abortController();
   const abort = (): void => controller.abort(signals.find(({ aborted }) => aborted)?.reason);
   for (const signal of signals) onAborted(signal, abort);
   if (signals.some(({ aborted }) => aborted)) abort();

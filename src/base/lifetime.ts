@@ -1,3 +1,4 @@
+import { abortController } from './abort-controller.ts';
 import { allowManyListeners } from './many-listeners.ts';
 
 /**
@@ -18,7 +19,7 @@ export class Lifetime {
 
   get signal(): AbortSignal {
     if (!this.#controller) {
-      this.#controller = new AbortController();
+      this.#controller = abortController();
       // One request to many servers adds a listener for each of them.
       allowManyListeners(this.#controller.signal);
       if (this.#ended) this.#controller.abort(this.#ended);

@@ -1,3 +1,4 @@
+import { isAborted, offAbort, onAbort } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
@@ -41,19 +42,18 @@ class Listener {
     this.filter = filter;
     this.#onend = onend;
     this.#resolve = resolve;
-    exchange.signal.addEventListener('abort', this, { once: true });
+    onAbort(exchange, this.#aborted);
   }
 
-  /** The exchange's signal has fired. */
-  handleEvent(): void {
+  readonly #aborted = (): void => {
     this.end();
     this.#resolve({});
-  }
+  };
 
   end(): void {
     this.open = false;
     this.due = undefined;
-    this.exchange.signal.removeEventListener('abort', this);
+    offAbort(this.exchange, this.#aborted);
     this.#onend(this);
   }
 }
@@ -106,7 +106,7 @@ export class Listeners {
       const filter = honoured(exchange.params['notifications'], supported, tasks !== undefined);
       // The tasks extension: Task Status Notifications.
       if (filter.taskIds) demandTasks(exchange.caller);
-      if (exchange.signal.aborted) {
+      if (isAborted(exchange)) {
         resolve({});
         return;
       }

@@ -1,5 +1,6 @@
 import { Deferred } from '../../../base/deferred.ts';
 import type { HttpStream } from './call.ts';
+import type { OpenConnections } from './open-connections.ts';
 import { KEEP_ALIVE } from './sse.ts';
 import { SENT_AT_ONCE } from '../../transport.ts';
 
@@ -7,45 +8,6 @@ import { SENT_AT_ONCE } from '../../transport.ts';
 const SENDER_BYTES = 640;
 /** The most senders that wait for one reader. */
 const MAX_SENDERS = 1000;
-
-/** The open event streams of a handler. One timer keeps them alive, and they are closed together. */
-export class OpenConnections {
-  readonly #open = new Set<SseConnection>();
-  readonly #interval: number;
-  readonly stallTimeout: number;
-  #timer: ReturnType<typeof setInterval> | undefined;
-
-  /**
-   * @param interval milliseconds between keep-alive comments; 0 for none.
-   * @param stallTimeout milliseconds after which a client that reads nothing is disconnected.
-   */
-  constructor(interval: number, stallTimeout: number) {
-    this.#interval = interval;
-    this.stallTimeout = stallTimeout;
-  }
-
-  get size(): number {
-    return this.#open.size;
-  }
-
-  add(connection: SseConnection): void {
-    this.#open.add(connection);
-    if (this.#timer === undefined && this.#interval > 0) {
-      this.#timer = setInterval(() => {
-        for (const each of this.#open) each.keepAlive();
-      }, this.#interval);
-      this.#timer.unref?.();
-    }
-  }
-
-  delete(connection: SseConnection): void {
-    this.#open.delete(connection);
-    if (this.#open.size === 0) {
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-    }
-  }
-}
 
 /** One HTTP response that carries events, with the state of its reader. */
 export class SseConnection {

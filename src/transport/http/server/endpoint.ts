@@ -6,7 +6,7 @@ import { checkMessage, InvalidResponse, parseJson } from '../../../jsonrpc/parse
 import type { Transport } from '../../transport.ts';
 import type { ScopeCheck } from './access/scope-check.ts';
 import type { HttpCall } from './call.ts';
-import type { OpenConnections } from './connection.ts';
+import type { OpenConnections } from './open-connections.ts';
 import { acceptGuard, mediaType } from './access/guards.ts';
 import { alreadyRead, failed, noRoom, refuse } from './access/refusals.ts';
 import type { SessionSeal } from './streamable/session-seal.ts';

@@ -7,7 +7,7 @@ import { ScopeCheck, type ScopesFor } from './access/scope-check.ts';
 import { AuthenticatedCall } from './access/authenticated-call.ts';
 import { BufferBudget } from '../../../base/buffer-budget.ts';
 import type { HttpCall, HttpRefusal } from './call.ts';
-import { OpenConnections } from './connection.ts';
+import { OpenConnections } from './open-connections.ts';
 import { CorsCall } from './access/cors.ts';
 import { respondDocument } from './document.ts';
 import type { EndpointOptions } from './endpoint.ts';

@@ -4,6 +4,7 @@ import { invoke } from '../../../core/invoke.ts';
 import type { Caller, Service } from '../../../core/exchange.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
 import { ListenExchange, type Connection } from './exchange.ts';
+import { CAN_CONTINUE } from '../../continuation.ts';
 import type { TotalLoad } from '../../total-load.ts';
 
 /** The most resource subscriptions of one session. */
@@ -115,7 +116,7 @@ export class SessionSubscriptions {
     if (!exchange) return;
     this.#drop(uri, exchange);
     exchange.abort(new Error('Unsubscribed'));
-    await exchange.finished;
+    if (CAN_CONTINUE) await exchange.finished;
   }
 
   close(reason: Error): void {

@@ -25,6 +25,7 @@ import { saysItsRevision } from '../../../protocol/own-revision.ts';
 import { readFilter } from '../../../protocol/subscriptions.ts';
 import type { Implementation } from '../../../protocol/types.ts';
 import type { MessageExtra, ReplyChannel } from '../../../transport/transport.ts';
+import { CAN_CONTINUE } from '../../continuation.ts';
 import type { SafeToRerun } from '../../rerun.ts';
 import { checkQuestion, readResponses } from '../../../core/questions.ts';
 import { readCaller, unsupportedVersion } from './caller.ts';
@@ -77,6 +78,10 @@ const IGNORED: ReadonlySet<string> = new Set([
   NotificationMethod.Progress,
   NotificationMethod.RootsListChanged,
 ]);
+
+const RUNS_AGAIN = 'The handler runs again with the answers';
+const CANNOT_RUN_AGAIN =
+  'In a worker, a handler that asks runs again with the answers: set safeToRerun of the tool, and keep all answers below 64 kB';
 
 /**
  * Serves callers of the revision without sessions (2026-07-28). Each request describes its sender and is independent.
@@ -396,10 +401,12 @@ export class ModernInbound {
     if (!round) return;
     try {
       const state = rounds.state(this.#options.safeToRerun(exchange));
+      if (!CAN_CONTINUE && !state.record) throw new RpcError(ErrorCode.InternalError, CANNOT_RUN_AGAIN);
       const binding = { principal: round.caller.principal, digest: requestDigest(method, params) };
       const requestState = this.#seal.seal(state, binding);
       const result = this.#results.shape({ resultType: 'input_required', inputRequests, requestState }, method);
       round.reply.answer(resultResponse(round.id, result));
+      if (!CAN_CONTINUE) return exchange.abort(new RpcError(ErrorCode.InternalError, RUNS_AGAIN));
       exchange.suspend();
       this.#stopRunning(exchange);
     } catch (error) {

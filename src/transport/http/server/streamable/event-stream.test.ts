@@ -5,7 +5,8 @@ import type { Message } from '../../../../jsonrpc/message.ts';
 import { resultResponse } from '../../../../jsonrpc/message.ts';
 import type { EventLog } from '../../../../store/event-log.ts';
 import { memoryEventLog } from '../../../../store/memory.ts';
-import { OpenConnections, SseConnection } from '../connection.ts';
+import { SseConnection } from '../connection.ts';
+import { OpenConnections } from '../open-connections.ts';
 import { EventStream } from './event-stream.ts';
 
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'notifications/n', params: { n } });
