@@ -64,6 +64,7 @@ export const navigation: readonly Entry[] = [
     items: [
       { text: 'Operating', page: 'operating.md' },
       { text: 'Docker', page: 'guides/docker.md' },
+      { text: 'Runtimes', page: 'runtimes.md' },
       { text: 'MCP hosts', page: 'hosts.md' },
       { text: 'Other languages', page: 'interop.md' },
       { text: 'Windows and macOS', page: 'windows-macos.md' },
