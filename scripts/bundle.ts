@@ -57,7 +57,9 @@ await write(
 );
 await write(
   'dist/browser',
-  Object.fromEntries(targets.flatMap(({ types, browser }) => (browser === undefined ? [] : [entry(types, browser)]))),
+  Object.fromEntries(
+    targets.flatMap(({ types, browser }) => (browser === undefined ? [] : [inBrowser(types, browser)])),
+  ),
   (file) =>
     ['.browser.ts', '.web.ts'].map((ending) => file.replace(/\.ts$/, ending)).find((other) => existsSync(other)),
 );
@@ -65,6 +67,13 @@ await write(
 /** The name of an entry point in a bundle, and its source. */
 function entry(types: string, file: string): [string, string] {
   return [path.basename(file, '.js'), types.replace('./dist/', './').replace(/\.d\.ts$/, '.ts')];
+}
+
+/** The same for browsers, where an entry point may have fewer exports. */
+function inBrowser(types: string, file: string): [string, string] {
+  const [name, source] = entry(types, file);
+  const other = source.replace(/\.ts$/, '.browser.ts');
+  return [name, existsSync(other) ? other : source];
 }
 
 /**

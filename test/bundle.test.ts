@@ -19,6 +19,24 @@ describe('everwire/client in a browser', () => {
     expect(size).toBeLessThanOrEqual(55_000);
   });
 
+  test('loads at most 25 kB for connect, also with rolldown', async () => {
+    const { firstSize } = await bundle(`export { connect } from 'everwire/client';`, ['browser']);
+    expect(firstSize).toBeLessThanOrEqual(25_000);
+  });
+
+  test.each([
+    ['popupRedirect', 28_000],
+    ['pageRedirect', 28_000],
+  ])('loads its OAuth with %s, and needs nothing of Node for it', async (redirect, size) => {
+    const { code, imports, firstSize } = await bundle(
+      `export { connect } from 'everwire/client'; export { oauth, ${redirect}, WebTokenStore } from 'everwire/auth';`,
+      ['browser'],
+    );
+    expect(imports).toEqual([]);
+    expect(code).not.toMatch(/\b(?:Buffer\.|process\.|setImmediate\()/);
+    expect(firstSize).toBeLessThanOrEqual(size);
+  });
+
   test('is bundled by rolldown, too', async () => {
     const made = await rolldown({
       input: 'entry',

@@ -22,6 +22,10 @@ export { OAuthError, type OAuthErrorCode } from './client/oauth-error.ts';
 export { openBrowser } from './client/open-browser.ts';
 export type { GrantOptions, OAuthOptions } from './client/options.ts';
 export type { PreRegistered, RegistrationOptions } from './client/registration.ts';
+export type { LoginWindow, WebStorage } from './client/page.ts';
+export { pageRedirect } from './client/page-redirect.ts';
+export { finishLogin, popupRedirect, type PopupOptions } from './client/popup-redirect.ts';
+export { WebTokenStore } from './client/web-token-store.ts';
 export {
   MemoryTokenStore,
   type CredentialKey,
@@ -35,6 +39,7 @@ export {
   type AuthorizationRequest,
   type LoginAttempt,
   type RedirectHandler,
+  type ReturnedLogin,
 } from './client/redirect.ts';
 export type {
   Authorizer,

@@ -2,7 +2,7 @@ import type { AuthorizationServer } from 'oauth4webapi';
 import type { Identity } from './client-authentication.ts';
 import { OAuthError, refused } from './oauth-error.ts';
 import { requestToken, type Issued, type TokenRequestContext } from './token-endpoint.ts';
-import type { LoginAttempt } from './redirect.ts';
+import type { LoginAttempt, ReturnedLogin } from './redirect.ts';
 import { waitFor } from '../../base/wait.ts';
 import { withParameters } from '../urls.ts';
 
@@ -21,15 +21,23 @@ export interface AuthorizationCodeOptions extends TokenRequestContext {
  * @throws OAuthError
  */
 export async function authorizationCode(options: AuthorizationCodeOptions): Promise<Issued> {
-  const { server, client, signal, login, resource } = options;
+  const { server, client, login, resource } = options;
   checkPkce(server);
   const { redirectUri } = login;
-  const { url, state, verifier } = await authorizationRequest({ ...options, redirectUri });
-  const request = { url, state, issuer: server.issuer, signal };
-  const answer = await waitFor(login.authorize(request), { signal });
+  const { state, verifier, answer } = login.returned?.(server.issuer) ?? (await askAt(options));
   const code = await codeIn(answer, server, client, state, [verifier]);
   const grant = { code, redirect_uri: redirectUri, code_verifier: verifier };
   return requestToken(options, 'authorization_code', { ...grant, resource });
+}
+
+/** Sends the user to the authorization server. */
+async function askAt(options: AuthorizationCodeOptions): Promise<ReturnedLogin> {
+  const { server, signal, login, dpop } = options;
+  // A key of this page would be lost when the page is left.
+  const bound = login.returned ? undefined : dpop;
+  const prepared = await authorizationRequest({ ...options, dpop: bound, redirectUri: login.redirectUri });
+  const request = { ...prepared, issuer: server.issuer, signal };
+  return { ...prepared, answer: await waitFor(login.authorize(request), { signal }) };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../jsonrpc/message.ts';
 import { issuerMetadataUrls, wellKnown } from '../urls.ts';
 import { shown } from '../../transport/http/client/errors.ts';
 import { jsonOf, type GuardedHttp } from './guarded-http.ts';
+import { HIDES_RESPONSES } from './guarded-lookup.ts';
 import { OAuthError } from './oauth-error.ts';
 
 /** The authorization server that issues tokens for a server, and the resource to request them for. */
@@ -210,7 +211,11 @@ async function document(
   signal: AbortSignal,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<JsonObject | undefined> {
-  const response = await http.get(url, { accept: 'application/json', ...headers }, signal);
+  const response = await http.get(url, { accept: 'application/json', ...headers }, signal).catch((error: unknown) => {
+    if (HIDES_RESPONSES && error instanceof OAuthError && error.code === 'unreachable') return undefined;
+    throw error;
+  });
+  if (!response) return undefined;
   if (response.status >= 500 || response.status === 429) {
     throw new OAuthError('unreachable', `${shown(url)}: status ${response.status}`);
   }

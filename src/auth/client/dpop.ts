@@ -1,4 +1,3 @@
-import { createHash, randomUUID } from 'node:crypto';
 import type { CryptoKey, JWK } from 'jose';
 import type { DPoPHandle } from 'oauth4webapi';
 
@@ -46,13 +45,14 @@ export class DpopKey {
 
   /** Creates a new proof for one request (RFC 9449, sections 4.2 and 7). */
   async proof(method: string, url: URL, accessToken: string): Promise<string> {
-    const { SignJWT } = await import('jose');
+    const { base64url, SignJWT } = await import('jose');
     const nonce = this.#nonces.get(url.origin);
+    const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(accessToken));
     const claims = {
-      jti: randomUUID(),
+      jti: crypto.randomUUID(),
       htm: method,
       htu: url.origin + url.pathname,
-      ath: createHash('sha256').update(accessToken).digest('base64url'),
+      ath: base64url.encode(new Uint8Array(hash)),
       ...(nonce !== undefined && { nonce }),
     };
     const header = { alg: 'ES256', typ: 'dpop+jwt', jwk: this.#publicJwk };

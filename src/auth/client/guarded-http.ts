@@ -1,5 +1,3 @@
-import { lookup as resolve, type LookupAddress, type LookupOptions } from 'node:dns';
-import { isIP } from 'node:net';
 import { hasMoreKeysAndValues } from '../../jsonrpc/bounds.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { originOf, shown } from '../../transport/http/client/errors.ts';
@@ -7,8 +5,8 @@ import { fetchHttp } from '../../transport/http/client/fetch-http.ts';
 import type { HttpReply, HttpRequest, HttpSend } from '../../transport/http/client/http.ts';
 import { pooledHttp, type PooledHttpOptions } from '../../transport/http/client/pooled-http.ts';
 import { reasonOf } from '../../transport/http/client/reason.ts';
-import { isLoopback } from '../../transport/http/server/access/guards.ts';
-import { reachOf, type Reach } from './addresses.ts';
+import type { Reach } from './addresses.ts';
+import { guardedLookup, literalReach } from './guarded-lookup.ts';
 import { OAuthError } from './oauth-error.ts';
 import { Lifetime } from '../../base/lifetime.ts';
 import { waitFor } from '../../base/wait.ts';
@@ -73,7 +71,7 @@ export class GuardedHttp {
       throw new TypeError('Set only one of fetch and proxy: a fetch uses its own proxy');
     const send = fetch
       ? fetchHttp(fetch)
-      : pooledHttp({ connectTimeout: TIMEOUT, lookup: this.#lookup, proxy, wiretap });
+      : pooledHttp({ connectTimeout: TIMEOUT, lookup: guardedLookup(reach, refusal), proxy, wiretap });
     this.#http = observe(send);
   }
 
@@ -152,32 +150,12 @@ export class GuardedHttp {
       throw new OAuthError('unreachable', `${shown(url)}: ${why}`);
     }
   }
-
-  /** Checks each address just before the connection is made, so that a name cannot change between check and use. */
-  readonly #lookup = (
-    hostname: string,
-    options: LookupOptions,
-    callback: (error: Error | null, address: any, family?: number) => void,
-  ): void => {
-    resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
-      if (error) return callback(error, undefined);
-      const wrong = addresses.map(({ address }) => reachOf(address)).find((reach) => !this.#reach.has(reach));
-      if (wrong) {
-        const why = `${hostname} resolves to a ${wrong} address, and the server has none${remedyFor(wrong)}`;
-        return callback(new OAuthError('blocked', why), undefined);
-      }
-      if (options.all === true) return callback(null, addresses);
-      const [first] = addresses;
-      return callback(null, first!.address, first!.family);
-    });
-  };
 }
 
-/** The reach of an IP address or a loopback name; undefined for any other name. */
-function literalReach(hostname: string): Reach | undefined {
-  if (isLoopback(hostname)) return 'loopback';
-  const bare = hostname.replaceAll(/[[\]]/g, '');
-  return isIP(bare) === 0 ? undefined : reachOf(bare);
+/** The error for a name with an address that the server may not name. */
+function refusal(hostname: string, reach: Reach): OAuthError {
+  const why = `${hostname} resolves to a ${reach} address, and the server has none${remedyFor(reach)}`;
+  return new OAuthError('blocked', why);
 }
 
 async function responseOf(reply: HttpReply): Promise<Response> {

@@ -27,7 +27,8 @@ async function login(
   const redirect = loopbackRedirect({ open: (_, over) => (browsing = browse(attempt.redirectUri, over)), ...options });
   attempt = await redirect.start([]);
   try {
-    return await attempt.authorize({ url: new URL(`${ISSUER}/authorize`), state: STATE, issuer: ISSUER, signal });
+    const url = new URL(`${ISSUER}/authorize`);
+    return await attempt.authorize({ url, state: STATE, verifier: 'unused', issuer: ISSUER, signal });
   } finally {
     await browsing?.catch(() => {});
     await attempt.close();
@@ -148,7 +149,8 @@ describe('a fixed redirect URI', () => {
     const attempt = await redirect.start(['http://127.0.0.1:1/oauth/back']);
     expect(attempt.redirectUri).toBe(redirectUri);
     const { signal } = new AbortController();
-    const answer = await attempt.authorize({ url: new URL(ISSUER), state: STATE, issuer: ISSUER, signal });
+    const url = new URL(ISSUER);
+    const answer = await attempt.authorize({ url, state: STATE, verifier: 'unused', issuer: ISSUER, signal });
     expect(answer.get('code')).toBe('a');
     await attempt.close();
   });

@@ -167,6 +167,7 @@ class OAuth implements Authorizer {
         const login = await redirect.start(...given);
         return {
           redirectUri: login.redirectUri,
+          ...(login.returned && { returned: (issuer) => login.returned!(issuer) }),
           authorize: async (request) => {
             this.#logins += 1;
             try {
@@ -191,5 +192,6 @@ function isBearer({ scheme }: Challenge): boolean {
 function nonceOf(proof: string | undefined): unknown {
   const payload = proof?.split('.')[1];
   if (payload === undefined) return undefined;
-  return (JSON.parse(Buffer.from(payload, 'base64url').toString()) as { nonce?: unknown }).nonce;
+  const json = atob(payload.replaceAll('-', '+').replaceAll('_', '/'));
+  return (JSON.parse(json) as { nonce?: unknown }).nonce;
 }

@@ -1,4 +1,4 @@
-import { checkRedirect } from './registration.ts';
+import { checkRedirect } from './redirect-uri.ts';
 
 /** One authorization request, and what its response must match. */
 export interface AuthorizationRequest {
@@ -8,8 +8,19 @@ export interface AuthorizationRequest {
   readonly state: string;
   /** The issuer that the response must have in `iss`, if it has an `iss` (RFC 9207). */
   readonly issuer: string;
+  /** The PKCE code verifier, for a handler whose page is left. It is secret (RFC 7636, section 4.1). */
+  readonly verifier: string;
   /** Fires when the response is no longer needed. */
   readonly signal: AbortSignal;
+}
+
+/** The response to a request of an earlier load of the page. */
+export interface ReturnedLogin {
+  /** The `state` and the `verifier` of the request. */
+  readonly state: string;
+  readonly verifier: string;
+  /** The parameters that arrived at the redirect URI. */
+  readonly answer: URLSearchParams;
 }
 
 /** One login of the user, with its redirect URI. */
@@ -23,13 +34,18 @@ export interface LoginAttempt {
    * @throws if no response arrives.
    */
   authorize(request: AuthorizationRequest): Promise<URLSearchParams>;
+  /**
+   * The login that has just returned from this issuer, for a handler whose page is left. It is then not started again. Default:
+   * none.
+   */
+  returned?(issuer: string): ReturnedLogin | undefined;
   /** Ends the login. Called exactly once, also after errors. */
   close(): Promise<void>;
 }
 
 /**
- * Sends users to the authorization server and receives the response at a redirect URI: `loopbackRedirect` or
- * `customRedirect`.
+ * Sends users to the authorization server and receives the response at a redirect URI: `loopbackRedirect`,
+ * `customRedirect`, and in a browser `popupRedirect` or `pageRedirect`.
  */
 export interface RedirectHandler {
   /**

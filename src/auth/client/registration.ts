@@ -48,18 +48,6 @@ export function checkRegistration({ clientMetadataUrl: address }: RegistrationOp
   }
 }
 
-/**
- * Checks that a redirect URI may receive a code: it must use HTTPS or lead to this machine (2026-07-28,
- * security-considerations: Communication Security).
- *
- * @throws TypeError if not.
- */
-export function checkRedirect(redirectUri: string): void {
-  const { protocol, hostname } = URL.canParse(redirectUri) ? new URL(redirectUri) : { protocol: '', hostname: '' };
-  if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return;
-  throw new TypeError(`A redirect URI must be https, or http on this machine, and not ${redirectUri}`);
-}
-
 /** A client id that needs no registration, in the order of the specification; undefined if there is none. */
 export function knownClient(options: RegistrationOptions, server: AuthorizationServer): Identity | undefined {
   const { client, clientKey, clientMetadataUrl } = options;

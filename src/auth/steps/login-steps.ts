@@ -157,9 +157,9 @@ async function answerOf(walk: Walk): Promise<void> {
   const { facts, options, request, login } = walk;
   const { signal } = options;
   const start = performance.now();
-  const { url, state } = request!;
+  const { url, state, verifier } = request!;
   const came = walk.answer();
-  const authorized = login!.authorize({ url, state, issuer: walk.server.issuer, signal });
+  const authorized = login!.authorize({ url, state, verifier, issuer: walk.server.issuer, signal });
   facts.answer = undefined;
   facts.answer = await waitFor(Promise.race([came, authorized]), { signal });
   const back = new URL(login!.redirectUri);

@@ -1,0 +1,3 @@
+import { finishLogin } from 'everwire/auth';
+
+finishLogin();

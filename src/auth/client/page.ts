@@ -1,0 +1,28 @@
+/** What a page of a browser has, and other runtimes do not. */
+interface Page {
+  readonly location: { readonly href: string; readonly search: string; assign(url: string): void };
+  readonly history: { readonly state: unknown; replaceState(state: unknown, unused: string, url: string): void };
+  readonly sessionStorage: WebStorage;
+  readonly localStorage: WebStorage;
+  open(url: string, target: string, features: string): LoginWindow | null;
+  close(): void;
+}
+
+/** A window that `window.open` has opened. */
+export interface LoginWindow {
+  close(): void;
+}
+
+/** `sessionStorage` or `localStorage`. */
+export interface WebStorage {
+  getItem(key: string): string | null;
+  setItem(key: string, value: string): void;
+  removeItem(key: string): void;
+}
+
+/** @throws TypeError if this is not a page. */
+export function thisPage(): Page {
+  const { window } = globalThis as { window?: unknown };
+  if (window === undefined) throw new TypeError('This needs a page in a browser');
+  return window as Page;
+}
