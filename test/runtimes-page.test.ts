@@ -6,7 +6,7 @@ import { filesShownIn } from './support/shown.ts';
 /** The rows of README's table of runtimes, and the tests that use the runtime. */
 const ROWS: Readonly<Record<string, readonly string[]>> = {
   'Cloudflare Workers': ['test/workers/worker.test.ts'],
-  Browsers: ['test/browser/client.test.ts', 'test/bundle.test.ts'],
+  Browsers: ['test/browser/client-wire.test.ts', 'test/browser/client-login.test.ts', 'test/bundle.test.ts'],
 };
 
 describe('README and docs/runtimes.md', () => {

@@ -1,10 +1,7 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { describeInBrowser } from './support/browser.ts';
-import { bundle } from '../support/bundle.ts';
+import { openClientPage } from './support/client-page.ts';
 import { McpServer } from '../../src/server/index.ts';
 
 /** What the page does. It is bundled from the built package. */
@@ -37,30 +34,7 @@ type PageGlobals = {
   readonly connect: (target: unknown, options?: object) => Promise<unknown>;
 };
 
-/** A page at an origin of its own, which has the client. */
-async function pageWithClient(browser: Browser): Promise<{ page: Page; origin: string; errors: string[] }> {
-  const { code } = await bundle(SCRIPT, ['browser']);
-  const server = createServer(({ url }, response) => {
-    const [type, body] = url === '/page.js' ? ['text/javascript', code] : ['text/html', HTML];
-    response.writeHead(200, { 'content-type': type }).end(body);
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  await once(server, 'listening');
-  const context = await browser.newContext();
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  const errors: string[] = [];
-  page.on('pageerror', ({ message }) => errors.push(message));
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await page.goto(origin);
-  await page.waitForFunction(() => 'use' in globalThis);
-  return { page, origin, errors };
-}
-
-const HTML = '<!doctype html><title>Client</title><script type="module" src="/page.js"></script>';
+const pageWithClient = (browser: Browser) => openClientPage(browser, { '/': SCRIPT });
 
 /** A server that pages of this origin may use. */
 async function serverFor(origin: string): Promise<string> {
