@@ -10,13 +10,17 @@ interface Page {
 
 /** A window that `window.open` has opened. */
 export interface LoginWindow {
+  /** Closes the window, if it is still open. */
   close(): void;
 }
 
 /** `sessionStorage` or `localStorage`. */
 export interface WebStorage {
+  /** The value of a key; null if there is none. */
   getItem(key: string): string | null;
+  /** Sets the value of a key. @throws if there is no room. */
   setItem(key: string, value: string): void;
+  /** Removes a key. */
   removeItem(key: string): void;
 }
 

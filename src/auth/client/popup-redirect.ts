@@ -10,6 +10,7 @@ import { checkRedirect } from './redirect-uri.ts';
  */
 const CHANNEL = 'everwire-login';
 
+/** Options of `popupRedirect`. */
 export interface PopupOptions {
   /**
    * Opens the window. Default: `window.open`. A browser allows that for a few seconds after a click. To be safe, open the
