@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { badgeText } from '../wire/format.ts';
 import type { BreakpointView } from './breakpoint-view.ts';
 
 /** How many messages are held. */
@@ -7,7 +8,7 @@ export function HeldCount({ view }: { readonly view: BreakpointView }): JSX.Elem
   if (waiting === 0) return null;
   return (
     <span class="count">
-      {waiting}
+      {badgeText(waiting)}
       <span class="visually-hidden"> held</span>
     </span>
   );

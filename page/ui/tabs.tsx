@@ -4,7 +4,7 @@ import { useRef } from 'preact/hooks';
 /** One tab. */
 export interface Tab<Name extends string> {
   readonly name: Name;
-  /** What follows the name, for example a count. */
+  /** What follows the name, for example a count. The tabs do not move when it changes. */
   readonly extra?: ComponentChildren;
 }
 
@@ -56,7 +56,7 @@ export function TabList<Name extends string>(props: TabListProps<Name>): JSX.Ele
           onClick={() => onselect(name)}
         >
           {name}
-          {extra}
+          {extra !== undefined && extra !== false && <span class="tab-extra">{extra}</span>}
         </button>
       ))}
     </div>

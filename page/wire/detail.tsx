@@ -6,6 +6,7 @@ import { LintTab } from '../lint/lint-tab.tsx';
 import { tabPanel, TabList } from '../ui/tabs.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { BytesTab } from './bytes-tab.tsx';
+import { badgeText } from './format.ts';
 import { FramesTab } from './frames-tab.tsx';
 import { HttpTab } from './http-tab.tsx';
 import { MessageTab } from './message-tab.tsx';
@@ -97,7 +98,7 @@ function LintCount({ lint, n }: { lint: Lint; n: number }): JSX.Element | null {
   const { length } = lint.findings.of(n);
   return length === 0 ? null : (
     <span class="count">
-      {length}
+      {badgeText(length)}
       <span class="visually-hidden"> findings</span>
     </span>
   );

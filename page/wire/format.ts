@@ -6,6 +6,11 @@ export function countText(count: number): string {
   return numbers.format(count);
 }
 
+/** The same where there is room for two digits. */
+export function badgeText(count: number): string {
+  return count > 99 ? '99+' : String(count);
+}
+
 /** Microseconds since the capture began, as minutes and seconds. */
 export function timeText(t: number): string {
   const seconds = t / 1e6;
