@@ -14,7 +14,8 @@ import { ExploreScreen } from './explore/explore.tsx';
 import type { Lint } from './lint/lint.ts';
 import { LintScreen } from './lint/lint-screen.tsx';
 import { LatencyScreen } from './latency/latency-screen.tsx';
-import { PageControls, Target } from './head.tsx';
+import { PageHead } from './head.tsx';
+import { StartProblem } from './start-problem.tsx';
 import type { Link } from './server/follow.ts';
 import type { Server } from './server/server.ts';
 import { switchTheme } from './ui/color-theme.ts';
@@ -24,7 +25,7 @@ import { lazy } from './ui/lazy.tsx';
 import { Palette, paletteOpen } from './ui/palette.tsx';
 import { tabPanel, TabList } from './ui/tabs.tsx';
 import { Toasts } from './ui/toast.tsx';
-import { countText } from './wire/format.ts';
+import { badgeText } from './wire/format.ts';
 import type { Wire } from './wire/wire.ts';
 import { WireScreen } from './wire/wire.tsx';
 
@@ -79,9 +80,13 @@ export function App({ server, wire }: AppProps): JSX.Element {
   useLayoutEffect(() => {
     if (status === 'open' && role !== 'client') show('Wire');
   }, [role, status]);
+  // A tab from before Everwire was started again has nothing to show.
+  const wasOpen = useRef(false);
+  wasOpen.current ||= status === 'open';
+  if (link.value.status === 'refused' && !wasOpen.current) return <StartProblem reason={link.value.reason} />;
   const count = open > 0 && (
     <span class="count">
-      {open}
+      {badgeText(open)}
       <span class="visually-hidden"> open</span>
     </span>
   );
@@ -89,7 +94,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
   return (
     <>
       <header class="head">
-        <h1>Everwire</h1>
+        <PageHead state={state.value} link={link.value} />
         <TabList
           id="screen"
           label="Screens"
@@ -107,8 +112,6 @@ export function App({ server, wire }: AppProps): JSX.Element {
           selected={screen.value}
           onselect={show}
         />
-        <Target state={state.value} />
-        <PageControls />
       </header>
       <Banner link={link.value} />
       <main>
@@ -171,7 +174,7 @@ function LintTotal({ lint }: { readonly lint: Lint }): JSX.Element | null {
   if (error + warning === 0) return null;
   return (
     <span class="count">
-      {countText(error + warning)}
+      {badgeText(error + warning)}
       <span class="visually-hidden"> errors and warnings</span>
     </span>
   );
@@ -182,7 +185,8 @@ function Banner({ link }: { readonly link: Link }): JSX.Element | null {
   if (link.status === 'lost')
     return (
       <div class="banner" role="alert">
-        Everwire has ended or does not respond. This page keeps what it shows until you close it.
+        Everwire has ended or does not respond. This page keeps what it shows, but can do nothing more. Start Everwire
+        again, and open the URL that it prints.
       </div>
     );
   if (link.status === 'refused')

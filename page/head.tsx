@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { ConnectionState, InspectorState } from '../src/inspect/page-server/page-api.ts';
+import type { Link } from './server/follow.ts';
 import { serverName } from './server/server-name.ts';
 import { switchTheme, theme } from './ui/color-theme.ts';
 import { helpOpen } from './ui/help.tsx';
@@ -13,35 +14,53 @@ const STATUS: Readonly<Record<ConnectionState['status'], readonly [text: string,
   closed: ['Closed', 'soft'],
 };
 
-/** What is inspected, and the state of its connection. */
-export function Target({ state }: { readonly state: InspectorState }): JSX.Element {
+interface PageHeadProps {
+  readonly state: InspectorState;
+  readonly link: Link;
+}
+
+/** What is inspected, the state of its connection, and the controls of the page. */
+export function PageHead({ state, link }: PageHeadProps): JSX.Element {
   const { role, target, connection } = state;
   const name = serverName(connection.discovered ?? {});
   return (
-    <div class="target">
-      {name !== undefined && (
-        <strong class="name" title={visible(name)}>
-          <Visible text={name} />
-        </strong>
-      )}
-      {target !== undefined && (
-        <span class="name" title={visible(target)}>
-          <Visible text={target} />
-        </span>
-      )}
-      <Status role={role} connection={connection} />
+    <div class="head-line">
+      <h1>Everwire</h1>
+      <div class="target">
+        {name !== undefined && (
+          <strong class="name" title={visible(name)}>
+            <Visible text={name} />
+          </strong>
+        )}
+        {target !== undefined && (
+          <span class="name" title={visible(target)}>
+            <Visible text={target} />
+          </span>
+        )}
+      </div>
+      <div class="connection">
+        <Status role={role} connection={connection} link={link} />
+      </div>
+      <PageControls />
     </div>
   );
 }
 
-function Status({ role, connection }: Pick<InspectorState, 'role' | 'connection'>): JSX.Element {
+function Status({ role, connection, link }: Pick<InspectorState, 'role' | 'connection'> & { link: Link }): JSX.Element {
+  // What the page knows of the connection may no longer be true.
+  if (link.status === 'lost' || link.status === 'refused')
+    return (
+      <span class="status bad" role="status">
+        Inspector lost
+      </span>
+    );
   if (role === 'recording') return <span class="badge">Recording</span>;
   if (role === 'observer') return <span class="badge">Observing</span>;
   const [text, kind] = STATUS[connection.status];
   return (
     <>
       {connection.revision !== undefined && <span class="badge">{connection.revision}</span>}
-      {connection.transport !== undefined && <span class="badge">{connection.transport}</span>}
+      {connection.transport !== undefined && <span class="badge transport">{connection.transport}</span>}
       <span class={`status ${kind}`} role="status">
         {text}
       </span>
@@ -50,17 +69,21 @@ function Status({ role, connection }: Pick<InspectorState, 'role' | 'connection'
 }
 
 /** The controls of the page itself. */
-export function PageControls(): JSX.Element {
-  const colors = { system: 'Auto', light: 'Light', dark: 'Dark' }[theme.value];
+function PageControls(): JSX.Element {
+  const colors = `Colors: ${{ system: 'Auto', light: 'Light', dark: 'Dark' }[theme.value]}`;
   return (
     <div class="toolbar">
-      <button type="button" class="quiet" onClick={switchTheme}>
-        Colors: {colors}
+      <button type="button" class="quiet icon" aria-label={colors} title={colors} onClick={switchTheme}>
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <circle cx="8" cy="8" r="6.25" />
+          <path d={HALVES[theme.value]} />
+        </svg>
       </button>
       <button
         type="button"
-        class="quiet"
+        class="quiet icon"
         aria-label="Keyboard shortcuts"
+        title="Keyboard shortcuts"
         onClick={() => {
           helpOpen.value = true;
         }}
@@ -70,3 +93,10 @@ export function PageControls(): JSX.Element {
     </div>
   );
 }
+
+/** The dark part of the sign for the colors. */
+const HALVES = {
+  system: 'M8 1.75a6.25 6.25 0 0 1 0 12.5z',
+  light: '',
+  dark: 'M8 1.75a6.25 6.25 0 0 1 0 12.5a6.25 6.25 0 0 1 0 -12.5z',
+} as const;

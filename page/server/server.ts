@@ -2,6 +2,10 @@ import type { BreakpointCommands } from '../../src/inspect/breakpoints/breakpoin
 import type { CommandError, PageCommands } from '../../src/inspect/page-server/page-api.ts';
 import type { SessionCommands } from '../../src/inspect/page-server/session-api.ts';
 
+/** When a page has lost its server. */
+export const LOST =
+  'The inspector has ended or does not respond. Start Everwire again, and open the URL that it prints.';
+
 type Commands = PageCommands & BreakpointCommands & SessionCommands;
 type Argument<Name extends keyof Commands> = Parameters<Commands[Name]>[0];
 type Result<Name extends keyof Commands> = Awaited<ReturnType<Commands[Name]>>;
@@ -64,7 +68,7 @@ export class Server {
       yield* linesOf(await this.#fetch(`/api/stream?after=${after}`));
     } finally {
       // The server has cancelled them.
-      for (const waiting of this.#waiting.values()) waiting.reject(new Error('The inspector cannot be reached.'));
+      for (const waiting of this.#waiting.values()) waiting.reject(new Error(LOST));
     }
   }
 
@@ -76,7 +80,9 @@ export class Server {
   async #fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers);
     headers.set('everwire-key', this.#key);
-    const response = await fetch(path, { ...init, headers });
+    const response = await fetch(path, { ...init, headers }).catch((cause: unknown) => {
+      throw new Error(LOST, { cause });
+    });
     if (!response.ok) throw new RefusedError(reasonOf(await response.text()));
     return response;
   }

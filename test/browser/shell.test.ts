@@ -1,8 +1,10 @@
-import { expect, test } from 'vitest';
-import { describeInBrowser, openPage } from './support/browser.ts';
-import { explore, tool } from './support/explore.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { describeInBrowser, FOLDER, openPage } from './support/browser.ts';
+import { explore, stateWith, tool } from './support/explore.ts';
 import { someTraffic } from './support/traffic.ts';
 import { WirePage } from './support/wire.ts';
+import { Capture } from '../../src/inspect/capture.ts';
+import { servePage } from '../../src/inspect/page-server/page-server.ts';
 import { fixedState, StateFeed } from '../../src/inspect/page-server/state-feed.ts';
 
 describeInBrowser('the page', (browser) => {
@@ -16,7 +18,10 @@ describeInBrowser('the page', (browser) => {
     expect(await page.getByRole('button', { name: 'Pause' }).count()).toBe(0);
     expect(await page.getByRole('alert').count()).toBe(0);
     await stop();
-    await expect.poll(() => page.getByRole('alert').textContent()).toMatch(/^Everwire has ended/);
+    await expect
+      .poll(() => page.getByRole('alert').textContent())
+      .toMatch(/^Everwire has ended .* Start Everwire again, and open the URL that it prints\.$/);
+    expect(await page.getByRole('banner').getByRole('status').textContent()).toBe('Inspector lost');
     const message = await wire.open(wire.rows('search').first(), 'Message');
     expect(await message.textContent()).toContain('name: "search"');
   });
@@ -44,6 +49,90 @@ describeInBrowser('the page', (browser) => {
       questions: [{ id: 1, method: 'elicitation/create', params: { message: '?' }, received: '2026-01-01T00:00:00Z' }],
     });
     await expect.poll(() => tab.textContent()).toBe('Asked1 open');
+  });
+
+  test.each([1280, 900, 640, 600, 320])('has a calm head at %i pixels', async (width) => {
+    const feed = stateWith(
+      {
+        ...{ status: 'connected', revision: '2025-11-25', transport: 'streamable-http' },
+        discovered: { serverInfo: { name: 'everything', title: 'Everything Reference Server' } },
+      },
+      { target: 'mcp.example.com' },
+    );
+    const { page } = await openPage(browser(), { feed, viewport: { width, height: 800 } });
+    const head = page.getByRole('banner');
+    const texts = ['Everything Reference Server', '2025-11-25', 'Connected'];
+    for (const text of texts) await head.getByText(text, { exact: true }).waitFor();
+    const tabs = page.getByRole('tablist', { name: 'Screens' }).getByRole('tab');
+    const boxes = await Promise.all((await tabs.all()).map((tab) => tab.boundingBox()));
+    expect(new Set(boxes.map((box) => box!.y)).size).toBe(width === 320 ? 3 : 1);
+    expect(Math.max(...boxes.map((box) => box!.x + box!.width))).toBeLessThanOrEqual(width);
+    expect((await head.boundingBox())!.height).toBeLessThanOrEqual(width === 320 ? 180 : 80);
+    const cut = head
+      .locator('*:visible')
+      .evaluateAll((all) =>
+        all.filter((each) => each.clientWidth > 1 && each.scrollWidth > each.clientWidth).map((each) => each.outerHTML),
+      );
+    expect(await cut).toEqual([]);
+  });
+
+  test('does not move its tabs when one is chosen or gets a number', async () => {
+    const question = { method: 'elicitation/create', params: {}, received: '2026-01-01T00:00:00Z' } as const;
+    const feed = stateWith({});
+    const { page } = await openPage(browser(), { feed });
+    const tabs = page.getByRole('tablist', { name: 'Screens' }).getByRole('tab');
+    const places = () => tabs.evaluateAll((all) => all.map((tab) => tab.getBoundingClientRect().toJSON() as object));
+    await page.getByRole('banner').getByText('Not connected').waitFor();
+    const before = await places();
+    for (const tab of await tabs.all()) {
+      await tab.click();
+      expect(await places()).toEqual(before);
+    }
+    feed.update({ questions: Array.from({ length: 100 }, (_, id) => ({ ...question, id })) });
+    await tabs.getByText('99+').waitFor();
+    expect(await places()).toEqual(before);
+  });
+
+  test('says that it has lost its inspector, also for what is sent', async () => {
+    const { page, call, stop } = await explore(browser(), ({ method }) =>
+      method === 'tools/list' ? { tools: [tool('one')] } : {},
+    );
+    await page.getByRole('button', { name: 'one', exact: true }).click();
+    await call.waitFor();
+    await stop();
+    await page.getByRole('banner').getByText('Inspector lost').waitFor();
+    await call.click();
+    await page
+      .getByRole('region', { name: 'Result' })
+      .getByText('Start Everwire again, and open the URL that it prints.')
+      .waitFor();
+  });
+
+  test('says in an old tab, and for an old URL, that Everwire was started again, and opens the new one', async () => {
+    const old = await openPage(browser());
+    await old.page.getByRole('banner').getByText('Observing').waitFor();
+    const port = Number(new URL(old.page.url()).port);
+    await old.stop();
+    const started = await servePage({
+      capture: new Capture(),
+      feed: fixedState('observer', 'node other.js'),
+      folder: FOLDER,
+      port,
+    });
+    onTestFinished(() => started.close());
+    const { page } = old;
+    const alert = page.getByRole('alert');
+    await expect
+      .poll(() => alert.textContent())
+      .toMatch(/^The inspector does not know this page: Everwire was started again/);
+    expect(await page.getByRole('banner').getByRole('status').textContent()).toBe('Inspector lost');
+    await page.reload();
+    await expect.poll(() => alert.textContent()).toMatch(/Open the URL that Everwire printed last/);
+    expect(await page.getByRole('tab').count()).toBe(0);
+    await page.goto(`${page.url()}#${'x'.repeat(43)}`);
+    await expect.poll(() => alert.textContent()).toMatch(/^This URL was already used, or is from before/);
+    await page.goto(started.url);
+    await page.getByRole('banner').getByText('node other.js').waitFor();
   });
 
   test('says what to do if its address was used before', async () => {

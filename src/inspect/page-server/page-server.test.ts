@@ -212,7 +212,7 @@ test('a token can be used once, and only as a header', async () => {
   const second = await send('POST', '/api/key', { ...own, 'everwire-token': token });
   expect([second.status, second.text]).toEqual([
     403,
-    'The token is wrong or was already used. Press Enter in the terminal of Everwire for a new URL, or restart it.\n',
+    'This URL was already used, or is from before Everwire was started again. Open the URL that Everwire printed last, or press Enter in its terminal for a new one.\n',
   ]);
 });
 

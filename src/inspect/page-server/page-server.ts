@@ -58,8 +58,9 @@ const MAX_PAGES = 16;
 const TEXT = { 'content-type': 'text/plain; charset=utf-8' } as const;
 const STREAM = '/api/stream';
 const FOREIGN = 'Only the page of the inspector may do this.';
-const USED =
-  'The token is wrong or was already used. Press Enter in the terminal of Everwire for a new URL, or restart it.';
+const NEW_URL = 'Open the URL that Everwire printed last, or press Enter in its terminal for a new one.';
+const USED = `This URL was already used, or is from before Everwire was started again. ${NEW_URL}`;
+const UNKNOWN = `The inspector does not know this page: Everwire was started again, or has more than 8 tabs. ${NEW_URL}`;
 
 /**
  * Serves the page of the inspector on 127.0.0.1, and the records of a capture to this page alone.
@@ -127,7 +128,7 @@ class PageRequests {
     if (!this.#access.isOwnPage(request)) refuse(response, 403, FOREIGN);
     else if (request.method !== allow) refuse(response, 405, `Use ${allow}.`, { allow });
     else if (target === '/api/key') this.#exchangeToken(request, response);
-    else if (!this.#access.hasKey(request)) refuse(response, 403, FOREIGN);
+    else if (!this.#access.hasKey(request)) refuse(response, 403, UNKNOWN);
     else {
       this.strangers.trust(request.socket);
       if (isPosted(command)) runCommand(command, this.#actions, request, response).catch(() => response.destroy());

@@ -7,7 +7,8 @@ import { Capture } from '../../../src/inspect/capture.ts';
 import { servePage, type PageServerOptions } from '../../../src/inspect/page-server/page-server.ts';
 import { fixedState } from '../../../src/inspect/page-server/state-feed.ts';
 
-const FOLDER = path.join(import.meta.dirname, '../../../dist/page');
+/** The built page. */
+export const FOLDER = path.join(import.meta.dirname, '../../../dist/page');
 const executablePath = findBrowser();
 
 /** Tests in a browser, which is one for the whole file. They are skipped where there is none. */

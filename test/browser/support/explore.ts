@@ -15,6 +15,8 @@ import type { JsonObject } from '../../../src/jsonrpc/message.ts';
 export interface InspectedPage {
   readonly page: Page;
   readonly misdeeds: readonly string[];
+  /** Ends the server of the page. */
+  stop(): Promise<void>;
   readonly call: Locator;
   readonly result: Locator;
   /** Shows one of the lists, or another tab. */
@@ -45,7 +47,7 @@ export async function exploreServer(
 ): Promise<InspectedPage> {
   const { capture, inspector } = inspectorFor(target, { saved });
   inspector.connect({ choice: 'a' });
-  const { page, misdeeds } = await openPage(browser, {
+  const { page, misdeeds, stop } = await openPage(browser, {
     capture,
     feed: inspector.feed,
     commands: inspector,
@@ -57,7 +59,7 @@ export async function exploreServer(
   const tab = (name: string): Promise<void> => page.getByRole('tab', { name: new RegExp(`^${name}`) }).click();
   await page.getByRole('tab', { name: /^Tools/ }).waitFor();
   return {
-    ...{ page, misdeeds, call, tab },
+    ...{ page, misdeeds, call, tab, stop },
     result: page.getByRole('region', { name: 'Result' }),
     choose: (name) => page.getByRole('listitem').getByRole('button', { name, exact: true }).click(),
   };
