@@ -10,6 +10,7 @@ export function sentRecord(record: WireRecord): SentRecord {
   if (layer === 'bytes') return { n, layer, conn, dir, range, content };
   if (layer === 'open') return { n, layer, conn, protocol: record.protocol, role: record.role };
   if (layer === 'message') return { n, layer, conn, dir, range, exchange, note, kind, id, method };
+  if (dir === undefined) return { n, layer, conn, note };
   return { n, layer, conn, dir, range, exchange, note };
 }
 
