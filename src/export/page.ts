@@ -1,28 +1,13 @@
 import { printable } from '../base/printable.ts';
 import type { Masks } from './masks.ts';
-import type { RecordedPart, RecordedWire } from './recorded-wire.ts';
-
-const STYLE = `
-:root { color-scheme: light dark; --line: #8884; --soft: #8882; }
-body { font: 14px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; }
-h1 { font-size: 1.3rem; overflow-wrap: anywhere; }
-input { font: inherit; padding: .3rem .5rem; width: min(30rem, 100%); box-sizing: border-box; }
-details { border-bottom: 1px solid var(--line); padding: .2rem 0; }
-summary { cursor: pointer; display: grid; grid-template-columns: 5rem 6rem 6rem 1fr; gap: .5rem; overflow-wrap: anywhere; }
-pre { background: var(--soft); padding: .5rem; white-space: pre-wrap; overflow-wrap: anywhere; margin: .3rem 0; }
-`;
-
-const SCRIPT = `
-const filter = document.querySelector('input');
-filter.addEventListener('input', () => {
-  const words = filter.value.toLowerCase();
-  for (const each of document.querySelectorAll('details'))
-    each.hidden = !each.textContent.toLowerCase().includes(words);
-});
-`;
+import { PageRows, type PageRow } from './page-rows.ts';
+import { PAGE_SCRIPT, PAGE_STYLE } from './page-style.ts';
+import type { RecordedWire } from './recorded-wire.ts';
 
 /** The longest text of a part that is shown, in characters. */
 const MAX_TEXT = 100_000;
+/** The same for the name of the server. */
+const MAX_NAME = 200;
 
 /**
  * One page that shows what is in a recording. It needs no network: its style and its script are in it, and nothing else may
@@ -31,39 +16,56 @@ const MAX_TEXT = 100_000;
  * @param name of the recording, to show to users.
  */
 export async function htmlPage({ parts }: RecordedWire, name: string, started: string, masks: Masks): Promise<string> {
-  const [style, script] = [await hashOf(STYLE), await hashOf(SCRIPT)];
+  const [style, script] = [await hashOf(PAGE_STYLE), await hashOf(PAGE_SCRIPT)];
   const policy = `default-src 'none'; style-src ${style}; script-src ${script}; img-src data:; base-uri 'none'; form-action 'none'`;
-  const title = html(masks.text(name));
+  const rows = new PageRows(parts);
+  const shown = html(masks.text(name));
+  const server = rows.serverName === undefined ? undefined : html(masks.text(rows.serverName.slice(0, MAX_NAME)));
+  const time = html(started.replace('T', ' ').replace(/\.\d+Z$/, ' UTC'));
+  const count = `${parts.length} ${parts.length === 1 ? 'record' : 'records'}`;
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
-<meta name="viewport" content="width=device-width">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
-<title>${title}</title>
-<style>${STYLE}</style>
+<title>${server ?? shown}, ${time}, ${count}</title>
+<style>${PAGE_STYLE}</style>
 </head>
 <body>
-<h1>${title}</h1>
-<p>Recorded ${html(started)}. ${parts.length} parts. Secrets are masked.</p>
-<p><label>Show only parts with this text <input type="search"></label></p>
+<header>
+<h1>${server ?? shown}</h1>
+<p>${server === undefined ? '' : `<span>${shown}</span>`}<span>Recorded ${time}</span><span>${count}</span><span>Secrets are masked</span></p>
+<p><label>Filter <input type="search" placeholder="Text in a record"></label> <output></output></p>
+</header>
 <main>
-${parts.map((part) => partHtml(part, masks)).join('\n')}
+${rows.map((row) => rowHtml(row, masks)).join('\n')}
 </main>
-<script>${SCRIPT}</script>
+<script>${PAGE_SCRIPT}</script>
 </body>
 </html>
 `;
 }
 
-function partHtml({ n, t, from, kind, text, title }: RecordedPart, masks: Masks): string {
+function rowHtml({ part, kind, title, name }: PageRow, masks: Masks): string {
+  const { n, t, from, text } = part;
   const shown =
-    kind === 'head' ? masks.head(text) : kind === 'message' ? pretty(masks.message(text)) : masks.text(text);
+    part.kind === 'head' ? masks.head(text) : part.kind === 'message' ? pretty(masks.message(text)) : masks.text(text);
   const cut = shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}…` : shown;
-  const what = kind === 'head' ? masks.target(title) : masks.text(title);
-  return `<details><summary><span>${n}</span><span>${(t / 1000).toFixed(1)} ms</span><span>${from}</span><span>${html(what)}</span></summary><pre>${html(cut)}</pre></details>`;
+  const what = part.kind === 'head' ? masks.target(title) : masks.text(title);
+  const cells = [
+    `<span class="n">${n}</span>`,
+    `<span class="t">${(t / 1000).toFixed(1)} ms</span>`,
+    `<span class="from"><span aria-hidden="true">${ARROWS[from]}</span> ${from}</span>`,
+    `<span class="kind">${kind}</span>`,
+    `<span class="what">${html(what)}${name === undefined ? '' : ` <b>${html(masks.text(name))}</b>`}</span>`,
+  ];
+  return `<details class="${kind} ${from}"><summary>${cells.join('')}</summary><pre>${html(cut)}</pre></details>`;
 }
+
+/** The client is on the left. */
+const ARROWS = { client: '→', server: '←', stderr: '!' } as const;
 
 function pretty(text: string): string {
   try {
