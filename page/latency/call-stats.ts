@@ -23,8 +23,13 @@ type MutableStats = { -readonly [Field in keyof CallStats]: CallStats[Field] } &
  * Groups calls by method and tool, those with the most calls first.
  *
  * @param isToolError whether the result of an answered call says that the tool failed.
+ * @param isProbe whether a call failed as was expected, so that it is no error.
  */
-export function statsOf(spans: Iterable<Span>, isToolError: (span: Span) => boolean): readonly CallStats[] {
+export function statsOf(
+  spans: Iterable<Span>,
+  isToolError: (span: Span) => boolean,
+  isProbe: (span: Span) => boolean = () => false,
+): readonly CallStats[] {
   const groups = new Map<string, MutableStats>();
   for (const span of spans) {
     const { method, tool, dir, state, start, end } = span;
@@ -33,7 +38,8 @@ export function statsOf(spans: Iterable<Span>, isToolError: (span: Span) => bool
     let stats = groups.get(key);
     if (!stats) groups.set(key, (stats = { method, tool, dir, count: 0, errors: 0, durations: [] }));
     stats.count += 1;
-    if (state === 'failed' || state === 'unanswered' || (state === 'done' && isToolError(span))) stats.errors += 1;
+    const isError = state === 'failed' || state === 'unanswered' || (state === 'done' && isToolError(span));
+    if (isError && !isProbe(span)) stats.errors += 1;
     if (end !== undefined && (state === 'done' || state === 'failed')) stats.durations.push(end - start);
   }
   for (const { durations } of groups.values()) durations.sort((a, b) => a - b);

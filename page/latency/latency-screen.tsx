@@ -33,7 +33,14 @@ export function LatencyScreen({ wire, visible, onwire }: LatencyScreenProps): JS
   const version = useSlowly(wire.source.version.value, visible);
   const shownSide = store.hasBothSides ? side.value : undefined;
   const all = useMemo(
-    () => (visible ? statsOf(spansOf(store, shownSide), (span) => isToolError(span, store)) : []),
+    () =>
+      visible
+        ? statsOf(
+            spansOf(store, shownSide),
+            (span) => isToolError(span, store),
+            (span) => store.isProbe(span),
+          )
+        : [],
     [store, shownSide, version, visible],
   );
   if (!visible) return null;

@@ -74,6 +74,12 @@ export function Detail({ record, store, lint, view, started, actions }: DetailPr
           {actions}
         </div>
       </div>
+      {shown.some((span) => store.isProbe(span)) && (
+        <p class="wire-probe soft">
+          A probe: the server is older than 2026-07-28, so it answered server/discover with an error. The client went on
+          with initialize.
+        </p>
+      )}
       <TabList
         id="wire"
         label="Views of the record"

@@ -178,13 +178,14 @@ function RowView({ record, index, store, lint, isSelected, isMarked }: RowProps)
   const { n, t, dir, conn, layer, range } = record;
   const { kind, what, name } = summaryOf(record, store);
   const open = store.openOf(conn);
+  const probe = record.spans.some((span) => store.isProbe(span)) ? 'is-probe' : '';
   const side = store.isAuthorization(record) ? 'auth' : store.sideOf(conn);
   const [arrow, direction] = (side === 'app' ? APP_DIRECTIONS : DIRECTIONS)[dir ?? ''] ?? ['', ''];
   return (
     <div
       role="row"
       id={rowId(record)}
-      class={`wire-row k-${kind} d-${dir === 'c>s' ? 'up' : dir === 's>c' ? 'down' : 'none'}`}
+      class={`wire-row k-${kind} d-${dir === 'c>s' ? 'up' : dir === 's>c' ? 'down' : 'none'} ${probe}`}
       aria-rowindex={index + 2}
       aria-selected={isSelected}
     >
@@ -223,7 +224,7 @@ function RowView({ record, index, store, lint, isSelected, isMarked }: RowProps)
         {range && sizeText(sizeOf(range))}
       </span>
       <span role="gridcell" class="w-took">
-        {layer === 'message' && <Took record={record} />}
+        {layer === 'message' && <Took record={record} store={store} />}
       </span>
     </div>
   );
@@ -232,13 +233,19 @@ function RowView({ record, index, store, lint, isSelected, isMarked }: RowProps)
 /**
  * For a request, how it ended; for its response, how long it took. For a batch, a call without a result comes first.
  */
-function Took({ record: { n, spans } }: { record: WireRecord }): JSX.Element | null {
+function Took({ record: { n, spans }, store }: { record: WireRecord; store: RecordStore }): JSX.Element | null {
   const ends = spans.filter(({ records, answer }) => n === records[0] || n === answer);
   const span = ends.find(({ state }) => state !== 'done') ?? ends[0];
   if (!span) return null;
   const { state, start, end } = span;
   const duration = end === undefined ? '' : durationText(end - start);
   if (n === span.answer || state === 'done') return <>{duration}</>;
+  if (store.isProbe(span))
+    return (
+      <span class="soft" title="The server is older, so it answered the probe of the client with an error.">
+        probe
+      </span>
+    );
   const kind = { open: 'warn', input_required: 'warn', cancelled: 'soft', failed: 'bad', unanswered: 'bad' }[state];
   return <span class={kind}>{state === 'input_required' ? 'input' : state}</span>;
 }

@@ -1,5 +1,7 @@
 import { Spans } from '../../src/inspect/spans/spans.ts';
+import type { Span } from '../../src/inspect/spans/span.ts';
 import { addNames, noNames } from './known-names.ts';
+import { Probes } from './probes.ts';
 import { StreamBytes, textOf, type RangeBytes } from './stream-bytes.ts';
 import { sizeOf, type WireRecord } from './wire-record.ts';
 
@@ -29,6 +31,7 @@ export class RecordStore {
   readonly #opens = new Map<number, WireRecord>();
   readonly #roles = new Set<string | undefined>();
   #hasApps = false;
+  readonly #probes = new Probes();
   #spans: Spans;
   readonly names = noNames();
 
@@ -53,6 +56,11 @@ export class RecordStore {
     return this.#spans;
   }
 
+  /** Whether a call was the probe of a client that found an older server: it failed, as is expected. */
+  isProbe(span: Span): boolean {
+    return this.#probes.has(span);
+  }
+
   /** Adds records that follow the newest. */
   add(records: readonly WireRecord[]): void {
     for (const record of records) {
@@ -65,6 +73,7 @@ export class RecordStore {
       }
       const text = (): string | undefined => this.text(record);
       if (!this.isAuthorization(record)) record.spans = this.#spans.add(record, text);
+      this.#probes.add(record, this.openOf(record.conn));
       addNames(this.names, record, text);
     }
     // Forgets several at a time, because the rest of the array moves each time.

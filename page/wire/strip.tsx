@@ -120,7 +120,7 @@ class StripDrawing {
     const selected = new Set(this.#view.selected.value?.spans);
     for (const { span, left, width: length, lane } of bars) {
       context.globalAlpha = shown.has(span) || selected.has(span) ? 1 : 0.25;
-      context.fillStyle = colors[span.state]!;
+      context.fillStyle = this.#store.isProbe(span) ? colors['cancelled']! : colors[span.state]!;
       context.fillRect(left, 4 + lane * LANE, length, LANE - 2);
     }
     context.globalAlpha = 1;

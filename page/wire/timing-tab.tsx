@@ -55,7 +55,7 @@ function SpanTimes({ span, record, store, onselect }: Omit<TimingTabProps, 'star
     <>
       <dl class="wire-facts">
         <dt>State</dt>
-        <dd>{state.replace('_', ' ')}</dd>
+        <dd>{store.isProbe(span) ? 'failed, as expected: a probe of an older server' : state.replace('_', ' ')}</dd>
         {first !== undefined && (
           <>
             <dt>First byte</dt>
