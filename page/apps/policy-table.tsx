@@ -150,7 +150,7 @@ function Blocked({ violations }: { violations: readonly Violation[] }): JSX.Elem
     <ul>
       {violations.map(({ directive, blocked, count }, at) => (
         <li key={at}>
-          <code class="warn">
+          <code>
             <Visible text={blocked} />
           </code>{' '}
           <span class="soft">

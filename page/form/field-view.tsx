@@ -177,7 +177,7 @@ export function RawSwitch({ field, name }: { field: Field; name: string }): JSX.
   return (
     <button
       type="button"
-      class="quiet"
+      class="small"
       aria-pressed={isRaw}
       aria-label={`${visible(name)} as JSON`}
       onClick={() => (isRaw ? field.showFields() : field.showRaw())}

@@ -93,6 +93,19 @@ describeInBrowser('the page', (browser) => {
     expect(await places()).toEqual(before);
   });
 
+  test('gives all screens of one column the same width', async () => {
+    const { page } = await openPage(browser(), { feed: stateWith({}), viewport: { width: 1600, height: 900 } });
+    const tabs = page.getByRole('tablist', { name: 'Screens' }).getByRole('tab');
+    const widths = new Map<string, number>();
+    for (const name of ['Explore', 'Lint', 'Latency', 'Auth', 'Compare']) {
+      await tabs.filter({ hasText: name }).click();
+      const screen = page.getByRole('tabpanel', { name }).locator('> div');
+      widths.set(name, (await screen.boundingBox())!.width);
+    }
+    expect(new Set(widths.values()).size, JSON.stringify([...widths])).toBe(1);
+    expect(widths.get('Lint')).toBeLessThan(1100);
+  });
+
   test('says that it has lost its inspector, also for what is sent', async () => {
     const { page, call, stop } = await explore(browser(), ({ method }) =>
       method === 'tools/list' ? { tools: [tool('one')] } : {},
