@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import type { Database } from 'lmdb';
-import { DAMAGED, DATABASES, fromFrame, type DatabaseName } from './frame.ts';
+import { DAMAGED, DATABASES, fromFrame, isIntact, type DatabaseName } from './frame.ts';
 import { openDatabase } from './open-database.ts';
 
 /**
@@ -37,7 +37,7 @@ function check(): void {
     let last: string | undefined;
     for (const { key, value } of database.getRange({ snapshot: true })) {
       if (typeof key !== 'string' || (last !== undefined && !(key > last))) process.exit(DAMAGED);
-      if (fromFrame(key, value) === undefined) process.exit(DAMAGED);
+      if (!isIntact(key, value)) process.exit(DAMAGED);
       last = key;
       count += 1;
     }

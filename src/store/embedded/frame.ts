@@ -19,11 +19,13 @@ export function toFrame(key: string, text: string): Buffer {
 }
 
 /** Undefined if the value is not the one that was stored with this key. */
-export function fromFrame(key: string, frame: Uint8Array): string | undefined {
-  if (frame.length < CHECKSUM_BYTES) return undefined;
-  const bytes = Buffer.from(frame.buffer, frame.byteOffset, frame.byteLength);
-  const text = bytes.subarray(CHECKSUM_BYTES);
-  return bytes.readUInt32LE() === checksum(key, text) ? text.toString() : undefined;
+export function fromFrame(key: string, frame: Buffer): string | undefined {
+  return isIntact(key, frame) ? frame.toString('utf8', CHECKSUM_BYTES) : undefined;
+}
+
+/** Whether the value is the one that was stored with this key. */
+export function isIntact(key: string, frame: Buffer): boolean {
+  return frame.length >= CHECKSUM_BYTES && frame.readUInt32LE() === checksum(key, frame.subarray(CHECKSUM_BYTES));
 }
 
 function checksum(key: string, text: Uint8Array): number {
