@@ -87,7 +87,7 @@ function useClock(runs: boolean): number {
 }
 
 function focusFirst(list: HTMLElement): void {
-  (list.querySelector<HTMLElement>('.held button') ?? list.querySelector<HTMLElement>('h2'))!.focus();
+  (list.querySelector<HTMLElement>('.held .toolbar button') ?? list.querySelector<HTMLElement>('h2'))!.focus();
 }
 
 /** Presses a button of the message that has the focus, or else of the first one. */

@@ -5,6 +5,7 @@ import type { HeldMessage } from '../../src/inspect/breakpoints/breakpoint-api.t
 import { compactJson } from '../form/json-text.ts';
 import { Visible, visible } from '../ui/visible.tsx';
 import type { BreakpointView } from './breakpoint-view.ts';
+import { HeldContent } from './held-content.tsx';
 import { HeldTimes } from './held-times.tsx';
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -30,7 +31,7 @@ interface Writing {
 
 /** A held message, with what the user can do with it. */
 export function HeldCard({ view, message, now }: HeldCardProps): JSX.Element {
-  const { id, dir, kind, method, tool, client, state } = message;
+  const { id, dir, kind, method, tool, messageId, client, state } = message;
   const writing = useSignal<Writing | undefined>(undefined);
   const problem = useSignal<string | undefined>(undefined);
   const title = `${KINDS[kind] ?? kind}: ${method}${tool === undefined ? '' : ` ${tool}`}`;
@@ -48,6 +49,11 @@ export function HeldCard({ view, message, now }: HeldCardProps): JSX.Element {
           <Visible text={title} />
         </h3>
         <span class="badge">{dir === 'c>s' ? 'to the server' : 'to the client'}</span>
+        {messageId !== undefined && (
+          <span class="badge">
+            id <Visible text={messageId} />
+          </span>
+        )}
         {client !== undefined && (
           <span class="badge">
             <Visible text={client} />
@@ -57,6 +63,7 @@ export function HeldCard({ view, message, now }: HeldCardProps): JSX.Element {
         {state === 'leaving' && <span class="badge">Goes on after those before it</span>}
       </header>
       <HeldTimes message={message} now={now} />
+      {writing.value?.command !== 'forwardHeld' && <HeldContent server={view.server} id={id} />}
       {isHeld && !writing.value && <HeldButtons view={view} message={message} act={act} writing={writing} />}
       {state === 'cancelled' && (
         <p class="toolbar">

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { toast } from '../ui/toast.tsx';
 import type { BreakpointView } from './breakpoint-view.ts';
 
-/** Saves the rules in the file of saved calls, and sets those of the file again. */
+/** Saves the rules in the file of saved calls, and adds those of the file, turned off. */
 export function SavedRules({ view }: { view: BreakpointView }): JSX.Element | null {
   const { savedFile: file, server } = view;
   if (file === undefined) return null;
@@ -12,7 +12,8 @@ export function SavedRules({ view }: { view: BreakpointView }): JSX.Element | nu
   };
   const add = async (): Promise<void> => {
     const { added } = await server.send('addSavedRules', {});
-    toast(added === 1 ? '1 saved rule was added.' : `${added} saved rules were added.`);
+    const what = added === 1 ? '1 saved rule was added.' : `${added} saved rules were added.`;
+    toast(added === 0 ? what : `${what} Turn on those that are to act.`);
   };
   return (
     <p class="toolbar">

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -382,6 +382,31 @@ describe('saved calls', () => {
     await inspector.removeSaved({ name: 'One' });
     expect(await inspector.listSaved()).toEqual([]);
     expect(inspector.feed.state.saved?.changes).toBe(3);
+  });
+
+  test('rules of the file are added turned off, all of them or none', async () => {
+    const { inspector, file } = withFile();
+    inspector.connect({ url: 'http://127.0.0.1:1/' });
+    const rules = (...filters: readonly string[]): void => {
+      const action = { type: 'hold' };
+      const list = filters.map((filter) => ({ filter, action, enabled: true }));
+      writeFileSync(file, JSON.stringify({ version: 1, servers: {}, rules: { '127.0.0.1': list } }));
+    };
+    rules('tool:a', 'method:');
+    await expect(inspector.addSavedRules()).rejects.toThrow('value');
+    expect(inspector.breakpoints.state.rules).toEqual([]);
+    rules(...Array.from({ length: 101 }, (_, at) => `tool:t${at}`));
+    await expect(inspector.addSavedRules()).rejects.toThrow('There can be at most 100 rules.');
+    expect(inspector.breakpoints.state.rules).toEqual([]);
+    rules('tool:a', 'tool:b');
+    expect(await inspector.addSavedRules()).toEqual({ added: 2 });
+    const off = { action: { type: 'hold' }, enabled: false, matches: 0 };
+    expect(inspector.breakpoints.state.rules).toMatchObject([
+      { id: 1, filter: 'tool:a', ...off },
+      { id: 2, filter: 'tool:b', ...off },
+    ]);
+    inspector.breakpoints.setRule({ id: 1, filter: 'tool:a', action: { type: 'hold' }, enabled: true });
+    expect(await inspector.addSavedRules()).toEqual({ added: 0 });
   });
 
   test('have no header, and a header that is an argument is refused', async () => {

@@ -17,7 +17,6 @@ import type {
   Root,
   TargetChoice,
 } from '../inspect/page-server/page-api.ts';
-import type { Rule } from '../inspect/breakpoints/breakpoint-api.ts';
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import type { SaveCommand, SavedCall, SavedRule } from '../inspect/page-server/saved-api.ts';
 import { StateFeed } from '../inspect/page-server/state-feed.ts';
@@ -295,9 +294,11 @@ export class Inspector implements PageCommands {
   async addSavedRules(): Promise<{ readonly added: number }> {
     const { saved, server } = this.#saved;
     const rules = await saved.rules(server.savedName);
-    const set = new Set(this.breakpoints.state.rules.map((rule) => JSON.stringify(savedRule(rule))));
-    const added = rules.filter((rule) => !set.has(JSON.stringify(rule)));
-    for (const rule of added) this.breakpoints.setRule(rule);
+    // Nobody has seen them here yet. The user turns on those that are to act.
+    const off = (rule: SavedRule): SavedRule => ({ ...savedRule(rule), enabled: false });
+    const set = new Set(this.breakpoints.state.rules.map((rule) => JSON.stringify(off(rule))));
+    const added = rules.map(off).filter((rule) => !set.has(JSON.stringify(rule)));
+    this.breakpoints.addRules(added);
     return { added: added.length };
   }
 
@@ -361,7 +362,7 @@ function merged(
   };
 }
 
-function savedRule({ filter, action, enabled, nth }: Rule): SavedRule {
+function savedRule({ filter, action, enabled, nth }: SavedRule): SavedRule {
   return { filter, action, enabled, nth };
 }
 

@@ -459,6 +459,6 @@ describe('limits', () => {
     expect(() => world.rule('', { type: 'status', status: 500 })).toThrow(/^Rules cannot status here/);
     expect(() => world.rule('', { type: 'delay', ms: 1e9 })).toThrow(/at most 3600000 ms/);
     for (let at = 0; at < 100; at += 1) world.rule('');
-    expect(() => world.rule('')).toThrow('There are already 100 rules.');
+    expect(() => world.rule('')).toThrow('There can be at most 100 rules.');
   });
 });

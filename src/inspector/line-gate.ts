@@ -194,7 +194,7 @@ export class LineGate {
   }
 
   #passing({ bytes, message }: Line, request: PassedRequest | undefined): PassingMessage {
-    const { method } = message;
+    const { method, id } = message;
     const isAnswer = method === undefined;
     const isOfHost = (this.#dir === 'c>s') === !isAnswer;
     const asked = request?.asked ?? Date.now();
@@ -204,6 +204,7 @@ export class LineGate {
       ...{ dir: this.#dir, order: this, asked, content, tool: request?.tool },
       kind: isAnswer ? ('error' in message ? 'error' : 'result') : request ? 'request' : 'notification',
       method: (method as string | undefined) ?? request?.method ?? '',
+      messageId: id === undefined ? undefined : JSON.stringify(id),
       client: isOfHost ? HOST : undefined,
       call: this.#dir === 's>c' ? (isAnswer ? request : this.#progressing(message)) : undefined,
       dur: isAnswer && isOfHost && request ? (Date.now() - asked) * 1000 : undefined,

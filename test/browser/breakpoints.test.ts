@@ -45,6 +45,11 @@ describeInBrowser('breakpoints', (browser) => {
     const card = page.getByRole('article', { name: 'Request: tools/call echo' });
     await expect.poll(() => card.textContent()).toMatch(/Held \d+\.\d s/);
     await expect.poll(() => card.textContent()).toMatch(/the limit of this page’s call ends it in \d+\.\d s/);
+    // A person sees what is held before they decide.
+    expect(await card.getByText('to the server').count()).toBe(1);
+    await expect
+      .poll(() => card.getByRole('tree', { name: 'Content' }).textContent())
+      .toMatch(/method.*tools\/call.*echo/);
     await page.keyboard.press('e');
     const editor = card.getByLabel('Message');
     await expect.poll(() => editor.inputValue()).toMatch(/"name": "echo"/);
@@ -56,6 +61,30 @@ describeInBrowser('breakpoints', (browser) => {
     await page.getByText('No messages are held.').waitFor();
     await screen(page, 'Explore');
     await result.getByText('got {"text":"edited"}').waitFor();
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('of a huge message, a person sees the beginning, with nothing hidden and nothing run', async () => {
+    const evil = `<img src=x onerror=alert(1)>\u202e${'x'.repeat(1_000_000)}`;
+    const answer: Script = (request) =>
+      request.method === 'tools/call' ? { content: [{ type: 'text', text: evil }] } : script(request);
+    const { page, choose, call, misdeeds } = await explore(browser(), answer);
+    await screen(page, 'Breakpoints');
+    await ruleFilter(page).fill('tool:echo kind:result');
+    await page.keyboard.press('Enter');
+    await page.getByText('0 matched').waitFor();
+    await screen(page, 'Explore');
+    await choose('echo');
+    await call.click();
+    await page.getByRole('tab', { name: 'Breakpoints 1 held' }).click();
+    const card = page.getByRole('article', { name: 'Result: tools/call echo' });
+    await card.getByText(/^The first 20000 of 1000\d{3} characters/).waitFor();
+    const content = card.getByLabel('Content');
+    expect(await content.textContent()).toContain('<img src=x onerror=alert(1)>');
+    expect(await content.textContent()).not.toContain('\u202e');
+    expect((await content.textContent())!.length).toBeLessThan(21_000);
+    await card.getByRole('button', { name: 'Forward', exact: true }).click();
+    await page.getByText('No messages are held.').waitFor();
     expect(misdeeds).toEqual([]);
   });
 

@@ -138,8 +138,13 @@ describeInBrowser('saved calls', (browser) => {
     const second = await breakpoints();
     expect(await second.rules.count()).toBe(0);
     await second.page.getByRole('button', { name: 'Add saved rules' }).click();
-    await second.page.getByText('2 saved rules were added.').waitFor();
+    await second.page.getByText('2 saved rules were added. Turn on those that are to act.').waitFor();
     await expect.poll(() => second.rules.count()).toBe(2);
+    // A person sees them before they act.
+    const isOn = (at: number): Promise<boolean> => second.rules.nth(at).getByRole('switch').isChecked();
+    expect([await isOn(0), await isOn(1)]).toEqual([false, false]);
+    await second.rules.nth(0).getByRole('switch').click();
+    await expect.poll(() => isOn(0)).toBe(true);
     await second.page.getByRole('button', { name: 'Add saved rules' }).click();
     await second.page.getByText('0 saved rules were added.').waitFor();
     expect(await second.rules.count()).toBe(2);

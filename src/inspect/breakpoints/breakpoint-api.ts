@@ -53,6 +53,8 @@ export interface HeldMessage {
   /** For an answer, the method of its request. */
   readonly method: string;
   readonly tool?: string | undefined;
+  /** The id of the request or the answer on the wire, as JSON. Undefined if it has none, or if it is not known here. */
+  readonly messageId?: string | undefined;
   /** The program that sent the request, as it calls itself. */
   readonly client?: string | undefined;
   /**
@@ -76,6 +78,13 @@ export interface HeldMessage {
   readonly behind: number;
 }
 
+/** The content of a held message, or its beginning. */
+export interface HeldText {
+  readonly text: string;
+  /** The length of all of it, in UTF-16 code units. */
+  readonly length: number;
+}
+
 /** The rules and what they hold. */
 export interface BreakpointState {
   /** What rules can do here. */
@@ -95,7 +104,8 @@ export interface BreakpointCommands {
   /** Adds a rule, or replaces the one with this id. */
   setRule(rule: Omit<Rule, 'id' | 'matches'> & { readonly id?: number | undefined }): void;
   removeRule(rule: { readonly id: number }): void;
-  heldMessage(message: { readonly id: number }): { readonly text: string } | Promise<{ readonly text: string }>;
+  /** @param message `max`: the most UTF-16 code units of the text that are returned. Default: all. */
+  heldMessage(message: { readonly id: number; readonly max?: number | undefined }): HeldText | Promise<HeldText>;
   /** Lets a message go on, with another content if there is a text. */
   forwardHeld(message: { readonly id: number; readonly text?: string | undefined }): void;
   /** Lets all messages go on, in their order. */

@@ -1,13 +1,13 @@
 import type { FilterSubject } from '../filter/subject.ts';
 import { CommandRefused } from '../page-server/command-refused.ts';
-import type { BreakpointControl, BreakpointState, HeldMessage, Rule, RuleAction } from './breakpoint-api.ts';
+import type { BreakpointControl, BreakpointState, HeldMessage, HeldText, Rule, RuleAction } from './breakpoint-api.ts';
 import { Lanes, type Waiting } from './lanes.ts';
-import { MAX_DELAY, Rules } from './rules.ts';
+import { MAX_DELAY, Rules, type NewRule } from './rules.ts';
 
 /** A message on its way. */
 export interface PassingMessage extends Pick<
   HeldMessage,
-  'dir' | 'kind' | 'method' | 'tool' | 'client' | 'asked' | 'expires'
+  'dir' | 'kind' | 'method' | 'tool' | 'messageId' | 'client' | 'asked' | 'expires'
 > {
   /** Messages with the same one keep their order in each direction: the session, or what else identifies the sender. */
   readonly order: unknown;
@@ -231,11 +231,12 @@ export class Breakpoints implements BreakpointControl {
     const { dir, kind, client, expires, asked } = entry.message;
     const method = entry.message.method.slice(0, MAX_TEXT);
     const tool = entry.message.tool?.slice(0, MAX_TEXT);
+    const messageId = entry.message.messageId?.slice(0, MAX_TEXT);
     this.#last += 1;
     const since = Date.now();
     entry.shown = {
       ...{ id: this.#last, rule: id, action: action.type as Shown['action'], dir, kind, method, tool, client },
-      ...{ state: 'held', asked, since, expires, until: undefined },
+      ...{ messageId, state: 'held', asked, since, expires, until: undefined },
       patience: client === undefined ? undefined : this.#patience.get(client),
     };
     this.#held.set(this.#last, entry);
@@ -311,13 +312,20 @@ export class Breakpoints implements BreakpointControl {
     this.#changed();
   }
 
+  /** Adds rules after those that are set. @throws CommandRefused if one of them can never act. Then none is added. */
+  addRules(rules: readonly NewRule[]): void {
+    this.#rules.add(rules);
+    this.#changed();
+  }
+
   removeRule({ id }: { readonly id: number }): void {
     this.#rules.remove(id);
     this.#changed();
   }
 
-  heldMessage({ id }: { readonly id: number }): { readonly text: string } {
-    return { text: this.#get(id).message.text() };
+  heldMessage({ id, max }: Parameters<BreakpointControl['heldMessage']>[0]): HeldText {
+    const text = this.#get(id).message.text();
+    return { text: text.slice(0, max), length: text.length };
   }
 
   forwardHeld({ id, text }: { readonly id: number; readonly text?: string | undefined }): void {

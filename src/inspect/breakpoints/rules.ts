@@ -13,11 +13,18 @@ const OF_RECORDS: ReadonlySet<string> = new Set(['layer', 'conn', 'id', 'state',
 /** What happens to the response of a request on the wire. */
 const OF_RESPONSES: ReadonlySet<RuleAction['type']> = new Set(['corrupt', 'cut', 'status']);
 
+interface CheckedRule extends Rule {
+  readonly predicate: Predicate;
+}
+
+/** A rule that is not set yet. */
+export type NewRule = Pick<Rule, 'filter' | 'action' | 'enabled' | 'nth'>;
+
 /** The rules of the user. The first that matches a message decides. */
 export class Rules {
   readonly #actions: readonly RuleAction['type'][];
   readonly #onmatch: () => void;
-  #rules: readonly (Rule & { readonly predicate: Predicate })[] = [];
+  #rules: readonly CheckedRule[] = [];
   #last = 0;
 
   /**
@@ -47,18 +54,31 @@ export class Rules {
   }
 
   /** @throws CommandRefused if the rule can never act. */
-  set({ id, filter, action, enabled, nth }: Parameters<BreakpointCommands['setRule']>[0]): void {
+  set({ id, ...rule }: Parameters<BreakpointCommands['setRule']>[0]): void {
+    if (id === undefined || !this.#rules.some((each) => each.id === id)) return this.add([rule]);
+    const checked = this.#checked(rule);
+    this.#rules = this.#rules.map((each) => (each.id === id ? { id, ...checked } : each));
+  }
+
+  /**
+   * Adds rules after those that are set.
+   *
+   * @throws CommandRefused if one of them can never act, or there are too many. Then none is added.
+   */
+  add(rules: readonly NewRule[]): void {
+    const checked = rules.map((rule) => this.#checked(rule));
+    if (this.#rules.length + rules.length > MAX_RULES)
+      throw new CommandRefused(409, `There can be at most ${MAX_RULES} rules.`);
+    const added = checked.map((rule, at) => ({ id: this.#last + at + 1, ...rule }));
+    this.#last += rules.length;
+    this.#rules = [...this.#rules, ...added];
+  }
+
+  #checked({ filter, action, enabled, nth }: NewRule): Omit<CheckedRule, 'id'> {
     check(action, nth);
     if (!this.#actions.includes(action.type))
       throw new CommandRefused(409, `Rules cannot ${action.type} here: they can ${this.#actions.join(', ')}.`);
-    const rule = { filter, action, enabled, nth, matches: 0, predicate: predicateOf(filter) };
-    if (id !== undefined && this.#rules.some((each) => each.id === id)) {
-      this.#rules = this.#rules.map((each) => (each.id === id ? { id, ...rule } : each));
-      return;
-    }
-    if (this.#rules.length >= MAX_RULES) throw new CommandRefused(409, `There are already ${MAX_RULES} rules.`);
-    this.#last += 1;
-    this.#rules = [...this.#rules, { id: this.#last, ...rule }];
+    return { filter, action, enabled, nth, matches: 0, predicate: predicateOf(filter) };
   }
 
   remove(id: number): void {

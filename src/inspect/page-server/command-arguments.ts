@@ -100,7 +100,7 @@ type FieldsOf<Commands> = {
 const BREAKPOINT_FIELDS: FieldsOf<BreakpointCommands> = {
   setRule: { id: optional(count), filter: text, action, enabled: flag, nth: optional(count) },
   removeRule: { id: count },
-  heldMessage: { id: count },
+  heldMessage: { id: count, max: optional(count) },
   forwardHeld: { id: count, text: optional(text) },
   forwardAllHeld: {},
   dropHeld: { id: count },

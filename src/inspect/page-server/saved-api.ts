@@ -37,6 +37,6 @@ export interface SavedCommands {
   removeSaved(call: { readonly name: string }): Promise<void>;
   /** Saves the rules that are set now, in place of those in the file. */
   saveRules(nothing: object): Promise<void>;
-  /** Sets the rules of the file, after those that are set now. Leaves out those that are set already. */
+  /** Adds the rules of the file, turned off, after those that are set now. Leaves out those that are set already. */
   addSavedRules(nothing: object): Promise<{ readonly added: number }>;
 }
