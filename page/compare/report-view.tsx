@@ -1,19 +1,19 @@
 import type { JSX } from 'preact';
 import type { SessionComparison } from '../../src/inspect/page-server/session-api.ts';
 import type { ComparedRequest } from '../../src/replay/compare.ts';
+import { countsOf, summaryOf } from '../../src/replay/summary.ts';
+import { JsonView } from '../explore/json-view.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { Differences } from './differences.tsx';
 
 /** What differs between two sessions. */
 export function ReportView({ report }: { report: SessionComparison }): JSX.Element {
-  const { counts, requests, notRepeated = [], notes, differs } = report;
-  const total = counts.same + counts.changed + counts.missing + counts.new;
+  const { requests, notRepeated = [], notes, differs } = report;
   const other = requests.filter(({ outcome }) => outcome !== 'same');
   return (
     <section aria-label="Report" class="compare-report">
       <p class={differs ? 'notice warn' : 'notice good'} role="status">
-        {differs ? 'There are differences' : 'No differences'} in {total === 1 ? '1 request' : `${total} requests`}:{' '}
-        {counts.same} same, {counts.changed} changed, {counts.missing} missing, {counts.new} new
+        Both sessions: {summaryOf(report)} ({countsOf(report)})
       </p>
       {other.map((request, at) => (
         <Request key={at} request={request} />
@@ -45,7 +45,7 @@ export function ReportView({ report }: { report: SessionComparison }): JSX.Eleme
 }
 
 function Request({ request }: { request: ComparedRequest }): JSX.Element {
-  const { title, outcome, records, differences, count } = request;
+  const { title, outcome, records, args, differences, count } = request;
   const numbers = records.filter((n) => n !== undefined && n !== null);
   const list = differences.map(({ what, method, pointer, before, after }) => {
     const place = [what, method, pointer].filter((each) => each !== undefined && each !== '').join(' ');
@@ -61,6 +61,12 @@ function Request({ request }: { request: ComparedRequest }): JSX.Element {
         <p class="soft">
           {numbers.length === 1 ? 'Record' : 'Records'} {numbers.join(' and ')}
         </p>
+      )}
+      {args !== undefined && (
+        <>
+          <h4>Arguments</h4>
+          <JsonView value={args} label={`Arguments: ${title}`} />
+        </>
       )}
       {list.length > 0 && <Differences list={list} label={`Differences: ${title ?? 'outside of requests'}`} />}
       {count > list.length && <p class="soft">and {count - list.length} more</p>}

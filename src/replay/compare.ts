@@ -1,4 +1,4 @@
-import type { JsonObject, Response } from '../jsonrpc/message.ts';
+import { isObject, type JsonObject, type Response } from '../jsonrpc/message.ts';
 import { canonicalJson } from '../jsonrpc/shape.ts';
 import { Method } from '../protocol/methods.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
@@ -30,6 +30,8 @@ export interface ComparedRequest {
   readonly outcome: 'same' | 'changed' | 'missing' | 'new';
   /** The numbers of its records in both sessions. */
   readonly records: readonly [before: number | undefined, after: number | undefined];
+  /** `arguments` of a request that is not the same. Both sessions have the same ones: requests are matched by them. */
+  readonly args?: unknown;
   /** At most 100. */
   readonly differences: readonly Difference[];
   /** How many differences there are. */
@@ -133,8 +135,14 @@ class Place {
       found.answers(before.answer, after.answer);
       found.messages(this.heard);
     }
-    return found.compared(titleOf((before ?? after)!), [before?.n, after?.n]);
+    const compared = found.compared(titleOf((before ?? after)!), [before?.n, after?.n]);
+    return compared.outcome === 'same' ? compared : { ...compared, args: argumentsOf((before ?? after)!) };
   }
+}
+
+/** Undefined if it has none. */
+function argumentsOf({ params: { arguments: args } }: SessionRequest): unknown {
+  return isObject(args) && Object.keys(args).length === 0 ? undefined : args;
 }
 
 /** How far a cancelled request would have come is a matter of time. */

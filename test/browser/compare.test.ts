@@ -53,7 +53,7 @@ async function recordedSession(answer: string): Promise<string> {
   const recording = await recordToFile(capture, file, { onerror: () => {} });
   const client = await connect(listener.url, { wiretap: capture, revision: '2025-11-25' });
   await client.listTools();
-  await client.callTool('say');
+  await client.callTool('say', { to: HOSTILE });
   await client.callTool('change');
   await client.close();
   await recording.close();
@@ -158,8 +158,10 @@ describeInBrowser('comparisons and exports', (browser) => {
     await side('First session').getByLabel('File').setInputFiles(before);
     await side('Second session').getByLabel('From').selectOption('replay');
     await page.getByRole('button', { name: 'Replay and compare' }).click();
-    await report.getByText('3 requests: 2 same, 1 changed, 0 missing, 0 new').waitFor();
+    await report.getByText('Both sessions: 1 of 3 requests differs (2 same, 1 changed, 0 missing, 0 new)').waitFor();
     await report.getByText(/tools\/call change \(record \d+\): the tool is not marked as read-only/).waitFor();
+    const args = report.getByRole('tree', { name: 'Arguments: tools/call say' });
+    expect(await args.textContent()).toContain(HOSTILE);
     const cells = await report
       .getByRole('row', { name: /content\/0\/text/ })
       .getByRole('cell')
@@ -168,16 +170,16 @@ describeInBrowser('comparisons and exports', (browser) => {
     await page.getByLabel(/^Tools to call/).fill('ch*');
     await page.getByLabel(/^Differences to ignore/).fill('/content/*/text');
     await page.getByRole('button', { name: 'Replay and compare' }).click();
-    await report.getByText('4 requests: 4 same').waitFor();
+    await report.getByText('Both sessions: no differences in 4 requests (4 same').waitFor();
     // The records of the replay are in Wire, and the session in Wire can be compared.
     await side('Second session').getByLabel('From').selectOption('wire');
     await page.getByLabel(/^Differences to ignore/).fill('');
     await page.getByRole('button', { name: 'Compare', exact: true }).click();
-    await report.getByText('There are differences').waitFor();
+    await report.getByText(/requests differ/).waitFor();
     await side('Second session').getByLabel('From').selectOption('file');
     await side('Second session').getByLabel('File').setInputFiles(after);
     await page.getByRole('button', { name: 'Compare', exact: true }).click();
-    await report.getByText('4 requests: 3 same, 1 changed, 0 missing, 0 new').waitFor();
+    await report.getByText('1 of 4 requests differs (3 same, 1 changed, 0 missing, 0 new)').waitFor();
     expect(misdeeds).toEqual([]);
     await side('First session')
       .getByLabel('File')

@@ -91,6 +91,7 @@ describe('everwire compare', () => {
       request: 'tools/call add',
       outcome: 'changed',
       records: { before: expect.any(Number), after: expect.any(Number) },
+      arguments: { a: 2, b: 3 },
       differences: [{ what: 'result', pointer: '/structuredContent/result', before: 5, after: 6 }],
     });
   });

@@ -6,10 +6,11 @@ export function jsonReport({ before, after, comparison, notRepeated, notes }: Co
   const { differs, counts, requests } = comparison;
   const report = {
     ...{ before, after, differs, counts },
-    requests: requests.map(({ title, outcome, records, differences, count }) => ({
+    requests: requests.map(({ title, outcome, records, args, differences, count }) => ({
       request: title,
       outcome,
       records: { before: records[0], after: records[1] },
+      arguments: args,
       differences,
       // `JSON.stringify` leaves it out if it is undefined.
       more: count > differences.length ? count - differences.length : undefined,

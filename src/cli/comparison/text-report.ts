@@ -1,5 +1,6 @@
 import { printableLine } from '../../base/printable.ts';
 import type { ComparedRequest, Difference } from '../../replay/compare.ts';
+import { countsOf, summaryOf } from '../../replay/summary.ts';
 import { cut } from '../screen.ts';
 import { wrapped } from '../wrapped.ts';
 import type { ComparisonReport } from './comparison-report.ts';
@@ -11,18 +12,7 @@ const MAX_TEXT = 200;
 
 /** `session.mcpcap and node: 2 of 8 requests differ`. */
 export function summaryText({ before, after, comparison }: ComparisonReport): string {
-  const { same, changed, missing, new: added } = comparison.counts;
-  const differing = changed + missing + added;
-  const all = same + differing;
-  const what =
-    differing > 0
-      ? `${differing} of ${countText(all)} ${differing === 1 ? 'differs' : 'differ'}`
-      : `no differences in ${countText(all)}${comparison.differs ? ', but outside of them' : ''}`;
-  return `${before} and ${after}: ${what}`;
-}
-
-function countText(count: number): string {
-  return count === 1 ? '1 request' : `${count} requests`;
+  return `${before} and ${after}: ${summaryOf(comparison)}`;
 }
 
 /** A report to read on a terminal, at most 80 columns wide. */
@@ -38,16 +28,16 @@ export function textReport(report: ComparisonReport): string {
     }
     lines.push('');
   }
-  const { counts } = comparison;
-  lines.push(`${counts.same} same, ${counts.changed} changed, ${counts.missing} missing, ${counts.new} new`);
+  lines.push(countsOf(comparison));
   for (const note of notes) lines.push(...wrapped(safe(note), ''));
   return `${lines.join('\n')}\n`;
 }
 
-function requestLines({ title, outcome, records, differences, count }: ComparedRequest): string[] {
+function requestLines({ title, outcome, records, args, differences, count }: ComparedRequest): string[] {
   const numbers = records.filter((n) => n !== undefined).map(String);
   const where = numbers.length === 0 ? '' : ` (record${numbers.length > 1 ? 's' : ''} ${numbers.join(' and ')})`;
   const lines = wrapped(title === undefined ? 'outside of requests:' : `${outcome}: ${safe(title)}${where}`, '', '  ');
+  if (args !== undefined) lines.push(...wrapped(`arguments: ${valueText(args)}`, '  ', '    '));
   for (const difference of differences.slice(0, MAX_SHOWN)) lines.push(...differenceLines(difference));
   if (count > MAX_SHOWN) lines.push(`  and ${count - MAX_SHOWN} more`);
   return lines;
