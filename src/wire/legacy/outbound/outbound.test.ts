@@ -249,6 +249,19 @@ describe('calls', () => {
     expect(server.take()).toMatchObject([{ method: 'notifications/cancelled', params: { requestId: id } }]);
   });
 
+  test('of a caller of 2026-07-28 get a result that names the server, as every result there should', async () => {
+    const { server, start } = await ready();
+    const names = { 'io.modelcontextprotocol/serverInfo': { name: 'them', version: '2' } };
+    for (const [revision, _meta] of [
+      ['2026-07-28', { own: 1, ...names }],
+      ['2025-11-25', { own: 1 }],
+    ] as const) {
+      const { result } = await start('tools/call', { name: 'a' }, { caller: { revision } });
+      await server.send({ id: server.next().id, result: { content: [], _meta: { own: 1 } } });
+      expect(await result).toEqual({ content: [], _meta });
+    }
+  });
+
   test('do not contain the _meta of a 2026-07-28 caller, which the server would misunderstand', async () => {
     const { server, start } = await ready();
     const sender = {

@@ -67,6 +67,11 @@ export async function connectLegacy(transport: Transport, options: OutboundOptio
   }
 }
 
+/** Whether the caller has seen no `initialize` result of the server. */
+function isStateless({ caller: { revision } }: Exchange): boolean {
+  return profileOf(revision)?.era === 'modern';
+}
+
 /** How long a response waits for log messages of its call on another stream. Milliseconds. */
 const LATE_LOG_WAIT = 10;
 class LegacyOutbound implements Upstream {
@@ -220,7 +225,14 @@ class LegacyOutbound implements Upstream {
       if (answer) this.#tasks.answered(exchange, answer, upstreamToken);
     };
     result.then(done, () => done());
-    return needsUrlVisit ? result.catch(urlQuestionsOf) : result;
+    const known = needsUrlVisit ? result.catch(urlQuestionsOf) : result;
+    return isStateless(exchange) ? known.then((answer) => this.#identified(answer)) : known;
+  }
+
+  /** A result that names the server, for a caller without a handshake (2026-07-28, basic: Per-response protocol fields). */
+  #identified(result: JsonObject): JsonObject {
+    const { _meta: meta }: JsonObject = result;
+    return { ...result, _meta: { ...this.discovered['_meta'], ...(isObject(meta) && meta) } };
   }
 
   #mayLogLate({ caller: { session, logLevel } }: Exchange): boolean {
