@@ -120,7 +120,8 @@ export class StoredSession {
       await (this.#nextWrite ??= this.#writeNext(onerror));
       return response;
     } catch {
-      const message = 'The change was made, but could not be stored: it ends with the process';
+      const message =
+        'The log level or subscription has changed, but the change could not be stored: it is lost when the server restarts';
       return errorResponse(response.id, { code: ErrorCode.InternalError, message });
     }
   }

@@ -257,7 +257,8 @@ test('what cannot be stored is not answered as done', async () => {
   const session = await http.open();
   expect((await json(session.call(1, 'logging/setLevel', { level: 'error' }))).error).toEqual({
     code: -32_603,
-    message: 'The change was made, but could not be stored: it ends with the process',
+    message:
+      'The log level or subscription has changed, but the change could not be stored: it is lost when the server restarts',
   });
 });
 
