@@ -33,7 +33,7 @@ export class RunningApp {
   readonly #shown = signal<ShownApp | undefined>(undefined);
   readonly #problem = signal<string | undefined>(undefined);
   readonly #isClosed = signal(false);
-  /** The URLs that its frame was not allowed to go to. */
+  /** The first URLs that its frame was not allowed to go to. */
   readonly #navigations = signal<readonly string[]>([]);
   #frame: HTMLIFrameElement | undefined;
 
@@ -67,7 +67,7 @@ export class RunningApp {
     return this.#navigations;
   }
 
-  /** Connects the host with the frame of the app, before it loads. @returns a function that ends it. */
+  /** Connects the host with the frame of the app. Called before the app runs. @returns a function that disconnects them. */
   attach(frame: HTMLIFrameElement): () => void {
     const { host, origin } = this.#shown.value!;
     this.#frame = frame;
@@ -75,7 +75,7 @@ export class RunningApp {
       // A frame inside the app has another source.
       if (event.source === frame.contentWindow && event.origin === origin) host.receive(event.data, performance.now());
     };
-    // The policy of the page keeps the frame from going elsewhere.
+    // The `frame-src` of the page blocks a navigation of the frame to another origin.
     const onviolation = ({ effectiveDirective, blockedURI }: SecurityPolicyViolationEvent): void => {
       const { value } = this.#navigations;
       if (effectiveDirective === 'frame-src' && value.length < 10) this.#navigations.value = [...value, blockedURI];
@@ -150,7 +150,7 @@ export class RunningApp {
     return isForApps(tool.raw) ? undefined : 'This tool is not for apps: its visibility does not have "app".';
   }
 
-  /** An entry of a list, which is read as far as needed. */
+  /** An entry of a list. If it is not in the part that was read, the whole list is read. */
   async #find(name: ListName, wanted: unknown): Promise<Entry | undefined> {
     const list = this.#session.lists[name];
     const find = (): Entry | undefined => list.entries.value.find(({ id }) => id === wanted);
@@ -172,7 +172,7 @@ export class RunningApp {
   }
 }
 
-/** What the app may use, as it is told. */
+/** What the app may use: the host tells it this. */
 function sandboxOf({ policy: { domains } }: ServedApp): JsonObject {
   const allowed = (Object.keys(domains) as DomainList[]).map((list) => [
     list,

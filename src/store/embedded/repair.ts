@@ -5,11 +5,11 @@ import { built } from '../../base/built.ts';
 import { DAMAGED, DATABASES, toFrame, type DatabaseName } from './frame.ts';
 import { openDatabase } from './open-database.ts';
 
-/** The longest time to read a whole file. A damaged one may lead in a circle. Milliseconds. */
+/** The longest time to read a whole file. The pages of a damaged one may refer to each other without end. Milliseconds. */
 const READ_TIME = 120_000;
-/** How a process ends that has read from where nothing is. */
+/** The signals that end a process which reads from an invalid address. */
 const CRASHES: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE']);
-/** How many entries are written together. */
+/** How many entries are written in one transaction. */
 const PORTION = 1000;
 
 /** The files of a store. */
@@ -17,7 +17,7 @@ export interface StoreFiles {
   readonly data: string;
   /** A damaged file, which is kept for its owner. */
   readonly damaged: string;
-  /** What can be read of it. */
+  /** A new file with what can be read of the damaged one. */
   readonly repaired: string;
 }
 
@@ -30,7 +30,7 @@ const lockOf = (file: string): string => `${file}-lock`;
  * @returns what was repaired. Undefined if nothing was damaged.
  */
 export async function repair({ data, damaged, repaired }: StoreFiles): Promise<string | undefined> {
-  // A former process may have been ended between the two renames below.
+  // An earlier process may have ended between the two renames below.
   if ((await sizeOf(data)) === undefined && (await sizeOf(repaired)) !== undefined) await rename(repaired, data);
   const size = await sizeOf(data);
   if (size === undefined) return undefined;
@@ -54,7 +54,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   }
 }
 
-/** Copies what can be read, from both ends of each database. Returns the number of entries. */
+/** Copies the entries that can be read: from the beginning of each database, and if that fails, also from its end. */
 async function rescue(from: string, to: string): Promise<number> {
   const root = await openDatabase(to);
   try {
@@ -124,7 +124,7 @@ function read(args: readonly string[], take: (key: string, text: string) => void
     child.on('error', reject);
     child.on('close', (code, signal) => {
       if (code === 0) return resolve(true);
-      // The last one is how Windows says that a process has crashed.
+      // On Windows, a crash has no signal but an exit code above 255. The process is killed when its time is over.
       const crashed = signal === null ? code! > 0xff : CRASHES.has(signal) || child.killed;
       if (code === DAMAGED || crashed) return resolve(false);
       reject(new Error(`The store ${args[0]} could not be checked: its reader ended with ${signal ?? `code ${code}`}`));
