@@ -4,7 +4,7 @@ const LEGACY_SERVER_ERROR = /code: -32002/;
 
 /** Servers of several SDKs do this. */
 export const missingResource: Finding = {
-  what: 'a missing resource is error −32602 in every revision',
+  what: 'a missing resource is answered with error −32602 in every revision',
   rule: 'up to 2025-11-25, servers should answer −32002',
   ours: 'The client passes the code on. The bridge answers −32002 if the data of the error names the URI.',
   features: ['resource not found'],

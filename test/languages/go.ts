@@ -21,8 +21,8 @@ export const goSdk: Language = {
     missingResource,
     missingResourceBehindBridge,
     {
-      what: 'over HTTP, an unknown method before 2026-07-28 gets status 400 and a text',
-      rule: 'it gets error −32601 in a JSON-RPC response',
+      what: 'over HTTP, before 2026-07-28, an unknown method gets status 400 and a plain text',
+      rule: 'the response is a JSON-RPC error with code −32601',
       ours: 'The call fails with an error that names the status.',
       features: ['unknown method'],
       rows: ({ peer, way, revision }) => peer === 'server' && way !== 'stdio' && revision < '2026-07-28',
@@ -31,7 +31,7 @@ export const goSdk: Language = {
     {
       what: 'in 2026-07-28 over HTTP, a call continues after its client has closed the stream',
       rule: 'a server must treat it as a cancellation',
-      ours: 'The client and the bridge close the stream, and cannot do more.',
+      ours: 'The client and the bridge close the stream. Set `PropagateRequestCancellation` of `StreamableHTTPOptions` in the server, and it stops the call.',
       features: ['cancel'],
       rows: ({ peer, way, revision }) => peer === 'server' && way === 'stateless' && revision >= '2026-07-28',
       fails: /the call learns that it was cancelled/,

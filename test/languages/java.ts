@@ -26,7 +26,7 @@ export const javaSdk: Language = {
     {
       what: 'a server does not handle `notifications/cancelled`: its calls run to their end',
       rule: 'a server should stop a cancelled call',
-      ours: 'The client and the bridge send the cancellation, and wait no longer.',
+      ours: 'The client and the bridge send the cancellation, and do not wait for the result.',
       features: ['cancel'],
       rows: ({ peer }) => peer === 'server',
       fails: /the call learns that it was cancelled/,
@@ -34,7 +34,7 @@ export const javaSdk: Language = {
     {
       what: 'a client does not send `notifications/cancelled` for a call that is interrupted',
       rule: 'a client may cancel a call',
-      ours: 'Nothing is to be done: the call runs to its end.',
+      ours: 'Nothing: the call runs to its end.',
       features: ['cancel'],
       rows: ({ peer }) => peer === 'client',
       fails: /the call learns that it was cancelled/,
@@ -42,7 +42,7 @@ export const javaSdk: Language = {
     {
       what: 'a server without sessions has no log messages',
       rule: 'log messages are optional',
-      ours: 'Nothing is to be done.',
+      ours: 'Nothing.',
       features: ['introduction'],
       rows: ({ peer, way }) => peer === 'server' && way === 'stateless',
       fails: /to match object/,
@@ -50,7 +50,7 @@ export const javaSdk: Language = {
     {
       what: 'a server without sessions has no means to report progress',
       rule: 'progress is optional',
-      ours: 'Nothing is to be done.',
+      ours: 'Nothing.',
       features: ['progress'],
       rows: ({ peer, way }) => peer === 'server' && way === 'stateless',
       fails: /to deeply equal \[ 1, 2, 3, 4, 5 \]/,
@@ -58,7 +58,7 @@ export const javaSdk: Language = {
     {
       what: 'a client sends only the methods that it knows',
       rule: 'other methods are not part of the protocol',
-      ours: 'Nothing is to be done.',
+      ours: 'Nothing.',
       features: ['unknown method'],
       rows: ({ peer }) => peer === 'client',
       fails: /code: -32601/,

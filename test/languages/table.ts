@@ -15,7 +15,7 @@ export function matrixTable(languages: readonly Language[], passed?: Passed): st
       return [language.name, headingOf(row), whole, missing.join(', ')];
     }),
   );
-  return markdown(['SDK', 'Peer', 'Features', 'Not whole'], lines);
+  return markdown(['SDK', 'Peer', 'Features', 'Fails or differs'], lines);
 }
 
 /** The findings of all languages in Markdown. Several may have the same. */
