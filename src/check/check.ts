@@ -133,7 +133,9 @@ class Check {
         } catch (error) {
           this.#signal.throwIfAborted();
           if (isFinal(error)) throw error;
-          failure ??= error;
+          // The error of the newest handshake says more: that of a request without one may only say that it has none.
+          if (failure === undefined || (revision === LEGACY_REVISIONS.at(-1) && route === routesOf(server)[0]))
+            failure = error;
         }
       }
       if (surveys.length > 0) return surveys;

@@ -27,7 +27,10 @@ export interface SeenEvent {
   readonly id: string | undefined;
   readonly type: string;
   readonly data: string;
+  /** The first of its messages. */
   readonly message: JsonObject | undefined;
+  /** All of them: it may have a batch. */
+  readonly messages: readonly JsonObject[];
   /** The number of the newest record when it had come. */
   readonly n: number;
 }
@@ -115,7 +118,7 @@ export class HttpPeer {
       clearTimeout(timer);
       signal.removeEventListener('abort', cancel);
     }
-    const messages = reply && isStream(reply) ? events.flatMap(({ message }) => message ?? []) : messagesIn(text);
+    const messages = reply && isStream(reply) ? events.flatMap((event) => event.messages) : messagesIn(text);
     return {
       status: reply?.status ?? 0,
       header: (name) => reply?.header(name),
@@ -168,8 +171,8 @@ async function readStream(
     maxEventLength: MAX_EVENT,
     onevent: ({ type, data, id }) => {
       if (over) return;
-      const [message] = messagesIn(data);
-      const event: SeenEvent = { id, type, data, message, n: marks.newest };
+      const messages = messagesIn(data);
+      const event: SeenEvent = { id, type, data, message: messages[0], messages, n: marks.newest };
       events.push(event);
       over = isEnough(event, events);
     },

@@ -2,14 +2,7 @@ import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { encodeHeaderValue } from '../protocol/header-value.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';
 import { NAMED } from '../wire/modern/translate/headers.ts';
-import {
-  answered,
-  type HeaderChanges,
-  type HttpAnswer,
-  type HttpAsk,
-  type HttpPeer,
-  type SeenEvent,
-} from './http-peer.ts';
+import { answered, type HeaderChanges, type HttpAnswer, type HttpAsk, type HttpPeer } from './http-peer.ts';
 import { isResponse, jsonOf } from './reply.ts';
 import {
   initializeParams,
@@ -20,10 +13,6 @@ import {
   type RawSession,
   type RequestChanges,
 } from './session.ts';
-
-function hasResponse({ message }: SeenEvent): boolean {
-  return message !== undefined && isResponse(message);
-}
 
 /** The headers of every POST. */
 export const POST_HEADERS = {
@@ -87,7 +76,8 @@ export class HttpSession implements RawSession {
 
   say(text: string, responses = 1): Promise<HttpAnswer> {
     return this.post(text, this.#repeatedIn(text), {
-      isEnough: (_, all) => all.filter(hasResponse).length >= responses,
+      isEnough: (_, all) =>
+        all.flatMap(({ messages }) => messages).filter((each) => isResponse(each)).length >= responses,
     });
   }
 

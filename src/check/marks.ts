@@ -19,6 +19,19 @@ export class Marks {
     return this.#capture.newest;
   }
 
+  /** The number of the newest connection. */
+  get connection(): number {
+    return this.#connections;
+  }
+
+  /** The numbers of the messages that a server sent on a connection after a record, in their order. */
+  messagesAfter(n: number, connection: number): number[] {
+    return this.#capture
+      .after(n)
+      .filter((each) => each.layer === 'message' && each.conn === connection && each.dir === 's>c')
+      .map((each) => each.n);
+  }
+
   /** For connections of a correct client. */
   readonly correct: Wiretap = { open: (connection) => this.#open(connection, true) };
 

@@ -1,5 +1,9 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 
+/** How much of a result and of a message of an error is shown, in UTF-16 code units. */
+const MAX_RESULT = 60;
+const MAX_MESSAGE = 120;
+
 /** What came back for something that was sent. */
 export interface Reply {
   /** Over HTTP, the status. 0 if the connection failed before there was one. */
@@ -46,21 +50,35 @@ export function isAccepted(reply: Reply): boolean {
   return reply.status !== undefined && reply.status >= 200 && reply.status < 300 && !errorIn(reply);
 }
 
-/** Describes a reply in a few words: its status, and its error or result. */
+/** Says what the server did: that it answered, and with what, or that it did not. */
 export function shown(reply: Reply): string {
   const { status, messages, failure } = reply;
   const error = errorIn(reply);
   const result = resultIn(reply);
-  const parts = [
+  const answer = [
     status !== undefined && status > 0 && `HTTP ${status}`,
-    error && `the error ${JSON.stringify(error['code'])} (${String(error['message'])})`,
+    error && `the error ${codeText(error['code'])} (${cut(messageText(error['message']), MAX_MESSAGE)})`,
     !error && result && `a result (${cut(JSON.stringify(result))})`,
     !error && !result && messages.length > 0 && `the message ${cut(JSON.stringify(messages[0]))}`,
-    failure !== undefined && failure,
   ].filter(Boolean);
-  return parts.length > 0 ? parts.join(', ') : 'no answer';
+  const why = failure === undefined ? '' : `: ${failure}`;
+  return answer.length > 0
+    ? `the server answered with ${answer.join(' and ')}${failure === undefined ? '' : `, and then ${failure}`}`
+    : `the server did not answer${why}`;
 }
 
-function cut(text: string): string {
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+function cut(text: string, max = MAX_RESULT): string {
+  return text.length > max ? `${text.slice(0, max)}…` : text;
+}
+
+/** With a minus, as in the rules. */
+function codeText(code: unknown): string {
+  return typeof code === 'number' ? String(code).replace('-', '−') : (JSON.stringify(code) ?? 'without a code');
+}
+
+/** A message on one line: some libraries write JSON over many. */
+function messageText(message: unknown): string {
+  return typeof message === 'string'
+    ? message.replaceAll(/\s+/g, ' ')
+    : (JSON.stringify(message) ?? 'without a message');
 }

@@ -76,7 +76,7 @@ async function startHttp(args: readonly string[]): Promise<CheckedServer> {
   return { kind: 'url', url: new URL(`http://127.0.0.1:${Number(String(port))}/${route}`), headers: {} };
 }
 
-async function outcomeOf({ rule, over, revision }: Case, fault: string): Promise<Outcome> {
+async function outcomeOf({ rule, over, revision }: Case, fault: string, capture = new Capture()): Promise<Outcome> {
   const isModernOnly = MODERN_ONLY.has(rule.id);
   const resources = rule.id === 'resource-subscribe-undeclared' ? {} : { subscribe: true };
   const capabilities: JsonObject = { tools: {}, resources, prompts: {}, logging: {} };
@@ -93,7 +93,7 @@ async function outcomeOf({ rule, over, revision }: Case, fault: string): Promise
       prompts: [{ name: 'greet', arguments: [{ name: 'who', required: true }] }],
       calls,
     },
-    marks: new Marks(new Capture()),
+    marks: new Marks(capture),
     patience: fault === NOTHING ? 5000 : 2000,
     signal: new AbortController().signal,
   });
@@ -123,3 +123,58 @@ test('the ids of rules are unique, also among the rules for the wire', async () 
   const ids = [...BEHAVIOUR_RULES, ...RULES].map(({ id }) => id);
   expect(ids).toEqual([...new Set(ids)]);
 });
+
+/** Answers everything but batches: those with an error, or not at all. The errors leave with the next answer. */
+const noBatches = (error: string): string => `
+  let rest = '', out = '';
+  process.stdin.on('data', (chunk) => {
+    const lines = (rest + chunk).split('\\n');
+    rest = lines.pop();
+    for (const line of lines) {
+      const value = JSON.parse(line);
+      if (Array.isArray(value)) out += ${JSON.stringify(error)};
+      else if (value.id !== undefined) {
+        const result = { protocolVersion: '2025-03-26', capabilities: {}, serverInfo: { name: 's', version: '1' } };
+        process.stdout.write(out + JSON.stringify({ jsonrpc: '2.0', id: value.id, result }) + '\\n');
+        out = '';
+      }
+    }
+  });`;
+
+test.each([
+  ['refuses', '{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a batch"}}\n', /^\{.*a batch/],
+  ['ignores', '', /^\[\{.*batch-1.*batch-2/],
+] as const)(
+  'the evidence that a stdio server %s a batch is the refusal, or else the batch',
+  async (_, error, evidence) => {
+    const rule = BEHAVIOUR_RULES.find(({ id }) => id === 'batch-received')!;
+    const capture = new Capture();
+    const ground = new Ground({
+      server: { kind: 'command', target: { command: process.execPath, args: ['-e', noBatches(error)] } },
+      revision: '2025-03-26',
+      spoken: ['2025-03-26'],
+      offer: { capabilities: {}, tools: [], resources: [], prompts: [], calls: [] },
+      marks: new Marks(capture),
+      patience: 5000,
+      signal: new AbortController().signal,
+    });
+    const outcome = await rule.probe(ground);
+    await ground.close();
+    capture.close();
+    const sent = new Map<string, string>();
+    const shown: string[] = [];
+    for await (const records of capture.records())
+      for (const record of records) {
+        if (!('dir' in record)) continue;
+        const stream = `${record.conn} ${record.dir}`;
+        if (record.layer === 'bytes') sent.set(stream, (sent.get(stream) ?? '') + record.bytes.toString());
+        if (outcome.kind === 'broken' && outcome.records.includes(record.n))
+          shown.push(sent.get(stream)!.slice(record.range[0], record.range[1]));
+      }
+    expect(outcome).toMatchObject({
+      kind: 'broken',
+      seen: expect.stringContaining('a batch of two pings: the server '),
+    });
+    expect(shown).toEqual([expect.stringMatching(evidence)]);
+  },
+);

@@ -4,7 +4,7 @@ import { profileOf, type Revision } from '../protocol/revisions.ts';
 import { POST_HEADERS } from './http-session.ts';
 import type { HeaderChanges, HttpAnswer, HttpPeer, SeenEvent } from './http-peer.ts';
 import { Skip } from './outcome.ts';
-import { jsonOf, shown, type Reply } from './reply.ts';
+import { isResponse, jsonOf, shown, type Reply } from './reply.ts';
 import { seconds } from './seconds.ts';
 import {
   heartbeatOf,
@@ -16,7 +16,7 @@ import {
   type RequestChanges,
 } from './session.ts';
 
-/** How long a stream is read, in milliseconds. A probe ends before. */
+/** How long the stream is read, in milliseconds. It is closed earlier, when its probe ends. */
 const ALWAYS = 600_000;
 
 export interface SseSessionOptions {
@@ -55,7 +55,10 @@ export class SseSession implements RawSession {
     return this.#endpoint;
   }
 
-  /** Opens the stream, and waits for its endpoint. Returns the answer if the server refuses, or names none. */
+  /**
+   * Opens the stream, and waits for its endpoint. Returns the answer if the server refuses, or ends the stream before it
+   * names one. @throws Skip if the stream stays open without one.
+   */
   async listen(headers: HeaderChanges = {}): Promise<HttpAnswer | undefined> {
     const { patience, signal } = this.#options;
     const reading = this.peer.ask({
@@ -68,7 +71,7 @@ export class SseSession implements RawSession {
       this.#answer = answer;
       this.#news.wake();
     };
-    // The probe that is cancelled knows why.
+    // It rejects only if the probe is cancelled, and then the probe fails for that reason.
     reading.then(ended, () => ended(undefined));
     await this.#until(() => this.#endpoint !== undefined || this.#answer !== undefined, patience, signal);
     if (this.#endpoint) return undefined;
@@ -91,7 +94,7 @@ export class SseSession implements RawSession {
     return this;
   }
 
-  /** Stops reading at the next event, and closes the connection. */
+  /** Stops reading at the next event, and closes the connections that are not in use. */
   leave(): void {
     this.#isLeft = true;
     this.peer.close();
@@ -112,7 +115,8 @@ export class SseSession implements RawSession {
     await this.#until(() => find() !== undefined || this.#answer !== undefined, patience, this.#options.signal);
     const event = find();
     if (event) return { messages: [event.message!], n: event.n };
-    return { messages: [], n: answer.n, failure: `no answer within ${seconds(patience)}` };
+    const why = this.#answer ? 'the stream ended' : `nothing came within ${seconds(patience)}`;
+    return { messages: [], n: answer.n, failure: why };
   }
 
   notify(method: string, params?: JsonObject): Promise<Reply> {
@@ -133,7 +137,7 @@ export class SseSession implements RawSession {
     return {
       status: status >= 400 ? status : undefined,
       messages: [...messages, ...since.flatMap(({ data }) => messagesIn(data))],
-      n: since.at(-1)?.n ?? later.n,
+      n: since.findLast(({ message }) => message !== undefined && isResponse(message))?.n ?? n,
       failure: failure ?? later.failure,
     };
   }

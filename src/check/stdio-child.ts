@@ -23,7 +23,7 @@ const GRACE = 1000;
 /** A message of the server. */
 export interface SeenMessage {
   readonly message: JsonObject;
-  /** The number of the newest record when it had come. */
+  /** The number of its record. 0 if it is not known. */
   readonly n: number;
 }
 
@@ -31,6 +31,7 @@ export interface SeenMessage {
 export class StdioChild {
   readonly #child: ChildProcess;
   readonly #group: ProcessGroup;
+  readonly #marks: Marks;
   readonly #news = new Waiters();
   readonly #seen: SeenMessage[] = [];
   /** The length of the lines with these messages. */
@@ -40,6 +41,7 @@ export class StdioChild {
 
   private constructor(child: ChildProcess, marks: Marks, name: string) {
     this.#child = child;
+    this.#marks = marks;
     const pid = child.pid!;
     this.#group = new ProcessGroup(pid);
     if (process.platform !== 'win32') watchdog.add(pid, () => {});
@@ -49,16 +51,32 @@ export class StdioChild {
       { protocol: 'stdio', role: 'client', peer: name },
       { input: stdout!, output: stdin!, stderr },
     );
+    const connection = marks.connection;
+    const texts: string[] = [];
+    let seen = marks.newest;
     const lines = new LineReader(
-      { line: (text) => this.#take(text, marks.newest), invalidUtf8: () => {}, tooLong: () => {} },
+      { line: (text) => texts.push(text), invalidUtf8: () => {}, tooLong: () => {} },
       MAX_LINE,
     );
+    // One chunk may have several lines, whose records all exist before the first is read.
+    const take = (): void => {
+      const values = texts.splice(0).map((text) => [jsonOf(text), text.length] as const);
+      const messages = values.filter(([value]) => value !== undefined);
+      const numbers = marks.messagesAfter(seen, connection);
+      const { newest } = marks;
+      seen = newest;
+      const isKnown = numbers.length === messages.length;
+      for (const [index, [value, length]] of messages.entries())
+        this.#take(value, length, isKnown ? numbers[index]! : 0);
+    };
     stdout!.on('data', (chunk: Buffer) => {
       lines.push(chunk);
+      take();
       this.#news.wake();
     });
     stdout!.on('end', () => {
       lines.end();
+      take();
       this.#hasEnded = true;
       this.#news.wake();
     });
@@ -102,8 +120,12 @@ export class StdioChild {
     return this.#seen;
   }
 
-  write(bytes: string | Uint8Array): void {
+  /** @returns the number of the record that shows it. 0 if it waits for earlier bytes, and so is not known yet. */
+  write(bytes: string | Uint8Array): number {
+    const before = this.#marks.newest;
     this.#child.stdin!.write(bytes);
+    const after = this.#marks.newest;
+    return after > before ? after : 0;
   }
 
   /** Closes the server's stdin. */
@@ -162,10 +184,10 @@ export class StdioChild {
     }
   }
 
-  #take(text: string, n: number): void {
-    this.#seenLength += text.length;
+  #take(value: unknown, length: number, n: number): void {
+    this.#seenLength += length;
     if (this.#seenLength > MAX_SEEN) return;
-    for (const message of [jsonOf(text)].flat()) {
+    for (const message of [value].flat()) {
       if (!isObject(message)) continue;
       this.#seen.push({ message, n });
       // A server that gets no answer to its ping may end the connection.

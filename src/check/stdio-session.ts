@@ -1,6 +1,6 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Revision } from '../protocol/revisions.ts';
-import type { Reply } from './reply.ts';
+import { isResponse, type Reply } from './reply.ts';
 import {
   heartbeatOf,
   initializeParams,
@@ -13,6 +13,9 @@ import {
 } from './session.ts';
 import { seconds } from './seconds.ts';
 import type { StdioChild } from './stdio-child.ts';
+
+/** How much longer the first answer of a started command may take. Milliseconds. */
+const STARTING = 15_000;
 
 export interface StdioSessionOptions {
   readonly revision: Revision;
@@ -43,8 +46,9 @@ export class StdioSession implements RawSession {
     return this;
   }
 
-  send(message: unknown): void {
-    this.child.write(`${JSON.stringify(message)}\n`);
+  /** @returns the number of its record. */
+  send(message: unknown): number {
+    return this.child.write(`${JSON.stringify(message)}\n`);
   }
 
   nextId(): string {
@@ -54,20 +58,22 @@ export class StdioSession implements RawSession {
 
   async call(method: string, params?: JsonObject, changes: RequestChanges = {}): Promise<Reply> {
     const { id = this.nextId(), meta, patience } = changes;
-    this.send(requestOf(this.revision, id, method, params, meta));
-    return this.answerTo(id, patience);
+    const sent = this.send(requestOf(this.revision, id, method, params, meta));
+    return this.answerTo(id, patience, sent);
   }
 
-  /** Waits for the response with this id. */
-  async answerTo(id: unknown, patience = this.#options.patience): Promise<Reply> {
+  /** Waits for the response with this id. @param sent the number of the record of the request. */
+  async answerTo(id: unknown, given = this.#options.patience, sent = 0): Promise<Reply> {
+    // A command such as `npx` takes longer to start than to answer.
+    const patience = this.child.seen.length === 0 ? given + STARTING : given;
     const seen = await this.child.find(
       (message) => message['id'] === id && message['method'] === undefined,
       patience,
       this.#options.signal,
     );
     if (seen) return { messages: [seen.message], n: seen.n };
-    const failure = this.child.hasExited ? 'the server exited' : `no answer within ${seconds(patience)}`;
-    return { messages: [], n: 0, failure };
+    const failure = this.child.hasExited ? 'the server exited' : `nothing came within ${seconds(patience)}`;
+    return { messages: [], n: sent, failure };
   }
 
   async notify(method: string, params?: JsonObject): Promise<Reply> {
@@ -76,7 +82,7 @@ export class StdioSession implements RawSession {
 
   async say(text: string): Promise<Reply> {
     const before = this.child.seen.length;
-    this.child.write(`${text}\n`);
+    const sent = this.child.write(`${text}\n`);
     // An answer that takes some turns of an event loop may come after that of the first request.
     const ids = [this.nextId(), this.nextId()];
     let later: Reply = { messages: [], n: 0 };
@@ -88,7 +94,8 @@ export class StdioSession implements RawSession {
     const since = this.child.seen.slice(before).filter(({ message }) => !ids.includes(message['id'] as string));
     return {
       messages: since.map(({ message }) => message),
-      n: since.at(-1)?.n ?? later.n,
+      // Without a response, what was sent shows it. Other messages of the server do not belong to it.
+      n: since.findLast(({ message }) => isResponse(message))?.n ?? sent,
       failure: later.failure,
     };
   }

@@ -51,7 +51,10 @@ export async function checkServer(
     });
     const builder = new ReportBuilder(name, result.rules);
     for (const finding of result.findings) builder.add(finding);
-    const report = builder.report(result.exercised, [], result);
+    const { url } = target.kind === 'url' ? target : {};
+    const address = url === undefined ? undefined : new URL(url).origin + new URL(url).pathname;
+    const notes = flags.record === undefined && result.findings.length > 0 ? [NUMBERS] : [];
+    const report = builder.report(result.exercised, notes, { ...result, address });
     await writeReport(report, flags);
     return report.counts.error > 0 ? ExitCode.Refused : ExitCode.Ok;
   });
@@ -63,6 +66,8 @@ async function givenAnswers({ answers, root }: CheckFlags): Promise<GivenAnswers
   return { ...given, ...(roots.length > 0 && { onroots: () => roots }) };
 }
 
+/** What the numbers in a report are good for. */
+const NUMBERS = 'The numbers of records are those of this run. To keep its records, use --record <file>.';
 const SURVEY = ': using what the server offers';
 
 function checkedServer(target: Target, { login }: CheckFlags, terminal: Terminal): CheckedServer {

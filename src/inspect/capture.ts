@@ -35,6 +35,11 @@ export class Capture implements Wiretap {
     return this.#log.newest;
   }
 
+  /** @internal The next records after a number, as far as they are in memory: at most 1,000 and about 1 MiB. */
+  after(n: number): readonly WireRecord[] {
+    return this.#log.after(n);
+  }
+
   /** Begins to record a connection. Called by transports. */
   open(connection: WireConnection): ConnectionTap {
     return this.#events.open(connection);

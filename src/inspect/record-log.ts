@@ -59,6 +59,11 @@ export class RecordLog {
     this.#readers.wake();
   }
 
+  /** The next records after a number, as far as they are in memory: at most 1,000 and about 1 MiB. */
+  after(n: number): readonly WireRecord[] {
+    return this.#ring.after(n);
+  }
+
   /** To be called after events were added to the backlog. */
   wake(): void {
     this.#readers.wake();

@@ -12,10 +12,10 @@ describe('everwire check of a server', () => {
   test('prints scores, what was not tried and how to allow it, in at most 80 columns', async () => {
     const { code, stdout, stderr } = await runEverwire(['check', ...demo]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/: no errors, no warnings, no pieces of advice\n/);
+    expect(stdout).toMatch(/: no errors, no warnings, no advice\n/);
     expect(stdout).toContain('The server speaks 2026-07-28 (stdio), 2025-11-25 (stdio), ');
     expect(stdout).toContain('json-rpc 100%, lifecycle 100%');
-    expect(stdout).toContain(`1 tool was not called: add; to try it: --call 'add={…}'`);
+    expect(stdout).toContain(`1 tool was not called: add; to try: --call 'add={…}'`);
     expect(stdout).toContain('request-state-verified: no call is allowed');
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([]);
     expect(stderr).toMatch(/^everwire: checking 2026-07-28\n[^]*everwire: trying bad input$/);

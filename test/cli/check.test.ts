@@ -37,7 +37,7 @@ describe('everwire check', () => {
     expect(await runEverwire(['list', '--record', file, ...demo])).toMatchObject({ code: 0 });
     const { code, stdout, stderr } = await runEverwire(['check', file]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toMatch(/^session\.mcpcap: no errors, no warnings, no pieces of advice\n\n\d+ of \d+ rules had/);
+    expect(stdout).toMatch(/^session\.mcpcap: no errors, no warnings, no advice\n\n\d+ of \d+ rules had/);
   });
 
   test('prints a report of at most 80 columns with what to fix first, as in the guide', async () => {
@@ -83,7 +83,7 @@ describe('everwire check', () => {
     expect(run).toEqual({
       code: 1,
       stdout: '',
-      stderr: `everwire: session.mcpcap: 1 error, 1 warning, no pieces of advice; the report is in ${out}`,
+      stderr: `everwire: session.mcpcap: 1 error, 1 warning, no advice; the report is in ${out}`,
     });
     const xml = readFileSync(out, 'utf8');
     expect(xml.match(/<testcase /g)).toHaveLength(RULES.length);

@@ -36,7 +36,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'tools',
     severity: 'advice',
     clauses: everywhere('server/tools'),
-    right: 'A call of an unknown tool is answered with the error −32602, and not with a result.',
+    right: 'The server should answer a call of an unknown tool with the error −32602, and not with a result.',
     over: 'any',
     probe: (ground) =>
       expectCode(ground, 'tools', 'tools/call', { name: NOTHING, arguments: {} }, ErrorCode.InvalidParams),
@@ -46,7 +46,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'tools',
     severity: 'error',
     clauses: everywhere('server/tools'),
-    right: 'A call of an unknown tool does not succeed.',
+    right: 'A call of an unknown tool must not succeed.',
     over: 'any',
     probe: async (ground) => {
       ground.needs('tools');
@@ -66,7 +66,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       'basic/utilities/cancellation 5',
       'basic/utilities/cancellation 7',
     ),
-    right: 'A call that was cancelled in time gets no result.',
+    right: 'The server should send no result for a call that was cancelled in time.',
     over: 'any',
     probe: async (ground) => {
       const slow = ground.offer.calls.toSorted((a, b) => b.took - a.took).at(0);
@@ -82,7 +82,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       if (hasEnded) return skipped('the call ended before it could be cancelled');
       await session.notify('notifications/cancelled', { requestId: id, reason: 'a check cancels it' });
       const reply = await called;
-      return resultIn(reply) ? broken(`after the cancellation: ${shown(reply)}`, reply.n) : RIGHT;
+      return resultIn(reply) ? broken(`after the cancellation, ${shown(reply)}`, reply.n) : RIGHT;
     },
   },
   {
@@ -90,7 +90,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'tools',
     severity: 'warning',
     clauses: { '2026-07-28': 'server/tools 9' },
-    right: 'The order of tools does not change while the tools do not.',
+    right: 'The order of tools should not change while the tools do not.',
     over: 'any',
     probe: async (ground) => {
       ground.needs('tools');
@@ -98,7 +98,9 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       const [first, second] = [await session.call('tools/list'), await session.call('tools/list')];
       const [before, after] = [namesIn(first), namesIn(second)];
       if (before.toSorted().join() !== after.toSorted().join()) return skipped('the tools changed meanwhile');
-      return before.join() === after.join() ? RIGHT : broken(`${before.join()}, then ${after.join()}`, second.n);
+      return before.join() === after.join()
+        ? RIGHT
+        : broken(`first ${before.join(', ')}, then ${after.join(', ')}`, second.n);
     },
   },
   {
@@ -106,7 +108,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'resources',
     severity: 'warning',
     clauses: clauses('server/resources 5', 'server/resources 5', 'server/resources 6', 'server/resources 6'),
-    right: 'A resource that does not exist is answered with the error −32002.',
+    right: 'The server should answer a request for a resource that does not exist with the error −32002.',
     over: 'any',
     probe: (ground) =>
       expectCode(ground, 'resources', 'resources/read', { uri: NOWHERE }, profileOf(ground.revision)!.resourceNotFound),
@@ -116,7 +118,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'resources',
     severity: 'error',
     clauses: { '2026-07-28': 'server/resources 9,12' },
-    right: 'A resource that does not exist is answered with the error −32602.',
+    right: 'The server must answer a request for a resource that does not exist with the error −32602.',
     over: 'any',
     probe: (ground) => expectCode(ground, 'resources', 'resources/read', { uri: NOWHERE }, ErrorCode.InvalidParams),
   },
@@ -125,7 +127,8 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'resources',
     severity: 'error',
     clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
-    right: 'A server that declares `resources.subscribe` accepts a subscription to its first resource, and its end.',
+    right:
+      'A server that declares `resources.subscribe` must accept a subscription to its first resource, and its end.',
     over: 'any',
     probe: async (ground) => {
       const [first] = ground.offer.resources;
@@ -134,7 +137,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       const session = await ground.session();
       for (const method of ['resources/subscribe', 'resources/unsubscribe']) {
         const reply = await session.call(method, { uri: first['uri'] });
-        if (!resultIn(reply)) return broken(`${method}: ${shown(reply)}`, reply.n);
+        if (!resultIn(reply)) return broken(`to ${method}, ${shown(reply)}`, reply.n);
       }
       return RIGHT;
     },
@@ -144,7 +147,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'resources',
     severity: 'error',
     clauses: clauses('server/resources', 'server/resources', 'server/resources', 'server/resources'),
-    right: 'The server keeps working after the end of a subscription that does not exist.',
+    right: 'The server must keep working after the end of a subscription that does not exist.',
     over: 'any',
     probe: async (ground) => {
       if (!takesSubscriptions(ground)) return skipped('the server does not declare resources.subscribe');
@@ -152,7 +155,10 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       const reply = await session.call('resources/unsubscribe', { uri: NOWHERE });
       return (await isAlive(session))
         ? RIGHT
-        : broken(`after it, the server answers no more (${shown(reply)})`, reply.n);
+        : broken(
+            `after that, the server did not answer the next request (to the tested message: ${shown(reply)})`,
+            reply.n,
+          );
     },
   },
   {
@@ -160,7 +166,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'resources',
     severity: 'advice',
     clauses: clauses('server/resources', 'server/resources', 'server/resources', 'server/resources'),
-    right: 'Without `resources.subscribe`, a subscription is answered with an error.',
+    right: 'A server without `resources.subscribe` should answer a subscription with an error.',
     over: 'any',
     probe: async (ground) => {
       if (takesSubscriptions(ground)) return skipped('the server declares resources.subscribe');
@@ -179,7 +185,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       'server/prompts 8',
       'server/prompts 9',
     ),
-    right: 'An unknown prompt is answered with the error −32602.',
+    right: 'The server should answer a request for an unknown prompt with the error −32602.',
     over: 'any',
     probe: (ground) => expectCode(ground, 'prompts', 'prompts/get', { name: NOTHING }, ErrorCode.InvalidParams),
   },
@@ -194,7 +200,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       'server/prompts 9',
       'server/prompts 10',
     ),
-    right: 'A prompt without a required argument is answered with the error −32602.',
+    right: 'The server should answer a prompt without a required argument with the error −32602.',
     over: 'any',
     probe: (ground) => {
       const prompt = ground.offer.prompts.find(({ arguments: given }) =>
@@ -215,7 +221,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       'server/utilities/pagination 9',
       'server/utilities/pagination 10',
     ),
-    right: 'An invalid cursor is answered with the error −32602.',
+    right: 'The server should answer an invalid cursor with the error −32602.',
     over: 'any',
     probe: (ground) => {
       const capability = ['tools', 'resources', 'prompts'].find((each) => ground.has(each));
@@ -234,7 +240,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       'server/utilities/completion 2',
       'server/utilities/completion 3',
     ),
-    right: 'Without the capability `completions`, a completion is answered with the error −32601.',
+    right: 'A server without the capability `completions` should answer a completion with the error −32601.',
     over: 'any',
     probe: async (ground) => {
       if (ground.has('completions')) return skipped('the server declares completions');
@@ -255,7 +261,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       'server/utilities/logging 2',
       'server/utilities/logging 2',
     ),
-    right: 'An unknown log level is answered with the error −32602.',
+    right: 'The server should answer an unknown log level with the error −32602.',
     over: 'any',
     probe: (ground) =>
       expectCode(ground, 'logging', 'logging/setLevel', { level: 'deafening' }, ErrorCode.InvalidParams),

@@ -28,7 +28,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: TRANSPORT,
-    right: 'A body that is not JSON is answered with a 4xx status or a JSON-RPC error.',
+    right: 'The server must answer a body that is not JSON with a 4xx status or a JSON-RPC error.',
     over: 'http',
     probe: async (ground) => {
       const answer = answered(await (await ground.httpSession()).post('{"jsonrpc": "2.0", '));
@@ -41,7 +41,8 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'advice',
     clauses: TRANSPORT,
-    right: 'A body that is not JSON is answered with status 400 and the error −32700 (JSON-RPC 2.0, section 5.1).',
+    right:
+      'The server should answer a body that is not JSON with status 400 and the error −32700 (JSON-RPC 2.0, section 5.1).',
     over: 'http',
     probe: async (ground) => {
       const answer = answered(await (await ground.httpSession()).post('{"jsonrpc": "2.0", '));
@@ -53,7 +54,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'advice',
     clauses: TRANSPORT,
-    right: 'A POST that accepts neither JSON nor event streams is refused with 406.',
+    right: 'The server should refuse a POST that accepts neither JSON nor event streams, with status 406.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
@@ -68,7 +69,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: clauses(undefined, 'basic/transports 14,15', 'basic/transports 14,15', 'basic/transports 16,17'),
-    right: 'A POST of a response is answered with 202 and no body, or with an HTTP error.',
+    right: 'The server must answer a POST of a response with 202 and no body, or with an HTTP error.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
@@ -83,7 +84,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: clauses(undefined, undefined, 'basic/transports 43', 'basic/transports 51'),
-    right: 'A request with an unsupported `MCP-Protocol-Version` is answered with status 400.',
+    right: 'The server must answer a request with an unsupported `MCP-Protocol-Version` with status 400.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
@@ -96,7 +97,8 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'warning',
     clauses: clauses(undefined, undefined, 'basic/lifecycle 14', 'basic/lifecycle 14'),
-    right: 'In a session, a request with another `MCP-Protocol-Version` than the negotiated one is refused.',
+    right:
+      'In a session, the server should refuse a request with another `MCP-Protocol-Version` than the negotiated one.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
@@ -107,7 +109,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
       const named = other ?? (ground.revision === '2025-06-18' ? '2025-11-25' : '2025-06-18');
       const answer = answered(await session.call('ping', {}, { headers: { 'mcp-protocol-version': named } }));
       return isAccepted(answer)
-        ? broken(`${named} in a session of ${ground.revision}: ${shown(answer)}`, answer.n)
+        ? broken(`to a request with ${named} in a session of ${ground.revision}, ${shown(answer)}`, answer.n)
         : RIGHT;
     },
   },
@@ -116,7 +118,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: TRANSPORT,
-    right: 'A request with a header of 64 KiB gets no 5xx status, and the server keeps working.',
+    right: 'The server must not answer a request with a header of 64 KiB with a 5xx status, and must keep working.',
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {
@@ -125,7 +127,9 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
       const answer = await session.call(heartbeatOf(ground.revision), {}, { headers: { 'x-everwire-check': large } });
       if ((answer.status ?? 0) >= 500) return broken(shown(answer), answer.n);
       const other = await ground.session();
-      return (await isAlive(other)) ? RIGHT : broken('after it, the server answers no more', answer.n);
+      return (await isAlive(other))
+        ? RIGHT
+        : broken('after that, the server did not answer the next request', answer.n);
     },
   },
   {
@@ -133,7 +137,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: clauses(undefined, 'basic/index 6', 'basic/index 6', 'basic/index 6', 'basic/index 6'),
-    right: 'Two clients whose requests have the same id each get their own answer.',
+    right: 'If the requests of two clients have the same id, each client must get its own answer.',
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {
@@ -149,13 +153,13 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
           second.call(method, {}, { id }),
         ]);
         if (resultIn(pinged)?.[list] !== undefined)
-          return broken(`${method} got the answer of ${list}/list of another client`, pinged.n);
+          return broken(`${method} got the answer to ${list}/list of another client`, pinged.n);
         const got = resultIn(listed);
         if (got && got[list] === undefined)
-          return broken(`${list}/list got the answer of another client: ${shown(listed)}`, listed.n);
+          return broken(`${list}/list got the answer to another client: ${shown(listed)}`, listed.n);
         for (const answer of [listed, pinged])
           if (!errorIn(answer) && !resultIn(answer) && (answer.status ?? 0) < 400)
-            return broken(`a request got no answer while another client used its id: ${shown(answer)}`, answer.n);
+            return broken(`a request was not answered while another client used its id: ${shown(answer)}`, answer.n);
       }
       return RIGHT;
     },
@@ -165,7 +169,8 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'warning',
     clauses: clauses(undefined, 'basic/transports 18', 'basic/transports 18', 'basic/transports 24'),
-    right: 'If two requests in progress have the same id, each gets its own answer, or one is refused.',
+    right:
+      'If two requests in progress have the same id, the server should answer each with its own answer, or refuse one.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
@@ -191,7 +196,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
           return broken(`the other request got the answer of ping: ${shown(one)}`, one.n);
         for (const answer of [one, pinged])
           if (!errorIn(answer) && !resultIn(answer) && answer.status < 400)
-            return broken(`a request got no answer while its id was used twice: ${shown(answer)}`, answer.n);
+            return broken(`a request was not answered while its id was used twice: ${shown(answer)}`, answer.n);
       }
       return RIGHT;
     },

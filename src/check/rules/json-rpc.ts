@@ -1,7 +1,7 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { clauses, everywhere } from '../../lint/clauses.ts';
 import type { Clauses } from '../../lint/rule.ts';
-import { codeIn, errorIn, resultIn, shown } from '../reply.ts';
+import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';
 import { broken, RIGHT, Skip, skipped, type Outcome } from '../outcome.ts';
 import type { BehaviourRule } from '../rule.ts';
 import { heartbeatOf, isAlive, requestOf, type RawSession } from '../session.ts';
@@ -21,7 +21,11 @@ const UNKNOWN = 'everwire/no-such-method';
 /** Whether the server goes on after something that it need not understand. */
 async function goesOnAfter(session: RawSession, text: string): Promise<Outcome> {
   const reply = await session.say(text);
-  if (!(await isAlive(session))) return broken(`after it, the server answers no more (${shown(reply)})`, reply.n);
+  if (!(await isAlive(session)))
+    return broken(
+      `after that, the server did not answer the next request (to the tested message: ${shown(reply)})`,
+      reply.n,
+    );
   return RIGHT;
 }
 
@@ -31,7 +35,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: JSON_RPC,
-    right: 'A request with an unknown method is answered with an error.',
+    right: 'The server must answer a request with an unknown method with an error.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
@@ -45,7 +49,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'warning',
     clauses: JSON_RPC,
-    right: 'The error for an unknown method is −32601 (JSON-RPC 2.0, section 5.1).',
+    right: 'The error for an unknown method should be −32601 (JSON-RPC 2.0, section 5.1).',
     over: 'any',
     probe: async (ground) => {
       const reply = await (await ground.session()).call(UNKNOWN);
@@ -59,7 +63,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: SHAPE,
-    right: 'A request whose params have wrong types is answered with an error.',
+    right: 'The server must answer a request whose params have wrong types with an error.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
@@ -67,7 +71,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
       const reply = await session.call(method, params);
       // A tool may report it as its own error.
       if (resultIn(reply)?.['isError'] === true) return RIGHT;
-      return errorIn(reply) || (reply.status ?? 0) >= 400 ? RIGHT : broken(`${method}: ${shown(reply)}`, reply.n);
+      return errorIn(reply) || (reply.status ?? 0) >= 400 ? RIGHT : broken(`to ${method}, ${shown(reply)}`, reply.n);
     },
   },
   {
@@ -75,7 +79,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'advice',
     clauses: JSON_RPC,
-    right: 'The error for params with wrong types is −32602 (JSON-RPC 2.0, section 5.1).',
+    right: 'The error for params with wrong types should be −32602 (JSON-RPC 2.0, section 5.1).',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
@@ -83,7 +87,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
       const reply = await session.call(method, params);
       const code = codeIn(reply);
       if (code === undefined) return skipped('there was no error');
-      return code === ErrorCode.InvalidParams ? RIGHT : broken(`${method}: ${shown(reply)}`, reply.n);
+      return code === ErrorCode.InvalidParams ? RIGHT : broken(`to ${method}, ${shown(reply)}`, reply.n);
     },
   },
   {
@@ -91,7 +95,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: JSON_RPC,
-    right: 'The server keeps working after a message that is not JSON.',
+    right: 'The server must keep working after a message that is not JSON.',
     over: 'any',
     probe: async (ground) => goesOnAfter(await ground.session(), '{"jsonrpc": "2.0", "id": 1, "method": '),
   },
@@ -100,7 +104,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'advice',
     clauses: JSON_RPC,
-    right: 'A request with another `jsonrpc` than "2.0" is refused.',
+    right: 'The server should refuse a request with another `jsonrpc` than "2.0".',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
@@ -115,7 +119,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'advice',
     clauses: clauses('basic/messages 3', 'basic/index 4', 'basic/index 4', 'basic/index 4', 'basic/index 4'),
-    right: 'A request whose id is null is refused.',
+    right: 'The server should refuse a request whose id is null.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
@@ -130,15 +134,17 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: clauses('basic/messages 9', 'basic/index 11', 'basic/index 11', 'basic/index 11', 'basic/index 23'),
-    right: 'A notification is not answered, even if its method is unknown.',
+    right: 'The server must not answer a notification, even if its method is unknown.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.notify('notifications/everwire/no-such');
       // Over HTTP, a refusal has a status and may have an error without an id.
       const answers = reply.messages.filter((each) => each['method'] === undefined && (each['id'] ?? null) !== null);
-      if (answers.length > 0) return broken(`it was answered: ${shown(reply)}`, reply.n);
-      return (await isAlive(session)) ? RIGHT : broken('after it, the server answers no more', reply.n);
+      if (answers.length > 0) return broken(shown(reply), reply.n);
+      return (await isAlive(session))
+        ? RIGHT
+        : broken('after that, the server did not answer the next request', reply.n);
     },
   },
   {
@@ -146,13 +152,15 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: clauses('basic/messages 5', 'basic/index 6', 'basic/index 6', 'basic/index 6'),
-    right: 'The server ignores a response to a request that it never sent, and keeps working.',
+    right: 'The server must ignore a response to a request that it never sent, and keep working.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.say(JSON.stringify({ jsonrpc: '2.0', id: 'no-such-request', result: {} }));
-      if (resultIn(reply)) return broken(`it was answered: ${shown(reply)}`, reply.n);
-      return (await isAlive(session)) ? RIGHT : broken('after it, the server answers no more', reply.n);
+      if (resultIn(reply)) return broken(shown(reply), reply.n);
+      return (await isAlive(session))
+        ? RIGHT
+        : broken('after that, the server did not answer the next request', reply.n);
     },
   },
   {
@@ -166,15 +174,17 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
       'basic/utilities/cancellation 12',
       'basic/patterns/cancellation 19',
     ),
-    right: 'A cancellation of an unknown request is ignored.',
+    right: 'The server should ignore a cancellation of an unknown request.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.notify('notifications/cancelled', { requestId: 'no-such-request' });
       const answers = reply.messages.filter((each) => each['method'] === undefined);
       // From 2026-07-28 on, nothing says that a server takes notifications over HTTP.
-      if (answers.length > 0 && reply.status === undefined) return broken(`it was answered: ${shown(reply)}`, reply.n);
-      return (await isAlive(session)) ? RIGHT : broken('after it, the server answers no more', reply.n);
+      if (answers.length > 0 && reply.status === undefined) return broken(shown(reply), reply.n);
+      return (await isAlive(session))
+        ? RIGHT
+        : broken('after that, the server did not answer the next request', reply.n);
     },
   },
   {
@@ -182,14 +192,14 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: clauses(undefined, 'basic/index 13'),
-    right: 'In 2025-03-26, a batch is received, and each of its requests is answered.',
+    right: 'In 2025-03-26, the server must receive a batch, and answer each of its requests.',
     over: 'any',
     inEach: true,
     probe: async (ground) => {
       const reply = await (await ground.session()).say(pingBatch(), 2);
       const answered = new Set<unknown>(reply.messages.filter((each) => 'result' in each).map((each) => each['id']));
       const missing = ['batch-1', 'batch-2'].filter((id) => !answered.has(id));
-      return missing.length === 0 ? RIGHT : broken(`a batch of two pings: ${shown(reply)}`, reply.n);
+      return missing.length === 0 ? RIGHT : broken(`a batch of two pings: ${batchText(reply, missing)}`, reply.n);
     },
   },
   {
@@ -197,13 +207,13 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'warning',
     clauses: clauses(undefined, undefined, 'basic/transports 13', 'basic/transports 15'),
-    right: 'A batch is refused: since 2025-06-18, a message is sent on its own.',
+    right: 'The server should refuse a batch: since 2025-06-18, each message is sent on its own.',
     over: 'any',
     inEach: true,
     probe: async (ground) => {
       const reply = await (await ground.session()).say(pingBatch(), 2);
       const done = reply.messages.filter((each) => 'result' in each);
-      return done.length === 0 ? RIGHT : broken(`a batch of two pings was carried out: ${shown(reply)}`, reply.n);
+      return done.length === 0 ? RIGHT : broken(`to a batch of two pings, ${shown(reply)}`, reply.n);
     },
   },
   {
@@ -211,20 +221,25 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'json-rpc',
     severity: 'warning',
     clauses: { '2026-07-28': 'basic/transports/streamable-http 10' },
-    right: 'A batch is refused: the body of a POST is one message.',
+    right: 'The server should refuse a batch: the body of a POST is one message.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
       const method = heartbeatOf(ground.revision);
       const batch = [requestOf(ground.revision, 'batch-1', method)];
       const answer = await session.post(JSON.stringify(batch), { 'mcp-method': method });
-      return resultIn(answer) ? broken(`a batch was carried out: ${shown(answer)}`, answer.n) : RIGHT;
+      return resultIn(answer) ? broken(`to a batch of one request, ${shown(answer)}`, answer.n) : RIGHT;
     },
   },
 ];
 
 function pingBatch(): string {
   return JSON.stringify(['batch-1', 'batch-2'].map((id) => ({ jsonrpc: '2.0', id, method: 'ping' })));
+}
+
+function batchText(reply: Reply, missing: readonly string[]): string {
+  const got = shown(reply);
+  return missing.length === 2 || reply.messages.length === 0 ? got : `only one was answered; ${got}`;
 }
 
 /** A request with wrong types that does nothing even if it is accepted. @throws Skip */

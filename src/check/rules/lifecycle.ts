@@ -24,7 +24,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
       'basic/utilities/ping 1',
       'basic/utilities/ping 1',
     ),
-    right: 'A ping is answered with an empty result.',
+    right: 'The server must answer a ping with an empty result.',
     over: 'any',
     probe: async (ground) => {
       const reply = await (await ground.session()).call('ping');
@@ -37,7 +37,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'lifecycle',
     severity: 'error',
     clauses: clauses('basic/lifecycle 10', 'basic/lifecycle 11', 'basic/lifecycle 10', 'basic/lifecycle 10'),
-    right: 'To a client with an unknown revision, the server offers one that it supports.',
+    right: 'The server must offer a revision that it supports to a client with an unknown revision.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.unopened();
@@ -45,7 +45,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
       const offered = resultIn(reply)?.['protocolVersion'];
       // Each revision has an example of an error for this, too.
       if (offered === undefined) return errorIn(reply) ? RIGHT : broken(shown(reply), reply.n);
-      if (offered === NO_REVISION) return broken(`it offers ${NO_REVISION}, which does not exist`, reply.n);
+      if (offered === NO_REVISION) return broken(`the server offered ${NO_REVISION}, which does not exist`, reply.n);
       return RIGHT;
     },
   },
@@ -54,16 +54,17 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'lifecycle',
     severity: 'warning',
     clauses: clauses('basic/lifecycle 11', 'basic/lifecycle 12', 'basic/lifecycle 11', 'basic/lifecycle 11'),
-    right: 'The revision that the server offers to such a client is its newest one with a handshake.',
+    right: 'To a client with an unknown revision, the server should offer its newest revision with a handshake.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.unopened();
       const reply = await session.call('initialize', initializeParams(NO_REVISION));
       const offered: unknown = resultIn(reply)?.['protocolVersion'];
-      if (typeof offered !== 'string' || profileOf(offered)?.era !== 'legacy') return skipped('it offers none');
+      if (typeof offered !== 'string' || profileOf(offered)?.era !== 'legacy')
+        return skipped('the server offered no revision with a handshake');
       return offered >= ground.revision
         ? RIGHT
-        : broken(`it offers ${offered}, and also speaks ${ground.revision}`, reply.n);
+        : broken(`the server offered ${offered}, but it also speaks ${ground.revision}`, reply.n);
     },
   },
   {
@@ -77,7 +78,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
       'basic/lifecycle 15',
       'server/discover',
     ),
-    right: 'The server knows the methods of the capabilities that it declares.',
+    right: 'The server must know the methods of the capabilities that it declares.',
     over: 'any',
     probe: async (ground) => {
       const declared = ['tools', 'resources', 'prompts'].filter((each) => ground.has(each));
@@ -86,7 +87,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
       for (const capability of declared) {
         const reply = await session.call(`${capability}/list`);
         if (errorIn(reply)?.['code'] === ErrorCode.MethodNotFound)
-          return broken(`${capability} is declared, and ${capability}/list gets ${shown(reply)}`, reply.n);
+          return broken(`it declares ${capability}, but to ${capability}/list, ${shown(reply)}`, reply.n);
       }
       return RIGHT;
     },
@@ -96,14 +97,14 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'lifecycle',
     severity: 'advice',
     clauses: clauses('basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1'),
-    right: 'A request other than a ping is refused before `initialize`.',
+    right: 'The server should refuse requests other than a ping before `initialize`.',
     over: 'stdio',
     probe: async (ground) => {
       const capability = ['tools', 'resources', 'prompts'].find((each) => ground.has(each));
       if (capability === undefined) return skipped('the server has no lists');
       const session = await ground.unopened();
       const reply = await session.call(`${capability}/list`);
-      return resultIn(reply) ? broken(`${capability}/list before initialize: ${shown(reply)}`, reply.n) : RIGHT;
+      return resultIn(reply) ? broken(`to ${capability}/list before initialize, ${shown(reply)}`, reply.n) : RIGHT;
     },
   },
   {
@@ -111,12 +112,12 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'lifecycle',
     severity: 'advice',
     clauses: clauses('basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1'),
-    right: 'A second `initialize` in a session is refused, and the session continues.',
+    right: 'The server should refuse a second `initialize` in a session, and the session should continue.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.call('initialize', initializeParams(ground.revision));
-      if (!(await isAlive(session))) return broken('after it, the session answers no more', reply.n);
+      if (!(await isAlive(session))) return broken('after that, the session did not answer the next request', reply.n);
       return isAccepted(reply) ? broken(shown(reply), reply.n) : RIGHT;
     },
   },
@@ -125,10 +126,11 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'lifecycle',
     severity: 'warning',
     clauses: { '2026-07-28': 'basic/versioning 8' },
-    right: 'A server without handshakes answers `initialize` with an error that lists its revisions.',
+    right: 'A server without handshakes should answer `initialize` with an error that lists its revisions.',
     over: 'any',
     probe: async (ground) => {
-      if (ground.spoken.some((each) => profileOf(each)!.era === 'legacy')) return skipped('the server has handshakes');
+      if (ground.spoken.some((each) => profileOf(each)!.era === 'legacy'))
+        return skipped('the server also speaks revisions with a handshake');
       const session = await ground.unopened();
       const reply = await session.say(
         JSON.stringify({ jsonrpc: '2.0', id: 'old', method: 'initialize', params: initializeParams('2025-11-25') }),
@@ -142,7 +144,8 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'lifecycle',
     severity: 'error',
     clauses: { '2026-07-28': 'basic/versioning 1' },
-    right: 'A request of an unsupported revision is answered with −32022, and the supported ones in `data.supported`.',
+    right:
+      'The server must answer a request of an unsupported revision with −32022, and list the supported ones in `data.supported`.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
@@ -162,7 +165,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'lifecycle',
     severity: 'error',
     clauses: { '2026-07-28': 'basic/index 51' },
-    right: 'A request whose `_meta` lacks a required field is answered with −32602.',
+    right: 'The server must answer a request whose `_meta` lacks a required field with −32602.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();

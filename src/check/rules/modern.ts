@@ -63,7 +63,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: only(`${PAGE} 65,67,68`),
-    right: 'A request whose `Mcp-Method` differs from its body is answered with status 400 and −32020.',
+    right: 'The server must answer a request whose `Mcp-Method` differs from its body with status 400 and −32020.',
     over: 'http',
     probe: async (ground) => isMismatch(await discover(ground, { 'mcp-method': 'tools/list' })),
   },
@@ -72,7 +72,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: only(`${PAGE} 65,67,68`),
-    right: 'A request without `Mcp-Method` is answered with status 400 and −32020.',
+    right: 'The server must answer a request without `Mcp-Method` with status 400 and −32020.',
     over: 'http',
     probe: async (ground) => isMismatch(await discover(ground, { 'mcp-method': undefined })),
   },
@@ -81,7 +81,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: only(`${PAGE} 65,67,68`),
-    right: 'A request whose `Mcp-Name` differs from its body is answered with status 400 and −32020.',
+    right: 'The server must answer a request whose `Mcp-Name` differs from its body with status 400 and −32020.',
     over: 'http',
     probe: async (ground) => {
       // None of these exists, so nothing runs even if the header is not checked.
@@ -99,7 +99,8 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: only(`${PAGE} 24,25`),
-    right: 'A request whose `MCP-Protocol-Version` differs from its body is answered with status 400 and −32020.',
+    right:
+      'The server must answer a request whose `MCP-Protocol-Version` differs from its body with status 400 and an error.',
     over: 'http',
     probe: async (ground) => {
       // Another revision without a handshake does not exist, so the header names one that the server may refuse first.
@@ -113,7 +114,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: only(`${PAGE} 27`),
-    right: 'An unknown method is answered with status 404 and −32601.',
+    right: 'The server must answer an unknown method with status 404 and −32601.',
     over: 'http',
     probe: async (ground) => {
       const answer = answered(await (await ground.httpSession()).call('everwire/no-such-method'));
@@ -127,7 +128,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: only(`${PAGE} 26`),
-    right: 'A request of an unsupported revision is answered with status 400.',
+    right: 'The server must answer a request of an unsupported revision with status 400.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
@@ -141,7 +142,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: only('basic/index 52'),
-    right: 'A request whose `_meta` lacks a required field is answered with status 400.',
+    right: 'The server must answer a request whose `_meta` lacks a required field with status 400.',
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
@@ -155,15 +156,16 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'warning',
     clauses: only(`${PAGE} 74`),
-    right: 'A server without sessions answers GET and DELETE with status 405.',
+    right: 'A server without sessions should answer GET and DELETE with status 405.',
     over: 'http',
     probe: async (ground) => {
-      if (ground.spoken.some((each) => profileOf(each)!.era === 'legacy')) return skipped('the server has handshakes');
+      if (ground.spoken.some((each) => profileOf(each)!.era === 'legacy'))
+        return skipped('the server also speaks revisions with a handshake');
       const session = await ground.httpSession();
       const got = answered(await session.listen({}, { isEnough: () => true }));
-      if (got.status !== 405) return broken(`GET: ${shown(got)}`, got.n);
+      if (got.status !== 405) return broken(`to GET, ${shown(got)}`, got.n);
       const deleted = answered(await session.peer.ask({ method: 'DELETE', headers: session.headers }));
-      return deleted.status === 405 ? RIGHT : broken(`DELETE: ${shown(deleted)}`, deleted.n);
+      return deleted.status === 405 ? RIGHT : broken(`to DELETE, ${shown(deleted)}`, deleted.n);
     },
   },
   {
@@ -171,7 +173,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'subscriptions',
     severity: 'error',
     clauses: only('basic/patterns/subscriptions 2'),
-    right: 'The first message of a subscription is its acknowledgement, with the id of the request.',
+    right: 'The first message of a subscription must be its acknowledgement, with the id of the request.',
     over: 'any',
     probe: async (ground) => {
       const id = 'listen-1';
@@ -181,9 +183,9 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
           ? skipped('the server has no subscriptions')
           : broken(shown(reply), reply.n);
       const [first] = reply.messages;
-      if (!first) return broken(`nothing came: ${shown(reply)}`, reply.n);
+      if (!first) return broken(`to subscriptions/listen, ${shown(reply)}`, reply.n);
       const isRight = first['method'] === 'notifications/subscriptions/acknowledged' && subscriptionOf(first) === id;
-      return isRight ? RIGHT : broken(JSON.stringify(first), reply.n);
+      return isRight ? RIGHT : broken(`the first message was ${JSON.stringify(first)}`, reply.n);
     },
   },
   {
@@ -191,7 +193,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'questions',
     severity: 'error',
     clauses: only('basic/patterns/mrtr 9'),
-    right: 'A `requestState` that was changed is rejected.',
+    right: 'The server must reject a `requestState` that was changed.',
     over: 'any',
     probe: async (ground) => {
       const { calls } = ground.offer;
@@ -207,7 +209,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
         const changed = `${state.slice(0, middle)}${state[middle] === 'A' ? 'B' : 'A'}${state.slice(middle + 1)}`;
         const retried = { ...params, requestState: changed, inputResponses: {} };
         const reply = await session.call('tools/call', retried, { meta, patience: ground.patience + took });
-        if (resultIn(reply)) return broken(`it was accepted: ${shown(reply)}`, reply.n);
+        if (resultIn(reply)) return broken(`to the changed state, ${shown(reply)}`, reply.n);
         return RIGHT;
       }
       return skipped('no allowed call is answered with a question and a state');
@@ -218,14 +220,16 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'subscriptions',
     severity: 'error',
     clauses: only('basic/patterns/cancellation 16'),
-    right: 'The server keeps working after a subscription was cancelled.',
+    right: 'The server must keep working after a subscription was cancelled.',
     over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await listen(ground, 'listen-2', session);
       if (errorIn(reply)) return skipped('the server has no subscriptions');
       if (reply.status === undefined) await session.notify('notifications/cancelled', { requestId: 'listen-2' });
-      return (await isAlive(session)) ? RIGHT : broken('after it, the server answers no more', reply.n);
+      return (await isAlive(session))
+        ? RIGHT
+        : broken('after that, the server did not answer the next request', reply.n);
     },
   },
 ];

@@ -46,7 +46,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'security',
     severity: 'error',
     clauses: ORIGIN,
-    right: 'A request with the `Origin` of a page that was not allowed is refused.',
+    right: 'The server must refuse a request with the `Origin` of a page that was not allowed.',
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {
@@ -59,7 +59,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'security',
     severity: 'warning',
     clauses: ORIGIN,
-    right: 'A request with `Origin: null`, as of a sandboxed frame, is refused.',
+    right: 'The server should refuse a request with `Origin: null`, as of a sandboxed frame.',
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {
@@ -72,7 +72,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'security',
     severity: 'error',
     clauses: clauses(undefined, undefined, undefined, 'basic/transports 9', 'basic/transports/streamable-http 3'),
-    right: 'The refusal of an `Origin` has the status 403.',
+    right: 'The refusal of an `Origin` must have the status 403.',
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {
@@ -86,7 +86,8 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'security',
     severity: 'advice',
     clauses: ORIGIN,
-    right: 'A server on loopback refuses other names in `Host`: a page could use one to reach it (DNS rebinding).',
+    right:
+      'A server on loopback should refuse other names in `Host`: a page could use one to reach it (DNS rebinding).',
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {
@@ -100,7 +101,8 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'security',
     severity: 'advice',
     clauses: ORIGIN,
-    right: 'A POST with `Content-Type: text/plain` is refused: browsers send it without asking the server first.',
+    right:
+      'The server should refuse a POST with `Content-Type: text/plain`: browsers send it without asking the server first.',
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {

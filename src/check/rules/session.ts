@@ -46,7 +46,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'session',
     severity: 'warning',
     clauses: clauses(undefined, 'basic/transports', 'basic/transports', 'basic/transports'),
-    right: 'A second client can connect while another is connected.',
+    right: 'A second client should be able to connect while another is connected.',
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {
@@ -55,7 +55,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
         await ground.session();
         return RIGHT;
       } catch (error) {
-        if (error instanceof Skip) return broken(`for the second client, ${error.message}`);
+        if (error instanceof Skip) return broken(`when a second client connected, ${error.message}`);
         throw error;
       }
     },
@@ -65,12 +65,12 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'session',
     severity: 'warning',
     clauses: clauses(undefined, 'basic/transports 33', 'basic/transports 33', 'basic/transports 40'),
-    right: 'A session id is unique, and too long to be guessed.',
+    right: 'A session id should be unique, and too long to be guessed.',
     over: 'http',
     probe: async (ground) => {
       const [first, second] = [await statefulSession(ground), await statefulSession(ground)];
-      if (first.id === second.id) return broken('two sessions have the same id');
-      return second.id.length >= MIN_ID ? RIGHT : broken(`an id of ${second.id.length} characters`);
+      if (first.id === second.id) return broken('two sessions had the same id');
+      return second.id.length >= MIN_ID ? RIGHT : broken(`a session id had ${second.id.length} characters`);
     },
   },
   {
@@ -78,7 +78,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'session',
     severity: 'warning',
     clauses: clauses(undefined, 'basic/transports 36', 'basic/transports 36', 'basic/transports 44'),
-    right: 'If the server gives session ids, a request without one is answered with status 400.',
+    right: 'A server with session ids should answer a request without one with status 400.',
     over: 'http',
     probe: async (ground) => {
       const session = await statefulSession(ground);
@@ -91,7 +91,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'session',
     severity: 'warning',
     clauses: clauses(undefined, 'basic/transports 36', 'basic/transports 36', 'basic/transports 44'),
-    right: 'If the server gives session ids, a GET without one is answered with status 400 or 405.',
+    right: 'A server with session ids should answer a GET without one with status 400 or 405.',
     over: 'http',
     probe: async (ground) => {
       const session = await statefulSession(ground);
@@ -106,7 +106,8 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'session',
     severity: 'warning',
     clauses: clauses(undefined, 'basic/transports 37', 'basic/transports 37', 'basic/transports 45'),
-    right: 'A request with an unknown session id is answered with status 404, so that the client opens a new session.',
+    right:
+      'The server should answer a request with an unknown session id with status 404, so that the client opens a new session.',
     over: 'http',
     probe: async (ground) => {
       const session = await statefulSession(ground);
@@ -120,7 +121,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'session',
     severity: 'error',
     clauses: clauses(undefined, 'basic/transports 37', 'basic/transports 37', 'basic/transports 45'),
-    right: 'After DELETE, a request with the id of the session is answered with status 404.',
+    right: 'After DELETE, the server must answer a request with the id of the session with status 404.',
     over: 'http',
     probe: async (ground) => {
       const session = await statefulSession(ground);
@@ -136,7 +137,8 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'sse',
     severity: 'advice',
     clauses: clauses(undefined, 'basic/transports 31', 'basic/transports 31', 'basic/transports 38'),
-    right: 'If a stream with event ids breaks, a client can resume it with `Last-Event-ID` and get the response.',
+    right:
+      'If a stream with event ids breaks, a client should be able to resume it with `Last-Event-ID` and get the response.',
     over: 'http',
     probe: async (ground) => {
       const session = await statefulSession(ground);
@@ -153,7 +155,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
         await session.listen({ 'last-event-id': first.id }, { patience: ground.patience + took }),
       );
       const isResumed = answer.messages.some((each) => 'result' in each || 'error' in each);
-      return isResumed ? RIGHT : broken(`the response did not come: ${shown(answer)}`, answer.n, first.n);
+      return isResumed ? RIGHT : broken(`to the GET that resumes the stream, ${shown(answer)}`, answer.n, first.n);
     },
   },
   {
@@ -161,7 +163,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'sse',
     severity: 'error',
     clauses: clauses(undefined, 'basic/transports 32', 'basic/transports 32', 'basic/transports 39'),
-    right: 'An event id of one session replays nothing in another session.',
+    right: 'The server must not replay messages of one session in another session.',
     over: 'http',
     probe: async (ground) => {
       const [first, second] = [await statefulSession(ground), await statefulSession(ground)];
@@ -178,7 +180,11 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
         const answer = answered(await second.listen({ 'last-event-id': id }, { patience: SILENCE, isEnough }));
         const leaked = answer.messages.find((each) => later.includes(JSON.stringify(each)));
         if (leaked)
-          return broken(`a message of another session: ${JSON.stringify(leaked)}`, answer.n, events[start]!.n);
+          return broken(
+            `the second session got a message of the first: ${JSON.stringify(leaked)}`,
+            answer.n,
+            events[start]!.n,
+          );
       }
       return isTried ? RIGHT : skipped('the stream has no event id before its last message');
     },

@@ -15,7 +15,7 @@ export const SSE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'sse',
     severity: 'error',
     clauses: clauses('basic/messages 5', 'basic/index 6', 'basic/index 6', 'basic/index 6'),
-    right: 'A response is only on the stream of the client that sent the request.',
+    right: 'A response must be only on the stream of the client that sent the request.',
     over: 'sse',
     probe: async (ground) => {
       const [first, second] = [await ground.unopenedSse().open(), await ground.unopenedSse().open()];
@@ -25,7 +25,9 @@ export const SSE_BEHAVIOUR: readonly BehaviourRule[] = [
       // What was sent to the second client before this answer has come by now.
       await second.call('ping');
       const leaked = second.events.find(({ message }) => message?.['id'] === id);
-      return leaked ? broken(`the response for another client: ${leaked.data}`, leaked.n, reply.n) : RIGHT;
+      return leaked
+        ? broken(`the second client got the response to the first: ${leaked.data}`, leaked.n, reply.n)
+        : RIGHT;
     },
   },
   {
@@ -33,7 +35,7 @@ export const SSE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'session',
     severity: 'advice',
     clauses: everywhere('basic/transports'),
-    right: 'A message to an endpoint that no stream has named is refused.',
+    right: 'The server should refuse a message to an endpoint that no stream has named.',
     over: 'sse',
     probe: async (ground) => {
       const session = await ground.unopenedSse().open();
@@ -51,7 +53,8 @@ export const SSE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'session',
     severity: 'advice',
     clauses: everywhere('basic/transports'),
-    right: 'When a client has closed its stream, messages to its endpoint are refused, and other clients are served.',
+    right:
+      'When a client has closed its stream, the server should refuse messages to its endpoint, and serve other clients.',
     over: 'sse',
     probe: async (ground) => {
       const session = await ground.unopenedSse().open();
@@ -61,7 +64,7 @@ export const SSE_BEHAVIOUR: readonly BehaviourRule[] = [
       const other = await ground.unopenedSse().open();
       const ping = JSON.stringify(requestOf(ground.revision, session.nextId(), 'ping'));
       const answer = await other.post(ping, {}, endpoint);
-      if (!(await isAlive(other))) return broken('after it, other clients get no answers', answer.n);
+      if (!(await isAlive(other))) return broken('after that, the server did not answer another client', answer.n);
       return isAccepted(answer) ? broken(`after the stream was closed, ${shown(answer)}`, answer.n) : RIGHT;
     },
   },

@@ -26,7 +26,7 @@ async function exitsAtEnd(ground: Ground): Promise<Outcome> {
   session.child.end();
   return (await session.child.exit(ground.patience, ground.signal))
     ? RIGHT
-    : broken(`it still ran after ${seconds(ground.patience)}`);
+    : broken(`the server still ran ${seconds(ground.patience)} after the end of its stdin`);
 }
 
 /** The bytes on stdin and stdout, and the end of the process. */
@@ -36,7 +36,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'stdio',
     severity: 'warning',
     clauses: clauses('basic/messages 5', 'basic/index 6', 'basic/index 6', 'basic/index 6', 'basic/index 6'),
-    right: 'Requests that came before the end of stdin are answered before the server exits.',
+    right: 'The server should answer the requests that came before the end of stdin, and then exit.',
     over: 'stdio',
     probe: async (ground) => {
       const session = await ground.stdioSession();
@@ -47,7 +47,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
         : [method === undefined ? heartbeatOf(ground.revision) : `${method}/list`, {}];
       const ids = Array.from({ length: call ? 1 : OPEN }, () => session.nextId());
       const requests = ids.map((id) => `${JSON.stringify(requestOf(ground.revision, id, name, params))}\n`);
-      session.child.write(requests.join(''));
+      const sent = session.child.write(requests.join(''));
       session.child.end();
       const lost = [];
       const end = performance.now() + ground.patience + (call?.took ?? 0);
@@ -58,10 +58,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
       const after = session.child.hasExited ? 'the server exited' : 'the server still runs';
       return lost.length === 0
         ? RIGHT
-        : broken(
-            `${lost.length} of ${ids.length} × ${name} got no answer, and ${after}`,
-            session.child.seen.at(-1)?.n ?? 0,
-          );
+        : broken(`${lost.length} of ${ids.length} requests (${name}) got no answer, and ${after}`, sent);
     },
   },
   {
@@ -69,7 +66,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'stdio',
     severity: 'warning',
     clauses: { '2026-07-28': 'basic/transports/stdio 13' },
-    right: 'The server exits promptly when its stdin ends.',
+    right: 'The server should exit promptly when its stdin ends.',
     over: 'stdio',
     probe: exitsAtEnd,
   },
@@ -78,7 +75,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'stdio',
     severity: 'advice',
     clauses: clauses('basic/lifecycle 15', 'basic/lifecycle 16', 'basic/lifecycle 16', 'basic/lifecycle 16'),
-    right: 'The server exits when its stdin ends, so that clients need not kill it.',
+    right: 'The server should exit when its stdin ends, so that clients need not kill it.',
     over: 'stdio',
     probe: exitsAtEnd,
   },
@@ -87,13 +84,13 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'stdio',
     severity: 'error',
     clauses: FRAMING,
-    right: 'The server keeps working after a line that is not UTF-8, and after an empty line.',
+    right: 'The server must keep working after a line that is not UTF-8, and after an empty line.',
     over: 'stdio',
     probe: async (ground) => {
       const session = await ground.stdioSession();
       session.child.write(Buffer.from([0xff, 0xfe, 0x22, 0x0a, 0x0a, 0x0d, 0x0a]));
       const reply = await session.call(heartbeatOf(ground.revision));
-      return reply.messages.length > 0 ? RIGHT : broken(`after it, ${shown(reply)}`, session.child.seen.at(-1)?.n ?? 0);
+      return reply.messages.length > 0 ? RIGHT : broken(`after that, ${shown(reply)}`, reply.n);
     },
   },
   {
@@ -101,7 +98,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'stdio',
     severity: 'error',
     clauses: FRAMING,
-    right: 'The server reads a message that arrives in pieces, and several messages that arrive at once.',
+    right: 'The server must read a message that arrives in pieces, and several messages that arrive at once.',
     over: 'stdio',
     probe: async (ground) => {
       const session = await ground.stdioSession();
@@ -116,10 +113,10 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
       const at = cut.indexOf(Buffer.from('€')) + 1;
       session.child.write(cut.subarray(0, at));
       await new Promise((resolve) => setTimeout(resolve, PIECE_DELAY));
-      session.child.write(Buffer.concat([cut.subarray(at), line(second), line(third)]));
+      const sent = session.child.write(Buffer.concat([cut.subarray(at), line(second), line(third)]));
       for (const id of [first, second, third]) {
         const reply = await session.answerTo(id);
-        if (reply.messages.length === 0) return broken(`a request got no answer: ${shown(reply)}`);
+        if (reply.messages.length === 0) return broken(shown(reply), sent);
         if (reply.messages.some((each) => 'error' in each)) return skipped('the server refuses a further member');
       }
       return RIGHT;

@@ -21,6 +21,8 @@ export interface AreaCoverage {
 
 /** What only the check of a running server has. */
 export interface LiveReport {
+  /** The URL of the server without its query, which may have secrets. Undefined for a command. */
+  readonly address?: string | undefined;
   /** The revisions that the server speaks, and how their messages travel. */
   readonly spoken: readonly { readonly revision: Revision; readonly route: UpstreamRoute }[];
   /** How much of the rules of an area it obeys, in percent, for areas with rules that could be tried. */
@@ -129,6 +131,6 @@ export function summaryText({ counts }: CheckReport): string {
   return [
     countText(error, 'error', 'errors'),
     countText(warning, 'warning', 'warnings'),
-    countText(advice, 'piece of advice', 'pieces of advice'),
+    advice === 0 ? 'no advice' : countText(advice, 'piece of advice', 'pieces of advice'),
   ].join(', ');
 }

@@ -10,7 +10,7 @@ const MAX_FIRST = 3;
 /** A report to read on a terminal, at most 80 columns wide. */
 export function textReport(report: CheckReport): string {
   const { target, breaches, coverage, notes, live } = report;
-  const lines = [...wrapped(`${target}: ${summaryText(report)}`, ''), ''];
+  const lines = [...wrapped(`${live?.address ?? target}: ${summaryText(report)}`, ''), ''];
   const first = breaches.filter(({ rule }) => rule.severity === 'error').slice(0, MAX_FIRST);
   if (first.length > 0) {
     lines.push('Fix first:');
@@ -30,6 +30,7 @@ export function textReport(report: CheckReport): string {
   const exercised = coverage.reduce((sum, each) => sum + each.exercised, 0);
   lines.push(`${exercised} of ${rules} rules had something to judge:`);
   lines.push(...wrapped(coverage.map((each) => `${each.area} ${each.exercised}/${each.rules}`).join(', '), '  '));
+  if (notes.length > 0) lines.push('');
   for (const note of notes) lines.push(...wrapped(note, ''));
   return `${lines.join('\n')}\n`;
 }
@@ -37,12 +38,12 @@ export function textReport(report: CheckReport): string {
 function breachLines({ rule, findings, count }: RuleFindings): string[] {
   const times = count === 1 ? '' : ` (${count} times)`;
   const lines = wrapped(`${rule.severity}: ${rule.id}${times}`, '  ');
-  lines.push(...wrapped(plain(rule.right), '    '));
+  lines.push(...wrapped(`expected: ${plain(rule.right)}`, '    ', '      '));
   for (const { seen, records, revision, clause } of findings.slice(0, MAX_SHOWN)) {
     const [n] = records;
     const where = n === undefined ? '' : ` in record ${n}`;
     lines.push(...wrapped(`seen${where}: ${seen}`, '    ', '      '));
-    lines.push(...wrapped(`${revision}, ${clause}`, '      '));
+    lines.push(...wrapped(`clause: ${revision}, ${clause}`, '    ', '      '));
   }
   if (count > MAX_SHOWN) lines.push(`    and ${count - MAX_SHOWN} more`);
   return lines;
@@ -64,7 +65,7 @@ function liveLines({ spoken, scores, notTried, skipped }: LiveReport): string[] 
   if (notTried.length > 0) {
     lines.push('Not tried:');
     for (const { what, how } of notTried)
-      lines.push(...wrapped(`${what}${how === undefined ? '' : `; to try it: ${how}`}`, '  ', '    '));
+      lines.push(...wrapped(`${what}${how === undefined ? '' : `; to try: ${how}`}`, '  ', '    '));
     lines.push('');
   }
   if (skipped.size > 0) {
