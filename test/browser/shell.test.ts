@@ -76,6 +76,12 @@ describeInBrowser('the page', (browser) => {
     expect(await cut).toEqual([]);
   });
 
+  test('shows what it connects to as long as the server has no name, also at 600 pixels', async () => {
+    const feed = stateWith({ status: 'failed' }, { target: 'http://localhost:1/mcp' });
+    const { page } = await openPage(browser(), { feed, viewport: { width: 600, height: 800 } });
+    await page.getByRole('banner').getByText('http://localhost:1/mcp').waitFor();
+  });
+
   test('does not move its tabs when one is chosen or gets a number', async () => {
     const question = { method: 'elicitation/create', params: {}, received: '2026-01-01T00:00:00Z' } as const;
     const feed = stateWith({});
