@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../src/client/connect.ts';
+import { deferred } from '../support/service.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import { calling, everything, place, welcome } from '../support/legacy-server.ts';
 
@@ -263,4 +264,16 @@ describe('after reconnecting', () => {
       message: expect.stringContaining('between two pages of tools/list'),
     });
   });
+});
+
+test('a server that asks for roots during a call gets them after the call, too', async () => {
+  const roots = deferred<{ uri: string }[]>();
+  const { client, server } = await calling({ onroots: () => roots.promise });
+  const call = client.callTool('add');
+  const { id } = await server.heard();
+  await server.send({ id: 'r', method: 'roots/list' });
+  await server.send({ id, result: { content: [] } });
+  await call;
+  roots.resolve([{ uri: 'file:///a' }]);
+  expect(await server.heard()).toEqual({ jsonrpc: '2.0', id: 'r', result: { roots: [{ uri: 'file:///a' }] } });
 });

@@ -118,8 +118,9 @@ export class ServerQuestions {
     for (;;) {
       const exchange = await this.#attribution.question(signal, method);
       signal.throwIfAborted();
-      // Any of several calls may have asked, so the question does not end with the call that carries it.
-      const ambiguous = this.#calls.size > 1;
+      // Any of several calls may have asked, so the question does not end with the call that carries it. A server also
+      // asks for roots without a call, when they have changed (client/roots: Root List Changes).
+      const ambiguous = this.#calls.size > 1 || method === Method.ListRoots;
       try {
         return await this.#through(exchange, method, params, signal, ambiguous);
       } catch (error) {
