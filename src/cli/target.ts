@@ -67,6 +67,8 @@ export function childEnv(
 /** Options of these programs that are followed by code, and not by the name of a script. */
 const CODE = new Set(['-e', '--eval', '-c']);
 const RUNNERS = new Set(['npx', 'bunx', 'pnpx', 'uvx', 'node', 'bun', 'deno', 'python', 'python3', 'sh', 'bash']);
+/** Runners with a word between them and the script: `deno run server.ts`. */
+const SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = { bun: ['run', 'x'], deno: ['run', 'x'] };
 
 /**
  * A short name for a server: its host, or the user's own name for a command, or else its package or script (not the
@@ -78,7 +80,11 @@ export function nameOf(target: Target): string {
   const { command, args } = target;
   const runner = basename(command, extname(command));
   const runsScript = RUNNERS.has(runner) && !args.some((arg) => CODE.has(arg));
-  const script = runsScript ? args.find((arg) => !arg.startsWith('-')) : undefined;
-  const name = basename(script ?? command).replace(/(?<=.)@.*$/, '');
+  const words = runsScript ? args.filter((arg) => !arg.startsWith('-')) : [];
+  const script = SUBCOMMANDS[runner]?.includes(words[0]!) ? words[1] : words[0];
+  // Deno names the registry of a package: `deno run npm:notes`.
+  const name = basename(script ?? command)
+    .replace(/^(?:npm|jsr):/, '')
+    .replace(/(?<=.)@.*$/, '');
   return name.slice(0, name.length - extname(name).length) || runner;
 }

@@ -148,6 +148,9 @@ test('a command that npm started ends when the shell between them is killed', as
 test.each([
   [['npx', '-y', '@scope/server-thing@1.2', 'stdio'], 'server-thing'],
   [['node', 'build/weather.js'], 'weather'],
+  [['deno', 'run', '-A', 'build/weather.js'], 'weather'],
+  [['deno', 'run', '-A', 'npm:@scope/server-thing@1.2'], 'server-thing'],
+  [['bun', 'run', 'weather.ts'], 'weather'],
 ])('the printed client configuration names the server of %j', (command, name) => {
   expect(nameOf(commandTarget(command))).toBe(name);
 });
