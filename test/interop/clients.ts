@@ -28,6 +28,8 @@ export type TransportKind = 'stdio' | 'http' | 'sse' | 'memory';
 /** How to reach a server: the `node` arguments that start it over stdio, and its URLs over HTTP. */
 export interface Target {
   readonly stdio: readonly string[];
+  /** The program that gets these arguments. Default: this `node`. */
+  readonly program?: string;
   readonly url: string;
   readonly sseUrl: string;
   /** Replaces `fetch` for Streamable HTTP. */
@@ -195,7 +197,7 @@ async function connectV1(
   target: Target,
   { capabilities = CAPABILITIES, info = INFO }: Wanted,
 ): Promise<OfficialClient> {
-  const { stdio, url, sseUrl } = target;
+  const { stdio, program = process.execPath, url, sseUrl } = target;
   const client = new ClientV1(info, { capabilities });
   client.fallbackNotificationHandler = state.onnotification;
   client.onerror = (error) => state.errors.push(error);
@@ -211,7 +213,7 @@ async function connectV1(
   );
   const transport =
     kind === 'stdio'
-      ? new StdioV1({ command: process.execPath, args: [...stdio], stderr: 'ignore' })
+      ? new StdioV1({ command: program, args: [...stdio], stderr: 'ignore' })
       : kind === 'http'
         ? new HttpV1(new URL(url), networkOf(target))
         : kind === 'sse'
@@ -245,7 +247,7 @@ async function connectV2(
   target: Target,
   { capabilities = CAPABILITIES, info = INFO, revisions }: Wanted,
 ): Promise<OfficialClient> {
-  const { stdio, url, sseUrl } = target;
+  const { stdio, program = process.execPath, url, sseUrl } = target;
   const client = new ClientV2(info, {
     capabilities,
     versionNegotiation: { mode: MODES[clientKind] },
@@ -263,7 +265,7 @@ async function connectV2(
   client.setRequestHandler('roots/list', ({ method, params }) => state.question('roots', method, params));
   const transport =
     kind === 'stdio'
-      ? new StdioV2({ command: process.execPath, args: [...stdio], stderr: 'ignore' })
+      ? new StdioV2({ command: program, args: [...stdio], stderr: 'ignore' })
       : kind === 'http'
         ? new HttpV2(new URL(url), networkOf(target))
         : kind === 'sse'

@@ -135,13 +135,13 @@ export interface RunningServer extends RunningProcess {
   readonly sseUrl: string;
 }
 
-/** Starts a server on a free port, in a folder, and waits until it listens. */
-export async function startServer(
-  args: readonly string[],
-  env?: NodeJS.ProcessEnv,
-  cwd?: string,
-): Promise<RunningServer> {
-  const server = startNode(args, env, cwd);
+/** Starts a server with `node` on a free port, in a folder, and waits until it listens. */
+export function startServer(args: readonly string[], env?: NodeJS.ProcessEnv, cwd?: string): Promise<RunningServer> {
+  return listening(startNode(args, env, cwd));
+}
+
+/** Waits until a server that was just started listens. */
+export async function listening(server: RunningProcess): Promise<RunningServer> {
   try {
     const [, url] = await server.line(/listening on (http:\S+)$/, 30_000);
     return { ...server, url: url!, sseUrl: new URL('/sse', url).href };

@@ -2,13 +2,16 @@ import { onTestFinished } from 'vitest';
 import { connect, type Client } from 'everwire/client';
 import { event, events, json, scripted } from './http-server.ts';
 
-/**
- * A client of a session whose server drops the stream of each call the given number of times, between two points,
- * before it responds.
- */
-export async function streamed(
-  drops: number,
-): Promise<{ readonly client: Client; readonly gets: () => number; readonly calls: () => number }> {
+/** A server that drops the stream of each call. */
+interface DroppingServer {
+  readonly url: URL;
+  /** How often a stream was resumed. */
+  readonly gets: () => number;
+  readonly calls: () => number;
+}
+
+/** A server of a session that drops the stream of each call the given number of times before it responds. */
+export async function dropping(drops: number): Promise<DroppingServer> {
   let calls = 0;
   let gets = 0;
   let id = 0;
@@ -39,7 +42,13 @@ export async function streamed(
     }
     return undefined;
   });
-  const client = await connect(url, { eras: 'legacy', timeout: 10_000, onerror: () => {} });
+  return { url, gets: () => gets, calls: () => calls };
+}
+
+/** A client of such a server. */
+export async function streamed(drops: number): Promise<DroppingServer & { readonly client: Client }> {
+  const server = await dropping(drops);
+  const client = await connect(server.url, { eras: 'legacy', timeout: 10_000, onerror: () => {} });
   onTestFinished(() => client.close());
-  return { client, gets: () => gets, calls: () => calls };
+  return { ...server, client };
 }
