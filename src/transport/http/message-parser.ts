@@ -261,10 +261,16 @@ export function keepsConnection(headers: Headers, http11: boolean): boolean {
   return http11 ? !/\bclose\b/.test(connection) : /\bkeep-alive\b/.test(connection);
 }
 
-/** Bytes that are kept for later: a copy, if they keep much more memory than they need. */
+/** How much memory bytes may keep beyond their own. The pool of Buffer has 64 KiB in Node 24, too much for a connection. */
+const MAX_SPARE = 8192;
+
+/** Bytes that are kept for later: a copy outside of the pool, if they keep much more memory than they need. */
 export function compact(bytes: Buffer): Buffer {
   // Stryker disable next-line ConditionalExpression,EqualityOperator,ArithmeticOperator: a copy too many only costs time
-  return bytes.buffer.byteLength - bytes.length > Buffer.poolSize ? Buffer.from(bytes) : bytes;
+  if (bytes.buffer.byteLength - bytes.length <= MAX_SPARE) return bytes;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  copy.set(bytes);
+  return copy;
 }
 
 /** The text from a position on, without spaces and tabs around it. `trim` would remove other characters too. */
