@@ -5,7 +5,14 @@ import { parse } from 'yaml';
 interface Workflow {
   readonly on: object;
   readonly permissions: object;
-  readonly jobs: Record<string, { readonly permissions?: object; readonly steps: readonly { run?: string }[] }>;
+  readonly jobs: Record<string, Job>;
+}
+
+interface Job {
+  readonly 'runs-on': string;
+  readonly strategy?: { readonly matrix: object };
+  readonly permissions?: object;
+  readonly steps: readonly { run?: string }[];
 }
 
 const read = (name: string): Workflow => parse(readFileSync(`.github/workflows/${name}.yml`, 'utf8')) as Workflow;
@@ -14,11 +21,16 @@ const commands = ({ jobs }: Workflow): string =>
     .flatMap(({ steps }) => steps.map(({ run = '' }) => run))
     .join('\n');
 
-test('every change passes all checks', () => {
+test('every change passes all checks on Linux and all tests on Windows and macOS, with all supported versions of Node', () => {
   const workflow = read('ci');
   expect(Object.keys(workflow.on)).toEqual(['push', 'pull_request']);
   expect(workflow.permissions).toEqual({ contents: 'read' });
-  expect(commands(workflow)).toMatch(/\nbash \.ci\/run$/);
+  const { checks, systems } = workflow.jobs;
+  expect(checks!.steps.at(-1)!.run).toBe('bash .ci/run');
+  expect(systems!.steps.at(-1)!.run).toBe('npm test');
+  const node = ['20.19', '22', '24'];
+  expect(checks!.strategy!.matrix).toEqual({ node });
+  expect(systems!.strategy!.matrix).toEqual({ os: ['windows-latest', 'macos-latest'], node });
 });
 
 test('a person starts a release, which can prove where it comes from', () => {
