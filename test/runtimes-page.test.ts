@@ -7,6 +7,7 @@ import { filesShownIn } from './support/shown.ts';
 const ROWS: Readonly<Record<string, readonly string[]>> = {
   'Cloudflare Workers': ['test/workers/worker.test.ts'],
   Browsers: ['test/browser/client-wire.test.ts', 'test/browser/client-login.test.ts', 'test/bundle.test.ts'],
+  'Bun and Deno': ['server', 'client', 'bridge'].map((name) => `test/runtimes/${name}.test.ts`),
 };
 
 describe('README and docs/runtimes.md', () => {
