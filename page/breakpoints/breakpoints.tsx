@@ -59,7 +59,9 @@ export function BreakpointsScreen({ view, visible }: { view: BreakpointView; vis
           )}
         </header>
         {state.missed > 0 && (
-          <p class="notice warn">{state.missed} messages went on, because too many were held already.</p>
+          <p class="notice warn">
+            {state.missed} messages went on before those that wait, because too many were held already.
+          </p>
         )}
         <ul class="questions" aria-label="Held messages">
           {held.map((message) => (
