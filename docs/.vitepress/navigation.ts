@@ -63,6 +63,7 @@ export const navigation: readonly Entry[] = [
     text: 'Production and platforms',
     items: [
       { text: 'Operating', page: 'operating.md' },
+      { text: 'Several processes, one Redis', page: 'cluster.md' },
       { text: 'Docker', page: 'guides/docker.md' },
       { text: 'Runtimes', page: 'runtimes.md' },
       { text: 'MCP hosts', page: 'hosts.md' },

@@ -33,9 +33,20 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
     'Connections that were lost and reopened',
     byServer(({ restarts }) => restarts),
   );
+  let storeReachable = (): boolean => true;
   return {
-    /** Ready while at least one server is reachable. */
-    health: createHealth({ upstream: anyReachable(() => Array.from(servers.values(), ({ reach }) => reach)) }),
+    /** Ready while at least one server is reachable. Without the store, known sessions go on. */
+    health: createHealth(
+      { upstream: anyReachable(() => Array.from(servers.values(), ({ reach }) => reach)) },
+      { notes: { store: () => (storeReachable() ? undefined : 'unreachable') } },
+    ),
+    /** Observes the store, which may become unreachable. */
+    store: (reachable: () => boolean): void => {
+      storeReachable = reachable;
+      metrics?.gauge('everwire_store_up', '1 if the store has answered the last request, else 0', () =>
+        Number(reachable()),
+      );
+    },
     metrics,
     /**
      * Observes one server.

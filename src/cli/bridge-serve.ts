@@ -95,6 +95,7 @@ export async function serveBridge(
   });
   const faults = await httpFaults(settings, () => handler);
   const state = await openStore(settings.store, warn);
+  if (state?.reachable !== undefined) observer.store(() => state.reachable === true);
   const { listen } = await import('../transport/http/server/listen.ts');
   const listener = await listen({
     ...settings.listen,

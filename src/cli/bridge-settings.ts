@@ -9,7 +9,14 @@ import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
 import { readGiven } from './given-for-url.ts';
 import { listenOptions } from './options.ts';
-import { ENVIRONMENT, readSecret, readStateKey, STATE_KEY_VARIABLE, type Environment } from './read-secret.ts';
+import {
+  ENVIRONMENT,
+  readSecret,
+  readStateKey,
+  readStore,
+  STATE_KEY_VARIABLE,
+  type Environment,
+} from './read-secret.ts';
 import { variableIn } from './secrets.ts';
 import type { GivenForUrl } from './target.ts';
 
@@ -90,6 +97,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     throw Failure.usage('options for the login cannot be used with --config: write them into the file, as "oauth"');
   }
   const stateKey = readStateKey(flags.stateKey, environment);
+  const store = readStore(flags.store, environment);
   const { config, drainTimeout, handshakeTimeout, health, login, maxMemory, serverIdleTimeout } = flags;
   const { allowTool, denyTool } = flags;
   const { logLevel: level, logFormat: format, logRequests: requests = format === 'json' } = flags;
@@ -104,13 +112,15 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
     ...given,
     tools: { ...(denyTool.length > 0 && { hide: denyTool }), ...(allowTool.length > 0 && { only: allowTool }) },
     stateKey,
-    store: flags.store,
+    store,
     metrics: flags.metricsAuth ? 'gated' : flags.metrics ? 'open' : 'none',
     log: { level, format, requests },
-    secrets: [...access.tokens, ...access.keys, ...(stateKey === undefined ? [] : [stateKey])],
+    secrets: [...access.tokens, ...access.keys, ...(stateKey === undefined ? [] : [stateKey]), ...passwordIn(store)],
     ownVariables: [
       STATE_KEY_VARIABLE,
-      ...[...flags.bearer, ...flags.apiKey, flags.stateKey ?? ''].flatMap((word) => variableIn(word) ?? []),
+      ...[...flags.bearer, ...flags.apiKey, flags.stateKey ?? '', flags.store ?? ''].flatMap(
+        (word) => variableIn(word) ?? [],
+      ),
     ],
   };
 }
@@ -157,4 +167,11 @@ function readIssuer({ issuer, audience, jwks, resource }: BridgeFlags): Access['
 function checkUrl(option: string, text: string): void {
   const problem = urlProblem(text);
   if (problem !== undefined) throw Failure.usage(`${option} ${problem}`);
+}
+
+/** The password in the URL of a store. */
+function passwordIn(store: string | undefined): string[] {
+  if (store === undefined || !URL.canParse(store)) return [];
+  const { password } = new URL(store);
+  return password === '' ? [] : [password, decodeURIComponent(password)];
 }

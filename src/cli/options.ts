@@ -91,12 +91,12 @@ export function withStateKeyOption(command: Command): Command {
   );
 }
 
-/** Adds the option for a directory that outlives the process. */
+/** Adds the option for what outlives the process. */
 export function withStoreOption(command: Command): Command {
   return command.addOption(
     new Option(
-      '--store <directory>',
-      'keep sessions, streams and tasks in this directory, so that they survive a restart (needs lmdb)',
+      '--store <place>',
+      'keep sessions, streams and tasks in this directory (needs lmdb) or redis:// URL (needs @redis/client); may be env:NAME',
     ).conflicts('stdio'),
   );
 }

@@ -79,3 +79,15 @@ function linesOf(option: string, file: string, read: Environment['read']): Line[
   if (lines.length === 0) throw Failure.usage(`${option} found no secret in ${file}`);
   return lines;
 }
+
+/**
+ * The value of `--store`, which may be a URL with a password.
+ *
+ * @throws Failure if the environment variable is not set.
+ */
+export function readStore(word: string | undefined, { env } = ENVIRONMENT): string | undefined {
+  const name = word === undefined ? undefined : variableIn(word);
+  if (name === undefined) return word;
+  if (!env[name]) throw Failure.usage(`--store needs the environment variable ${name}, which is not set`);
+  return env[name];
+}

@@ -8,7 +8,7 @@ import { listenOptions, type ServeFlags } from './options.ts';
 import { openStore } from './open-store.ts';
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
-import { readStateKey } from './read-secret.ts';
+import { readStateKey, readStore } from './read-secret.ts';
 import { observe, type Observation } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
 
@@ -36,7 +36,7 @@ export async function run(
   const wiretap = await observe({ target: name, file: flags.record, ...inspection, onpage });
   if (flags.stdio) return serveStdio(served, { wiretap }, inspection.breakpoints);
   const sessionKey = readStateKey(flags.stateKey);
-  const state = await openStore(flags.store, printStatus);
+  const state = await openStore(readStore(flags.store), printStatus);
   const listener = await served.listen({ ...listenOptions(flags), sessionKey, state, wiretap });
   atEnd(() => listener.close());
   if (!named) return announce(name, listener);

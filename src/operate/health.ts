@@ -7,6 +7,12 @@ import { respondText } from './page.ts';
  */
 export type HealthCheck = () => string | undefined;
 
+/** The checks of a process. */
+export interface HealthOptions {
+  /** What `/readyz` shows, though the process can serve requests without it. By the names that it shows. */
+  readonly notes?: Readonly<Record<string, HealthCheck>> | undefined;
+}
+
 /** Liveness and readiness of a process. */
 export interface Health {
   /** The current problems by check name. Empty if the process is ready. */
@@ -28,15 +34,13 @@ const WORDS = /^[a-z][a-z -]{0,40}$/;
  *
  * @param checks by the names that `/readyz` shows.
  */
-export function createHealth(checks: Readonly<Record<string, HealthCheck>> = {}): Health {
+export function createHealth(
+  checks: Readonly<Record<string, HealthCheck>> = {},
+  { notes = {} }: HealthOptions = {},
+): Health {
   let draining = false;
   const problems = (): Record<string, string> => {
-    const found: Record<string, string> = draining ? { process: 'draining' } : {};
-    for (const [name, check] of Object.entries(checks)) {
-      const problem = wordsOf(check);
-      if (problem !== undefined) found[name] = problem;
-    }
-    return found;
+    return { ...(draining && { process: 'draining' }), ...failing(checks) };
   };
   return {
     get problems() {
@@ -51,12 +55,25 @@ export function createHealth(checks: Readonly<Record<string, HealthCheck>> = {})
         answer: (call) => {
           const found = problems();
           const ready = Object.keys(found).length === 0;
-          const body = ready ? { status: 'ready' } : { status: 'not ready', problems: found };
+          const noted = failing(notes);
+          const body = {
+            ...(ready ? { status: 'ready' } : { status: 'not ready', problems: found }),
+            ...(Object.keys(noted).length > 0 && { notes: noted }),
+          };
           respondText(call, ready ? 200 : 503, `${JSON.stringify(body)}\n`, 'application/json');
         },
       },
     },
   };
+}
+
+function failing(checks: Readonly<Record<string, HealthCheck>>): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [name, check] of Object.entries(checks)) {
+    const problem = wordsOf(check);
+    if (problem !== undefined) found[name] = problem;
+  }
+  return found;
 }
 
 function wordsOf(check: HealthCheck): string | undefined {

@@ -7,7 +7,7 @@
  */
 export { anyAuth } from './any-auth.ts';
 export { logCalls } from './call-log.ts';
-export { createHealth, type Health, type HealthCheck } from './health.ts';
+export { createHealth, type Health, type HealthCheck, type HealthOptions } from './health.ts';
 export {
   createLog,
   type CleanLog,

@@ -1,5 +1,5 @@
-import type { TaskStore } from '../store/task-store.ts';
-import type { TasksOptions } from './task-rules.ts';
+import type { State } from '../store/state.ts';
+import type { KeptTasks, TasksOptions } from './task-rules.ts';
 import type { Tasks } from './tasks.ts';
 
 /**
@@ -12,7 +12,7 @@ export class LazyTasks {
   readonly #make: (constructor: typeof Tasks) => Tasks;
   #tasks: Promise<Tasks> | undefined;
   /** Where the tasks are kept, if the server is served with a state. */
-  #store: TaskStore | undefined;
+  #state: Partial<State> | undefined;
 
   /** @param make creates the tasks when they are first used. */
   constructor(make: (constructor: typeof Tasks) => Tasks) {
@@ -24,24 +24,26 @@ export class LazyTasks {
   }
 
   /**
-   * Keeps the tasks in this store.
+   * Keeps the tasks in this state, if it has a place for them.
    *
    * @returns a function that forgets the store, if no task may be there yet.
    * @throws Error if there may be tasks elsewhere.
    */
-  keepIn(store: TaskStore): () => void {
-    if (store === this.#store) return () => {};
-    if (this.#store || this.#tasks)
+  keepIn(state: Partial<State>): () => void {
+    if (!state.tasks || state.tasks === this.#state?.tasks) return () => {};
+    if (this.#state || this.#tasks)
       throw new Error('The tasks of this server are already kept elsewhere: use one state');
-    this.#store = store;
+    this.#state = state;
     return () => {
-      if (!this.#tasks) this.#store = undefined;
+      if (!this.#tasks) this.#state = undefined;
     };
   }
 
   /** The options of the tasks, with the store of the state unless they have one. */
-  options(given: TasksOptions): TasksOptions {
-    return { ...given, store: given.store ?? this.#store };
+  options(given: TasksOptions): KeptTasks {
+    const { tasks, isAlive, node } = this.#state ?? {};
+    if (given.store || !isAlive || given.runner !== undefined) return { ...given, store: given.store ?? tasks };
+    return { store: tasks, runner: node, isAlive };
   }
 
   /** See `Tasks.close`. */

@@ -154,7 +154,7 @@ export class McpServer {
         safeToRerun: (request) => this.#safeToRerun(request),
       },
       http: { scopesFor: (request) => this.#scopesFor(request), ...http },
-      keepTasks: (store) => this.#tasks.keepIn(store),
+      keepTasks: (state) => this.#tasks.keepIn(state),
     });
   }
 

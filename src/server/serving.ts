@@ -7,7 +7,7 @@ import type { HttpHandler, HttpHandlerOptions } from '../transport/http/server/h
 import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
 import type { NodeRequest } from '../transport/http/server/node.ts';
 import { admitPipelined } from '../transport/http/server/pipelining.ts';
-import type { TaskStore } from '../store/task-store.ts';
+import type { State } from '../store/state.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
@@ -21,10 +21,9 @@ export interface ServingOptions {
   readonly inbound: InboundOptions & { readonly onerror: (error: Error) => void };
   readonly http: HttpServerOptions;
   /**
-   * Called with the task store of each state that the server is served with. Returns a function that is called if it is
-   * not served.
+   * Called with each state that the server is served with. Returns a function that is called if it is not served.
    */
-  readonly keepTasks: (store: TaskStore) => () => void;
+  readonly keepTasks: (state: Partial<State>) => () => void;
 }
 
 type FetchFunction = (request: Request, context?: FetchContext) => Promise<Response>;
@@ -168,7 +167,7 @@ export class Serving {
   }
 
   #keepTasks({ state }: ListenOptions): () => void {
-    return state?.tasks ? this.#options.keepTasks(state.tasks) : () => {};
+    return state ? this.#options.keepTasks(state) : () => {};
   }
 
   async #inbound(): Promise<Inbound> {

@@ -4,6 +4,7 @@ import type { JsonObject } from '../jsonrpc/message.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import { declaresTasks, TASKS_EXTENSION } from '../protocol/tasks.ts';
+import type { State } from '../store/state.ts';
 import type { TaskStore } from '../store/task-store.ts';
 
 /** How a server stores its tasks. */
@@ -16,6 +17,12 @@ export interface TasksOptions {
    * expire.
    */
   runner?: string | undefined;
+}
+
+/** Where tasks are kept, and who runs those of others. */
+export interface KeptTasks extends TasksOptions {
+  /** Whether a runner is still there. */
+  readonly isAlive?: State['isAlive'];
 }
 
 /** The initial values of a task. */

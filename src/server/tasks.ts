@@ -17,8 +17,8 @@ import {
   supportsTasks,
   type RunTool,
   type StartTask,
+  type KeptTasks,
   type StartTaskOptions,
-  type TasksOptions,
 } from './task-rules.ts';
 import { TaskExchange } from './task-exchange.ts';
 
@@ -31,6 +31,7 @@ const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
 /** The shortest interval at which callers are asked to poll, in milliseconds. A task begins with it. */
 const FIRST_INTERVAL = 25;
 const STOPPED = 'The server was shut down before the task was done';
+const KILLED = 'The server was stopped before the task was done';
 
 /** Called after each change of a task. */
 type TaskListener = (principal: string | undefined, task: DetailedTask) => void;
@@ -42,6 +43,7 @@ type TaskListener = (principal: string | undefined, task: DetailedTask) => void;
 export class Tasks {
   readonly #store: TaskStore;
   readonly #runner: string;
+  readonly #isAlive: KeptTasks['isAlive'];
   readonly #onchange: TaskListener;
   readonly #onerror: (error: Error) => void;
   readonly #running = new Map<string, RunningTask>();
@@ -55,14 +57,15 @@ export class Tasks {
   readonly #idle = new Waiters();
 
   constructor(
-    { store = memoryTaskStore(), runner }: TasksOptions,
+    { store = memoryTaskStore(), runner, isAlive }: KeptTasks,
     onchange: TaskListener,
     onerror: (error: Error) => void,
   ) {
     this.#store = store;
+    this.#isAlive = isAlive;
     this.#runner = runner ?? randomUUID();
     // A random name is new, so no tasks were left behind under it.
-    if (runner === undefined) this.#recovered = Promise.resolve();
+    if (runner === undefined || isAlive) this.#recovered = Promise.resolve();
     this.#onchange = onchange;
     this.#onerror = onerror;
   }
@@ -274,8 +277,10 @@ export class Tasks {
     if (id.length > MAX_ID) return undefined;
     await (this.#recovered ??= this.#recover());
     const record = await this.#reach(this.#store.get(id, principal));
-    if (!record || !this.#isOrphan(record)) return record;
-    return this.#reach(this.#replace(record, failure(new RpcError(ErrorCode.InternalError, STOPPED))));
+    if (!record) return undefined;
+    if (this.#isOrphan(record)) return this.#reach(this.#replace(record, ended(STOPPED)));
+    if (await this.#reach(this.#isAbandoned(record))) return this.#reach(this.#replace(record, ended(KILLED)));
+    return record;
   }
 
   /** Store errors are reported to the server, and hidden from callers. */
@@ -293,12 +298,16 @@ export class Tasks {
     return runner === this.#runner && !isTerminal(status) && !this.#running.has(id);
   }
 
+  /** Whether a task belongs to a runner that is gone. */
+  async #isAbandoned({ runner, status }: TaskRecord): Promise<boolean> {
+    return this.#isAlive !== undefined && !isTerminal(status) && !(await this.#isAlive(runner));
+  }
+
   /** Ends the tasks that this runner left running when it stopped. */
   async #recover(): Promise<void> {
     try {
       for await (const record of this.#store.unfinished(this.#runner)) {
-        if (this.#isOrphan(record))
-          await this.#replace(record, failure(new RpcError(ErrorCode.InternalError, STOPPED)));
+        if (this.#isOrphan(record)) await this.#replace(record, ended(STOPPED));
       }
     } catch (error) {
       // The next request tries again.
@@ -315,6 +324,11 @@ export class Tasks {
       lastUpdatedAt: Math.max(Date.now(), task.lastUpdatedAt),
     }));
   }
+}
+
+/** The outcome of a task whose handler has ended with its process. */
+function ended(message: string): Partial<TaskRecord> {
+  return failure(new RpcError(ErrorCode.InternalError, message));
 }
 
 /** The result that a call returns when it becomes a task (tasks extension: Task Creation). */

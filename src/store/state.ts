@@ -12,7 +12,13 @@ export type NodeId = string;
 
 /** What a server must keep so that its clients notice little of a restart. */
 export interface State {
+  /** Lower-case letters and digits, if several processes may use the state at once. */
   readonly node: NodeId;
+  /**
+   * Whether a process is still there. Given if several processes may use the state at once. What a process was doing ends
+   * with it.
+   */
+  readonly isAlive?: ((node: NodeId) => Promise<boolean>) | undefined;
   readonly sessions: SessionStore;
   readonly events: EventLog;
   readonly tasks: TaskStore;

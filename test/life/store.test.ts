@@ -2,16 +2,17 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect as connectOurs } from 'everwire/client';
 import { connect as connectOfficial, type ClientKind } from '../interop/clients.ts';
 import { Events, initialize, POST_HEADERS } from '../support/http.ts';
 import { programs, root, startNode } from '../support/process.ts';
+import { findRedis, startRedis, type RedisServer } from '../support/redis-server.ts';
 import { at, World, type Address } from './world.ts';
 
 /**
  * With `--store`, a server and a bridge are killed at any moment, and their clients go on after the next start: with the
- * same sessions, without a gap and without a duplicate.
+ * same sessions, without a gap and without a duplicate. What a killed process was doing ends when it counts as gone.
  */
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -30,10 +31,26 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-const features = (): string[] => [...programs.features, '--store', path.join(directory, 'data')];
+const redis = findRedis();
+let server: RedisServer | undefined;
+beforeAll(async () => {
+  if (redis !== undefined) server = await startRedis(redis);
+});
+afterAll(() => server?.stop());
+
+/** The value of `--store`. */
+let place: string;
+/** Databases of the Redis server, one for each test. */
+let databases = 0;
+const PLACES = [
+  ['a directory', () => path.join(directory, 'data')],
+  ...(redis === undefined ? [] : [['Redis', () => `${server!.url}/${(databases += 1)}`] as const]),
+] as const;
+
+const features = (): string[] => [...programs.features, '--store', place];
 const bridge = (...target: string[]): string[] => [
   ...[...programs.everwire, 'bridge', '--port', '0', '--max-sessions', '1000'],
-  ...['--store', path.join(directory, 'data'), ...target],
+  ...['--store', place, ...target],
 ];
 const bridged = (): string[] => bridge('--', process.execPath, ...programs.features, '--stdio');
 
@@ -60,7 +77,11 @@ const BEHIND = [
   ['a bridge', bridged, 10],
 ] as const;
 
-describe.each(BEHIND)('before %s', (_, args, many) => {
+describe.each(
+  PLACES.flatMap(([name, open]) => BEHIND.map(([what, args, many]) => [name, what, args, many, open] as const)),
+)('with %s, before %s', (_, __, args, many, open) => {
+  beforeEach(() => void (place = open()));
+
   test.each(OFFICIAL)('the official client goes on in its session (%s)', async (kind) => {
     const address = await started(args());
     const { fetch, opened } = counted();
@@ -166,7 +187,7 @@ class RawSession {
     const answer = { jsonrpc: '2.0', id: question.id, result: { action: 'accept', content: { name: 'Ada' } } };
     assert.equal((await this.#post(answer)).status, 400);
     for (let times = 0; times < 2; times += 1) {
-      const rest = (await (await this.#get(last)).rest()).filter(({ data }) => data);
+      const rest = await this.#rest(last);
       assert.deepEqual(
         rest.map(({ data }) => JSON.parse(data!)).map(({ id, error }) => [id, error.code]),
         [['asking', -32_000]],
@@ -178,6 +199,17 @@ class RawSession {
     await this.#update(own);
     assert.equal(new Set(this.#ids).size, this.#ids.length);
     await own.cancel();
+  }
+
+  /** The messages of a stream whose process is gone, read as often as the server says. */
+  async #rest(last: string): Promise<{ data?: string }[]> {
+    for (;;) {
+      const events = await (await this.#get(last)).rest();
+      const messages = events.filter(({ data }) => data);
+      if (messages.length > 0) return messages;
+      const { retry } = events.at(-1)!;
+      await new Promise((resolve) => setTimeout(resolve, Number(retry)));
+    }
   }
 
   async echo(text: string): Promise<string> {
@@ -220,36 +252,39 @@ class RawSession {
   }
 }
 
-test('a task says that its server was killed, and a finished one keeps its result', async () => {
-  const args = [`${root}test/fixtures/stored-tasks.mjs`, '--store', path.join(directory, 'data')];
-  const address = await started(args);
-  const client = await connectOurs(address.url, { eras: 'modern', onerror: () => {} });
-  onTestFinished(() => client.close().catch(() => {}));
-  const { task: running } = await client.callTool('work', {}, { detach: true });
-  const { task: quick } = await client.callTool('quick', {}, { detach: true });
-  expect((await quick!.result()).content).toEqual([{ type: 'text', text: 'done' }]);
-  await address.kill();
-  await address.serve(args);
-  expect(await client.task(running!.id).get()).toMatchObject({
-    status: 'failed',
-    statusMessage: 'The server was stopped before the task was done',
-  });
-  expect((await client.task(quick!.id).result()).content).toEqual([{ type: 'text', text: 'done' }]);
-});
+describe.each(PLACES)('with %s', (_, open) => {
+  beforeEach(() => void (place = open()));
 
-test('a process that stops in an orderly way leaves its sessions too', async () => {
-  const args = [...programs.everwire, 'demo', '--port', '0', '--store', path.join(directory, 'data')];
-  const address = await started(args);
-  const session = await RawSession.open(address.url, {});
-  const sum = async (): Promise<unknown> =>
-    (await session.result('tools/call', { name: 'add', arguments: { a: 1, b: 2 } })).structuredContent;
-  expect(await sum()).toEqual({ result: 3 });
-  expect(await address.stop()).toEqual({ code: 0, signal: null });
-  await address.serve(args);
-  expect(await sum()).toEqual({ result: 3 });
+  test('a task says that its server was killed, and a finished one keeps its result', async () => {
+    const args = [`${root}test/fixtures/stored-tasks.mjs`, '--store', place];
+    const address = await started(args);
+    const client = await connectOurs(address.url, { eras: 'modern', onerror: () => {} });
+    onTestFinished(() => client.close().catch(() => {}));
+    const { task: running } = await client.callTool('work', {}, { detach: true });
+    const { task: quick } = await client.callTool('quick', {}, { detach: true });
+    expect((await quick!.result()).content).toEqual([{ type: 'text', text: 'done' }]);
+    await address.kill();
+    await address.serve(args);
+    const statusMessage = 'The server was stopped before the task was done';
+    await expect.poll(() => client.task(running!.id).get()).toMatchObject({ status: 'failed', statusMessage });
+    expect((await client.task(quick!.id).result()).content).toEqual([{ type: 'text', text: 'done' }]);
+  });
+
+  test('a process that stops in an orderly way leaves its sessions too', async () => {
+    const args = [...programs.everwire, 'demo', '--port', '0', '--store', place];
+    const address = await started(args);
+    const session = await RawSession.open(address.url, {});
+    const sum = async (): Promise<unknown> =>
+      (await session.result('tools/call', { name: 'add', arguments: { a: 1, b: 2 } })).structuredContent;
+    expect(await sum()).toEqual({ result: 3 });
+    expect(await address.stop()).toEqual({ code: 0, signal: null });
+    await address.serve(args);
+    expect(await sum()).toEqual({ result: 3 });
+  });
 });
 
 test('a second process cannot use the directory', async () => {
+  place = path.join(directory, 'data');
   await started(features());
   const second = startNode([...programs.everwire, 'demo', '--port', '0', '--store', path.join(directory, 'data')]);
   expect((await second.exited).code).toBe(1);

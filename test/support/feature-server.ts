@@ -1,7 +1,8 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { parseArgs } from 'node:util';
 import type { HttpListener } from '../../src/transport/http/server/listen.ts';
-import { embeddedState } from '../../src/store/embedded/embedded-state.ts';
+import { openStore } from '../../src/cli/open-store.ts';
+import { stop } from '../../src/cli/shutdown.ts';
 import { featureServer } from './features.ts';
 
 /**
@@ -31,7 +32,7 @@ if (values.stdio) {
 } else if (values['official-stdio']) {
   await server.connect(new StdioServerTransport());
 } else {
-  const state = values.store === undefined ? undefined : await embeddedState(values.store);
+  const state = await openStore(values.store, console.error);
   listener = await server.listen({
     state,
     port: Number(values.port),
@@ -40,6 +41,5 @@ if (values.stdio) {
   });
   console.error(`listening on ${listener.url}`);
   const { close } = listener;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void close().then(() => state?.close()));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void close().then(stop));
 }

@@ -61,18 +61,24 @@ export class Commands {
     return this.#reachable;
   }
 
+  /** A key of this state. */
+  key(name: string): string {
+    return `${this.#prefix}:${name}`;
+  }
+
   /** @throws StoreUnreachable; Error if Redis refuses the script, for example because its memory is full. */
   async run({ text, sha }: Script, ...args: readonly (string | number)[]): Promise<unknown> {
     const rest = ['1', this.#prefix, ...args.map(String)];
     try {
-      return await this.#command(['EVALSHA', sha, ...rest]);
+      return await this.send(['EVALSHA', sha, ...rest]);
     } catch (error) {
       if (!(error as Error).message.includes('NOSCRIPT')) throw error;
-      return this.#command(['EVAL', text, ...rest]);
+      return this.send(['EVAL', text, ...rest]);
     }
   }
 
-  async #command(args: string[]): Promise<unknown> {
+  /** @throws as `run`. */
+  async send(args: string[]): Promise<unknown> {
     try {
       const reply = await waitFor(this.#send(args), {
         timeout: this.#timeout,

@@ -1,10 +1,11 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { MemoryTaskStoreOptions } from '../memory-tasks.ts';
 import type { MemoryEventLogOptions } from '../memory.ts';
 import type { SessionStoreOptions } from '../session-store.ts';
-import type { State } from '../state.ts';
+import type { NodeId, State } from '../state.ts';
 import { Commands, type RedisClient } from './commands.ts';
 import { RedisEvents } from './events.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { RedisSessions } from './sessions.ts';
 import { RedisTasks } from './tasks.ts';
 
@@ -24,14 +25,20 @@ export interface RedisStateOptions {
 
 /** A state in Redis. */
 export interface RedisState extends State {
-  /** Whether Redis has answered the newest command. */
+  /** Whether Redis has answered the newest command. Each second, there is one. */
   readonly reachable: boolean;
+  /** Whether a process has given a sign of life in the last three seconds. */
+  isAlive(node: NodeId): Promise<boolean>;
+  /** Ends the signs of life of this process. Call it after the servers are closed. The client stays open. */
+  close(): Promise<void>;
+  /** Does the same as `close`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
  * Keeps the state of a server in Redis 7 or newer, or Valkey, so that it survives a restart. All keys have a time to
- * live and begin with the same prefix. A session id is never written there, only a hash of it. The processes that use it
- * continue each other's sessions. They run one after the other, not at the same time.
+ * live and begin with the same prefix. A session id is never written there, only a hash of it. Several processes may use it
+ * at once: each continues the sessions of the others, and ends the calls of those that are gone.
  *
  * @param client is connected, and stays open until it is closed by the caller. It is a client for one server, not for a
  * cluster. Turn off its queue for the time without a connection, so that calls fail at once then.
@@ -40,13 +47,19 @@ export interface RedisState extends State {
 export function redisState(client: RedisClient, options: RedisStateOptions = {}): RedisState {
   const commands = new Commands(client, options.prefix ?? 'everwire', options.timeout ?? 5000);
   const sessions = new RedisSessions(commands, options.sessions ?? {});
+  const node = randomBytes(8).toString('hex');
+  const heartbeat = new Heartbeat(commands, node);
+  const close = (): Promise<void> => heartbeat.close().catch(() => {});
   return {
-    node: randomUUID(),
+    node,
     sessions,
     events: new RedisEvents(commands, options.events ?? {}, sessions.maxAge),
     tasks: new RedisTasks(commands, options.tasks ?? {}),
     get reachable() {
       return commands.reachable;
     },
+    isAlive: (other) => heartbeat.isAlive(other),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }

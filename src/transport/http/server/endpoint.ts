@@ -11,6 +11,7 @@ import { acceptGuard, mediaType } from './access/guards.ts';
 import { alreadyRead, failed, noRoom, refuse } from './access/refusals.ts';
 import type { SessionSeal } from './streamable/session-seal.ts';
 import type { SessionTable, TableSession } from './sessions.ts';
+import type { SharedStore } from './streamable/stored-session.ts';
 
 export interface EndpointOptions {
   readonly sessions: SessionTable<TableSession>;
@@ -18,6 +19,8 @@ export interface EndpointOptions {
   readonly log: EventLog;
   /** Keeps sessions for another process. */
   readonly store: SessionStore | undefined;
+  /** Set if several processes use the store at once. */
+  readonly shared: SharedStore | undefined;
   /** Makes the ids of sessions that another process can revive without a store. */
   readonly seal: SessionSeal | undefined;
   readonly maxBodyBytes: number;

@@ -237,6 +237,7 @@ class Handler implements HttpHandler {
       connections: this.#connections,
       log: this.state.events,
       store,
+      shared: state?.isAlive && { node: state.node ?? '', isAlive: state.isAlive },
       seal: sessionKey === undefined || store ? undefined : new SessionSeal(sessionKey),
       maxBodyBytes,
       onsession,

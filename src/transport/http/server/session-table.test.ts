@@ -18,7 +18,7 @@ function opened(idleTimeout: number) {
       table.delete(id);
       return close();
     };
-    const session = { connected: false, lastSeen: performance.now(), close: end, end };
+    const session = { connected: false, lastSeen: performance.now(), close: end, retire: end };
     table.add(id, session, owner);
     return session;
   };

@@ -11,8 +11,8 @@ export interface TableSession {
   readonly connected: boolean;
   /** Closes the session with the process. */
   close(): Promise<void>;
-  /** Ends the session for good. */
-  end(): Promise<void>;
+  /** Ends the session, because it was silent for too long or another one needs its place. */
+  retire(): Promise<void>;
 }
 
 export interface SessionTableOptions {
@@ -129,6 +129,6 @@ export class SessionTable<Session extends TableSession> {
   }
 
   #end(session: Session): void {
-    session.end().catch(this.#options.onerror);
+    session.retire().catch(this.#options.onerror);
   }
 }

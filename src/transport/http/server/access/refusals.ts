@@ -66,6 +66,10 @@ export function askedBefore(call: HttpCall): void {
   refuse(call, 400, 'The server was restarted since it asked this, so nothing waits for the answer; call again');
 }
 
+export function askedElsewhere(call: HttpCall): void {
+  refuse(call, 400, 'Nothing waits for the answer here: another process asked this, or one that is gone; call again');
+}
+
 export function tooManySessions(call: HttpCall): void {
   refuseForNow(call, 'Too many sessions', { 'retry-after': '60' }, 'too_many_sessions');
 }

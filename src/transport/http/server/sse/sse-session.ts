@@ -74,7 +74,7 @@ export class SseSession extends BaseTransport implements Transport {
     return Promise.resolve();
   }
 
-  end(): Promise<void> {
+  retire(): Promise<void> {
     return this.close();
   }
 

@@ -10,7 +10,8 @@ import {
 } from '../../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../../jsonrpc/pending.ts';
 import { Method } from '../../../../protocol/methods.ts';
-import type { EventLog, SessionId } from '../../../../store/event-log.ts';
+import type { EventLog, SessionId, StreamId } from '../../../../store/event-log.ts';
+import type { NodeId } from '../../../../store/state.ts';
 import type { SessionRecord, SessionSettings, SessionStore } from '../../../../store/session-store.ts';
 
 interface Draft {
@@ -20,6 +21,24 @@ interface Draft {
 
 /** What a request changes in the settings of its session, once it has succeeded. */
 export type SettingsChange = (draft: Draft) => void;
+
+/** A store that several processes use at once. */
+export interface SharedStore {
+  /** This process. */
+  readonly node: NodeId;
+  readonly isAlive: (node: NodeId) => Promise<boolean>;
+}
+
+/** Begins the ids of streams of one process in one session, so that no event id is used twice. */
+export function newStreamPrefix(shared: SharedStore | undefined): string {
+  return `${randomBytes(5).toString('hex')}x${shared ? `${shared.node}x` : ''}`;
+}
+
+/** Whether another process may go on with a stream. */
+async function isWritten(stream: StreamId, { node, isAlive }: SharedStore): Promise<boolean> {
+  const [, writer] = /^[0-9a-f]{10}x([0-9a-z]+?)x/.exec(stream) ?? [];
+  return writer !== undefined && writer !== node && isAlive(writer);
+}
 
 /** The name of a session in a store. Whoever can read the store cannot use the session. */
 export function storedIdOf(sessionId: string): SessionId {
@@ -141,10 +160,16 @@ export class StoredSession {
     await written;
   }
 
-  /** The handlers of the former process are gone, so the calls that it has not answered get an error. */
-  async endFormerStreams(log: EventLog): Promise<void> {
+  /**
+   * The handlers of processes that are gone have ended, so the calls that they have not answered get an error.
+   *
+   * @param shared if set, the streams of processes that are alive go on.
+   * @param prefix of the streams that go on here.
+   */
+  async endFormerStreams(log: EventLog, shared: SharedStore | undefined, prefix: string): Promise<void> {
     const message = 'The server was restarted before this was done; it may have been done in part';
     for (const { stream, requests } of await log.unfinished(this.id)) {
+      if (shared && (stream.startsWith(prefix) || (await isWritten(stream, shared)))) continue;
       for (const id of requests)
         await log.append(this.id, stream, errorResponse(id, { code: CONNECTION_CLOSED, message }));
       await log.end(this.id, stream);

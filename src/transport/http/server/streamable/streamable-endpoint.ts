@@ -15,6 +15,7 @@ import type { TableSession } from '../sessions.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
 import {
   askedBefore,
+  askedElsewhere,
   failed,
   methodNotAllowed,
   NO_HEADERS,
@@ -107,7 +108,8 @@ export class StreamableEndpoint extends Endpoint {
     }
     if (!session) throw noSession();
     // A response that the server cannot accept is refused (2025-11-25, transports: Sending Messages, 4).
-    if (isResponse(message) && !session.mayHaveAsked(message.id)) return askedBefore(call);
+    if (isResponse(message) && !session.mayHaveAsked(message.id))
+      return this.options.shared ? askedElsewhere(call) : askedBefore(call);
     session.deliver(message, call);
     call.respond(202, NO_HEADERS);
   }
@@ -147,7 +149,9 @@ export class StreamableEndpoint extends Endpoint {
     if (!this.takesStream(call)) return;
     this.#inSession(call, (session) => {
       const lastEventId = call.header('last-event-id');
-      if (!lastEventId || session.isOfFormerStream(lastEventId)) return session.listen(call, undefined, undefined);
+      if (!lastEventId) return session.listen(call, undefined, undefined);
+      if (session.isOfFormerStream(lastEventId))
+        return session.listen(call, undefined, undefined, this.options.shared && lastEventId);
       this.#resume(call, session, lastEventId).catch((error: unknown) =>
         error instanceof EventsPurged ? refuse(call, 410, error.message) : failed(call, error, this.options.onerror),
       );
@@ -159,6 +163,7 @@ export class StreamableEndpoint extends Endpoint {
     if (!stream) return refuse(call, 410, 'The event of Last-Event-ID is no longer stored; send the requests again');
     const more = await this.#hasMore(session, lastEventId);
     if (session.closed) return sessionNotFound(call);
+    if (stream === 'elsewhere') return session.poll(call, lastEventId);
     // The stream has ended and the client has received all of it. Otherwise the client would reconnect to an empty
     // stream again and again. This status stops it (HTML, section 9.2.3).
     if (!more && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { inPortions } from '../../../../base/portions.ts';
 import { Recent } from '../../../../base/recent.ts';
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
@@ -20,14 +19,16 @@ import { SENT_AT_ONCE, type SendOptions, type Transport } from '../../../transpo
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
-import { CallExtra } from '../extra.ts';
 import { EventStream } from './event-stream.ts';
 import type { Opening } from './opening.ts';
+import { QuestionIds } from './question-ids.ts';
+import { SessionExtra } from './session-extra.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
 import { refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from '../sse.ts';
-import { replayOf, storedIdOf, StoredSession, type SettingsChange } from './stored-session.ts';
+import { copyEvents, pollEvents } from './copy-events.ts';
+import { newStreamPrefix, replayOf, storedIdOf, StoredSession, type SettingsChange } from './stored-session.ts';
 
 /** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
 const MAX_ENDED_STREAMS = 64;
@@ -35,38 +36,15 @@ const MAX_ENDED_STREAMS = 64;
 const MAX_STANDALONE = 8;
 const STANDALONE = '0';
 /** The id of an event of a session's own stream, in any process. */
-const OF_STANDALONE = /^(?:[0-9a-f]{10}x)?0-\d+$/;
+const OF_STANDALONE = /^(?:[0-9a-f]{10}x(?:[0-9a-z]+x)?)?0-\d+$/;
 /** How many of its own requests a revived session remembers. Answers to others were meant for a former process. */
 const MAX_ASKED = 1000;
+const ENDED = 'The session has ended';
 /** The answer to a request whose session could not be continued now. */
 export const NOT_CONTINUED = 'The session could not be continued';
 
 /** How the revival of a session ended: it is open, there is no such session, or the store failed. */
 export type Revival = 'open' | 'gone' | 'failed';
-
-/**
- * What the transport's owner gets with a message. The two functions have the same names and meaning in the official
- * SDK.
- */
-class Extra extends CallExtra {
-  readonly #session: StreamableSession;
-  readonly #id: RequestId | undefined;
-
-  constructor(session: StreamableSession, call: HttpCall, among: number, id: RequestId | undefined) {
-    super(call, among);
-    this.#session = session;
-    this.#id = id;
-  }
-
-  get closeSSEStream(): (() => void) | undefined {
-    const id = this.#id;
-    return id !== undefined && this.#session.profile?.primingEvent ? () => this.#session.pauseStream(id) : undefined;
-  }
-
-  get closeStandaloneSSEStream(): (() => void) | undefined {
-    return this.#session.profile?.primingEvent ? () => this.#session.pauseStream() : undefined;
-  }
-}
 
 /**
  * The server's side of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
@@ -92,6 +70,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   readonly #standaloneId: string = STANDALONE;
   /** The requests that a revived session has sent. */
   readonly #asked: Recent | undefined;
+  readonly #questions: QuestionIds | undefined;
   readonly #stored: StoredSession | undefined;
   /** The requests of a former process that are repeated, by their ids. */
   readonly #replayed = new Map<RequestId, Request>();
@@ -102,6 +81,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #streams: Map<string, EventStream> | undefined;
   #streamCount = 0;
   #initializing: RequestId | undefined;
+  /** Whether the session must be in the store before its client knows it. */
+  #storesOpening: boolean;
   /**
    * The call that opens the session. Set until the session is served; before that the client does not know the session.
    */
@@ -116,10 +97,15 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.#opening = opening;
     this.#options = options;
     if (options.store) this.#stored = new StoredSession(options.store, storedIdOf(opening.id));
+    const { shared } = options;
+    this.#storesOpening = shared !== undefined && !opening.revived;
+    if (opening.revived || shared) {
+      this.#asked = new Recent(MAX_ASKED);
+      this.#streamPrefix = newStreamPrefix(shared);
+      if (shared) this.#questions = new QuestionIds(this.#streamPrefix);
+      if (!opening.record || shared) this.#standaloneId = this.#streamPrefix + STANDALONE;
+    }
     if (!opening.revived) return;
-    this.#asked = new Recent(MAX_ASKED);
-    this.#streamPrefix = `${randomBytes(5).toString('hex')}x`;
-    if (!opening.record) this.#standaloneId = this.#streamPrefix + STANDALONE;
     const opened = new Promise<boolean>((resolve) => {
       this.#endRevival = (succeeded) => {
         this.#endRevival = undefined;
@@ -133,7 +119,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   async #revive(opened: Promise<boolean>, hasStreams: boolean): Promise<Revival> {
     let hasFailed = false;
     try {
-      if (hasStreams) await this.#stored?.endFormerStreams(this.#options.log);
+      if (hasStreams) await this.#stored?.endFormerStreams(this.#options.log, this.#options.shared, this.#streamPrefix);
     } catch (error) {
       this.report(error as Error);
       hasFailed = true;
@@ -180,15 +166,18 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     return Promise.resolve();
   }
 
-  send(message: Message, options?: SendOptions): Promise<void> {
+  send(given: Message, options?: SendOptions): Promise<void> {
     if (this.#closed) return Promise.reject(new Error('The session is closed'));
     try {
+      const message = this.#questions ? this.#questions.outward(given) : given;
       if (!isResponse(message)) {
         if (isRequest(message)) this.#asked?.add(message.id);
         const related = options?.relatedRequestId;
         const reply = this.#replies.get(related);
         return reply ? reply.send(message) : this.#standalone().send(message);
       }
+      if (message.id === this.#initializing && this.#storesOpening && 'result' in message)
+        return this.#storeOpening(message);
       const change = this.#stored?.changeBy(message.id!);
       if (change) return this.#storeFirst(change, message);
       const reply = this.#replies.get(message.id);
@@ -213,6 +202,13 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     }
   }
 
+  /** The next request may reach another process. */
+  async #storeOpening(response: Response): Promise<void> {
+    this.#storesOpening = false;
+    await this.#stored?.opened().catch((error: Error) => this.report(error));
+    await this.send(response);
+  }
+
   /** What a request has changed is stored before its response is sent. */
   async #storeFirst(change: SettingsChange, response: Response): Promise<void> {
     await this.send(await this.#stored!.store(change, response, (error) => this.report(error)));
@@ -231,13 +227,22 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** Ends the session. While the process ends, a stored session is kept for the next one. */
   close(): Promise<void> {
-    const kept = this.#stored !== undefined && this.#options.closed() && this.profile !== undefined;
-    return this.#end(404, 'The session has ended', kept);
+    return this.#end(404, ENDED, this.#options.closed() && this.#continuable);
   }
 
   /** Ends the session for good. */
   end(): Promise<void> {
-    return this.#end(404, 'The session has ended');
+    return this.#end(404, ENDED);
+  }
+
+  /** If several processes use the store, another one may use the session, and this one may continue it. */
+  retire(): Promise<void> {
+    return this.#end(404, ENDED, this.#options.shared !== undefined && this.#continuable);
+  }
+
+  /** Whether another process can continue the session. */
+  get #continuable(): boolean {
+    return this.#stored !== undefined && this.profile !== undefined;
   }
 
   /** Closes a session that the application did not accept. */
@@ -313,24 +318,49 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** @param among the number of messages in the body of the call. */
   deliver(message: Message, call: HttpCall, among = 1): void {
     if (this.#closed) return;
-    this.callOnmessage(message, new Extra(this, call, among, isRequest(message) ? message.id : undefined));
+    this.callOnmessage(
+      this.#questions?.inward(message) ?? message,
+      new SessionExtra(this, call, among, isRequest(message) ? message.id : undefined),
+    );
     // A cancelled request gets no response (basic/utilities/cancellation: Behavior Requirements).
     if ('method' in message && message.method === 'notifications/cancelled')
       this.#abandon(message.params?.['requestId']);
   }
 
-  /** Answers a GET: opens the session's own stream, or resumes the stream of `lastEventId`. */
-  listen(call: HttpCall, stream: EventStream | undefined, lastEventId: EventId | undefined): void {
-    this.#connect(call, stream ?? this.#standalone(), lastEventId);
+  /**
+   * Answers a GET: opens the session's own stream, or resumes the stream of `lastEventId`.
+   *
+   * @param former the last event that the client got on its own stream at another process. What followed it comes first.
+   */
+  listen(call: HttpCall, stream: EventStream | undefined, lastEventId: EventId | undefined, former?: EventId): void {
+    this.#connect(call, stream ?? this.#standalone(), lastEventId, undefined, former);
   }
 
-  /** The stream that an event id of this session belongs to, if it is still known. */
-  async streamOf(lastEventId: EventId): Promise<EventStream | undefined> {
-    const found = await this.#options.log.find(this.storedId, lastEventId);
+  /** Answers a GET with what another process has written to a stream until now. The client asks again for the rest. */
+  poll(call: HttpCall, lastEventId: EventId): void {
+    const { log, connections, retry } = this.#options;
+    const connection = new SseConnection(call.stream(200, SSE_HEADERS), connections, () => {
+      this.lastSeen = performance.now();
+    });
+    pollEvents({ log, session: this.storedId, after: lastEventId }, connection, retry).catch((error: Error) =>
+      this.report(error),
+    );
+  }
+
+  /** The stream that an event id of this session belongs to, if it is still known. Another process may write it. */
+  async streamOf(lastEventId: EventId): Promise<EventStream | 'elsewhere' | undefined> {
+    const { log, shared } = this.#options;
+    let found = await log.find(this.storedId, lastEventId);
     if (!found) return undefined;
     const known = this.#streams?.get(found.stream);
-    if (known || !this.revived) return known;
-    // A stream of the former process. Its own stream goes on, and the others can only be read.
+    if (known || !(this.revived || shared)) return known;
+    if (shared && !found.ended) {
+      await this.#stored?.endFormerStreams(log, shared, this.#streamPrefix);
+      found = await log.find(this.storedId, lastEventId);
+      if (!found) return undefined;
+      if (!found.ended) return 'elsewhere';
+    }
+    // A stream of a former process. Its own stream goes on, and the others can only be read.
     return found.stream === this.#standaloneId ? this.#standalone() : this.#addStream(found.stream, undefined, true);
   }
 
@@ -341,7 +371,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** Whether an event belongs to the session's own stream in a former process. That stream goes on here, after a gap. */
   isOfFormerStream(lastEventId: EventId): boolean {
-    if (!this.revived || this.#standaloneId === STANDALONE) return false;
+    if (this.#standaloneId === STANDALONE) return false;
     return OF_STANDALONE.test(lastEventId) && !lastEventId.startsWith(this.#standaloneId);
   }
 
@@ -407,6 +437,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     stream: EventStream,
     after: EventId | undefined,
     headers?: Readonly<Record<string, string>>,
+    former?: EventId,
   ): void {
     const connection = new SseConnection(
       call.stream(200, { ...headers, ...SSE_HEADERS }),
@@ -422,6 +453,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       streamDuration > 0 && this.profile?.primingEvent
         ? setTimeout(() => stream.pause(this.#options.retry, connection), streamDuration)
         : undefined;
-    stream.attach(connection, after, MAX_STANDALONE);
+    if (former === undefined) return stream.attach(connection, after, MAX_STANDALONE);
+    copyEvents({ log: this.#options.log, session: this.storedId, after: former }, connection)
+      .catch((error: Error) => this.report(error))
+      .finally(() => stream.attach(connection, after, MAX_STANDALONE));
   }
 }

@@ -1,0 +1,36 @@
+import { stringify } from '../../../../jsonrpc/stringify.ts';
+import type { EventId, EventLog, SessionId } from '../../../../store/event-log.ts';
+import type { SseConnection } from '../connection.ts';
+import { messageEvent, retryField } from '../sse.ts';
+
+/** Where events are, and the last one that the client has got. */
+interface Place {
+  readonly log: EventLog;
+  readonly session: SessionId;
+  readonly after: EventId;
+}
+
+/**
+ * Writes the stored events of a stream to a connection, as fast as it reads.
+ *
+ * @throws EventsPurged if some of them were dropped.
+ */
+export async function copyEvents({ log, session, after }: Place, connection: SseConnection): Promise<void> {
+  for await (const { id, message } of log.after(session, after)) {
+    if (connection.closed) return;
+    if (message) connection.write(messageEvent(stringify(message), id));
+    await connection.drained();
+  }
+}
+
+/** Writes the stored events, and tells the client when to ask for more. @throws as `copyEvents`. */
+export async function pollEvents(place: Place, connection: SseConnection, retry: number): Promise<void> {
+  try {
+    await copyEvents(place, connection);
+    connection.write(retryField(retry));
+    connection.end();
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}

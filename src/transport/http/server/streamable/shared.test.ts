@@ -1,0 +1,136 @@
+import { expect, test, vi } from 'vitest';
+import { Events, TestHttp, TestSession } from '../../../../../test/support/http.ts';
+import { deferred, listening, scripted, settled } from '../../../../../test/support/service.ts';
+import type { Exchange } from '../../../../core/exchange.ts';
+import { Method } from '../../../../protocol/methods.ts';
+import { memoryState } from '../../../../store/state.ts';
+
+/** What a client sees if its requests reach several processes that use one store at once. */
+
+/** Two processes with one store. */
+function nodes(options: { readonly idleTimeout?: number } = {}) {
+  const state = memoryState();
+  const alive = new Set(['a', 'b']);
+  const isAlive = (node: string): Promise<boolean> => Promise.resolve(alive.has(node));
+  const start = (node: string) => {
+    const subscribers: Exchange[] = [];
+    const gate = deferred();
+    const { service } = scripted({
+      [Method.Discover]: () => ({
+        capabilities: { logging: {}, tools: { listChanged: true } },
+        serverInfo: { name: 'server', version: '1' },
+      }),
+      [Method.Listen]: listening(subscribers),
+      where: () => ({ node }),
+      work: async (exchange) => {
+        await exchange.notify('notifications/message', { level: 'error', data: 'begun' });
+        await gate.promise;
+        return { node };
+      },
+      ask: (exchange) => exchange.ask('elicitation/create', { message: 'who?', requestedSchema: { type: 'object' } }),
+    });
+    const http = new TestHttp(service, { state: { ...state, node, isAlive }, grace: 0, ...options });
+    return { http, gate, subscribers };
+  };
+  return { state, alive, a: start('a'), b: start('b') };
+}
+
+const at = ({ http }: { http: TestHttp }, { id }: TestSession): TestSession => new TestSession(http, id, '2025-11-25');
+
+const answer = async (response: Promise<Response>): Promise<any> => {
+  const got = await response;
+  return got.headers.get('content-type') === 'text/event-stream' ? new Events(got).message() : got.json();
+};
+
+test('a session can be used at another process as soon as its client knows it', async () => {
+  const { a, b, state } = nodes();
+  const stored = deferred();
+  const put = state.sessions.put.bind(state.sessions);
+  vi.spyOn(state.sessions, 'put').mockImplementation((...args) => stored.promise.then(() => put(...args)));
+  const opening = a.http.open('2025-11-25');
+  await settled();
+  stored.resolve();
+  const session = await opening;
+  expect(await answer(at(b, session).call(1, 'where'))).toMatchObject({ result: { node: 'b' } });
+  expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
+});
+
+test('a call goes on while another process continues the session, and its stream can be read there', async () => {
+  const { a, b } = nodes();
+  const session = await a.http.open('2025-11-25');
+  const call = new Events(await session.call('w', 'work'));
+  const { id } = (await call.next())!;
+  expect((await call.message()).params.data).toBe('begun');
+  await call.cancel();
+  const other = at(b, session);
+  const first = await (await other.events(id)).rest();
+  expect(first.filter(({ data }) => data).map(({ data }) => JSON.parse(data!).params.data)).toEqual(['begun']);
+  expect(first.at(-1)?.retry).toBe('1000');
+  const last = first.findLast((event) => event.id)!.id;
+  expect((await (await other.events(last)).rest()).filter(({ data }) => data)).toEqual([]);
+  a.gate.resolve();
+  await settled();
+  expect(await (await other.events(last)).message()).toMatchObject({ id: 'w', result: { node: 'a' } });
+});
+
+test('a call of a process that is gone ends with an error, at a process that has the session already', async () => {
+  const { a, b, alive } = nodes();
+  const session = await a.http.open('2025-11-25');
+  const call = new Events(await session.call('w', 'work'));
+  const { id } = (await call.next())!;
+  await call.cancel();
+  const other = at(b, session);
+  expect(await answer(other.call(1, 'where'))).toMatchObject({ result: { node: 'b' } });
+  alive.delete('a');
+  const messages = (await (await other.events(id)).rest()).flatMap(({ data }) => (data ? [JSON.parse(data)] : []));
+  expect(messages.at(-1)).toMatchObject({ id: 'w', error: { code: -32_000 } });
+});
+
+test('the own stream goes on at another process: what the first one has written comes first', async () => {
+  const { a, b } = nodes();
+  const session = await a.http.open('2025-11-25');
+  const own = await session.events();
+  const { id } = (await own.next())!;
+  await own.cancel();
+  await a.subscribers[0]!.notify('notifications/tools/list_changed');
+  await settled();
+  const other = await at(b, session).events(id);
+  const methods = [await other.message(), await other.message()].map(({ method }) => method);
+  // The second one says that all may have changed.
+  expect(methods).toEqual(['notifications/tools/list_changed', 'notifications/tools/list_changed']);
+});
+
+test('an answer that reaches another process is refused, also if that has asked too', async () => {
+  const { a, b } = nodes();
+  const session = await a.http.open('2025-11-25', { elicitation: {} });
+  const other = at(b, session);
+  const [ofA, ofB] = [new Events(await session.call('a', 'ask')), new Events(await other.call('b', 'ask'))];
+  const [askedByA, askedByB] = [await ofA.message(), await ofB.message()];
+  expect(askedByA.id).not.toBe(askedByB.id);
+  const reply = (name: string, id: unknown) => ({
+    jsonrpc: '2.0',
+    id,
+    result: { action: 'accept', content: { name } },
+  });
+  const refused = await other.post(reply('to a', askedByA.id));
+  expect(refused.status).toBe(400);
+  expect(((await refused.json()) as { error: { message: string } }).error.message).toContain(
+    'another process asked this',
+  );
+  expect((await session.post(reply('to a', askedByA.id))).status).toBe(202);
+  expect((await other.post(reply('to b', askedByB.id))).status).toBe(202);
+  expect(await ofA.message()).toMatchObject({ id: 'a', result: { content: { name: 'to a' } } });
+  expect(await ofB.message()).toMatchObject({ id: 'b', result: { content: { name: 'to b' } } });
+});
+
+test('a session that is silent at one process stays in the store', async () => {
+  vi.useFakeTimers();
+  const { a, b } = nodes({ idleTimeout: 1000 });
+  const session = await a.http.open('2025-11-25');
+  vi.advanceTimersByTime(2000);
+  vi.useRealTimers();
+  await settled();
+  expect(a.http.handler.sessions).toBe(0);
+  expect(await answer(at(b, session).call(1, 'where'))).toMatchObject({ result: { node: 'b' } });
+  expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
+});

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { connect } from 'everwire/client';
+import { startBridge } from '../support/bridge-program.ts';
+import { startEverwire } from '../support/command-line.ts';
+import { programs } from '../support/process.ts';
+import { findRedis, startRedis, type RedisServer } from '../support/redis-server.ts';
+
+/** `--store` with the URL of a Redis server. */
+
+const PASSWORD = 'a-secret-password';
+const features = ['--', process.execPath, ...programs.features, '--stdio'];
+
+test('an address that is no store is refused, and one that does not answer is named without its password', async () => {
+  for (const [store, code, message] of [
+    ['http://ann:a-secret-password@localhost/', 2, '--store must be a directory, or a URL such as redis://'],
+    ['env:NO_SUCH_STORE', 2, '--store needs the environment variable NO_SUCH_STORE, which is not set'],
+    [`redis://ann:${PASSWORD}@127.0.0.1:1/3`, 1, 'The store redis://127.0.0.1:1/3 cannot be reached: '],
+  ] as const) {
+    const child = startEverwire(['bridge', '--port', '0', '--store', store, ...features]);
+    expect((await child.exited).code).toBe(code);
+    const stderr = child.stderr.join('\n');
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain(PASSWORD);
+  }
+});
+
+const command = findRedis();
+let redis: RedisServer;
+
+describe.skipIf(command === undefined)('with a server', () => {
+  beforeAll(async () => {
+    redis = await startRedis(command!, '--requirepass', PASSWORD);
+  });
+  afterAll(() => redis.stop());
+
+  test('if Redis is gone and comes back empty, known sessions go on, and the bridge says so', async () => {
+    const env = { STORE: `redis://:${PASSWORD}@127.0.0.1:${redis.port}/1` };
+    const bridge = await startBridge(['--store', 'env:STORE', '--metrics', ...features], env);
+    const client = await connect(bridge.url, { eras: 'legacy', onerror: () => {} });
+    onTestFinished(() => client.close().catch(() => {}));
+    const sum = async (): Promise<unknown> => (await client.callTool('add', { a: 1, b: 2 })).structuredContent;
+    const ready = async () => {
+      const response = await bridge.get('/readyz');
+      return [response.status, await response.json()];
+    };
+    const metrics = async () => (await bridge.get('/metrics')).text();
+    expect(await sum()).toEqual({ result: 3 });
+    expect(await ready()).toEqual([200, { status: 'ready' }]);
+    expect(await metrics()).toContain('everwire_store_up 1');
+    await redis.kill();
+    await expect.poll(ready).toEqual([200, { status: 'ready', notes: { store: 'unreachable' } }]);
+    expect(await metrics()).toContain('everwire_store_up 0');
+    expect(await sum()).toEqual({ result: 3 });
+    const unknown = await fetch(bridge.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'mcp-session-id': 'unknown' },
+      body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    });
+    expect(unknown.status).toBe(500);
+    const other = await connect(bridge.url, { eras: 'legacy', onerror: () => {} });
+    expect((await other.callTool('add', { a: 1, b: 2 })).structuredContent).toEqual({ result: 3 });
+    await other.close().catch(() => {});
+    await redis.restart();
+    await expect.poll(ready).toEqual([200, { status: 'ready' }]);
+    expect(await sum()).toEqual({ result: 3 });
+    expect(bridge.stderr.join('\n')).not.toContain(PASSWORD);
+  });
+
+  test('while Redis is frozen, known sessions go on, and requests end', async () => {
+    const bridge = await startBridge(['--store', 'env:STORE', ...features], {
+      STORE: `redis://:${PASSWORD}@127.0.0.1:${redis.port}/2`,
+    });
+    const client = await connect(bridge.url, { eras: 'legacy', onerror: () => {} });
+    onTestFinished(() => client.close().catch(() => {}));
+    const sum = async (): Promise<unknown> => (await client.callTool('add', { a: 1, b: 2 })).structuredContent;
+    expect(await sum()).toEqual({ result: 3 });
+    redis.freeze();
+    onTestFinished(() => redis.thaw());
+    expect(await sum()).toEqual({ result: 3 });
+    const other = await connect(bridge.url, { eras: 'legacy', onerror: () => {} });
+    onTestFinished(() => other.close().catch(() => {}));
+    redis.thaw();
+    expect((await other.callTool('add', { a: 1, b: 2 })).structuredContent).toEqual({ result: 3 });
+  });
+});
