@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { excessOf, hasMoreKeysAndValues, isDeeper } from './bounds.ts';
+import { excessOf, hasMoreKeysAndValues, hasMoreUnpairedSurrogates, isDeeper } from './bounds.ts';
 
 test.each(['5', 'null', '"[["', '"\\"[["'])('%s has no levels', (text) => {
   expect(isDeeper(text, 0)).toBe(false);
@@ -48,6 +48,33 @@ test('the number of keys and values matters more than the depth, wherever they a
   expect(excessOf('[[1]]', 1, 5)).toBe('depth');
   expect(excessOf('[[1]]', 2, 2)).toBe('keys and values');
   expect(excessOf('[[1],2,3]', 1, 4)).toBe('keys and values');
+});
+
+test.each([
+  '""',
+  '"ud800 \\t\\u00d8"',
+  '"\\ud83d\\ude00"',
+  '"\\uD83D\\uDE00\\ud9ab\\udcab\\uB83D"',
+  '"\\\\ud800"',
+  '"\\ud000\\ud7ff\\ue000"',
+])('%s has no unpaired surrogates', (text) => {
+  expect(hasMoreUnpairedSurrogates(text, 0)).toBe(false);
+});
+
+test.each<[string, number]>([
+  ['"\\ud800"', 1],
+  ['"\\uD800\\uDbFf\\udc00"', 1],
+  ['"\\uDFFF \\uda00 \\udfff"', 3],
+  ['"\\ud83d\\ude00\\ude00"', 1],
+  ['"\\ud83d\\ud83d\\ude00"', 1],
+  ['"\\ud83d-\\ude00"', 2],
+  ['"\\ud83d\\\\ude00"', 1],
+  ['"\\\\\\ud800"', 1],
+  ['"\\"\\ud800"', 1],
+  ['{"\\ud800":["\\ud888","\\ud999","\\udaaa","\\udeee"]}', 5],
+])('%s has %i unpaired surrogates', (text, surrogates) => {
+  expect(hasMoreUnpairedSurrogates(text, surrogates)).toBe(false);
+  expect(hasMoreUnpairedSurrogates(text, surrogates - 1)).toBe(true);
 });
 
 test('a text of escaped quotes takes not much longer to check than to parse', () => {

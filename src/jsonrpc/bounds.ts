@@ -6,6 +6,15 @@ const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
+const LOWER_U = 0x75;
+const LOWER_D = 0x64;
+const UPPER_D = 0x44;
+const HIGH = 1;
+const LOW = 2;
+/** The half of a surrogate pair, by its second hexadecimal digit: D800 to DBFF come first, DC00 to DFFF second. */
+const HALVES = new Uint8Array(128);
+for (const digit of '89abAB') HALVES[digit.charCodeAt(0)] = HIGH;
+for (const digit of 'cdefCDEF') HALVES[digit.charCodeAt(0)] = LOW;
 
 /** Which limit a JSON text exceeds. */
 export type Excess = 'depth' | 'keys and values';
@@ -54,6 +63,31 @@ export function keysAndValuesIn(text: string): number {
     else if (code === COMMA || code === COLON || code === OPEN_LIST || code === OPEN_OBJECT) count += 1;
   }
   return count;
+}
+
+/**
+ * Whether a JSON text has more escapes of unpaired surrogates than a limit, such as `\\ud800` alone. `JSON.stringify` takes
+ * ten times as long for each of them as for another character.
+ */
+export function hasMoreUnpairedSurrogates(text: string, than: number): boolean {
+  // Stryker disable next-line ConditionalExpression,LogicalOperator,StringLiteral: only a text with them takes long to search
+  if (!text.includes('\\ud') && !text.includes('\\uD')) return false;
+  let count = 0;
+  /** Where the last high surrogate ends. A low surrogate there makes a pair with it. */
+  let end = -1;
+  // Stryker disable next-line EqualityOperator: there is no character at the end of a text
+  for (let at = 0; at < text.length && count <= than + 1; at += 1) {
+    if (text.charCodeAt(at) !== BACKSLASH) continue;
+    at += 1;
+    if (text.charCodeAt(at) !== LOWER_U) continue;
+    const first = text.charCodeAt(at + 1);
+    if (first !== LOWER_D && first !== UPPER_D) continue;
+    const half = HALVES[text.charCodeAt(at + 2)];
+    if (half === LOW && end === at - 1) count -= 1;
+    else if (half) count += 1;
+    if (half === HIGH) end = at + 5;
+  }
+  return count > than;
 }
 
 /** The position of the quote that ends the string at `start`, or the end of the text. */

@@ -96,6 +96,19 @@ describe('a message of very many keys and values', () => {
     expect(failure(() => parseJson(members(100_000)))).toMatchObject({ code: -32600, id: undefined });
   });
 
+  test('may have 200,000 unpaired surrogates in its strings, which take long to write, and as many pairs as fit', () => {
+    const message = (text: string): string => `{"jsonrpc":"2.0","id":7,"result":{"text":"${text}"}}`;
+    const most = message('\\ud800'.repeat(200_000));
+    expect(parseJson(most)).toEqual(JSON.parse(most));
+    const refused = failure(() => parseJson(message('\\ud800'.repeat(200_001))));
+    expect(refused.failure).toMatchObject({
+      id: 7,
+      error: { message: 'Invalid response: a message must not have more than 200000 unpaired surrogates' },
+    });
+    const pairs = message('\\ud83d\\ude00'.repeat(200_001));
+    expect(parseJson(pairs)).toEqual(JSON.parse(pairs));
+  });
+
   test('may have any characters in its strings', () => {
     const text = JSON.stringify({ text: '[{,"'.repeat(300_000) });
     expect(parseJson(text)).toEqual(JSON.parse(text));
