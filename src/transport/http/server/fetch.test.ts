@@ -85,6 +85,20 @@ test('a slow but steady reader is not disconnected, however large the event', as
   expect(read).toBeGreaterThan(1_000_000);
 });
 
+test('a body of a request made by hand that does not consist of bytes is refused, and nothing stays counted for it', async () => {
+  const { handler, fetch } = new ModernHttp(scripted({}).service);
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue('text');
+      controller.close();
+    },
+  });
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const response = await fetch(new Request('http://localhost/mcp', { method: 'POST', headers, body, duplex: 'half' }));
+  expect(response.status).toBe(400);
+  expect(handler.bufferedBytes).toBe(0);
+});
+
 test('a chunk of a large response does not keep the rest in memory', async () => {
   const { service } = scripted({ big: () => ({ filler: 'x'.repeat(500_000) }) });
   for await (const chunk of (await new ModernHttp(service).call('big')).body!) {

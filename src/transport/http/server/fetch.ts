@@ -71,7 +71,7 @@ class FetchCall extends CountedCall implements HttpCall {
   readBody(limit: number, share: string | undefined): Promise<Uint8Array | BodyRefusal> {
     this.share = share;
     return this.#read(limit).catch(() => {
-      // If a body is cut off, no client is left to answer.
+      // If a body is cut off, no client is left to answer. A body of a `Request` made by hand may not consist of bytes.
       this.#resolve(new Response(null, { status: 400 }));
       return new Promise<never>(() => {});
     });
@@ -95,6 +95,8 @@ class FetchCall extends CountedCall implements HttpCall {
         const { value, done } = await reader.read();
         if (cut) return 'no room';
         if (done) break;
+        // The budget would count nothing any more if it got a chunk without a size.
+        if (!ArrayBuffer.isView(value as unknown)) throw new TypeError();
         if (buffer.length + value.byteLength > limit) {
           await reader.cancel();
           return 'too large';
@@ -141,6 +143,12 @@ const HIGH_WATER = 64 * 1024;
 const PIECE = 64 * 1024;
 /** What a chunk that waits for its reader takes besides its bytes: 600 bytes, as measured. */
 const CHUNK_BYTES = 600;
+
+/**
+ * One error for all streams. The stack of a new one would refer to the response that needed the room, and keep it in memory
+ * as long as the host keeps the stream that was cut off.
+ */
+const INTERRUPTED = new Error('The connection was interrupted');
 
 class FetchStream implements HttpStream, Holder {
   ondrain: (() => void) | undefined;
@@ -221,7 +229,7 @@ class FetchStream implements HttpStream, Holder {
 
   destroy(): void {
     if (this.#closed && !this.#unread) return;
-    this.#controller.error(new Error('The connection was interrupted'));
+    this.#controller.error(INTERRUPTED);
     this.#gone();
   }
 
