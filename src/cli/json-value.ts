@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { fileProblem } from '../base/file-problem.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Failure } from './failure.ts';
 
-/** The most bytes that are read from stdin. */
-const MAX_STDIN = 16 * 1024 * 1024;
+/** The most bytes that are read from stdin, or from a file. */
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * Reads the value of an option that takes a JSON object: the JSON itself, `@file`, or `-` for stdin.
@@ -16,8 +16,8 @@ export async function readJson(option: string, what: string, given: string): Pro
   const from = given === '-' ? 'stdin' : given.startsWith('@') ? given.slice(1) : option;
   let text = given;
   try {
-    if (given === '-') text = await readStdin();
-    else if (given.startsWith('@')) text = await readFile(given.slice(1), 'utf8');
+    if (given === '-') text = await readAll(process.stdin);
+    else if (given.startsWith('@')) text = await readAll(createReadStream(given.slice(1)));
   } catch (error) {
     throw Failure.usage(`cannot read the ${what} from ${from}: ${fileProblem(error)}`);
   }
@@ -31,12 +31,13 @@ export async function readJson(option: string, what: string, given: string): Pro
   return value;
 }
 
-async function readStdin(): Promise<string> {
+/** A file may also be a pipe or a device, which has no size. */
+async function readAll(stream: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+  for await (const chunk of stream) {
     size += chunk.length;
-    if (size > MAX_STDIN) throw new Error(`they are larger than ${MAX_STDIN} bytes`);
+    if (size > MAX_BYTES) throw new Error(`they are larger than ${MAX_BYTES} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { fileProblem } from '../base/file-problem.ts';
+import { readRegularFile } from '../base/regular-file.ts';
 import { scopesIn, type OAuthSettings } from '../bridge/config/oauth.ts';
 import { Failure } from './failure.ts';
 import type { TargetFlags } from './options.ts';
+import { MAX_SECRET_FILE } from './read-secret.ts';
 import { variableIn } from './secrets.ts';
 
 /** The options that say how to log in. */
@@ -61,7 +62,7 @@ function readClientSecret(word: string, env: Readonly<Record<string, string | un
   const file = word.slice(1);
   let text: string;
   try {
-    text = readFileSync(file, 'utf8').trim();
+    text = readRegularFile(file, MAX_SECRET_FILE).toString().trim();
   } catch (error) {
     throw Failure.usage(`--client-secret cannot read ${file}: ${fileProblem(error)}`);
   }

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { fileProblem } from '../base/file-problem.ts';
+import { readRegularFile } from '../base/regular-file.ts';
 import { Failure } from './failure.ts';
 import { MIN_SECRET, variableIn } from './secrets.ts';
 
@@ -9,7 +9,13 @@ export interface Environment {
   readonly read: (file: string) => string;
 }
 
-export const ENVIRONMENT: Environment = { env: process.env, read: (file) => readFileSync(file, 'utf8') };
+/** The largest file of secrets, in bytes. */
+export const MAX_SECRET_FILE = 1024 * 1024;
+
+export const ENVIRONMENT: Environment = {
+  env: process.env,
+  read: (file) => readRegularFile(file, MAX_SECRET_FILE).toString(),
+};
 
 /** The environment variable with the value of `--state-key`. */
 export const STATE_KEY_VARIABLE = 'EVERWIRE_STATE_KEY';
