@@ -111,6 +111,19 @@ describe('writing', () => {
     expect(output.writes).toHaveLength(2);
   });
 
+  test('questions that a server asks at once are written together', async () => {
+    const { output, transport } = open();
+    await transport.start();
+    const ask = async (id: number): Promise<void> => {
+      for (let hops = 0; hops < id; hops += 1) await Promise.resolve();
+      await transport.send(request(id, 'elicitation/create'));
+    };
+    await Promise.all([1, 2, 3].map((id) => ask(id)));
+    await settled();
+    expect(output.messages.map(({ id }) => id)).toEqual([1, 2, 3]);
+    expect(output.writes).toHaveLength(1);
+  });
+
   test('send resolves at once, or after a slow reader has caught up', async () => {
     const { transport, output } = open();
     await transport.start();

@@ -1,6 +1,6 @@
 import { finished, type Duplex, type Readable, type Writable } from 'node:stream';
 import { sendBudgetExceeded } from '../../base/send-budget.ts';
-import type { Message } from '../../jsonrpc/message.ts';
+import { isRequest, type Message } from '../../jsonrpc/message.ts';
 import { BaseTransport } from '../base-transport.ts';
 import { SENT_AT_ONCE, type SendOptions, type Transport } from '../transport.ts';
 import { Framing } from './framing.ts';
@@ -177,6 +177,8 @@ export class StreamTransport extends BaseTransport implements Transport {
     } catch (error) {
       return Promise.reject(error);
     }
+    // Questions that a server asks at once are written together, so that the client can answer them together.
+    if (this.#server && isRequest(message)) this.#joinUntilIdle();
     const sent = line === undefined ? SENT_AT_ONCE : this.#write(line, !('method' in message));
     if (this.#phase === 'ended') this.#closeWhenIdle();
     return sent;
@@ -217,9 +219,8 @@ export class StreamTransport extends BaseTransport implements Transport {
   }
 
   readonly #read = (chunk: Uint8Array | string): void => {
-    // Messages that are sent in response to these, before any other callback runs, are written together.
-    this.#outgoing.hold();
-    queueMicrotask(this.#flushSoon);
+    // Messages that are sent in response to these are written together.
+    this.#joinUntilIdle();
     this.#take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
   };
 
@@ -244,6 +245,12 @@ export class StreamTransport extends BaseTransport implements Transport {
     const rest = this.#rest;
     this.#rest = NOTHING;
     return rest;
+  }
+
+  /** Joins all messages that are sent before any other callback runs into one write. */
+  #joinUntilIdle(): void {
+    this.#outgoing.hold();
+    queueMicrotask(this.#flushSoon);
   }
 
   /** Inside a microtask, `process.nextTick` runs after all microtasks that follow from it. */
