@@ -69,9 +69,12 @@ export class Rules {
     const checked = rules.map((rule) => this.#checked(rule));
     if (this.#rules.length + rules.length > MAX_RULES)
       throw new CommandRefused(409, `There can be at most ${MAX_RULES} rules.`);
-    const added = checked.map((rule, at) => ({ id: this.#last + at + 1, ...rule }));
-    this.#last += rules.length;
-    this.#rules = [...this.#rules, ...added];
+    this.#rules = [...this.#rules, ...checked.map((rule) => this.#numbered(rule))];
+  }
+
+  #numbered(rule: Omit<CheckedRule, 'id'>): CheckedRule {
+    this.#last += 1;
+    return { id: this.#last, ...rule };
   }
 
   #checked({ filter, action, enabled, nth }: NewRule): Omit<CheckedRule, 'id'> {

@@ -40,7 +40,7 @@ function reader(stream: EventStream) {
     onclose: undefined,
   };
   const connection = new SseConnection(http, new OpenConnections(0, 1000), () => stream.detach(connection));
-  stream.attach(connection, undefined, 8);
+  stream.attach(connection, undefined);
   const drain = (): Promise<void> => {
     state.room = true;
     http.ondrain?.();

@@ -10,6 +10,9 @@ import type { SseConnection } from '../connection.ts';
 import { messageEvent, primingEvent, retryField } from '../sse.ts';
 import { stringify } from '../../../../jsonrpc/stringify.ts';
 
+/** The most connections to one stream. Beyond it, the oldest is closed. */
+const MAX_CONNECTIONS = 8;
+
 interface Unsent {
   /** Undefined if the log could not store it. */
   readonly id: EventId | undefined;
@@ -127,12 +130,11 @@ export class EventStream {
    *
    * @param after the event to resume after. Without it, the connection begins with the first event that no connection
    * has received.
-   * @param limit the most connections at a time. Beyond it the oldest is closed.
    */
-  attach(connection: SseConnection, after: EventId | undefined, limit: number): void {
+  attach(connection: SseConnection, after: EventId | undefined): void {
     this.#live = undefined;
     this.#connections.push(connection);
-    if (this.#connections.length > limit) this.#connections[0]!.end();
+    if (this.#connections.length > MAX_CONNECTIONS) this.#connections[0]!.end();
     this.#tail = this.#tail.then(() => {
       const from = after ?? this.#sent;
       if (connection.closed) return connection.end();

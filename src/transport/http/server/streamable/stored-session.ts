@@ -10,7 +10,7 @@ import {
 } from '../../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../../jsonrpc/pending.ts';
 import { Method } from '../../../../protocol/methods.ts';
-import type { EventLog, SessionId, StreamId } from '../../../../store/event-log.ts';
+import type { EventId, EventLog, SessionId, StreamId } from '../../../../store/event-log.ts';
 import type { NodeId } from '../../../../store/state.ts';
 import type { SessionRecord, SessionSettings, SessionStore } from '../../../../store/session-store.ts';
 
@@ -29,9 +29,17 @@ export interface SharedStore {
   readonly isAlive: (node: NodeId) => Promise<boolean>;
 }
 
+/** The id of a session's own stream, after the beginning that all ids of streams have. */
+export const STANDALONE = '0';
+
 /** Begins the ids of streams of one process in one session, so that no event id is used twice. */
 export function newStreamPrefix(shared: SharedStore | undefined): string {
   return `${randomBytes(5).toString('hex')}x${shared ? `${shared.node}x` : ''}`;
+}
+
+/** Whether an event is of a session's own stream, in any process. */
+export function isOfStandalone(event: EventId): boolean {
+  return /^(?:[0-9a-f]{10}x(?:[0-9a-z]+x)?)?0-\d+$/.test(event);
 }
 
 /** Whether another process may go on with a stream. */

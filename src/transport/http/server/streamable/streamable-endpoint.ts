@@ -28,8 +28,8 @@ import {
 } from '../access/refusals.ts';
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
 import { storedIdOf } from './stored-session.ts';
-import { reopening, type Opening } from './opening.ts';
-import { NOT_CONTINUED, StreamableSession } from './streamable-session.ts';
+import { NOT_CONTINUED, reopening, type Opening } from './opening.ts';
+import { StreamableSession } from './streamable-session.ts';
 
 /** The longest session id that is looked up in a store, in characters. */
 const MAX_ID = 256;

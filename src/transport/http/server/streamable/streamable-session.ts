@@ -19,32 +19,29 @@ import { SENT_AT_ONCE, type SendOptions, type Transport } from '../../../transpo
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
-import { EventStream } from './event-stream.ts';
-import type { Opening } from './opening.ts';
+import type { EventStream } from './event-stream.ts';
+import { NOT_CONTINUED, type Opening, type Revival } from './opening.ts';
 import { QuestionIds } from './question-ids.ts';
 import { SessionExtra } from './session-extra.ts';
+import { SessionStreams } from './session-streams.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
 import { refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from '../sse.ts';
 import { copyEvents, pollEvents } from './copy-events.ts';
-import { newStreamPrefix, replayOf, storedIdOf, StoredSession, type SettingsChange } from './stored-session.ts';
+import {
+  isOfStandalone,
+  newStreamPrefix,
+  replayOf,
+  STANDALONE,
+  storedIdOf,
+  StoredSession,
+  type SettingsChange,
+} from './stored-session.ts';
 
-/** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
-const MAX_ENDED_STREAMS = 64;
-/** The most connections to the session's own stream. Beyond this the oldest is closed. */
-const MAX_STANDALONE = 8;
-const STANDALONE = '0';
-/** The id of an event of a session's own stream, in any process. */
-const OF_STANDALONE = /^(?:[0-9a-f]{10}x(?:[0-9a-z]+x)?)?0-\d+$/;
 /** How many of its own requests a revived session remembers. Answers to others were meant for a former process. */
 const MAX_ASKED = 1000;
 const ENDED = 'The session has ended';
-/** The answer to a request whose session could not be continued now. */
-export const NOT_CONTINUED = 'The session could not be continued';
-
-/** How the revival of a session ended: it is open, there is no such session, or the store failed. */
-export type Revival = 'open' | 'gone' | 'failed';
 
 /**
  * The server's side of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
@@ -77,8 +74,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   readonly #options: EndpointOptions;
   readonly #replies = new IdTable<RequestId, Reply>();
-  /** Streams by id, for resumption: the session's own stream and those of replies. */
-  #streams: Map<string, EventStream> | undefined;
+  /** Undefined while there is none, because most sessions have none. */
+  #streams: SessionStreams | undefined;
   #streamCount = 0;
   #initializing: RequestId | undefined;
   /** Whether the session must be in the store before its client knows it. */
@@ -155,8 +152,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** Whether any stream of the session has a connection. */
   get connected(): boolean {
-    for (const stream of this.#streams?.values() ?? []) if (stream.connected) return true;
-    return false;
+    return this.#streams?.connected ?? false;
   }
 
   start(): Promise<void> {
@@ -270,9 +266,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     await inPortions(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(status, message));
     await inPortions(replies, ([id, reply]) => reply.fail(id, message));
     if (!this.#streams && !this.revived) return;
-    const closed: Promise<void>[] = [];
-    await inPortions(this.#streams?.values() ?? [], (stream) => void closed.push(stream.close()));
-    await Promise.all(closed);
+    await this.#streams?.close();
     if (!kept) await this.#options.log.drop(this.storedId);
   }
 
@@ -372,7 +366,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** Whether an event belongs to the session's own stream in a former process. That stream goes on here, after a gap. */
   isOfFormerStream(lastEventId: EventId): boolean {
     if (this.#standaloneId === STANDALONE) return false;
-    return OF_STANDALONE.test(lastEventId) && !lastEventId.startsWith(this.#standaloneId);
+    return isOfStandalone(lastEventId) && !lastEventId.startsWith(this.#standaloneId);
   }
 
   /**
@@ -414,12 +408,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   }
 
   #addStream(id: string, requests?: readonly RequestId[], over = false): EventStream {
-    this.#streams ??= new Map();
-    for (const [old, { ended, connected }] of this.#streams) {
-      if (this.#streams.size <= MAX_ENDED_STREAMS) break;
-      if (ended && !connected) this.#streams.delete(old);
-    }
-    const stream = new EventStream({
+    this.#streams ??= new SessionStreams();
+    return this.#streams.open({
       log: this.#options.log,
       session: this.storedId,
       id,
@@ -428,8 +418,6 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       priming: this.profile?.primingEvent ?? false,
       onerror: (error) => this.report(error),
     });
-    this.#streams.set(id, stream);
-    return stream;
   }
 
   #connect(
@@ -453,9 +441,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       streamDuration > 0 && this.profile?.primingEvent
         ? setTimeout(() => stream.pause(this.#options.retry, connection), streamDuration)
         : undefined;
-    if (former === undefined) return stream.attach(connection, after, MAX_STANDALONE);
+    if (former === undefined) return stream.attach(connection, after);
     copyEvents({ log: this.#options.log, session: this.storedId, after: former }, connection)
       .catch((error: Error) => this.report(error))
-      .finally(() => stream.attach(connection, after, MAX_STANDALONE));
+      .finally(() => stream.attach(connection, after));
   }
 }

@@ -1,0 +1,38 @@
+import { inPortions } from '../../../../base/portions.ts';
+import type { StreamId } from '../../../../store/event-log.ts';
+import { EventStream, type EventStreamOptions } from './event-stream.ts';
+
+/** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
+const MAX_ENDED = 64;
+
+/** The streams of a session by id, for resumption: the session's own stream and those of replies. */
+export class SessionStreams {
+  readonly #streams = new Map<StreamId, EventStream>();
+
+  /** Whether any stream has a connection. */
+  get connected(): boolean {
+    for (const stream of this.#streams.values()) if (stream.connected) return true;
+    return false;
+  }
+
+  get(id: StreamId): EventStream | undefined {
+    return this.#streams.get(id);
+  }
+
+  open(options: EventStreamOptions): EventStream {
+    for (const [old, { ended, connected }] of this.#streams) {
+      if (this.#streams.size <= MAX_ENDED) break;
+      if (ended && !connected) this.#streams.delete(old);
+    }
+    const stream = new EventStream(options);
+    this.#streams.set(options.id, stream);
+    return stream;
+  }
+
+  /** Resolves when all streams have written everything. A session may have 10,000. */
+  async close(): Promise<void> {
+    const closed: Promise<void>[] = [];
+    await inPortions(this.#streams.values(), (stream) => void closed.push(stream.close()));
+    await Promise.all(closed);
+  }
+}
