@@ -3,7 +3,8 @@
  *
  * @module
  */
-export { embeddedState, type EmbeddedState, type EmbeddedStateOptions } from './embedded/embedded-state.ts';
+export { embeddedState } from './embedded/embedded-state.ts';
+export type { EmbeddedState, EmbeddedStateOptions } from './embedded/embedded-types.ts';
 export {
   EventsPurged,
   type EventId,

@@ -1,4 +1,3 @@
-import { createClient } from '@redis/client';
 import { createHttpHandler, type HttpHandler } from 'everwire/http';
 import { McpServer } from 'everwire/server';
 import {
@@ -7,6 +6,7 @@ import {
   memoryState,
   redisState,
   type EmbeddedState,
+  type RedisClient,
   type RedisState,
   type SessionRecord,
   type SessionStore,
@@ -19,6 +19,9 @@ const record: SessionRecord = { initialize: {}, logLevel: undefined };
 const sessions: SessionStore = memorySessionStore({ maxSessions: 10, maxAge: undefined });
 const state: State = { ...memoryState(), sessions };
 
+/** A client of the user's choice. */
+const redis: RedisClient = { sendCommand: () => Promise.resolve() };
+
 export const handler: HttpHandler = createHttpHandler({ service: server.service, state });
 export const stored = new McpServer({ name: 'stored', version: '1', http: { state } });
 export const cases: readonly SuiteCase[] = sessionStoreSuite((bounds) => memorySessionStore(bounds));
@@ -30,6 +33,6 @@ export async function run(): Promise<void> {
     onwarning: () => {},
   });
   await server.listen({ port: 0, state: kept });
-  const shared: RedisState = redisState(await createClient().connect(), { sessions: { maxSessions: 1 } });
+  const shared: RedisState = redisState(redis, { sessions: { maxSessions: 1 } });
   await server.listen({ port: 0, state: shared });
 }

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { notification, type Message } from '../../jsonrpc/message.ts';
 import { EventsPurged } from '../event-log.ts';
 import type { TaskRecord } from '../task-store.ts';
-import { embeddedState, type EmbeddedState } from './embedded-state.ts';
+import { embeddedState } from './embedded-state.ts';
+import type { EmbeddedState } from './embedded-types.ts';
 
 /** A store is damaged in many ways. What it returns then must be what was stored, and what is lost must be said. */
 

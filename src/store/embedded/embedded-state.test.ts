@@ -19,7 +19,8 @@ import { taskStoreSuite } from '../../testing/contracts/task-store-suite.ts';
 import type { EventId, EventLog } from '../event-log.ts';
 import { EventsPurged } from '../event-log.ts';
 import type { TaskRecord } from '../task-store.ts';
-import { embeddedState, type EmbeddedState, type EmbeddedStateOptions } from './embedded-state.ts';
+import { embeddedState } from './embedded-state.ts';
+import type { EmbeddedState, EmbeddedStateOptions } from './embedded-types.ts';
 
 function folder(): string {
   const made = mkdtempSync(path.join(tmpdir(), 'everwire-store-'));

@@ -7,7 +7,8 @@ import { notification } from '../../jsonrpc/message.ts';
 import { eventLogSuite } from '../../testing/contracts/event-log-suite.ts';
 import { sessionStoreSuite } from '../../testing/contracts/session-store-suite.ts';
 import { taskStoreSuite } from '../../testing/contracts/task-store-suite.ts';
-import { stateIn, type EmbeddedState, type EmbeddedStateOptions } from './embedded-state.ts';
+import type { EmbeddedState, EmbeddedStateOptions } from './embedded-types.ts';
+import { stateIn } from './state-in.ts';
 import { openDatabase } from './open-database.ts';
 import { StoreWriteFailed } from './writer.ts';
 
