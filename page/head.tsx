@@ -74,10 +74,7 @@ function PageControls(): JSX.Element {
   return (
     <div class="toolbar">
       <button type="button" class="quiet icon" aria-label={colors} title={colors} onClick={switchTheme}>
-        <svg viewBox="0 0 16 16" aria-hidden="true">
-          <circle cx="8" cy="8" r="6.25" />
-          <path d={HALVES[theme.value]} />
-        </svg>
+        <span class={`disc ${theme.value}`} aria-hidden="true" />
       </button>
       <button
         type="button"
@@ -93,10 +90,3 @@ function PageControls(): JSX.Element {
     </div>
   );
 }
-
-/** The dark part of the sign for the colors. */
-const HALVES = {
-  system: 'M8 1.75a6.25 6.25 0 0 1 0 12.5z',
-  light: '',
-  dark: 'M8 1.75a6.25 6.25 0 0 1 0 12.5a6.25 6.25 0 0 1 0 -12.5z',
-} as const;

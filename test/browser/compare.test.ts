@@ -113,7 +113,7 @@ describeInBrowser('comparisons and exports', (browser) => {
     const dialog = page.getByRole('dialog', { name: 'Export' });
     await dialog.getByLabel('Format').selectOption('har');
     await dialog.getByRole('button', { name: 'Export' }).click();
-    await dialog.getByRole('alert').getByText('There is no HTTP in it').waitFor();
+    await dialog.getByRole('alert').getByText('The selection has no HTTP').waitFor();
     expect(misdeeds).toEqual([]);
   });
 

@@ -132,7 +132,7 @@ describe('everwire inspect', () => {
 
   test('an address can be used once', async () => {
     const { address } = await startInspector(inspect);
-    await expect(PageClient.open(address)).rejects.toThrow('The token is wrong or was already used.');
+    await expect(PageClient.open(address)).rejects.toThrow('This URL was already used');
   });
 
   test('refuses what it cannot do before anything is started', async () => {

@@ -230,7 +230,7 @@ test.runIf(able)('Enter prints another address of the inspector, and Ctrl-C ends
   type('\r');
   const [, second] = await shows(address);
   expect(new URL(second!).origin).toBe(new URL(first!).origin);
-  await expect(PageClient.open(first!)).rejects.toThrow('The token is wrong or was already used.');
+  await expect(PageClient.open(first!)).rejects.toThrow('This URL was already used');
   expect(await (await PageClient.open(second!)).until(() => true)).toMatchObject({ role: 'client' });
   type('\u0003');
   await exited;

@@ -24,18 +24,21 @@ local function count(share, sessions, bytes)
     redis.call('ZREM', P .. ':rb', share)
   end
 end
+-- Returns false if the place of the session is lost, which happens only if Redis may evict keys.
 local function leave(h)
-  local place = place_of(h)
-  if not place then return end
-  redis.call('HDEL', P .. ':ri', h)
   redis.call('ZREM', P .. ':ru', h)
+  local place = place_of(h)
+  if not place then return false end
+  redis.call('HDEL', P .. ':ri', h)
   redis.call('ZREM', P .. ':rs:' .. place[1], h)
   count(place[1], -1, -place[2])
+  return true
 end
 local function remove(h)
-  leave(h)
+  local was_known = leave(h)
   redis.call('DEL', P .. ':r:' .. h)
   forget(h)
+  return was_known
 end
 local function set_place(h, share, bytes, score)
   leave(h)
@@ -89,8 +92,7 @@ local function make_room(h, share, bytes)
     elseif num(redis.call('GET', P .. ':rt')) + bytes - (place and place[2] or 0) > max_bytes then exceeded = ':rb' end
     if not exceeded then return true end
     local evicted = evictable(h, share, exceeded)
-    if not evicted then return false end
-    remove(evicted)
+    if not evicted or not remove(evicted) then return false end
   end
 end
 local function is_known(h)
@@ -163,7 +165,8 @@ for i = 6, #ARGV do
   if is_known(h) then
     local key = P .. ':r:' .. h
     redis.call('HSET', key, 'used', string.format('%.0f', now))
-    redis.call('PEXPIRE', key, ttl)
+    -- The numbers of its events, too: no id of an event is used twice.
+    for _, name in ipairs({ ':r:', ':s:', ':l:' }) do redis.call('PEXPIRE', P .. name .. h, ttl) end
     local bytes = redis.call('HSTRLEN', key, 'record') + redis.call('HSTRLEN', key, 'settings')
     set_place(h, redis.call('HGET', key, 'share'), bytes, next_score())
   end

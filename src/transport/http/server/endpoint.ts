@@ -11,7 +11,7 @@ import { acceptGuard, mediaType } from './access/guards.ts';
 import { alreadyRead, failed, noRoom, refuse } from './access/refusals.ts';
 import type { SessionSeal } from './streamable/session-seal.ts';
 import type { SessionTable, TableSession } from './sessions.ts';
-import type { SharedStore } from './streamable/stored-session.ts';
+import type { SharedStore } from './streamable/stream-ids.ts';
 
 export interface EndpointOptions {
   readonly sessions: SessionTable<TableSession>;

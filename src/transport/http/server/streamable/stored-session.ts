@@ -10,9 +10,9 @@ import {
 } from '../../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../../jsonrpc/pending.ts';
 import { Method } from '../../../../protocol/methods.ts';
-import type { EventId, EventLog, SessionId, StreamId } from '../../../../store/event-log.ts';
-import type { NodeId } from '../../../../store/state.ts';
+import type { EventLog, SessionId } from '../../../../store/event-log.ts';
 import type { SessionRecord, SessionSettings, SessionStore } from '../../../../store/session-store.ts';
+import { isWritten, type SharedStore } from './stream-ids.ts';
 
 interface Draft {
   logLevel: string | undefined;
@@ -21,32 +21,6 @@ interface Draft {
 
 /** What a request changes in the settings of its session, once it has succeeded. */
 export type SettingsChange = (draft: Draft) => void;
-
-/** A store that several processes use at once. */
-export interface SharedStore {
-  /** This process. */
-  readonly node: NodeId;
-  readonly isAlive: (node: NodeId) => Promise<boolean>;
-}
-
-/** The id of a session's own stream, after the beginning that all ids of streams have. */
-export const STANDALONE = '0';
-
-/** Begins the ids of streams of one process in one session, so that no event id is used twice. */
-export function newStreamPrefix(shared: SharedStore | undefined): string {
-  return `${randomBytes(5).toString('hex')}x${shared ? `${shared.node}x` : ''}`;
-}
-
-/** Whether an event is of a session's own stream, in any process. */
-export function isOfStandalone(event: EventId): boolean {
-  return /^(?:[0-9a-f]{10}x(?:[0-9a-z]+x)?)?0-\d+$/.test(event);
-}
-
-/** Whether another process may go on with a stream. */
-async function isWritten(stream: StreamId, { node, isAlive }: SharedStore): Promise<boolean> {
-  const [, writer] = /^[0-9a-f]{10}x([0-9a-z]+?)x/.exec(stream) ?? [];
-  return writer !== undefined && writer !== node && isAlive(writer);
-}
 
 /** The name of a session in a store. Whoever can read the store cannot use the session. */
 export function storedIdOf(sessionId: string): SessionId {
@@ -178,9 +152,14 @@ export class StoredSession {
     const message = 'The server was restarted before this was done; it may have been done in part';
     for (const { stream, requests } of await log.unfinished(this.id)) {
       if (shared && (stream.startsWith(prefix) || (await isWritten(stream, shared)))) continue;
-      for (const id of requests)
-        await log.append(this.id, stream, errorResponse(id, { code: CONNECTION_CLOSED, message }));
-      await log.end(this.id, stream);
+      try {
+        for (const id of requests)
+          await log.append(this.id, stream, errorResponse(id, { code: CONNECTION_CLOSED, message }));
+        await log.end(this.id, stream);
+      } catch (error) {
+        // Another process may have been faster.
+        if ((await log.unfinished(this.id)).some((unfinished) => unfinished.stream === stream)) throw error;
+      }
     }
   }
 

@@ -29,15 +29,8 @@ import { refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from '../sse.ts';
 import { copyEvents, pollEvents } from './copy-events.ts';
-import {
-  isOfStandalone,
-  newStreamPrefix,
-  replayOf,
-  STANDALONE,
-  storedIdOf,
-  StoredSession,
-  type SettingsChange,
-} from './stored-session.ts';
+import { replayOf, storedIdOf, StoredSession, type SettingsChange } from './stored-session.ts';
+import { isOfStandalone, newStreamPrefix, STANDALONE } from './stream-ids.ts';
 
 /** How many of its own requests a revived session remembers. Answers to others were meant for a former process. */
 const MAX_ASKED = 1000;
@@ -69,6 +62,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   readonly #asked: Recent | undefined;
   readonly #questions: QuestionIds | undefined;
   readonly #stored: StoredSession | undefined;
+  /** Whether the session comes from the store. */
+  readonly #isStored: boolean;
   /** The requests of a former process that are repeated, by their ids. */
   readonly #replayed = new Map<RequestId, Request>();
 
@@ -91,6 +86,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.sessionId = opening.id;
     this.principal = opening.call.principal;
     this.revived = opening.revived;
+    this.#isStored = opening.record !== undefined;
     this.#opening = opening;
     this.#options = options;
     if (options.store) this.#stored = new StoredSession(options.store, storedIdOf(opening.id));
@@ -223,7 +219,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** Ends the session. While the process ends, a stored session is kept for the next one. */
   close(): Promise<void> {
-    return this.#end(404, ENDED, this.#options.closed() && this.#continuable);
+    return this.#end(404, ENDED, this.#keeps(this.#options.closed()));
   }
 
   /** Ends the session for good. */
@@ -233,17 +229,17 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** If several processes use the store, another one may use the session, and this one may continue it. */
   retire(): Promise<void> {
-    return this.#end(404, ENDED, this.#options.shared !== undefined && this.#continuable);
+    return this.#end(404, ENDED, this.#keeps(this.#options.shared !== undefined));
   }
 
-  /** Whether another process can continue the session. */
-  get #continuable(): boolean {
-    return this.#stored !== undefined && this.profile !== undefined;
+  /** Whether the store keeps the session. If a stored session could not go on here, another process may continue it. */
+  #keeps(others: boolean): boolean {
+    return this.profile === undefined ? this.#isStored : others && this.#stored !== undefined;
   }
 
   /** Closes a session that the application did not accept. */
   refuse(message: string): Promise<void> {
-    return this.#end(500, message);
+    return this.#end(500, message, this.#keeps(false));
   }
 
   /** @param kept whether another process may continue the session. */
@@ -444,6 +440,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     if (former === undefined) return stream.attach(connection, after);
     copyEvents({ log: this.#options.log, session: this.storedId, after: former }, connection)
       .catch((error: Error) => this.report(error))
-      .finally(() => stream.attach(connection, after));
+      .finally(() => {
+        if (!connection.closed) stream.attach(connection, after);
+      });
   }
 }

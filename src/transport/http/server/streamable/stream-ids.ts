@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+import type { EventId, StreamId } from '../../../../store/event-log.ts';
+import type { NodeId } from '../../../../store/state.ts';
+
+/** A store that several processes use at once. */
+export interface SharedStore {
+  /** This process. */
+  readonly node: NodeId;
+  readonly isAlive: (node: NodeId) => Promise<boolean>;
+}
+
+/** The id of a session's own stream, after the beginning that all ids of streams have. */
+export const STANDALONE = '0';
+
+/** Begins the ids of streams of one process in one session, so that no event id is used twice. */
+export function newStreamPrefix(shared: SharedStore | undefined): string {
+  return `${randomBytes(5).toString('hex')}x${shared ? `${shared.node}x` : ''}`;
+}
+
+/** Whether an event is of a session's own stream, in any process. */
+export function isOfStandalone(event: EventId): boolean {
+  return /^(?:[0-9a-f]{10}x(?:[0-9a-z]+x)?)?0-\d+$/.test(event);
+}
+
+/** Whether another process may go on with a stream. */
+export async function isWritten(stream: StreamId, { node, isAlive }: SharedStore): Promise<boolean> {
+  const [, writer] = /^[0-9a-f]{10}x([0-9a-z]+)x\d+$/.exec(stream) ?? [];
+  return writer !== undefined && writer !== node && isAlive(writer);
+}
