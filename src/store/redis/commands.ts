@@ -3,8 +3,14 @@ import { waitFor } from '../../base/wait.ts';
 
 /** A connected Redis client: that of `@redis/client`, or that of `ioredis`, which has `call`. */
 export type RedisClient =
-  | { sendCommand(args: string[]): Promise<unknown> }
-  | { call(command: string, ...args: string[]): Promise<unknown> };
+  | {
+      /** Sends a command with its arguments, and resolves to the reply. */
+      sendCommand(args: string[]): Promise<unknown>;
+    }
+  | {
+      /** Sends a command with its arguments, and resolves to the reply. */
+      call(command: string, ...args: string[]): Promise<unknown>;
+    };
 
 /** The store did not answer. What was to be written may have been written. */
 export class StoreUnreachable extends Error {
