@@ -1,9 +1,10 @@
-import { checkBounds } from '../base/bounds.ts';
 import { inPortions } from '../base/portions.ts';
 import type { SessionId } from './event-log.ts';
 import { SessionIndex, type Place } from './session-index.ts';
 import {
+  sessionBounds,
   SessionStoreFull,
+  type SessionBounds,
   type SessionRecord,
   type SessionSettings,
   type SessionStore,
@@ -50,7 +51,7 @@ export function memorySessionStore(options: SessionStoreOptions = {}): SessionSt
 export class IndexedSessions implements SessionStore {
   readonly #index: SessionIndex;
   readonly #texts: TextsOfSessions;
-  readonly #bounds: { maxSessions: number; maxRecordBytes: number; maxBytes: number; maxAge: number };
+  readonly #bounds: SessionBounds;
   readonly #now: () => number;
   readonly #unconfirmed = new Unconfirmed<Place>((id, place) => {
     if (place) this.#index.set(id, place);
@@ -58,18 +59,10 @@ export class IndexedSessions implements SessionStore {
   });
 
   constructor(options: SessionStoreOptions, texts: TextsOfSessions) {
-    const {
-      maxSessions = 100_000,
-      maxRecordBytes = 256 * 1024,
-      maxBytes = 256 * 1024 * 1024,
-      maxAge = 24 * 3_600_000,
-      now = () => Date.now(),
-    } = options;
-    this.#bounds = { maxSessions, maxRecordBytes, maxBytes, maxAge };
-    checkBounds(this.#bounds);
-    this.#index = new SessionIndex({ sessions: maxSessions, bytes: maxBytes });
+    this.#bounds = sessionBounds(options);
+    this.#index = new SessionIndex({ sessions: this.#bounds.maxSessions, bytes: this.#bounds.maxBytes });
     this.#texts = texts;
-    this.#now = now;
+    this.#now = options.now ?? (() => Date.now());
   }
 
   /** Adds a stored session to the index. Call it for the sessions in the order of their last use. */

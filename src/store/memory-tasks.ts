@@ -63,9 +63,11 @@ export function memoryTaskStore(options: MemoryTaskStoreOptions = {}): TaskStore
   });
 }
 
-type Bounds = Required<Omit<MemoryTaskStoreOptions, 'now'>>;
+/** The limits of a task store, with what the options leave out. */
+export type TaskBounds = Required<Omit<MemoryTaskStoreOptions, 'now'>>;
 
-function boundsOf(options: MemoryTaskStoreOptions): Bounds {
+/** @throws RangeError if a limit is negative or not a number. */
+export function taskBounds(options: MemoryTaskStoreOptions): TaskBounds {
   const {
     maxTasks = 10_000,
     maxPerPrincipal = 1000,
@@ -83,7 +85,7 @@ export class IndexedTasks implements TaskStore {
   readonly #tasks = new Map<string, KeptTask>();
   readonly #texts: TaskTexts;
   readonly #shares = new Map<string | undefined, Share>();
-  readonly #bounds: Bounds;
+  readonly #bounds: TaskBounds;
   readonly #now: () => number;
   #bytes = 0;
   /** No task expires before this time. */
@@ -96,7 +98,7 @@ export class IndexedTasks implements TaskStore {
 
   /** @throws RangeError if a limit is negative or not a number. */
   constructor(options: MemoryTaskStoreOptions, texts: TaskTexts) {
-    this.#bounds = boundsOf(options);
+    this.#bounds = taskBounds(options);
     this.#now = options.now ?? (() => Date.now());
     this.#texts = texts;
   }

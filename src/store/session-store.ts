@@ -1,3 +1,4 @@
+import { checkBounds } from '../base/bounds.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { SessionId } from './event-log.ts';
 
@@ -73,4 +74,25 @@ export interface SessionStoreOptions {
   maxAge?: number | undefined;
   /** The clock, in milliseconds since 1970. Default `Date.now`. */
   now?: (() => number) | undefined;
+}
+
+/** The limits of a session store, with what the options leave out. */
+export interface SessionBounds {
+  readonly maxSessions: number;
+  readonly maxRecordBytes: number;
+  readonly maxBytes: number;
+  readonly maxAge: number;
+}
+
+/** @throws RangeError if a limit is negative or not a number. */
+export function sessionBounds(options: SessionStoreOptions): SessionBounds {
+  const {
+    maxSessions = 100_000,
+    maxRecordBytes = 256 * 1024,
+    maxBytes = 256 * 1024 * 1024,
+    maxAge = 24 * 3_600_000,
+  } = options;
+  const bounds = { maxSessions, maxRecordBytes, maxBytes, maxAge };
+  checkBounds(bounds);
+  return bounds;
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { checkBounds } from '../../base/bounds.ts';
 import type { SessionId } from '../event-log.ts';
 import {
+  sessionBounds,
   SessionStoreFull,
   type SessionRecord,
   type SessionSettings,
@@ -31,19 +31,12 @@ export class RedisSessions implements SessionStore {
 
   /** @throws RangeError if a limit is negative or not a number. */
   constructor(commands: Commands, options: SessionStoreOptions) {
-    const {
-      maxSessions = 100_000,
-      maxRecordBytes = 256 * 1024,
-      maxBytes = 256 * 1024 * 1024,
-      maxAge = 24 * 3_600_000,
-      now,
-    } = options;
-    checkBounds({ maxSessions, maxRecordBytes, maxBytes, maxAge });
+    const { maxSessions, maxRecordBytes, maxBytes, maxAge } = sessionBounds(options);
     this.maxAge = maxAge;
     this.#commands = commands;
     this.#maxRecordBytes = maxRecordBytes;
     this.#bounds = [maxAge, maxSessions, maxBytes, maxAge + SLACK].map(finite);
-    this.#now = now;
+    this.#now = options.now;
   }
 
   async get(id: SessionId): Promise<SessionRecord | undefined> {

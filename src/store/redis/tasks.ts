@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { checkBounds } from '../../base/bounds.ts';
 import { PART_OF_ONE } from '../../base/share.ts';
 import { isTerminal } from '../../protocol/tasks.ts';
-import type { MemoryTaskStoreOptions } from '../memory-tasks.ts';
+import { taskBounds, type MemoryTaskStoreOptions, type TaskBounds } from '../memory-tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../task-store.ts';
 import { finite, type Commands } from './commands.ts';
 import { OneByOne } from './one-by-one.ts';
@@ -10,8 +9,6 @@ import { CREATE, DELETE, GET, REPLACE, UNFINISHED } from './task-scripts.ts';
 
 /** How often a change is made again because another process was faster. */
 const MAX_ATTEMPTS = 100;
-
-type Bounds = Required<Omit<MemoryTaskStoreOptions, 'now'>>;
 
 function hashOf(text: string): string {
   return createHash('sha256').update('everwire-redis-task').update(text).digest('base64url').slice(0, 22);
@@ -24,24 +21,15 @@ function ownerOf(principal: string | undefined): string {
 /** Tasks in Redis. A task without a `ttlMs` is kept for `maxAge` after its last change. */
 export class RedisTasks implements TaskStore {
   readonly #commands: Commands;
-  readonly #bounds: Bounds;
+  readonly #bounds: TaskBounds;
   readonly #now: () => number;
   readonly #changes = new OneByOne();
 
   /** @throws RangeError if a limit is negative or not a number. */
   constructor(commands: Commands, options: MemoryTaskStoreOptions) {
-    const {
-      maxTasks = 10_000,
-      maxPerPrincipal = 1000,
-      maxBytes = 256 * 1024 * 1024,
-      maxTaskBytes = 16 * 1024 * 1024,
-      maxAge = 24 * 3_600_000,
-      now = () => Date.now(),
-    } = options;
-    this.#bounds = { maxTasks, maxPerPrincipal, maxBytes, maxTaskBytes, maxAge };
-    checkBounds(this.#bounds);
+    this.#bounds = taskBounds(options);
     this.#commands = commands;
-    this.#now = now;
+    this.#now = options.now ?? (() => Date.now());
   }
 
   async create(task: TaskRecord): Promise<void> {
