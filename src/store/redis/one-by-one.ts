@@ -1,3 +1,9 @@
+/** What a change returns if another process was faster. */
+export const AGAIN = Symbol('again');
+
+/** How often a change is made again because another process was faster. */
+const MAX_ATTEMPTS = 100;
+
 /** Runs work one after the other for each key, in the order of the calls. */
 export class OneByOne {
   readonly #last = new Map<string, Promise<unknown>>();
@@ -12,5 +18,21 @@ export class OneByOne {
     };
     done.then(forget, forget);
     return done;
+  }
+
+  /**
+   * Makes a change, and makes it again as long as other processes are faster.
+   *
+   * @param what is changed, for the error.
+   * @throws Error if others are always faster.
+   */
+  change<T>(key: string, what: string, attempt: () => Promise<T | typeof AGAIN>): Promise<T> {
+    return this.run(key, async () => {
+      for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts += 1) {
+        const changed = await attempt();
+        if (changed !== AGAIN) return changed;
+      }
+      throw new Error(`The ${what} is changed by other processes all the time`);
+    });
   }
 }

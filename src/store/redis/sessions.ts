@@ -10,11 +10,9 @@ import {
 } from '../session-store.ts';
 import { finite, type Commands } from './commands.ts';
 import { keyOfSession, SLACK } from './events.ts';
-import { OneByOne } from './one-by-one.ts';
+import { AGAIN, OneByOne } from './one-by-one.ts';
 import { CHANGE, DELETE, GET, GET_SETTINGS, PUT, TOUCH } from './session-scripts.ts';
 
-/** How often a change is made again because another process was faster. */
-const MAX_ATTEMPTS = 100;
 /** How many sessions one script touches. */
 const PORTION = 100;
 
@@ -58,21 +56,18 @@ export class RedisSessions implements SessionStore {
   }
 
   change(id: SessionId, change: (settings: SessionSettings) => SessionSettings): Promise<SessionSettings | undefined> {
-    return this.#writes.run(id, async () => {
-      const key = keyOfSession(id);
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-        const [size, text, former] = (await this.#run(GET_SETTINGS, key)) as string[];
-        if (text === undefined || former === undefined) return undefined;
-        const changed = change(JSON.parse(text) as SessionSettings);
-        const settings = JSON.stringify(changed);
-        const bytes = Number(size) + Buffer.byteLength(settings);
-        this.#checkSize(bytes);
-        const done = await this.#run(CHANGE, key, settings, bytes, former, tag());
-        if (done === -1) continue;
-        this.#checkRoom(done);
-        return changed;
-      }
-      throw new Error('The session is changed by other processes all the time');
+    const key = keyOfSession(id);
+    return this.#writes.change(id, 'session', async () => {
+      const [size, text, former] = (await this.#run(GET_SETTINGS, key)) as string[];
+      if (text === undefined || former === undefined) return undefined;
+      const changed = change(JSON.parse(text) as SessionSettings);
+      const settings = JSON.stringify(changed);
+      const bytes = Number(size) + Buffer.byteLength(settings);
+      this.#checkSize(bytes);
+      const done = await this.#run(CHANGE, key, settings, bytes, former, tag());
+      if (done === -1) return AGAIN;
+      this.#checkRoom(done);
+      return changed;
     });
   }
 

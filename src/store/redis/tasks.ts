@@ -4,11 +4,8 @@ import { isTerminal } from '../../protocol/tasks.ts';
 import { taskBounds, type MemoryTaskStoreOptions, type TaskBounds } from '../memory-tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../task-store.ts';
 import { finite, type Commands } from './commands.ts';
-import { OneByOne } from './one-by-one.ts';
+import { AGAIN, OneByOne } from './one-by-one.ts';
 import { CREATE, DELETE, GET, REPLACE, UNFINISHED } from './task-scripts.ts';
-
-/** How often a change is made again because another process was faster. */
-const MAX_ATTEMPTS = 100;
 
 function hashOf(text: string): string {
   return createHash('sha256').update('everwire-redis-task').update(text).digest('base64url').slice(0, 22);
@@ -50,20 +47,17 @@ export class RedisTasks implements TaskStore {
     principal: string | undefined,
     change: (task: TaskRecord) => TaskRecord,
   ): Promise<TaskRecord | undefined> {
-    return this.#changes.run(id, async () => {
-      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-        const [text, tag, over] = await this.#read(id, principal);
-        if (text === undefined || tag === undefined) return undefined;
-        const task = JSON.parse(text) as TaskRecord;
-        if (over === '1') return task;
-        const changed = change(task);
-        const written = this.#written(changed);
-        const refusal = await this.#commands.run(REPLACE, ...written, ...this.#room().map(finite), tag);
-        if (refusal === 'again') continue;
-        this.#check(refusal);
-        return JSON.parse(String(written[4])) as TaskRecord;
-      }
-      throw new Error('The task is changed by other processes all the time');
+    return this.#changes.change(id, 'task', async () => {
+      const [text, tag, over] = await this.#read(id, principal);
+      if (text === undefined || tag === undefined) return undefined;
+      const task = JSON.parse(text) as TaskRecord;
+      if (over === '1') return task;
+      const changed = change(task);
+      const written = this.#written(changed);
+      const refusal = await this.#commands.run(REPLACE, ...written, ...this.#room().map(finite), tag);
+      if (refusal === 'again') return AGAIN;
+      this.#check(refusal);
+      return JSON.parse(String(written[4])) as TaskRecord;
     });
   }
 
