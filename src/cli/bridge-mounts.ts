@@ -157,7 +157,7 @@ function stateOf(name: string, { events, sessions, node, isAlive }: HandlerState
   const ofStreams: EventLog = {
     open: (session, ...rest) => events.open(own(session), ...rest),
     append: (session, ...rest) => events.append(own(session), ...rest),
-    end: (session, stream) => events.end(own(session), stream),
+    end: (session, ...rest) => events.end(own(session), ...rest),
     after: (session, id) => events.after(own(session), id),
     find: (session, id) => events.find(own(session), id),
     unfinished: (session) => events.unfinished(own(session)),

@@ -1,5 +1,5 @@
 import { checkBounds } from '../base/bounds.ts';
-import type { Message, RequestId } from '../jsonrpc/message.ts';
+import type { ErrorObject, Message, RequestId } from '../jsonrpc/message.ts';
 
 /** Identifies a session. Unique among all that share the log. */
 export type SessionId = string;
@@ -48,8 +48,13 @@ export interface EventLog {
   open(session: SessionId, stream: StreamId, requests?: readonly RequestId[]): Promise<EventId>;
   /** Appends an event to a stream and resolves with its id. Drops older events if a limit is reached. */
   append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId>;
-  /** Ends a stream, also if responses are missing: nothing more will be appended. */
-  end(session: SessionId, stream: StreamId): Promise<void>;
+  /**
+   * Ends a stream, also if responses are missing: nothing more will be appended. Does nothing if the stream has ended.
+   *
+   * @param failure the error that each request without a response gets first. If several processes end the stream at once,
+   * it is appended once. Default: they get no response.
+   */
+  end(session: SessionId, stream: StreamId, failure?: ErrorObject): Promise<void>;
   /**
    * Iterates over the events after `id` on its stream that exist at the time of the call, then ends.
    *

@@ -1,4 +1,4 @@
-import { isResponse, type Message, type RequestId } from '../jsonrpc/message.ts';
+import { errorResponse, isResponse, type ErrorObject, type Message, type RequestId } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 import {
   eventLogBounds,
@@ -111,9 +111,12 @@ class EventsInMemory implements MemoryEventLog {
     return Promise.resolve(id);
   }
 
-  end(session: SessionId, stream: StreamId): Promise<void> {
-    this.#sessions.get(session)?.end(stream);
-    return Promise.resolve();
+  async end(session: SessionId, stream: StreamId, failure?: ErrorObject): Promise<void> {
+    const events = this.#sessions.get(session);
+    const unanswered = (failure && events?.unanswered(stream)) ?? [];
+    const appended = unanswered.map((id) => this.append(session, stream, errorResponse(id, failure!)));
+    events?.end(stream);
+    await Promise.all(appended);
   }
 
   after(session: SessionId, id: EventId): AsyncIterable<LoggedEvent> {
@@ -218,6 +221,11 @@ class SessionEvents {
   expect(id: StreamId, requests: readonly RequestId[]): void {
     const stream = this.#streams.get(id);
     if (stream) stream.requests = requests;
+  }
+
+  unanswered(id: StreamId): readonly RequestId[] {
+    const { requests = [], ended = true } = this.#streams.get(id) ?? {};
+    return ended ? [] : requests;
   }
 
   end(id: StreamId): void {

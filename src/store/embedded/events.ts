@@ -1,4 +1,4 @@
-import { isResponse, type Message, type RequestId } from '../../jsonrpc/message.ts';
+import { errorResponse, isResponse, type ErrorObject, type Message, type RequestId } from '../../jsonrpc/message.ts';
 import {
   eventLogBounds,
   EventsPurged,
@@ -55,8 +55,11 @@ export class EmbeddedEvents implements EventLog {
     return this.#append(session, stream, message, undefined);
   }
 
-  async end(session: SessionId, stream: StreamId): Promise<void> {
-    await this.#sessions.get(session)?.end(stream);
+  async end(session: SessionId, stream: StreamId, failure?: ErrorObject): Promise<void> {
+    const events = this.#sessions.get(session);
+    const unanswered = (failure && events?.unanswered(stream)) ?? [];
+    for (const id of unanswered) await this.append(session, stream, errorResponse(id, failure!));
+    await events?.end(stream);
   }
 
   async *after(session: SessionId, id: EventId): AsyncGenerator<LoggedEvent> {

@@ -161,6 +161,11 @@ export class SessionEvents {
     return this.#written(writes, stream, { ...newest, isStored }, undo);
   }
 
+  unanswered(id: StreamId): readonly RequestId[] {
+    const { requests = [], ended = true } = this.#streams.get(id) ?? {};
+    return ended ? [] : requests;
+  }
+
   async end(id: StreamId): Promise<void> {
     const stream = this.#streams.get(id);
     if (!stream || stream.ended) return;

@@ -76,8 +76,9 @@ end
 `;
 
 /**
- * Appends an event to a stream, or opens the stream. Returns the number of its newest event, or -1 if the stream has
- * ended.
+ * Appends an event to a stream, opens the stream (`open`), or ends it (`fail`). Then `message` is an error for each request
+ * without a response, and `bytes` is what each event takes besides its text. Returns the number of its newest event, or -1
+ * if the stream has ended.
  */
 export const APPEND = storing(
   BASICS,
@@ -90,32 +91,43 @@ local meta, events, latest = P .. ':s:' .. h, P .. ':e:' .. h, P .. ':l:' .. h
 bytes = num(bytes)
 local state = stream_of(h, stream)
 if state and mode == 'open' then return string.format('%.0f', state.last) end
-if state and state.ended then return '-1' end
-local n = redis.call('HINCRBY', meta, 'n', 1)
-local previous = state and state.last or n - 1
-if not state then
-  state = { first = n, ended = false }
-  if requests ~= '' then state.requests = cjson.decode(requests) end
-end
-state.last = n
-if answered ~= '' and state.requests then
-  local left = {}
-  for _, request in ipairs(state.requests) do
-    if request ~= answered then left[#left + 1] = request end
+if state and state.ended or not state and mode == 'fail' then return '-1' end
+local function add(text, size, request)
+  local n = redis.call('HINCRBY', meta, 'n', 1)
+  local previous = state and state.last or n - 1
+  if not state then
+    state = { first = n, ended = false }
+    if requests ~= '' then state.requests = cjson.decode(requests) end
   end
-  state.requests = left
-  if #left == 0 then state.ended = true end
+  state.last = n
+  if request ~= '' and state.requests then
+    local left = {}
+    for _, other in ipairs(state.requests) do
+      if other ~= request then left[#left + 1] = other end
+    end
+    state.requests = left
+    if #left == 0 then state.ended = true end
+  end
+  if size > max_bytes or max_count < 1 then return end
+  local score = redis.call('HMGET', meta, 'b', 'c')
+  local total, count = num(score[1]), num(score[2])
+  if redis.call('EXISTS', events) == 0 then total, count = 0, 0 end
+  redis.call('XADD', events, string.format('%.0f-0', n), 's', stream, 'p', string.format('%.0f', previous), 'a',
+    string.format('%.0f', now), 'b', size, 'm', text)
+  account(h, total + size, count + 1)
+end
+if mode == 'fail' then
+  for _, request in ipairs(state.requests or {}) do
+    local text = '{"jsonrpc":"2.0","id":' .. request .. ',"error":' .. message .. '}'
+    add(text, bytes + #text, '')
+  end
+  state.requests, state.ended = {}, true
+else
+  add(message, bytes, answered)
 end
 save(h, stream, state)
-redis.call('ZADD', latest, n, stream)
-local score = redis.call('HMGET', meta, 'b', 'c')
-if bytes <= max_bytes and max_count >= 1 then
-  local size, count = num(score[1]), num(score[2])
-  if redis.call('EXISTS', events) == 0 then size, count = 0, 0 end
-  redis.call('XADD', events, string.format('%.0f-0', n), 's', stream, 'p', string.format('%.0f', previous), 'a',
-    string.format('%.0f', now), 'b', bytes, 'm', message)
-  account(h, size + bytes, count + 1)
-end
+local last = string.format('%.0f', state.last)
+redis.call('ZADD', latest, last, stream)
 trim(h, max_bytes, max_count, now - max_age, most)
 -- Streams without events are remembered, but not without limit.
 local oldest = redis.call('XRANGE', events, '-', '+', 'COUNT', 1)[1]
@@ -153,7 +165,7 @@ if num(redis.call('GET', P .. ':et')) > max_total then
 end
 redis.call('PEXPIRE', events, event_ttl)
 for _, key in ipairs({ meta, latest, P .. ':eb', P .. ':ex', P .. ':et' }) do redis.call('PEXPIRE', key, session_ttl) end
-return string.format('%.0f', n)`,
+return last`,
 );
 
 export const END = freeing(
@@ -221,7 +233,8 @@ return reply`,
 export const UNFINISHED = freeing(`
 local all, reply = redis.call('HGETALL', P .. ':s:' .. ARGV[1]), {}
 for i = 1, #all, 2 do
-  if string.sub(all[i], 1, 1) == '+' then
+  -- Most streams have ended, and decoding takes time.
+  if string.sub(all[i], 1, 1) == '+' and string.find(all[i + 1], '"ended":false', 1, true) then
     local state = cjson.decode(all[i + 1])
     if state.requests and not state.ended then
       reply[#reply + 1] = string.sub(all[i], 2)

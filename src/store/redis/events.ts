@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { checkBounds } from '../../base/bounds.ts';
-import { isResponse, type Message, type RequestId } from '../../jsonrpc/message.ts';
+import { isResponse, type ErrorObject, type Message, type RequestId } from '../../jsonrpc/message.ts';
 import {
   EventsPurged,
   type EventId,
@@ -69,8 +69,10 @@ export class RedisEvents implements EventLog {
     return this.#append(session, stream, message, 'append');
   }
 
-  async end(session: SessionId, stream: StreamId): Promise<void> {
-    await this.#commands.run(END, keyOfSession(session), stream);
+  async end(session: SessionId, stream: StreamId, failure?: ErrorObject): Promise<void> {
+    const about = [keyOfSession(session), stream];
+    if (!failure) await this.#commands.run(END, ...about);
+    else await this.#change(about, 'fail', JSON.stringify(failure), EVENT_BYTES, '', '');
   }
 
   async *after(session: SessionId, id: EventId): AsyncGenerator<LoggedEvent> {
@@ -137,10 +139,14 @@ export class RedisEvents implements EventLog {
     const expected = requests ? JSON.stringify(requests.map((id) => JSON.stringify(id))) : '';
     // What is not stored need not be sent.
     const stored = bytes <= this.#bounds[0]! ? text : '';
-    const about = [keyOfSession(session), stream, mode, stored, bytes, answered, expected, this.#time()];
-    const n = (await this.#commands.run(APPEND, ...about, ...this.#bounds)) as string;
+    const n = await this.#change([keyOfSession(session), stream], mode, stored, bytes, answered, expected);
     if (n === '-1') throw new Error('The stream has ended');
     return `${stream}-${n}`;
+  }
+
+  /** Runs `APPEND`. */
+  #change(about: readonly string[], ...what: readonly (string | number)[]): Promise<unknown> {
+    return this.#commands.run(APPEND, ...about, ...what, this.#time(), ...this.#bounds);
   }
 
   async #find(

@@ -11,7 +11,7 @@ import {
 import { eventLogSuite } from '../../testing/contracts/event-log-suite.ts';
 import { sessionStoreSuite } from '../../testing/contracts/session-store-suite.ts';
 import { taskStoreSuite } from '../../testing/contracts/task-store-suite.ts';
-import { resultResponse, notification } from '../../jsonrpc/message.ts';
+import { errorResponse, resultResponse, notification } from '../../jsonrpc/message.ts';
 import { StoreUnreachable, type RedisClient } from './commands.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState } from './redis-state.ts';
@@ -194,6 +194,18 @@ describe.skipIf(command === undefined)('with a server', () => {
     await events.open('s', '1', [1]);
     await events.append('s', '1', resultResponse(1, {}));
     await expect(events.append('s', '1', notification('late'))).rejects.toThrow('The stream has ended');
+  });
+
+  test('if several processes end a stream at once, each of its requests gets one error', async () => {
+    const [one, two] = [redisState(nodeRedis).events, redisState(ioredis).events];
+    const requests = Array.from({ length: 20 }, (_, id) => id);
+    const first = await one.open('s', '1', requests);
+    const failure = { code: -32_000, message: 'gone' };
+    await Promise.all([one, two, one, two].map((events) => events.end('s', '1', failure)));
+    const found: unknown[] = [];
+    for await (const { message } of one.after('s', first)) found.push(message);
+    expect(found).toEqual(requests.map((id) => errorResponse(id, failure)));
+    await expect(one.append('s', '1', notification('late'))).rejects.toThrow('The stream has ended');
   });
 
   test('a full Redis refuses what it is told', async () => {

@@ -115,6 +115,22 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     assert.deepEqual(await events(log, 's', id), []);
   });
 
+  define('a stream can be ended with an error for each request without a response', {}, async (log) => {
+    const id = await log.open('s', 'a', [1, '1', 'two "quotes"']);
+    const other = await log.open('s', 'b');
+    const answer = resultResponse(1, {});
+    await log.append('s', 'a', answer);
+    const failure = { code: -32_000, message: 'ünï "gone"', data: { deep: [null] } };
+    for (const stream of ['a', 'b', 'a', 'never seen']) await log.end('s', stream, failure);
+    await log.end('never seen', 'a', failure);
+    const messages = (await events(log, 's', id)).map(({ message }) => message);
+    assert.deepEqual(messages, [answer, errorResponse('1', failure), errorResponse('two "quotes"', failure)]);
+    assert.deepEqual(await log.find('s', id), { stream: 'a', ended: true });
+    assert.deepEqual(await log.find('s', other), { stream: 'b', ended: true });
+    assert.deepEqual(await events(log, 's', other), []);
+    assert.deepEqual(await log.unfinished('s'), []);
+  });
+
   define('only events of the stream of the id are returned', {}, async (log) => {
     const first = await append(log, 's', 'a', 'one');
     await append(log, 's', 'b', 'other');

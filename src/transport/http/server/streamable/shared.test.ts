@@ -86,6 +86,21 @@ test('a call of a process that is gone ends with an error, at a process that has
   expect(messages.at(-1)).toMatchObject({ id: 'w', error: { code: -32_000 } });
 });
 
+test('reading the stream of a call at another process does not read the other streams of the session', async () => {
+  const { a, b, state } = nodes();
+  const session = await a.http.open('2025-11-25');
+  const call = new Events(await session.call('w', 'work'));
+  const { id } = (await call.next())!;
+  await call.cancel();
+  const other = at(b, session);
+  await answer(other.call(1, 'where'));
+  const unfinished = vi.spyOn(state.events, 'unfinished');
+  const end = vi.spyOn(state.events, 'end');
+  await (await other.events(id)).rest();
+  expect(unfinished).not.toHaveBeenCalled();
+  expect(end).not.toHaveBeenCalled();
+});
+
 test('the own stream goes on at another process: what the first one has written comes first', async () => {
   const { a, b } = nodes();
   const session = await a.http.open('2025-11-25');

@@ -3,6 +3,7 @@ import { shareOf, type Owner } from '../../../../base/share.ts';
 import { ErrorCode } from '../../../../jsonrpc/errors.ts';
 import {
   errorResponse,
+  type ErrorObject,
   type JsonObject,
   type Request,
   type RequestId,
@@ -10,9 +11,15 @@ import {
 } from '../../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../../jsonrpc/pending.ts';
 import { Method } from '../../../../protocol/methods.ts';
-import type { EventLog, SessionId } from '../../../../store/event-log.ts';
+import type { EventLog, SessionId, StreamId } from '../../../../store/event-log.ts';
 import type { SessionRecord, SessionSettings, SessionStore } from '../../../../store/session-store.ts';
 import { isWritten, type SharedStore } from './stream-ids.ts';
+
+/** The error of a call whose process is gone. */
+const LOST: ErrorObject = {
+  code: CONNECTION_CLOSED,
+  message: 'The server was restarted before this was done; it may have been done in part',
+};
 
 interface Draft {
   logLevel: string | undefined;
@@ -143,24 +150,19 @@ export class StoredSession {
   }
 
   /**
-   * The handlers of processes that are gone have ended, so the calls that they have not answered get an error.
+   * Ends the streams of calls whose process is gone, because their handlers have ended with it.
    *
    * @param shared if set, the streams of processes that are alive go on.
-   * @param prefix of the streams that go on here.
    */
-  async endFormerStreams(log: EventLog, shared: SharedStore | undefined, prefix: string): Promise<void> {
-    const message = 'The server was restarted before this was done; it may have been done in part';
-    for (const { stream, requests } of await log.unfinished(this.id)) {
-      if (shared && (stream.startsWith(prefix) || (await isWritten(stream, shared)))) continue;
-      try {
-        for (const id of requests)
-          await log.append(this.id, stream, errorResponse(id, { code: CONNECTION_CLOSED, message }));
-        await log.end(this.id, stream);
-      } catch (error) {
-        // Another process may have been faster.
-        if ((await log.unfinished(this.id)).some((unfinished) => unfinished.stream === stream)) throw error;
-      }
-    }
+  async endLostStreams(log: EventLog, shared: SharedStore | undefined): Promise<void> {
+    for (const { stream } of await log.unfinished(this.id)) await this.endIfLost(log, shared, stream);
+  }
+
+  /** Ends a stream unless another process goes on with it. Returns whether it has ended. */
+  async endIfLost(log: EventLog, shared: SharedStore | undefined, stream: StreamId): Promise<boolean> {
+    if (shared && (await isWritten(stream, shared))) return false;
+    await log.end(this.id, stream, LOST);
+    return true;
   }
 
   end(): Promise<void> {

@@ -112,7 +112,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   async #revive(opened: Promise<boolean>, hasStreams: boolean): Promise<Revival> {
     let hasFailed = false;
     try {
-      if (hasStreams) await this.#stored?.endFormerStreams(this.#options.log, this.#options.shared, this.#streamPrefix);
+      if (hasStreams) await this.#stored?.endLostStreams(this.#options.log, this.#options.shared);
     } catch (error) {
       this.report(error as Error);
       hasFailed = true;
@@ -340,18 +340,14 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** The stream that an event id of this session belongs to, if it is still known. Another process may write it. */
   async streamOf(lastEventId: EventId): Promise<EventStream | 'elsewhere' | undefined> {
     const { log, shared } = this.#options;
-    let found = await log.find(this.storedId, lastEventId);
-    if (!found) return undefined;
-    const known = this.#streams?.get(found.stream);
+    const { stream, ended } = (await log.find(this.storedId, lastEventId)) ?? {};
+    if (stream === undefined) return undefined;
+    const known = this.#streams?.get(stream);
     if (known || !(this.revived || shared)) return known;
-    if (shared && !found.ended) {
-      await this.#stored?.endFormerStreams(log, shared, this.#streamPrefix);
-      found = await log.find(this.storedId, lastEventId);
-      if (!found) return undefined;
-      if (!found.ended) return 'elsewhere';
-    }
-    // A stream of a former process. Its own stream goes on, and the others can only be read.
-    return found.stream === this.#standaloneId ? this.#standalone() : this.#addStream(found.stream, undefined, true);
+    // The session's own stream goes on here. Those of other processes can only be read.
+    if (stream === this.#standaloneId) return this.#standalone();
+    if (shared && !ended && !(await this.#stored!.endIfLost(log, shared, stream))) return 'elsewhere';
+    return this.#addStream(stream, undefined, true);
   }
 
   /** Whether a question with this id may have been asked here, and not by a former process. */
