@@ -92,9 +92,15 @@ export class Reply {
     this.#begin().pause(retry);
   }
 
-  /** Fails a request for a client that reads its stream. Without a response, many would wait until their timeout. */
-  fail(id: RequestId, message: string): void {
-    if (this.stream?.connected) this.stream.send(errorResponse(id, { code: REFUSED, message })).catch(() => {});
+  /**
+   * Fails a request for a client that reads its stream. Without a response, many would wait until their timeout.
+   *
+   * @param kept whether the stream can be read at other processes, and later.
+   */
+  fail(id: RequestId, message: string, kept: boolean): void {
+    if (!kept && !this.stream?.connected) return;
+    this.stream?.send(errorResponse(id, { code: REFUSED, message })).catch(() => {});
+    this.#close();
   }
 
   /** The session has ended and closes its streams. A call that has no response yet gets this error. */

@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Events, TestHttp, TestSession } from '../../../../../test/support/http.ts';
 import { deferred, listening, scripted, settled } from '../../../../../test/support/service.ts';
 import type { Exchange } from '../../../../core/exchange.ts';
@@ -148,4 +148,28 @@ test('a session that is silent at one process stays in the store', async () => {
   expect(a.http.handler.sessions).toBe(0);
   expect(await answer(at(b, session).call(1, 'where'))).toMatchObject({ result: { node: 'b' } });
   expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
+});
+
+test('a call ends with an error if its process ends the silent session, also if its stream is read at another one', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { a, b } = nodes({ idleTimeout: 1000 });
+  const session = await a.http.open('2025-11-25');
+  const call = new Events(await session.call('w', 'work'));
+  const { id } = (await call.next())!;
+  await call.cancel();
+  const other = at(b, session);
+  await (await other.events(id)).rest();
+  vi.advanceTimersByTime(2000);
+  await settled();
+  expect(a.http.handler.sessions).toBe(0);
+  const messages = (await (await other.events(id)).rest()).flatMap(({ data }) => (data ? [JSON.parse(data)] : []));
+  expect(messages.at(-1)).toEqual({
+    jsonrpc: '2.0',
+    id: 'w',
+    error: {
+      code: -32_000,
+      message: 'The server has ended this before it was done; it may have been done in part',
+    },
+  });
 });

@@ -35,6 +35,7 @@ import { isOfStandalone, newStreamPrefix, STANDALONE } from './stream-ids.ts';
 /** How many of its own requests a revived session remembers. Answers to others were meant for a former process. */
 const MAX_ASKED = 1000;
 const ENDED = 'The session has ended';
+const UNDONE = 'The server has ended this before it was done; it may have been done in part';
 
 /**
  * The server's side of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
@@ -260,7 +261,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     const replies = this.#replies.entries();
     this.#replies.clear();
     await inPortions(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(status, message));
-    await inPortions(replies, ([id, reply]) => reply.fail(id, message));
+    await inPortions(replies, ([id, reply]) => reply.fail(id, kept ? UNDONE : message, kept));
     if (!this.#streams && !this.revived) return;
     await this.#streams?.close();
     if (!kept) await this.#options.log.drop(this.storedId);
