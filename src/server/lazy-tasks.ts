@@ -2,6 +2,9 @@ import type { State } from '../store/state.ts';
 import type { KeptTasks, TasksOptions } from './task-rules.ts';
 import type { Tasks } from './tasks.ts';
 
+/** How many servers of this process have used a state of several processes. */
+let runners = 0;
+
 /**
  * The server's access to its tasks. The code for tasks is loaded only when a tool works as a task: most servers have
  * none.
@@ -43,7 +46,10 @@ export class LazyTasks {
   options(given: TasksOptions): KeptTasks {
     const { tasks, isAlive, node } = this.#state ?? {};
     if (given.store || !isAlive || given.runner !== undefined) return { ...given, store: given.store ?? tasks };
-    return { store: tasks, runner: node, isAlive };
+    // A server ends the tasks under its name that it does not run, and a process may have several servers.
+    runners += 1;
+    const isRunning = (runner: string): Promise<boolean> => isAlive(runner.replace(/-\d+$/, ''));
+    return { store: tasks, runner: `${node}-${runners}`, isAlive: isRunning };
   }
 
   /** See `Tasks.close`. */
