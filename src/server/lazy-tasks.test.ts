@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -28,6 +30,13 @@ async function served(state: State) {
   return made;
 }
 
+async function occupiedPort(): Promise<number> {
+  const occupied = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void occupied.close());
+  await once(occupied, 'listening');
+  return (occupied.address() as AddressInfo).port;
+}
+
 test('servers of one process with one state do not end the tasks of each other', async () => {
   const alive = new Set(['a', 'b']);
   const state = { ...memoryState(), node: 'a', isAlive: (node: string) => Promise.resolve(alive.has(node)) };
@@ -36,4 +45,25 @@ test('servers of one process with one state do not end the tasks of each other',
   for (const { statusOf } of [two, other, one]) expect(await statusOf(task)).toBe('working');
   alive.delete('a');
   expect(await other.statusOf(task)).toBe('failed');
+});
+
+test('a listener that could not open does not take the store from one that did', async () => {
+  const port = await occupiedPort();
+  const state = memoryState();
+  const { server, start } = setUp();
+  const failed = expect(server.listen({ port, state })).rejects.toThrow('already in use');
+  await server.listen({ port: 0, state });
+  await failed;
+  expect(await state.tasks.get(await start(), undefined)).toMatchObject({ status: 'working' });
+});
+
+test('listeners that could not open do not keep the tasks of a later one out of another store', async () => {
+  const port = await occupiedPort();
+  const { server, start } = setUp();
+  const former = memoryState();
+  const failed = [1, 2].map(() => expect(server.listen({ port, state: former })).rejects.toThrow('already in use'));
+  await Promise.all(failed);
+  const state = memoryState();
+  await server.listen({ port: 0, state });
+  expect(await state.tasks.get(await start(), undefined)).toMatchObject({ status: 'working' });
 });

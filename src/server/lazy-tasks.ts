@@ -16,6 +16,8 @@ export class LazyTasks {
   #tasks: Promise<Tasks> | undefined;
   /** Where the tasks are kept, if the server is served with a state. */
   #state: Partial<State> | undefined;
+  /** In how many ways the server is served with this state. */
+  #uses = 0;
 
   /** @param make creates the tasks when they are first used. */
   constructor(make: (constructor: typeof Tasks) => Tasks) {
@@ -29,16 +31,18 @@ export class LazyTasks {
   /**
    * Keeps the tasks in this state, if it has a place for them.
    *
-   * @returns a function that forgets the store, if no task may be there yet.
+   * @returns a function that takes this back. The last one forgets the store, if no task may be there yet.
    * @throws Error if there may be tasks elsewhere.
    */
   keepIn(state: Partial<State>): () => void {
-    if (!state.tasks || state.tasks === this.#state?.tasks) return () => {};
-    if (this.#state || this.#tasks)
+    if (!state.tasks) return () => {};
+    if (this.#state ? state.tasks !== this.#state.tasks : this.#tasks)
       throw new Error('The tasks of this server are already kept elsewhere: use one state');
-    this.#state = state;
+    this.#state ??= state;
+    this.#uses += 1;
     return () => {
-      if (!this.#tasks) this.#state = undefined;
+      this.#uses -= 1;
+      if (this.#uses === 0 && !this.#tasks) this.#state = undefined;
     };
   }
 
