@@ -62,12 +62,16 @@ export function sessionNotFound(call: HttpCall): void {
   refuse(call, 404, 'Session not found: it has ended or never existed; open a new one with initialize');
 }
 
-export function askedBefore(call: HttpCall): void {
-  refuse(call, 400, 'The server was restarted since it asked this, so nothing waits for the answer; call again');
-}
-
-export function askedElsewhere(call: HttpCall): void {
-  refuse(call, 400, 'Nothing waits for the answer here: another process asked this, or one that is gone; call again');
+/**
+ * Refuses an answer to a question that this process has not asked.
+ *
+ * @param shared whether several processes use the store.
+ */
+export function notAsked(shared: boolean): ErrorResponse {
+  const message = shared
+    ? 'Nothing waits for the answer here: another process asked this, or one that is gone; call again'
+    : 'The server was restarted since it asked this, so nothing waits for the answer; call again';
+  return errorResponse(undefined, { code: REFUSED, message });
 }
 
 export function tooManySessions(call: HttpCall): void {

@@ -27,6 +27,7 @@ function nodes(options: { readonly idleTimeout?: number } = {}) {
         await gate.promise;
         return { node };
       },
+      list: (exchange) => exchange.ask('roots/list', {}),
       ask: (exchange) => exchange.ask('elicitation/create', { message: 'who?', requestedSchema: { type: 'object' } }),
     });
     const http = new TestHttp(service, { state: { ...state, node, isAlive }, grace: 0, ...options });
@@ -136,6 +137,25 @@ test('an answer that reaches another process is refused, also if that has asked 
   expect((await other.post(reply('to b', askedByB.id))).status).toBe(202);
   expect(await ofA.message()).toMatchObject({ id: 'a', result: { content: { name: 'to a' } } });
   expect(await ofB.message()).toMatchObject({ id: 'b', result: { content: { name: 'to b' } } });
+});
+
+test('in a batch, too, an answer that reaches another process is refused, and the rest is taken', async () => {
+  const { a, b } = nodes();
+  const session = await a.http.open('2025-03-26', { roots: {} });
+  const other = new TestSession(b.http, session.id, '2025-03-26');
+  const [ofA, ofB] = [new Events(await session.call('a', 'list')), new Events(await other.call('b', 'list'))];
+  const [askedByA, askedByB] = [await ofA.message(), await ofB.message()];
+  const reply = ({ id }: { id: unknown }) => ({ jsonrpc: '2.0', id, result: { roots: [] } });
+  const refusal = { jsonrpc: '2.0', error: { code: -32_000, message: expect.stringContaining('another process') } };
+  const refused = await other.post([reply(askedByA), reply(askedByA)]);
+  expect([refused.status, await refused.json()]).toEqual([400, [refusal, refusal]]);
+  const mixed = await other.post([reply(askedByA), reply(askedByB), { jsonrpc: '2.0', id: 2, method: 'where' }]);
+  const isStream = mixed.headers.get('content-type') === 'text/event-stream';
+  const answers = isStream ? (await new Events(mixed).rest()).map(({ data }) => JSON.parse(data!)) : await mixed.json();
+  expect(answers).toEqual([refusal, { jsonrpc: '2.0', id: 2, result: { node: 'b' } }]);
+  expect(await ofB.message()).toMatchObject({ id: 'b', result: { roots: [] } });
+  expect((await session.post([reply(askedByA)])).status).toBe(202);
+  expect(await ofA.message()).toMatchObject({ id: 'a', result: { roots: [] } });
 });
 
 test('a session that is silent at one process stays in the store', async () => {

@@ -14,13 +14,12 @@ import { acceptGuard } from '../access/guards.ts';
 import type { TableSession } from '../sessions.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
 import {
-  askedBefore,
-  askedElsewhere,
   failed,
   methodNotAllowed,
   NO_HEADERS,
   noRoom,
   noSession,
+  notAsked,
   refuse,
   sessionNotFound,
   shuttingDown,
@@ -108,8 +107,10 @@ export class StreamableEndpoint extends Endpoint {
     }
     if (!session) throw noSession();
     // A response that the server cannot accept is refused (2025-11-25, transports: Sending Messages, 4).
-    if (isResponse(message) && !session.mayHaveAsked(message.id))
-      return this.options.shared ? askedElsewhere(call) : askedBefore(call);
+    if (isStray(message, session)) {
+      call.refused('malformed', 400);
+      return call.respond(400, JSON_HEADERS, JSON.stringify(notAsked(this.options.shared !== undefined)));
+    }
     session.deliver(message, call);
     call.respond(202, NO_HEADERS);
   }
@@ -118,9 +119,12 @@ export class StreamableEndpoint extends Endpoint {
   #takeBatch(call: HttpCall, session: StreamableSession | undefined, elements: readonly unknown[]): void {
     if (!session) throw noSession();
     const batch = admitBatch(elements, { profile: session.profile, inUse: (id) => session.inUse(id) });
-    const { messages, requests, errors } = batch;
+    const { requests, errors } = batch;
+    const messages = batch.messages.filter((message) => !isStray(message, session));
+    for (let count = messages.length; count < batch.messages.length; count += 1)
+      errors.push(notAsked(this.options.shared !== undefined));
     if (!this.options.scopes.admits(call, messages.filter(isRequest), true)) return;
-    if (requests.length > 0) return this.options.closed() ? shuttingDown(call) : session.batch(call, batch);
+    if (requests.length > 0) return this.options.closed() ? shuttingDown(call) : session.batch(call, { messages, requests, errors });
     for (const message of messages) session.deliver(message, call);
     if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
     else call.respond(202, NO_HEADERS);
@@ -270,6 +274,11 @@ export class StreamableEndpoint extends Endpoint {
     session.lastSeen = performance.now();
     use(session);
   }
+}
+
+/** Whether a message answers a question that another process has asked. */
+function isStray(message: Message, session: StreamableSession): boolean {
+  return isResponse(message) && !session.mayHaveAsked(message.id);
 }
 
 /**
