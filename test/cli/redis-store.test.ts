@@ -56,7 +56,7 @@ describe.skipIf(command === undefined)('with a server', () => {
       headers: { 'content-type': 'application/json', 'mcp-session-id': 'unknown' },
       body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
     });
-    expect(unknown.status).toBe(500);
+    expect([unknown.status, unknown.headers.get('retry-after')]).toEqual([503, '5']);
     const other = await connect(bridge.url, { eras: 'legacy', onerror: () => {} });
     expect((await other.callTool('add', { a: 1, b: 2 })).structuredContent).toEqual({ result: 3 });
     await other.close().catch(() => {});

@@ -56,6 +56,7 @@ export type RefusalReason =
   | 'too_many_requests'
   | 'pipelining'
   | 'memory'
+  | 'store_unavailable'
   | 'unread'
   | 'body_size'
   | 'shutting_down'

@@ -38,6 +38,13 @@ export function unchecked(call: HttpCall, error: unknown, onerror: (error: Error
   refuseForNow(call, 'The credential cannot be checked now', { 'retry-after': '5' }, 'credential_unchecked');
 }
 
+/** The answer to a request whose session cannot be read from its store now. */
+export const NOT_CONTINUED = 'The session cannot be continued now, because its store does not answer; try again later';
+
+export function notContinued(call: HttpCall): void {
+  refuseForNow(call, NOT_CONTINUED, { 'retry-after': '5' }, 'store_unavailable');
+}
+
 /** Refuses a call that may be repeated later. Nothing was done for it. */
 function refuseForNow(
   call: HttpCall,

@@ -6,9 +6,6 @@ import type { HttpCall } from '../call.ts';
 /** The id of the `initialize` that a revived session begins with. No other request comes before its response. */
 const REVIVAL = 'revival';
 
-/** The answer to a request whose session could not be continued now. */
-export const NOT_CONTINUED = 'The session could not be continued';
-
 /** How the revival of a session ended: it is open, there is no such session, or the store failed. */
 export type Revival = 'open' | 'gone' | 'failed';
 

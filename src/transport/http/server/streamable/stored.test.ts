@@ -1,9 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Events, TestHttp, TestSession } from '../../../../../test/support/http.ts';
 import { deferred, listening, scripted, settled } from '../../../../../test/support/service.ts';
 import type { Exchange } from '../../../../core/exchange.ts';
 import { Method } from '../../../../protocol/methods.ts';
 import { memoryState, type State } from '../../../../store/state.ts';
+import { NOT_EXECUTED } from '../../not-executed.ts';
 import { logWith } from '../../../../../test/support/event-log.ts';
 
 /**
@@ -318,6 +319,32 @@ test('initialize does not wait for the store', async () => {
   put.resolve();
 });
 
+const NOT_CONTINUED = {
+  status: 503,
+  retryAfter: '5',
+  error: {
+    code: -32_000,
+    message: 'The session cannot be continued now, because its store does not answer; try again later',
+    data: NOT_EXECUTED,
+  },
+};
+
+const outcomeOf = async (response: Response) => {
+  const { error } = (await response.json()) as { error: unknown };
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), error };
+};
+
+test('a session that cannot be read now is refused, and goes on with the next request', async () => {
+  const state = memoryState();
+  const session = await started(state).http.open();
+  const { http } = started(state);
+  const again = at(http, session);
+  vi.spyOn(state.sessions, 'get').mockRejectedValueOnce(new Error('connect ECONNREFUSED store.internal'));
+  expect(await outcomeOf(await again.call(1, 'who'))).toEqual(NOT_CONTINUED);
+  expect(http.errors.map(({ message }) => message)).toEqual(['connect ECONNREFUSED store.internal']);
+  expect((await json(again.call(2, 'who'))).result.client.name).toBe('test');
+});
+
 test('a session whose events cannot be read now is refused, and goes on with the next request', async () => {
   let broken = false;
   const state = memoryState();
@@ -332,8 +359,7 @@ test('a session whose events cannot be read now is refused, and goes on with the
   const again = at(http, session);
   broken = true;
   const refused = await again.call(1, 'who');
-  const { error } = (await refused.json()) as { error: { message: string } };
-  expect([refused.status, error.message]).toEqual([500, 'The session could not be continued']);
+  expect(await outcomeOf(refused)).toEqual(NOT_CONTINUED);
   expect(http.errors.map(({ message }) => message)).toEqual(['disk full']);
   broken = false;
   expect((await json(again.call(2, 'who'))).result.client.name).toBe('test');

@@ -20,6 +20,7 @@ import {
   noRoom,
   noSession,
   notAsked,
+  notContinued,
   refuse,
   sessionNotFound,
   shuttingDown,
@@ -27,7 +28,7 @@ import {
 } from '../access/refusals.ts';
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
 import { storedIdOf } from './stored-session.ts';
-import { NOT_CONTINUED, reopening, type Opening } from './opening.ts';
+import { reopening, type Opening } from './opening.ts';
 import { StreamableSession } from './streamable-session.ts';
 
 /** The longest session id that is looked up in a store, in characters. */
@@ -234,7 +235,7 @@ export class StreamableEndpoint extends Endpoint {
     if (!session.revival) return this.#use(session, call, use);
     this.#wait(call, session.revival, (revived) => {
       // The record of the session is still in the store, so the next request tries again.
-      if (revived === 'failed') refuse(call, 500, NOT_CONTINUED);
+      if (revived === 'failed') notContinued(call);
       // A request before this one may have ended it.
       else if (revived === 'open' && !session.closed) this.#use(session, call, use);
       else sessionNotFound(call);
@@ -242,8 +243,8 @@ export class StreamableEndpoint extends Endpoint {
   }
 
   /**
-   * Goes on with a call later. The store or the service may be slow, and clients may leave meanwhile, so only some
-   * requests can wait.
+   * Goes on with a call later, or refuses it if the store fails. The store or the service may be slow, and clients may leave
+   * meanwhile, so only some requests can wait.
    */
   #wait<T>(call: HttpCall, awaited: Promise<T>, then: (value: T) => void): void {
     const share = shareOf(call);
@@ -261,7 +262,10 @@ export class StreamableEndpoint extends Endpoint {
     };
     awaited.then(
       (value) => this.#turns.run(() => goOn(() => then(value))),
-      (error: unknown) => goOn(() => failed(call, error, this.options.onerror)),
+      (error: unknown) => {
+        this.options.onerror(error as Error);
+        goOn(() => notContinued(call));
+      },
     );
   }
 

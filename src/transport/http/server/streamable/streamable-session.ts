@@ -20,12 +20,12 @@ import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import type { EventStream } from './event-stream.ts';
-import { NOT_CONTINUED, type Opening, type Revival } from './opening.ts';
+import type { Opening, Revival } from './opening.ts';
 import { QuestionIds } from './question-ids.ts';
 import { SessionExtra } from './session-extra.ts';
 import { SessionStreams } from './session-streams.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
-import { refuse } from '../access/refusals.ts';
+import { NOT_CONTINUED, refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { SSE_HEADERS } from '../sse.ts';
 import { copyEvents, pollEvents } from './copy-events.ts';
@@ -117,7 +117,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     } catch (error) {
       this.report(error as Error);
       hasFailed = true;
-      await this.#end(500, NOT_CONTINUED, true);
+      await this.#end(503, NOT_CONTINUED, true);
     }
     const succeeded = await opened;
     this.revival = undefined;
