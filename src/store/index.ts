@@ -1,5 +1,6 @@
 /**
- * What a server must keep so that its clients notice little of a restart: sessions, the events of streams, and tasks.
+ * What a server must keep so that another process can continue its work, after a restart or at the same time: sessions, the
+ * events of streams, and tasks.
  *
  * @module
  */

@@ -5,18 +5,16 @@ import { memoryEventLog } from './memory.ts';
 import type { SessionStore } from './session-store.ts';
 import type { TaskStore } from './task-store.ts';
 
-/**
- * Identifies a process among those that have used the same state. A restarted process has another one.
- */
+/** Identifies a process among those that use, or have used, the same state. A restarted process has another one. */
 export type NodeId = string;
 
-/** What a server must keep so that its clients notice little of a restart. */
+/** What a server must keep so that another process can continue its work: after a restart, or at the same time. */
 export interface State {
   /** Lower-case letters and digits, if several processes may use the state at once. */
   readonly node: NodeId;
   /**
-   * Whether a process is still there. Given if several processes may use the state at once. What a process was doing ends
-   * with it.
+   * Whether a process is still alive. Given if several processes may use the state at once. The running calls and tasks of a
+   * process end with it, so others end them in the state.
    */
   readonly isAlive?: ((node: NodeId) => Promise<boolean>) | undefined;
   readonly sessions: SessionStore;
@@ -24,7 +22,7 @@ export interface State {
   readonly tasks: TaskStore;
 }
 
-/** A state in the memory of this process, for tests. Servers with the same one continue each other's sessions. */
+/** A state in the memory of this process, for tests. A new server with the same one continues the sessions of the one before. */
 export function memoryState(): State {
   return {
     node: 'memory',

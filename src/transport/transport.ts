@@ -120,8 +120,8 @@ export interface Transport {
   /** The session id on the wire, if the transport has one. It is a secret: anyone who has it can use the session. */
   readonly sessionId?: string | undefined;
   /**
-   * Whether a former process opened the session, and the `initialize` that arrives is a repetition. The lists may have
-   * changed since the client last heard of them.
+   * Whether another process opened the session, which may still use it, and the `initialize` that arrives is a repetition.
+   * The lists may have changed since the client last heard of them.
    */
   readonly revived?: boolean | undefined;
 }

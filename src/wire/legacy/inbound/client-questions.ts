@@ -40,7 +40,7 @@ export class ClientQuestions {
     this.#transport = transport;
     this.#requests = requests;
     this.#limits = limits;
-    // An answer to a question of the former process must not answer one of this process.
+    // An answer to a question of another process must not answer one of this process.
     this.#pending = new PendingRequests(transport.revived ? Math.floor(Math.random() * 2 ** 50) : 0);
   }
 

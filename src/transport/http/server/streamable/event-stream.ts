@@ -26,7 +26,7 @@ export interface EventStreamOptions {
   readonly id: StreamId;
   /** The requests whose responses the stream will have. Undefined for the session's own stream. */
   readonly requests: readonly RequestId[] | undefined;
-  /** Whether the stream ended in a former process, so that it can only be read. */
+  /** Whether another process has written the stream and it has ended, so that it can only be read. */
   readonly ended: boolean;
   /** Whether each connection first gets an event with an id and no data, so that it can be resumed from the start. */
   readonly priming: boolean;

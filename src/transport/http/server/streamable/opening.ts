@@ -17,11 +17,11 @@ export interface Opening {
   /** The client's `initialize`, or that of a revived session, which is not answered. */
   readonly initialize: Request;
   readonly revived: boolean;
-  /** What a former process stored of the session. */
+  /** What other processes have stored of the session. */
   readonly record?: SessionRecord | undefined;
 }
 
-/** A session that a former process opened, and its client still uses. */
+/** A session that another process opened, and its client still uses. That process may be alive. */
 export function reopening(id: string, params: JsonObject, call: HttpCall, record?: SessionRecord): Opening {
   // A copy, because a slice of the head of a request keeps the whole head in memory.
   const own = Buffer.from(id, 'latin1').toString('latin1');

@@ -61,7 +61,7 @@ function changed(settings: SessionSettings, changes: readonly SettingsChange[]):
 }
 
 /**
- * The requests that bring a server to the state in which a former process left it. Their ids are unlike those of any
+ * The requests that bring a server to the state that other processes have stored. Their ids are unlike those of any
  * client.
  */
 export function replayOf({ logLevel, resources = [] }: SessionRecord): Request[] {
@@ -72,7 +72,7 @@ export function replayOf({ logLevel, resources = [] }: SessionRecord): Request[]
   return requests.map(([method, params], index) => ({ jsonrpc: '2.0', id: `${prefix}-${index}`, method, params }));
 }
 
-/** One session in a store: what a former process has left of it, and what this one changes. */
+/** One session in a store: what other processes have stored of it, and what this one changes. */
 export class StoredSession {
   readonly id: SessionId;
   readonly #store: SessionStore;

@@ -32,7 +32,7 @@ import { copyEvents, pollEvents } from './copy-events.ts';
 import { replayOf, storedIdOf, StoredSession, type SettingsChange } from './stored-session.ts';
 import { isOfStandalone, newStreamPrefix, STANDALONE } from './stream-ids.ts';
 
-/** How many of its own requests a revived session remembers. Answers to others were meant for a former process. */
+/** How many of its own requests a revived session remembers. Answers to others are meant for another process. */
 const MAX_ASKED = 1000;
 const ENDED = 'The session has ended';
 const UNDONE = 'The server has ended this before it was done; it may have been done in part';
@@ -50,14 +50,14 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** When the client's last message came, by `performance.now()`. */
   lastSeen = performance.now();
 
-  /** Whether the session was opened by a process that is gone. */
+  /** Whether another process opened the session. If several use the store, it may be alive and use it too. */
   readonly revived: boolean;
   /** Resolves when the session is revived, or cannot be. Undefined if it was opened here, or is open. */
   revival: Promise<Revival> | undefined;
   #endRevival: ((succeeded: boolean) => void) | undefined;
   /** Begins the ids of streams. In a revived session it is new, so that no event id is used twice. */
   readonly #streamPrefix: string = '';
-  /** The id of the session's own stream. With a store, a revived session continues the stream of the former process. */
+  /** The id of the session's own stream. With a store of one process, a revived session continues the stream as it was. */
   readonly #standaloneId: string = STANDALONE;
   /** The requests that a revived session has sent. */
   readonly #asked: Recent | undefined;
@@ -65,7 +65,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   readonly #stored: StoredSession | undefined;
   /** Whether the session comes from the store. */
   readonly #isStored: boolean;
-  /** The requests of a former process that are repeated, by their ids. */
+  /** The requests that are repeated because other processes have got them, by their ids. */
   readonly #replayed = new Map<RequestId, Request>();
 
   readonly #options: EndpointOptions;
@@ -130,7 +130,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     return this.#stored?.id ?? this.sessionId;
   }
 
-  /** Tells the server what the client had told it in the former process. */
+  /** Tells the server what the client has told other processes. */
   #goOn({ call, record }: Opening): void {
     this.deliver(notification(NotificationMethod.Initialized), call);
     for (const request of record ? replayOf(record) : []) {
@@ -211,7 +211,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #wasReplayed({ id, method, params }: Request, response: Response): Promise<void> {
     this.#replayed.delete(id);
     if ('error' in response) {
-      this.report(new Error(`${method} of a former process could not be repeated: ${response.error.message}`));
+      this.report(new Error(`${method} from another process could not be repeated: ${response.error.message}`));
       return SENT_AT_ONCE;
     }
     if (method !== Method.Subscribe) return SENT_AT_ONCE;
@@ -351,12 +351,12 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     return this.#addStream(stream, undefined, true);
   }
 
-  /** Whether a question with this id may have been asked here, and not by a former process. */
+  /** Whether a question with this id may have been asked here, and not by another process. */
   mayHaveAsked(id: RequestId | undefined): boolean {
     return this.#asked?.has(id) ?? true;
   }
 
-  /** Whether an event belongs to the session's own stream in a former process. That stream goes on here, after a gap. */
+  /** Whether an event belongs to the session's own stream at another process. The stream goes on here, after a gap. */
   isOfFormerStream(lastEventId: EventId): boolean {
     if (this.#standaloneId === STANDALONE) return false;
     return isOfStandalone(lastEventId) && !lastEventId.startsWith(this.#standaloneId);
