@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Capture } from '../../src/inspect/capture.ts';
 import { LineBuffer } from '../../src/inspect/line-buffer.ts';
+import type { ConnectionTap } from '../../src/transport/wiretap.ts';
 import { RecordStore } from './record-store.ts';
 import { readLine } from './wire-record.ts';
 
@@ -11,10 +12,19 @@ const UNKNOWN: Said = ['s>c', { id: 1, error: { code: -32601, message: 'Method n
 const INITIALIZE: Said = ['c>s', { id: 2, method: 'initialize', params: { protocolVersion: '2025-11-25' } }];
 
 /** The methods of the calls that are probes, when this was said over stdio. */
-async function probes(...said: Said[]): Promise<(string | undefined)[]> {
+function probes(...said: Said[]): Promise<(string | undefined)[]> {
+  return probesOf(said.map((each) => ['node', each]));
+}
+
+/** The same for messages of several servers. */
+async function probesOf(said: readonly (readonly [server: string, Said])[]): Promise<(string | undefined)[]> {
   const capture = new Capture();
-  const tap = capture.open({ protocol: 'stdio', role: 'client', peer: 'node' });
-  for (const [dir, message] of said) tap.bytes(dir, Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`));
+  const taps = new Map<string, ConnectionTap>();
+  for (const [peer, [dir, message]] of said) {
+    const tap = taps.get(peer) ?? capture.open({ protocol: 'stdio', role: 'client', peer });
+    taps.set(peer, tap);
+    tap.bytes(dir, Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`));
+  }
   capture.close();
   const store = new RecordStore();
   for await (const records of capture.records({ after: 0 })) {
@@ -37,4 +47,13 @@ test('a discovery is no probe without an error, or without a handshake after it'
 
 test('a discovery that was answered is no probe, whatever follows', async () => {
   expect(await probes(DISCOVER, ['s>c', { id: 1, result: {} }], INITIALIZE)).toEqual([]);
+});
+
+test.each([
+  [998, ['server/discover']],
+  [1000, []],
+])('a discovery is forgotten after those of a thousand other servers (%d of them)', async (others, expected) => {
+  const said = (server: string, ...all: Said[]) => all.map((each) => [server, each] as const);
+  const between = Array.from({ length: others }, (_, n) => said(`other ${n}`, DISCOVER)).flat();
+  expect(await probesOf([...said('node', DISCOVER, UNKNOWN), ...between, ...said('node', INITIALIZE)])).toEqual(expected);
 });
