@@ -132,7 +132,7 @@ async function askUser(
   for (let first = true; ; first = false) {
     const stored = await store.get(key);
     const known = knownClient(options, server);
-    const login = await redirect.start(stored?.client?.redirectUris ?? [], further);
+    const login = await redirect.start(stored?.client?.redirectUris ?? [], further, key);
     try {
       checkRedirect(login.redirectUri);
       const former = stored?.client && canReuse(stored.client, login.redirectUri) ? stored.client : undefined;

@@ -24,7 +24,7 @@ export async function authorizationCode(options: AuthorizationCodeOptions): Prom
   const { server, client, login, resource } = options;
   checkPkce(server);
   const { redirectUri } = login;
-  const { state, verifier, answer } = login.returned?.(server.issuer) ?? (await askAt(options));
+  const { state, verifier, answer } = login.returned?.() ?? (await askAt(options));
   const code = await codeIn(answer, server, client, state, [verifier]);
   const grant = { code, redirect_uri: redirectUri, code_verifier: verifier };
   return requestToken(options, 'authorization_code', { ...grant, resource });

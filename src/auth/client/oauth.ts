@@ -167,7 +167,7 @@ class OAuth implements Authorizer {
         const login = await redirect.start(...given);
         return {
           redirectUri: login.redirectUri,
-          ...(login.returned && { returned: (issuer) => login.returned!(issuer) }),
+          ...(login.returned && { returned: () => login.returned!() }),
           authorize: async (request) => {
             this.#logins += 1;
             try {

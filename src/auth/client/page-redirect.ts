@@ -1,19 +1,34 @@
+import { Deferred } from '../../base/deferred.ts';
 import { waitFor } from '../../base/wait.ts';
 import { OAuthError } from './oauth-error.ts';
 import { thisPage } from './page.ts';
 import type { AuthorizationRequest, RedirectHandler, ReturnedLogin } from './redirect.ts';
 import { checkRedirect } from './redirect-uri.ts';
+import type { CredentialKey } from './token-store.ts';
 
-/** Where the request of a login is kept while the page is left. */
+/** Where logins are kept while the page is left. */
 const KEY = 'everwire-login';
 /** The parameters of an authorization response (RFC 6749, section 4.1.2; RFC 9207; OpenID Connect Session Management). */
 const PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri', 'session_state'];
 /** How long the browser may take to leave the page. Milliseconds. */
 const TIMEOUT = 300_000;
 
+/** A login for which the page was left. */
+interface BegunLogin {
+  readonly key: CredentialKey | undefined;
+  readonly state: string;
+  readonly verifier: string;
+  /** What has come back to the page, as a query. */
+  readonly answer?: string;
+}
+
+/** Settles when the login before has ended. To leave the page for one would interrupt another. */
+let before: Promise<void> = Promise.resolve();
+
 /**
  * Logs the user in in the page itself, which is left for that. The login continues when the page at the redirect URI connects
- * with the same options. Pass a `store` that outlives the page, such as `new WebTokenStore(sessionStorage)`.
+ * with the same options. Several logins of a page run one after the other. Pass a `store` that outlives the page, such as `new
+ * WebTokenStore(sessionStorage)`.
  *
  * @param redirectUri a page of the same origin: the same page, or another one that connects.
  * @throws TypeError for a redirect URI that is neither https nor on this machine.
@@ -21,29 +36,62 @@ const TIMEOUT = 300_000;
 export function pageRedirect(redirectUri: string): RedirectHandler {
   checkRedirect(redirectUri);
   return {
-    start: () => Promise.resolve({ redirectUri, authorize: leave, returned, close: () => Promise.resolve() }),
+    start: async (_registered, _further, key) => {
+      const free = before;
+      const ended = new Deferred();
+      before = ended.promise;
+      await free;
+      return {
+        redirectUri,
+        authorize: (request) => leave(request, key),
+        returned: () => returned(key),
+        close: async () => ended.resolve(),
+      };
+    },
   };
 }
 
-async function leave({ url, state, verifier, issuer, signal }: AuthorizationRequest): Promise<URLSearchParams> {
-  const { location, sessionStorage } = thisPage();
-  sessionStorage.setItem(KEY, JSON.stringify({ state, verifier, issuer }));
-  location.assign(url.href);
+async function leave(
+  { url, state, verifier, signal }: AuthorizationRequest,
+  key: CredentialKey | undefined,
+): Promise<URLSearchParams> {
+  signal.throwIfAborted();
+  keep([...begunLogins().filter((login) => !isOf(login, key)), { key, state, verifier }]);
+  thisPage().location.assign(url.href);
   const timeoutError = (): Error => new OAuthError('timeout', `The login was not finished within ${TIMEOUT} ms`);
   return waitFor(new Promise<never>(() => {}), { signal, timeout: TIMEOUT, timeoutError });
 }
 
-function returned(issuer: string): ReturnedLogin | undefined {
+function returned(key: CredentialKey | undefined): ReturnedLogin | undefined {
+  const logins = begunLogins();
+  const login = logins.find((each) => each.answer !== undefined && isOf(each, key));
+  if (!login) return undefined;
+  keep(logins.filter((each) => each !== login));
+  const { state, verifier, answer } = login;
+  return { state, verifier, answer: new URLSearchParams(answer) };
+}
+
+/** The logins that were begun in this tab. If one of them has just come back, its answer is kept until its server connects. */
+function begunLogins(): readonly BegunLogin[] {
   const { location, history, sessionStorage } = thisPage();
-  const kept = sessionStorage.getItem(KEY);
-  if (kept === null) return undefined;
-  const request = JSON.parse(kept) as { state: string; verifier: string; issuer: string };
+  const logins = JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as readonly BegunLogin[];
   const url = new URL(location.href);
-  const answer = new URLSearchParams(url.search);
-  if (request.issuer !== issuer || answer.get('state') !== request.state) return undefined;
-  sessionStorage.removeItem(KEY);
+  const back = logins.find(({ state }) => state === url.searchParams.get('state'));
+  if (!back) return logins;
+  const answered = logins.map((login) => (login === back ? { ...login, answer: url.search } : login));
+  keep(answered);
   // A code works once. So neither the history nor a reload may have it.
   for (const name of PARAMETERS) url.searchParams.delete(name);
   history.replaceState(history.state, '', url.href);
-  return { ...request, answer };
+  return answered;
+}
+
+function keep(logins: readonly BegunLogin[]): void {
+  const { sessionStorage } = thisPage();
+  if (logins.length === 0) sessionStorage.removeItem(KEY);
+  else sessionStorage.setItem(KEY, JSON.stringify(logins));
+}
+
+function isOf(login: BegunLogin, key: CredentialKey | undefined): boolean {
+  return login.key?.server === key?.server && login.key?.issuer === key?.issuer;
 }

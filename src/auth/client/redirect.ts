@@ -1,4 +1,5 @@
 import { checkRedirect } from './redirect-uri.ts';
+import type { CredentialKey } from './token-store.ts';
 
 /** One authorization request, and what its response must match. */
 export interface AuthorizationRequest {
@@ -35,10 +36,10 @@ export interface LoginAttempt {
    */
   authorize(request: AuthorizationRequest): Promise<URLSearchParams>;
   /**
-   * The login that has just returned from this issuer, for a handler whose page is left. It is then not started again. Default:
-   * none.
+   * This login, if an earlier load of the page has started it and it has returned. It is then not started again. Only for a
+   * handler whose page is left. Default: none.
    */
-  returned?(issuer: string): ReturnedLogin | undefined;
+  returned?(): ReturnedLogin | undefined;
   /** Ends the login. Called exactly once, also after errors. */
   close(): Promise<void>;
 }
@@ -54,8 +55,9 @@ export interface RedirectHandler {
    * @param registered redirect URIs of the client's registration. If one of them is used again, no new registration is
    * necessary.
    * @param further the scopes that the server requires, if the token of an earlier login lacks some of them.
+   * @param key what the login is for. A handler whose page is left needs it to tell logins apart.
    */
-  start(registered: readonly string[], further?: readonly string[]): Promise<LoginAttempt>;
+  start(registered: readonly string[], further?: readonly string[], key?: CredentialKey): Promise<LoginAttempt>;
 }
 
 /**
