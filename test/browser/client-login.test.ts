@@ -46,6 +46,12 @@ async function protectedPage(browser: Browser): Promise<Protected> {
   });
   onTestFinished(() => authorization.close());
   const { issuer } = authorization;
+  const url = await protectedServer(origin, issuer);
+  return { ...opened, url, client: { clientId: 'page', issuer } };
+}
+
+/** A server whose tool says who has logged in. */
+async function protectedServer(origin: string, issuer: string): Promise<string> {
   const http = createServer().listen(0, '127.0.0.1');
   await once(http, 'listening');
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`;
@@ -58,7 +64,7 @@ async function protectedPage(browser: Browser): Promise<Protected> {
     http.closeAllConnections();
     http.close();
   });
-  return { ...opened, url, client: { clientId: 'page', issuer } };
+  return url;
 }
 
 /** The user logs in and agrees. */
@@ -95,5 +101,23 @@ describeInBrowser('a login in a page', (browser) => {
     await page.reload();
     await page.waitForFunction(() => 'who' in globalThis);
     expect(await page.evaluate(who, ['redirect', url, client] as const)).toBe(`${client.issuer}#alice`);
+  });
+
+  test('that leaves the page once for each of two servers of one issuer', async () => {
+    const { page, origin, url, client } = await protectedPage(browser());
+    const urls = [url, await protectedServer(origin, client.issuer)];
+    const ask = () => Promise.all(urls.map((each) => page.evaluate(who, ['redirect', each, client] as const)));
+    const returned = async (): Promise<void> => {
+      await page.waitForURL(`${origin}/?*`);
+      await page.waitForFunction(() => 'who' in globalThis);
+    };
+    ask().catch(() => {});
+    await logIn(page);
+    await returned();
+    ask().catch(() => {});
+    await page.click('text=Continue');
+    await returned();
+    expect(await ask()).toEqual([`${client.issuer}#alice`, `${client.issuer}#alice`]);
+    expect(page.url()).toBe(`${origin}/`);
   });
 });
