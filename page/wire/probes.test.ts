@@ -55,5 +55,7 @@ test.each([
 ])('a discovery is forgotten after those of a thousand other servers (%d of them)', async (others, expected) => {
   const said = (server: string, ...all: Said[]) => all.map((each) => [server, each] as const);
   const between = Array.from({ length: others }, (_, n) => said(`other ${n}`, DISCOVER)).flat();
-  expect(await probesOf([...said('node', DISCOVER, UNKNOWN), ...between, ...said('node', INITIALIZE)])).toEqual(expected);
+  expect(await probesOf([...said('node', DISCOVER, UNKNOWN), ...between, ...said('node', INITIALIZE)])).toEqual(
+    expected,
+  );
 });

@@ -19,7 +19,7 @@ interface BegunLogin {
   readonly state: string;
   readonly verifier: string;
   /** What has come back to the page, as a query. */
-  readonly answer?: string;
+  answer?: string;
 }
 
 /** Settles when the login before has ended. To leave the page for one would interrupt another. */
@@ -27,8 +27,8 @@ let before: Promise<void> = Promise.resolve();
 
 /**
  * Logs the user in in the page itself, which is left for that. The login continues when the page at the redirect URI connects
- * with the same options. Several logins of a page run one after the other. Pass a `store` that outlives the page, such as `new
- * WebTokenStore(sessionStorage)`.
+ * with the same options. Several logins of a page run one after the other. Pass a `store` that outlives the page, such as
+ * `new WebTokenStore(sessionStorage)`.
  *
  * @param redirectUri a page of the same origin: the same page, or another one that connects.
  * @throws TypeError for a redirect URI that is neither https nor on this machine.
@@ -78,12 +78,12 @@ function begunLogins(): readonly BegunLogin[] {
   const url = new URL(location.href);
   const back = logins.find(({ state }) => state === url.searchParams.get('state'));
   if (!back) return logins;
-  const answered = logins.map((login) => (login === back ? { ...login, answer: url.search } : login));
-  keep(answered);
+  back.answer = url.search;
+  keep(logins);
   // A code works once. So neither the history nor a reload may have it.
   for (const name of PARAMETERS) url.searchParams.delete(name);
   history.replaceState(history.state, '', url.href);
-  return answered;
+  return logins;
 }
 
 function keep(logins: readonly BegunLogin[]): void {

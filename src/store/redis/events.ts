@@ -145,8 +145,8 @@ export class RedisEvents implements EventLog {
   }
 
   /** Runs `APPEND`. */
-  #change(about: readonly string[], ...what: readonly (string | number)[]): Promise<unknown> {
-    return this.#commands.run(APPEND, ...about, ...what, this.#time(), ...this.#bounds);
+  async #change(about: readonly string[], ...what: readonly (string | number)[]): Promise<string> {
+    return (await this.#commands.run(APPEND, ...about, ...what, this.#time(), ...this.#bounds)) as string;
   }
 
   async #find(

@@ -125,7 +125,8 @@ export class StreamableEndpoint extends Endpoint {
     for (let count = messages.length; count < batch.messages.length; count += 1)
       errors.push(notAsked(this.options.shared !== undefined));
     if (!this.options.scopes.admits(call, messages.filter(isRequest), true)) return;
-    if (requests.length > 0) return this.options.closed() ? shuttingDown(call) : session.batch(call, { messages, requests, errors });
+    if (requests.length > 0)
+      return this.options.closed() ? shuttingDown(call) : session.batch(call, { messages, requests, errors });
     for (const message of messages) session.deliver(message, call);
     if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
     else call.respond(202, NO_HEADERS);
