@@ -41,6 +41,18 @@ test('the lines of a process that answered, and of one that runs beside it, are 
   expect(passed).toEqual(['ready', 'ready', 'call', 'call', 'ready', 'ready']);
 });
 
+test('a command that is started twice at the same time, and fails as before, writes nothing', () => {
+  const { run, passed } = commandOf();
+  run(['no database']);
+  const beside: { answered: boolean; exit: Child['exit'] } = { answered: false, exit: undefined };
+  run(['no database'], beside);
+  run(['no database'], { answered: false, exit: undefined });
+  run(['no database']);
+  beside.exit = { code: 1, signal: null };
+  run(['no database']);
+  expect(passed).toEqual(['no database']);
+});
+
 test('what is not remembered is passed on each time', () => {
   const { run, passed } = commandOf();
   const many = Array.from({ length: 300 }, (_, index) => `line ${index}`);

@@ -9,14 +9,16 @@ interface Start {
   readonly child: Pick<ChildTransport, 'answered' | 'exit'>;
   readonly lines: string[];
   length: number;
-  /** The lines of the start before, as long as this one repeats them. */
+  /** The lines of the failed start before, as long as this one repeats them. */
   repeats: readonly string[] | undefined;
+  /** The start before. Undefined if it is no longer needed. */
+  before: Start | undefined;
 }
 
 /**
  * Passes on the stderr of a command that may be started several times. A command that cannot run is started again to find
- * out its revision, and for each call. Lines at its start are left out if the process before ended without an answer, and
- * had written the same lines.
+ * out its revision, for each call, and at the same time for a probe. Lines at its start are left out if the newest process
+ * that has answered or ended did not answer, and had written the same lines.
  */
 export function withoutRepeatedStarts(pass: (line: string) => void): (line: string, child: Start['child']) => void {
   const starts = new WeakMap<Start['child'], Start>();
@@ -24,8 +26,9 @@ export function withoutRepeatedStarts(pass: (line: string) => void): (line: stri
   return (line, child) => {
     let start = starts.get(child);
     if (!start) {
-      const failed = newest?.child.exit !== undefined && !newest.child.answered;
-      start = newest = { child, lines: [], length: 0, repeats: failed ? newest?.lines : undefined };
+      const last = lastWithOutcome(newest);
+      start = { child, lines: [], length: 0, repeats: last?.child.answered ? undefined : last?.lines, before: newest };
+      newest = start;
       starts.set(child, start);
     }
     if (child.answered) return pass(line);
@@ -36,4 +39,12 @@ export function withoutRepeatedStarts(pass: (line: string) => void): (line: stri
     else start.repeats = undefined;
     if (!start.repeats) pass(line);
   };
+}
+
+/** The newest start that answered or ended. The starts before it are forgotten. */
+function lastWithOutcome(newest: Start | undefined): Start | undefined {
+  let start = newest;
+  while (start && !start.child.answered && start.child.exit === undefined) start = start.before;
+  if (start) start.before = undefined;
+  return start;
 }

@@ -74,8 +74,12 @@ describe('one failure of a server is logged once', () => {
     ]);
   });
 
-  test('if it cannot run, however often it is started', async () => {
-    configure({ features, dead: { command: node, args: [mortal, 'dead'] } });
+  test.each([
+    ['at once', '0'],
+    // Meanwhile, another process of it is started: one probes the server, and one is for the client.
+    ['after a while', '200'],
+  ])('if it cannot run and ends %s, however often it is started', async (_, milliseconds) => {
+    configure({ features, dead: { command: node, args: [mortal, 'dead', milliseconds] } });
     const { url, stderr, line } = await start();
     await line(/^everwire: dead is not available/);
     const caller = await client(url, 'legacy');
