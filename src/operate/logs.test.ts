@@ -85,10 +85,10 @@ describe('a log', () => {
 
   test('cleans and shortens long texts quickly', async () => {
     const { log, lines } = await logging({ secrets: ['s3cret-known'] });
-    const before = performance.now();
+    const before = process.cpuUsage();
     for (const odd of ['a.', 'bearer ', 'a://', 'x://?', '@', ' ']) log.write('info', odd.repeat(1_000_000));
     log.write('info', `${'x'.repeat(16_380)}s3cret-known`);
-    expect(performance.now() - before).toBeLessThan(2000);
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
     expect(lines.every((line) => line.length < 17_000)).toBe(true);
     expect(lines.join('')).not.toContain('s3cr');
   });

@@ -19,8 +19,14 @@ afterEach(() => {
 });
 
 function put({ cert, key }: Partial<Certificate>): void {
-  if (cert !== undefined) writeFileSync(files.cert, cert);
-  if (key !== undefined) writeFileSync(files.key, key);
+  if (cert !== undefined) replace(files.cert, cert);
+  if (key !== undefined) replace(files.key, key);
+}
+
+/** Nobody reads half of it. */
+function replace(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
 }
 
 describe.skipIf(!canCertify)('a certificate in files', () => {

@@ -104,9 +104,10 @@ describe('--record', () => {
     const received: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => received.push(chunk));
     await once(socket, 'data');
+    const closed = once(socket, 'close');
     // Far sooner than the bytes pass to the thread that records.
     child.child.kill('SIGTERM');
-    await child.exited;
+    await Promise.all([child.exited, closed]);
     const records = await read(file);
     const conn = records.findLast((record) => record.layer === 'open' && record.role === 'server') as { conn: number };
     expect(bytesOf(records, 'c>s', conn.conn).toString()).toBe(sent);

@@ -80,10 +80,9 @@ test('a description is replaced, and everything else is kept', async () => {
   expect(ttlMs).toBe(5);
 });
 
-test('matching a pattern takes linear time', () => {
+test('matching a pattern takes linear time', async () => {
   const service = selected({ only: [`${'*a'.repeat(2000)}b`] });
-  const started = performance.now();
-  return expect(call(service, 'a'.repeat(50_000)))
-    .rejects.toThrow('Unknown tool')
-    .then(() => expect(performance.now() - started).toBeLessThan(2000));
+  const started = process.cpuUsage();
+  await expect(call(service, 'a'.repeat(50_000))).rejects.toThrow('Unknown tool');
+  expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
 });

@@ -104,10 +104,10 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
 
   test('if nothing is answered, calls end after the time limit, and later ones succeed', async () => {
+    await redisState(nodeRedis).sessions.put('s', { initialize: {} });
     const network: { silent: boolean } = { silent: false };
     const client = await through(network, 200);
     const state = redisState(client, { timeout: 400 });
-    await state.sessions.put('s', { initialize: {} });
     expect(state.reachable).toBe(true);
     network.silent = true;
     const calls = [
