@@ -29,6 +29,8 @@ const screen = (page: Page, name: string): Promise<void> =>
 async function exported(page: Page, records: RegExp, form: RegExp): Promise<{ name: string; content: string }> {
   await page.getByRole('button', { name: 'Export', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Export' });
+  // Its code is loaded when it is first shown.
+  await dialog.waitFor();
   const choose = async (label: string, option: RegExp): Promise<void> => {
     const select = dialog.getByLabel(label);
     const found = (await select.locator('option').allTextContents()).find((each) => option.test(each));
@@ -162,11 +164,8 @@ describeInBrowser('comparisons and exports', (browser) => {
     await report.getByText(/tools\/call change \(record \d+\): the tool is not marked as read-only/).waitFor();
     const args = report.getByRole('tree', { name: 'Arguments: tools/call say' });
     expect(await args.textContent()).toContain(HOSTILE);
-    const cells = await report
-      .getByRole('row', { name: /content\/0\/text/ })
-      .getByRole('cell')
-      .allTextContents();
-    expect(cells).toEqual(['"before"', '"after"']);
+    const cells = report.getByRole('row', { name: /content\/0\/text/ }).getByRole('cell');
+    await expect.poll(() => cells.allTextContents()).toEqual(['"before"', '"after"']);
     await page.getByLabel(/^Tools to call/).fill('ch*');
     await page.getByLabel(/^Differences to ignore/).fill('/content/*/text');
     await page.getByRole('button', { name: 'Replay and compare' }).click();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeInBrowser, openPage } from './support/browser.ts';
 import { HIDDEN, TRICKS } from './support/tricks.ts';
-import { WirePage } from './support/wire.ts';
+import { expectJudged, WirePage } from './support/wire.ts';
 import { Capture } from '../../src/inspect/capture.ts';
 import { fixedState } from '../../src/inspect/page-server/state-feed.ts';
 
@@ -77,6 +77,7 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
         .first()
         .click();
       await page.locator('.lint-rule, .latency-name').first().waitFor();
+      if (screen === 'Lint') await expectJudged(page, capture);
       const closed = page.locator('details:not([open]) > summary');
       for (let left = await closed.count(); left > 0; left -= 1) {
         await closed.first().click();

@@ -5,7 +5,7 @@ import { describeInBrowser, openPage } from './support/browser.ts';
 import { inspectorFor, tool } from './support/explore.ts';
 import { scriptedServer } from './support/scripted-server.ts';
 import { someTraffic } from './support/traffic.ts';
-import { WirePage } from './support/wire.ts';
+import { expectJudged, WirePage } from './support/wire.ts';
 
 async function press(page: Page, ...keys: string[]): Promise<void> {
   for (const key of keys) await page.keyboard.press(key);
@@ -63,11 +63,13 @@ describeInBrowser('with the keyboard alone', (browser) => {
   });
 
   test('a person finds what is wrong and what was slow, and goes to its records', async () => {
-    const { page, misdeeds } = await openPage(browser(), { capture: someTraffic() });
+    const capture = someTraffic();
+    const { page, misdeeds } = await openPage(browser(), { capture });
     const wire = new WirePage(page);
     const selected = wire.grid.locator('[aria-selected=true]');
     await wire.rows().first().waitFor();
     await press(page, 'g', 'l');
+    await expectJudged(page, capture);
     const rule = page.locator('.lint-rule', { hasText: 'schema-result' });
     await tabTo(rule.locator('summary'));
     await press(page, 'Enter');

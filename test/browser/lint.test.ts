@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { describeInBrowser, openPage } from './support/browser.ts';
 import { someTraffic } from './support/traffic.ts';
-import { WirePage } from './support/wire.ts';
+import { expectJudged, WirePage } from './support/wire.ts';
 import { Capture } from '../../src/inspect/capture.ts';
 import { fixedState } from '../../src/inspect/page-server/state-feed.ts';
 import { lint } from '../../src/lint/index.ts';
@@ -124,9 +124,7 @@ describeInBrowser('the page judges the wire', (browser) => {
       }, 5);
     });
     await screenTab(page, 'Lint').click();
-    await expect
-      .poll(() => page.getByText(`${capture.newest.toLocaleString('en')} records judged`, { exact: true }).count())
-      .toBe(1);
+    await expectJudged(page, capture);
     expect(await page.getByText('were dropped').count()).toBe(0);
     expect(await page.locator('.lint-rule', { hasText: 'result-object' }).locator('.lint-count').textContent()).toBe(
       '100 findings',

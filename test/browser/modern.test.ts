@@ -9,16 +9,30 @@ import { VISIT_URL } from '../interop/bridge-matrix/shown.ts';
 
 const REVISION = '2026-07-28';
 
-/** What belongs to the newest call of a tool, as the tab Timing tells it. Other calls of the tool have spans of their own. */
-async function spanOf({ page, tab }: InspectedPage, tool: string): Promise<{ state: string; parts: string[] }> {
+interface CallSpan {
+  readonly state: string;
+  readonly parts: readonly string[];
+  /** Whether other parts may follow. */
+  readonly isOpen?: boolean;
+}
+
+/**
+ * Expects what belongs to the newest call of a tool, as the tab Timing tells it. Other calls of the tool have spans of
+ * their own. The records come on another stream than the result, and may come later.
+ */
+async function expectSpan({ page, tab }: InspectedPage, tool: string, expected: CallSpan): Promise<void> {
+  const { state, parts, isOpen = false } = expected;
   await tab('Wire');
   const wire = new WirePage(page);
   await wire.filter.fill(`tool:${tool}`);
   const panel = await wire.open(wire.rows('request').last(), 'Timing');
-  const facts = await panel.locator('dl').last().locator('dd').allTextContents();
-  const parts = await panel.getByRole('row').locator('td:nth-child(3)').allTextContents();
+  const shown = panel.getByRole('row').locator('td:nth-child(3)');
+  await expect
+    .poll(async () => (await shown.allTextContents()).slice(0, isOpen ? parts.length : undefined))
+    .toEqual(parts);
+  const first = panel.locator('dl').last().locator('dd').first();
+  await expect.poll(() => first.textContent()).toBe(state);
   await tab('Explore');
-  return { state: facts[0]!, parts };
 }
 
 describeInBrowser(`a server of ${REVISION}`, (browser) => {
@@ -33,10 +47,7 @@ describeInBrowser(`a server of ${REVISION}`, (browser) => {
     await choose('weather');
     await call.click();
     await result.getByRole('tree', { name: 'Structured content' }).getByText('sunny').waitFor();
-    expect(await spanOf(shown, 'weather')).toEqual({
-      state: 'done',
-      parts: ['request tools/call', 'result tools/call'],
-    });
+    await expectSpan(shown, 'weather', { state: 'done', parts: ['request tools/call', 'result tools/call'] });
 
     // Questions: the result input_required, and the call again with the answer. All of it is one span.
     const asked = {
@@ -50,7 +61,7 @@ describeInBrowser(`a server of ${REVISION}`, (browser) => {
     await answers.getByRole('button', { name: 'Accept', exact: true }).click();
     await tab('Explore');
     await result.getByText('"content":{"name":"Ada"}').waitFor();
-    expect(await spanOf(shown, 'ask')).toEqual(asked);
+    await expectSpan(shown, 'ask', asked);
     await choose('visit');
     await call.click();
     await tab('Asked');
@@ -58,7 +69,7 @@ describeInBrowser(`a server of ${REVISION}`, (browser) => {
     await answers.getByRole('button', { name: 'Decline' }).click();
     await tab('Explore');
     await result.getByText('{"action":"decline"}').waitFor();
-    expect(await spanOf(shown, 'visit')).toEqual(asked);
+    await expectSpan(shown, 'visit', asked);
     await choose('sample');
     await call.click();
     await tab('Asked');
@@ -66,7 +77,7 @@ describeInBrowser(`a server of ${REVISION}`, (browser) => {
     await answers.getByRole('button', { name: 'Send answer' }).click();
     await tab('Explore');
     await result.getByText('"text":"Something"').waitFor();
-    expect(await spanOf(shown, 'sample')).toEqual(asked);
+    await expectSpan(shown, 'sample', asked);
     await tab('Asked');
     await tab('Roots');
     await page.getByRole('button', { name: 'Add root' }).click();
@@ -78,35 +89,45 @@ describeInBrowser(`a server of ${REVISION}`, (browser) => {
     await choose('roots');
     await call.click();
     await result.getByText('file:///home/ada').waitFor();
-    expect(await spanOf(shown, 'roots')).toEqual(asked);
+    await expectSpan(shown, 'roots', asked);
 
     // Progress, and a call that is cancelled.
     await choose('count');
     await call.click();
     await result.getByText('counted').waitFor();
     const progress = Array.from({ length: 3 }, () => 'notifications/progress');
-    expect((await spanOf(shown, 'count')).parts).toEqual(['request tools/call', ...progress, 'result tools/call']);
+    await expectSpan(shown, 'count', {
+      state: 'done',
+      parts: ['request tools/call', ...progress, 'result tools/call'],
+    });
     await choose('wait');
     await call.click();
     await result.getByText('waiting', { exact: true }).waitFor();
     await result.getByRole('button', { name: 'Cancel' }).click();
     await result.getByText('Cancelled').waitFor();
-    const wait = await spanOf(shown, 'wait');
-    // Over HTTP, the end of the stream cancels the call, and the wire does not say which side has ended it.
-    expect(wait.state).toBe(transport === 'http' ? 'unanswered' : 'cancelled');
-    expect(wait.parts.slice(0, 2)).toEqual(['request tools/call', 'notifications/progress']);
+    await expectSpan(shown, 'wait', {
+      // Over HTTP, the end of the stream cancels the call, and the wire does not say which side has ended it.
+      state: transport === 'http' ? 'unanswered' : 'cancelled',
+      parts: ['request tools/call', 'notifications/progress'],
+      isOpen: true,
+    });
 
     // Each request names the level of the log.
     await tab('Asked');
     await tab('Log');
+    const set = page.waitForResponse(/\/api\/setLogLevel$/);
     await page.getByRole('combobox', { name: 'Level to request' }).selectOption('warning');
+    await set;
     await tab('Explore');
     await choose('speak');
     await call.click();
     await result.getByText('spoken').waitFor();
     // Over stdio, a log message does not say which call it belongs to.
     const messages = transport === 'http' ? ['notifications/message', 'notifications/message'] : [];
-    expect((await spanOf(shown, 'speak')).parts).toEqual(['request tools/call', ...messages, 'result tools/call']);
+    await expectSpan(shown, 'speak', {
+      state: 'done',
+      parts: ['request tools/call', ...messages, 'result tools/call'],
+    });
     await tab('Asked');
     const lines = page.getByRole('list', { name: 'Log messages' }).getByRole('listitem');
     await expect.poll(() => lines.count()).toBe(2);
@@ -160,7 +181,7 @@ describeInBrowser(`a server of ${REVISION}`, (browser) => {
     await result.getByText('cancelled', { exact: true }).waitFor();
     await tab('Asked');
     await tab('Tasks');
-    expect(await page.getByRole('list', { name: 'Tasks' }).getByRole('listitem').count()).toBe(2);
+    await expect.poll(() => page.getByRole('list', { name: 'Tasks' }).getByRole('listitem').count()).toBe(2);
     expect(misdeeds).toEqual([]);
   });
 });

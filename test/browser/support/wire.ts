@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect } from 'vitest';
+import type { Capture } from '../../../src/inspect/capture.ts';
 import { sha256 } from '../../support/captured.ts';
 
 /** The Wire screen as a person sees it. */
@@ -34,6 +35,12 @@ export class WirePage {
     const range = await panel.locator('dd').first().textContent();
     return { hash: (await hash.textContent())!, range: range!.replaceAll(',', '').split('–').map(Number) };
   }
+}
+
+/** Waits until the screen Lint, which is shown, has judged all records. Until then, findings come and rules move. */
+export async function expectJudged(page: Page, { newest }: Capture): Promise<void> {
+  const text = `${newest.toLocaleString('en')} records judged`;
+  await expect.poll(() => page.getByText(text, { exact: true }).count()).toBe(1);
 }
 
 /** Shows the bytes of every row of a direction, and compares them with what was sent. */
