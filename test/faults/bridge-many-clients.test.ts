@@ -74,12 +74,13 @@ interface Held {
 
 /** The memory of the bridge after all children have exited and the last connection is closed. */
 async function atRest(bridge: RunningServer): Promise<Held> {
-  await eventually(() => descendants(bridge.pid).length === 0, 'the children have ended', 20_000);
+  await eventually(() => descendants(bridge.pid).length === 0, 'the children have ended');
   const alone = async (): Promise<Held | undefined> => {
     const what = await held(bridge);
-    return what.resources.includes('TCPSocketWrap') ? undefined : what;
+    // The bridge may not have noticed yet that its children have exited.
+    return ['TCPSocketWrap', 'ProcessWrap'].some((kind) => what.resources.includes(kind)) ? undefined : what;
   };
-  return eventually(alone, 'the connections of clients have ended', 20_000);
+  return eventually(alone, 'the connections of clients have ended');
 }
 
 /** The memory of the bridge after it has released everything that it can release. */
