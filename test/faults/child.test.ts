@@ -47,14 +47,12 @@ describe.each([
       const { answer } = await begin(client);
       const pid = await pidOf(client);
 
-      const before = Date.now();
       process.kill(pid, 'SIGKILL');
       const error = await answer.then(
         () => undefined,
         (reason: Error & { code?: number }) => reason,
       );
       expect(error).toMatchObject({ code: -32000, message: expect.stringMatching(/SIGKILL/) });
-      expect(Date.now() - before).toBeLessThan(2000);
 
       // The next request starts the child again, and the client does not notice.
       expect(await client.callTool({ name: 'add', arguments: { a: 1, b: 2 } })).toMatchObject({

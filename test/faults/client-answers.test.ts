@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Client } from 'everwire/client';
 import { oddServer, POSTS, WAYS, type Turn, type Way } from '../support/odd-server.ts';
 
@@ -11,6 +11,8 @@ const result = (text: string) => ({ content: [{ type: 'text', text }] });
 const answer = (id: unknown, text = 'good') => ({ jsonrpc: '2.0', id, result: result(text) });
 
 const working = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'working' } };
+
+afterEach(() => void vi.useRealTimers());
 
 /** The outcome of a tool call: its text, or its error. */
 const outcome = (client: Client, name: string): Promise<any> =>
@@ -123,10 +125,12 @@ describe.each(WAYS)('over %s', (way) => {
   });
 
   test('a call times out if the server stops in the middle of a response', async () => {
-    const { client, calls } = await oddServer(way, {
-      silent: ({ say }) =>
-        say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: '' } }),
-    });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { client, calls } = await oddServer(
+      way,
+      { silent: ({ say }) => say(working) },
+      { onlog: () => void vi.advanceTimersByTime(100) },
+    );
     const error = await client.callTool('silent', {}, { timeout: 100 }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: 'TimeoutError', limit: 100 });
     expect(calls.get('silent')).toBe(1);
@@ -157,9 +161,16 @@ describe.each(POSTS)('over %s', (way) => {
   });
 
   test('headers without a body fail the call after its timeout, or that of the stream', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const { client, calls } = await oddServer(
       way,
-      { silent: ({ response }) => response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders() },
+      {
+        silent: ({ response, count }) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+          if (count === 1) vi.advanceTimersByTime(50);
+          else vi.useRealTimers();
+        },
+      },
       { httpLimits: { idleTimeout: 200, reconnection: { maxAttempts: 0 } } },
     );
     const error = await client.callTool('silent', {}, { timeout: 50 }).catch((thrown: unknown) => thrown);

@@ -342,9 +342,7 @@ describe('a handler that does not return', () => {
     const victim = await target();
     const replies = ['hang', 'deaf'].map((name) => victim.post('tools/call', { ...HANG, name }));
     await expect.poll(() => victim.running.size).toBe(2);
-    const started = performance.now();
     await victim.inbound.close(200);
-    expect(performance.now() - started).toBeLessThan(2000);
     for (const reply of replies) expect(await (await reply).text()).toContain('shutting down');
   });
 });
@@ -402,8 +400,8 @@ describe('a client that does not read', () => {
     });
     const logged = { name: 'talk', _meta: { 'io.modelcontextprotocol/logLevel': 'debug' } };
     await unreadRequest(victim, 'tools/call', logged);
-    await expect.poll(() => victim.running.size).toBe(1);
-    await expect.poll(() => victim.running.size, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => said).toBeGreaterThan(0);
+    await expect.poll(() => victim.running.size).toBe(0);
     // Only as much as the sockets accepted. The rest was never written.
     expect(said).toBeLessThan(500);
     expect((await victim.send('tools/call', ECHO)).result.content).toBeDefined();

@@ -56,9 +56,10 @@ test('an error that is not reported costs little, whichever keyword finds it', (
     expect(schema.validate(value).issues).toBeUndefined();
     return process.cpuUsage().user - before;
   };
-  cost('minimum');
-  cost('multipleOf');
-  expect(cost('multipleOf')).toBeLessThan(2 * cost('minimum'));
+  // The least of several, because other work of the machine costs a process time too.
+  const costs = Array.from({ length: 5 }, () => [cost('minimum'), cost('multipleOf')] as const);
+  const [minimum, multipleOf] = [Math.min(...costs.map(([each]) => each)), Math.min(...costs.map(([, each]) => each))];
+  expect(multipleOf).toBeLessThan(2 * minimum);
 });
 
 /** Whether a schema accepts a value. Undefined if the schema cannot be used. */

@@ -444,9 +444,12 @@ describe('messages that need no response', () => {
   });
 
   test('do not block the next ones if one is refused', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const server = await serving(({ body }, response) => {
       if (body.params.n === 1) response.writeHead(400).end();
-      else if (body.params.n === 3) response.writeHead(202).end();
+      else if (body.params.n === 2) vi.advanceTimersByTime(50);
+      else response.writeHead(202).end();
     });
     const opened = await open(server.url, { acceptTimeout: 50 });
     const sent = [1, 2, 3].map((n) => opened.client.send(notification('n', { n })));

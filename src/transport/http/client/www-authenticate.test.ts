@@ -40,8 +40,9 @@ test.each([
 });
 
 test('reads a hostile header in a short time', () => {
-  const begin = performance.now();
+  const before = process.cpuUsage();
   parseChallenges(`Bearer ${'a= '.repeat(5000)}`);
   parseChallenges(`Bearer a="${'\\"'.repeat(8000)}`);
-  expect(performance.now() - begin).toBeLessThan(500);
+  // The processor time of this process only.
+  expect(process.cpuUsage(before).user).toBeLessThan(500_000);
 });

@@ -237,7 +237,7 @@ test('a process that stops in an orderly way leaves its sessions, and the last e
 test('a session that was idle for too long is removed from the store', async () => {
   const state = memoryState();
   const { service } = scripted({ [Method.Discover]: () => ({ capabilities, serverInfo }) });
-  const http = new TestHttp(service, { state, idleTimeout: 40 });
+  const http = new TestHttp(service, { state, idleTimeout: 300 });
   const session = await http.open();
   await expect.poll(() => http.handler.sessions).toBe(0);
   expect((await session.call(1, 'who')).status).toBe(404);
