@@ -22,6 +22,7 @@ export default defineConfig({
     // These need programs of other languages, which `npm run test:languages` builds.
     exclude: [...configDefaults.exclude, 'test/languages/**'],
     globalSetup: ['test/support/data-folder.ts'],
+    setupFiles: ['test/support/patient-waits.ts'],
     // Only what hangs takes so long, on a machine that is busy too.
     testTimeout: 120_000,
     hookTimeout: 60_000,

@@ -41,7 +41,7 @@ const mistakes: readonly [why: string, statement: string, message: string][] = [
   ],
 ];
 
-test('the compiler says what to write instead of the usual mistakes', { timeout: 60_000 }, () => {
+test('the compiler says what to write instead of the usual mistakes', () => {
   mkdirSync(`${root}.tmp`, { recursive: true });
   const here = mkdtempSync(`${root}.tmp/types-`);
   onTestFinished(() => rmSync(here, { recursive: true }));

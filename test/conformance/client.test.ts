@@ -38,7 +38,7 @@ describe.each(played)('the official suite for clients: scenarios $title', ({ run
 test('npm starts the client that the suite tests', async () => {
   const { exitCode, output } = await runClientSuite('npm run -s fixture:client --', ['--scenario', 'initialize']);
   expect(exitCode, output).toBe(0);
-}, 60_000);
+});
 
 test('docs/testing.md has the number of passing client scenarios', () => {
   expect(shownScores('a client')).toEqual(runs.map(tally));

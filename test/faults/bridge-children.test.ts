@@ -229,7 +229,7 @@ describe.skipIf(!linux)('a child', () => {
       const before = memoryOf(bridge.pid);
       const reading = new AbortController();
       const { body } = await chatter(era, bridge.url, reading.signal);
-      const over = eventually(() => readFileSync(calls, 'utf8').includes('is over'), 'all is said', 25_000);
+      const over = eventually(() => readFileSync(calls, 'utf8').includes('is over'), 'all is said');
       expect(await slowest(well, over)).toBeLessThan(PATIENCE);
       await over;
       expect(memoryOf(bridge.pid) - before).toBeLessThan(GROWTH);
@@ -272,6 +272,6 @@ describe.skipIf(process.platform === 'win32')('no child process is left', () => 
     expect(family.length).toBeGreaterThan(1);
     process.kill(server.pid, signal);
     await server.exited;
-    await eventually(() => !family.some(isAlive), 'all of them have ended', 15_000);
+    await eventually(() => !family.some(isAlive), 'all of them have ended');
   });
 });

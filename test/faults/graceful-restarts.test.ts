@@ -58,7 +58,7 @@ async function session({ url, sseUrl }: RunningServer): Promise<() => number> {
 
 /** The client is notified that it may have missed changes, and then of the next change, without any call. */
 async function expectNextChange(server: RunningServer, heard: () => number): Promise<void> {
-  await eventually(() => heard() === 1, 'what may have been missed is told', 20_000);
+  await eventually(() => heard() === 1, 'what may have been missed is told');
   await touch(server);
   await eventually(() => heard() === 2, 'the next change is heard');
 }
@@ -94,7 +94,7 @@ describe('a subscriber of a server that restarts', () => {
     const heard = [await listening(server.url), await listening(bridge.url), await session(bridge)];
     await server.stop();
     const next = await serverOf(after, portOf(server));
-    for (const each of heard) await eventually(() => each() > 0, 'what may have been missed is told', 20_000);
+    for (const each of heard) await eventually(() => each() > 0, 'what may have been missed is told');
     const missed = heard.map((each) => each());
     await touch(next);
     await eventually(() => heard.every((each, n) => each() > missed[n]!), 'the next change is heard');

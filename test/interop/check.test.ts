@@ -35,7 +35,7 @@ async function program(
   const port = await freePort();
   const server = startNode(args(port), env?.(port));
   onTestFinished(async () => void (await server.stop()));
-  await eventually(() => accepts(port), 'the program listens', 30_000);
+  await eventually(() => accepts(port), 'the program listens');
   return at(`http://127.0.0.1:${port}/mcp`);
 }
 

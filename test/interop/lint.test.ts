@@ -99,7 +99,7 @@ async function overPort(
 ): Promise<string[]> {
   const port = Number.parseInt(place, 10);
   const server = startNode(args, { PORT: String(port) });
-  await eventually(() => accepts(port), `${who}: the server listens`, 30_000);
+  await eventually(() => accepts(port), `${who}: the server listens`);
   const found = await overHttp(who, port, async (moved) => {
     const url = moved(`http://127.0.0.1:${place}`);
     const client = await connect(kind, over, { stdio: [], url, sseUrl: url, fetch: withKey });

@@ -94,7 +94,7 @@ describe.each(cases.map((each) => [each.peer.name, each.client, each.transport, 
       const server = await startServer(bridge);
       recorded = await found({ stdio: [], url: server.url, sseUrl: server.sseUrl });
       await server.stop();
-    }, 60_000);
+    });
 
     test('is found as the server itself', async () => {
       const stdio = [...programs.everwire, 'mock', '--stdio', file];
@@ -102,7 +102,7 @@ describe.each(cases.map((each) => [each.peer.name, each.client, each.transport, 
       expect(await found({ stdio, url: mock?.url ?? '', sseUrl: mock?.sseUrl ?? '' })).toEqual(recorded);
       expect(Object.values(recorded).filter((outcome) => outcome === 'ok').length).toBeGreaterThan(8);
       expect(mock?.stderr.filter((line) => /recording/.test(line)) ?? []).toEqual([]);
-    }, 60_000);
+    });
   },
 );
 
@@ -127,7 +127,7 @@ describe('a client of another era', () => {
       ]).exited;
       recordings.set(revision, file);
     }
-  }, 60_000);
+  });
 
   /** What a client gets from the mock of a recording: what it calls, or why it cannot connect. */
   async function outcome(kind: ClientKind, transport: TransportKind, words: readonly string[]): Promise<string> {
@@ -151,21 +151,17 @@ describe('a client of another era', () => {
     return [...programs.everwire, 'mock', ...how, recordings.get(revision)!];
   };
 
-  test.each(['stdio', 'http'] as const)(
-    'is told over %s why the mock does not answer it',
-    async (transport) => {
-      const advice =
-        'Record a session in a revision of this client, or put a bridge before the mock: everwire bridge -- everwire mock --stdio <file>';
-      for (const [kind, asked] of [
-        ['sdk 1.x', '2025-11-25'],
-        ['client 2.x legacy', '2025-06-18'],
-      ] as const)
-        expect(await outcome(kind, transport, mock('2026-07-28', transport))).toContain(
-          `This mock speaks only 2026-07-28, as its recording does. The client asks for ${asked} with initialize, which 2026-07-28 does not have. ${advice}`,
-        );
-    },
-    60_000,
-  );
+  test.each(['stdio', 'http'] as const)('is told over %s why the mock does not answer it', async (transport) => {
+    const advice =
+      'Record a session in a revision of this client, or put a bridge before the mock: everwire bridge -- everwire mock --stdio <file>';
+    for (const [kind, asked] of [
+      ['sdk 1.x', '2025-11-25'],
+      ['client 2.x legacy', '2025-06-18'],
+    ] as const)
+      expect(await outcome(kind, transport, mock('2026-07-28', transport))).toContain(
+        `This mock speaks only 2026-07-28, as its recording does. The client asks for ${asked} with initialize, which 2026-07-28 does not have. ${advice}`,
+      );
+  });
 
   test('of 2026-07-28 hides the answer, so the mock prints it', async () => {
     const server = await startServer(mock('2025-06-18', 'http'));
@@ -175,16 +171,12 @@ describe('a client of another era', () => {
       /This mock speaks only 2025-06-18, as its recording does\. The client asks for 2026-07-28\. If it cannot go on with another revision, record a session in 2026-07-28, or put a bridge/,
     );
     await server.stop();
-  }, 60_000);
+  });
 
-  test.each(['stdio', 'http'] as const)(
-    'that speaks both eras finds the recorded one over %s',
-    async (transport) => {
-      for (const revision of recordings.keys())
-        expect(await outcome('client 2.x auto', transport, mock(revision, transport))).toBe('5');
-    },
-    60_000,
-  );
+  test.each(['stdio', 'http'] as const)('that speaks both eras finds the recorded one over %s', async (transport) => {
+    for (const revision of recordings.keys())
+      expect(await outcome('client 2.x auto', transport, mock(revision, transport))).toBe('5');
+  });
 
   test('gets an answer through a bridge, as the message advises', async () => {
     for (const [kind, revision] of [
@@ -195,5 +187,5 @@ describe('a client of another era', () => {
       const bridge = [...programs.everwire, 'bridge', '--port', '0', '--', ...child];
       expect(await outcome(kind, 'http', bridge)).toBe('5');
     }
-  }, 60_000);
+  });
 });

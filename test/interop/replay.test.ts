@@ -103,7 +103,7 @@ describe.each(cases.map((each) => [each.peer.name, each.client, each.transport, 
       expect(same, [...replay.stdout, ...replay.stderr].join('\n')).toBeDefined();
       expect(Number(same)).toBeGreaterThan(8);
       expect(code).toBe(0);
-    }, 90_000);
+    });
   },
 );
 

@@ -45,7 +45,7 @@ test('the ids of a client’s requests are strings or integers, and never reused
     const given = new AbortController();
     const lost = client.callTool('a', {}, { signal: given.signal }).catch(() => {});
     const late = client.callTool('b', {}, { timeout: 1 }).catch(() => {});
-    await vi.waitUntil(() => server.inbox.filter((message) => 'id' in message).length >= 2, { timeout: 5000 });
+    await vi.waitUntil(() => server.inbox.filter((message) => 'id' in message).length >= 2);
     given.abort();
     await Promise.all([lost, late]);
     await Promise.allSettled([
@@ -193,7 +193,7 @@ describe('after reconnecting', () => {
     const { open, servers } = place();
     const opened: Promise<unknown>[] = [];
     const shake = async (): Promise<(typeof servers)[0]> => {
-      await vi.waitUntil(() => servers.length > opened.length, { interval: 1, timeout: 5000 });
+      await vi.waitUntil(() => servers.length > opened.length, { interval: 1 });
       const server = servers[opened.length]!;
       const done = server.answer(welcome({ tools: {} })).then(() => server.heard());
       opened.push(done);

@@ -50,9 +50,9 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP 
     await calling.listTools();
     await expect(calling.callTool('a', {}, { signal: given.signal })).rejects.toThrow('aborted');
     await left;
-    await vi.waitUntil(() => server.asked.some(({ body }) => body?.id === 'roots'), { timeout: 5000 });
+    await vi.waitUntil(() => server.asked.some(({ body }) => body?.id === 'roots'));
     await calling.close();
-    await vi.waitUntil(() => server.asked.some(({ method }) => method === 'DELETE'), { timeout: 5000 });
+    await vi.waitUntil(() => server.asked.some(({ method }) => method === 'DELETE'));
     const posts = server.asked.filter(({ method }) => method === 'POST');
     for (const { headers, body } of posts) {
       expect(headers.accept).toBe('application/json, text/event-stream');

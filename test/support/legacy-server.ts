@@ -26,7 +26,7 @@ export const everything: JsonObject = {
 export class LegacyServer extends Peer {
   /** Returns and removes the oldest message, when it has arrived. */
   async heard(): Promise<any> {
-    await vi.waitUntil(() => this.inbox.length > 0, { interval: 1, timeout: 5000 });
+    await vi.waitUntil(() => this.inbox.length > 0, { interval: 1 });
     return this.next();
   }
 
@@ -42,7 +42,7 @@ export class LegacyServer extends Peer {
     const id = `ping ${Math.random()}`;
     await this.send({ id, method: 'ping' });
     const isAnswer = (message: Message): boolean => !('method' in message) && message.id === id;
-    await vi.waitUntil(() => this.inbox.some(isAnswer), { interval: 1, timeout: 5000 });
+    await vi.waitUntil(() => this.inbox.some(isAnswer), { interval: 1 });
     return this.take().filter((message) => !isAnswer(message));
   }
 }

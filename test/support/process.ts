@@ -4,6 +4,8 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 
 const WINDOWS = process.platform === 'win32';
+/** Milliseconds, as for `expect.poll` in `vitest.config.ts`: only what hangs takes so long. */
+const TIMEOUT = 30_000;
 // Also from the build: the package finds itself.
 export const root = path.join(createRequire(import.meta.url).resolve('everwire/package.json'), '../');
 
@@ -90,7 +92,7 @@ export function startProgram(
   });
   exited.catch(() => {});
 
-  const line = (pattern: RegExp, timeout = 15_000): Promise<RegExpExecArray> =>
+  const line = (pattern: RegExp, timeout = TIMEOUT): Promise<RegExpExecArray> =>
     new Promise((resolve, reject) => {
       const fail = (why: string): void => reject(new Error(`${why} before ${pattern}:\n${stderr.join('\n')}`));
       const finish = (): void => {
@@ -143,7 +145,7 @@ export function startServer(args: readonly string[], env?: NodeJS.ProcessEnv, cw
 /** Waits until a server that was just started listens. */
 export async function listening(server: RunningProcess): Promise<RunningServer> {
   try {
-    const [, url] = await server.line(/listening on (http:\S+)$/, 30_000);
+    const [, url] = await server.line(/listening on (http:\S+)$/);
     return { ...server, url: url!, sseUrl: new URL('/sse', url).href };
   } catch (error) {
     await server.stop();
@@ -193,7 +195,7 @@ export function isAlive(pid: number): boolean {
 export async function eventually<T>(
   look: () => T | undefined | false | Promise<T | undefined | false>,
   what: string,
-  timeout = 10_000,
+  timeout = TIMEOUT,
 ): Promise<T> {
   for (const end = Date.now() + timeout; ;) {
     const found = await look();

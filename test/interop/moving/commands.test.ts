@@ -84,6 +84,5 @@ describe.skipIf(process.platform === 'win32')('a command of a page', () => {
       expect(now.authorization).toEqual([authorization]);
       expect(then.authorization).toContain(authorization);
     },
-    60_000,
   );
 });

@@ -136,7 +136,7 @@ export async function seenThrough(page: PageCommand, at?: string, headers: Recor
   } else {
     const program = startProgram(page.command, args, env);
     onTestFinished(async () => void (await program.stop()));
-    await eventually(() => accepts(port), `something listens on ${port}: ${program.stderr.join('\n')}`, 30_000);
+    await eventually(() => accepts(port), `something listens on ${port}: ${program.stderr.join('\n')}`);
     const url = new URL(at, `http://127.0.0.1:${port}`);
     const requestInit = { headers };
     const transport =

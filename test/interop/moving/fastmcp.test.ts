@@ -14,7 +14,7 @@ async function startHttp(name: string): Promise<URL> {
   const port = await freePort();
   const server = startNode([fileOf(name)], { PORT: String(port) });
   onTestFinished(async () => void (await server.stop()));
-  await eventually(() => accepts(port), `${name} listens`, 30_000);
+  await eventually(() => accepts(port), `${name} listens`);
   return new URL(`http://127.0.0.1:${port}/mcp`);
 }
 
