@@ -1,7 +1,7 @@
 import { stringify } from '../../../../jsonrpc/stringify.ts';
 import type { EventId, EventLog, SessionId } from '../../../../store/event-log.ts';
 import type { SseConnection } from '../connection.ts';
-import { messageEvent, retryField } from '../sse.ts';
+import { messageEvent, primingEvent, retryField } from '../sse.ts';
 
 /** Where events are, and the last one that the client has got. */
 interface Place {
@@ -23,9 +23,20 @@ export async function copyEvents({ log, session, after }: Place, connection: Sse
   }
 }
 
-/** Writes the stored events, and tells the client when to ask for more. @throws as `copyEvents`. */
-export async function pollEvents(place: Place, connection: SseConnection, retry: number): Promise<void> {
+/**
+ * Writes the stored events, and tells the client when to ask for more.
+ *
+ * @param primes whether the client knows events without data. Clients forget the last id if a response has none.
+ * @throws as `copyEvents`.
+ */
+export async function pollEvents(
+  place: Place,
+  connection: SseConnection,
+  retry: number,
+  primes: boolean,
+): Promise<void> {
   try {
+    if (primes) connection.write(primingEvent(place.after));
     await copyEvents(place, connection);
     connection.write(retryField(retry));
     connection.end();

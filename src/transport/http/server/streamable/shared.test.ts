@@ -68,7 +68,8 @@ test('a call goes on while another process continues the session, and its stream
   expect(first.filter(({ data }) => data).map(({ data }) => JSON.parse(data!).params.data)).toEqual(['begun']);
   expect(first.at(-1)?.retry).toBe('1000');
   const last = first.findLast((event) => event.id)!.id;
-  expect((await (await other.events(last)).rest()).filter(({ data }) => data)).toEqual([]);
+  // Official clients forget the last id if a response has none.
+  expect(await (await other.events(last)).rest()).toEqual([{ id: last, data: '' }, { retry: '1000' }]);
   a.gate.resolve();
   await settled();
   expect(await (await other.events(last)).message()).toMatchObject({ id: 'w', result: { node: 'a' } });

@@ -333,9 +333,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     const connection = new SseConnection(call.stream(200, SSE_HEADERS), connections, () => {
       this.lastSeen = performance.now();
     });
-    pollEvents({ log, session: this.storedId, after: lastEventId }, connection, retry).catch((error: Error) =>
-      this.report(error),
-    );
+    const place = { log, session: this.storedId, after: lastEventId };
+    const polled = pollEvents(place, connection, retry, this.profile?.primingEvent ?? false);
+    polled.catch((error: Error) => this.report(error));
   }
 
   /** The stream that an event id of this session belongs to, if it is still known. Another process may write it. */
