@@ -4,6 +4,7 @@
  *
  * @module
  */
+export type { Bus, BusListener } from './bus.ts';
 export { embeddedState } from './embedded/embedded-state.ts';
 export type { EmbeddedState, EmbeddedStateOptions } from './embedded/embedded-types.ts';
 export {
@@ -17,6 +18,7 @@ export {
   type StreamId,
   type UnfinishedStream,
 } from './event-log.ts';
+export { memoryBus } from './memory-bus.ts';
 export { memorySessionStore } from './memory-sessions.ts';
 export { memoryTaskStore, type MemoryTaskStoreOptions } from './memory-tasks.ts';
 export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from './memory.ts';
@@ -29,6 +31,6 @@ export {
   type SessionStoreOptions,
 } from './session-store.ts';
 export { StoreUnreachable, type RedisClient } from './redis/commands.ts';
-export { redisState, type RedisState, type RedisStateOptions } from './redis/redis-state.ts';
+export { redisState, type RedisBusOptions, type RedisState, type RedisStateOptions } from './redis/redis-state.ts';
 export { memoryState, type NodeId, type State } from './state.ts';
 export { TaskStoreFull, type TaskRecord, type TaskStore } from './task-store.ts';

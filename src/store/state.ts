@@ -1,3 +1,4 @@
+import type { Bus, NodeId } from './bus.ts';
 import type { EventLog } from './event-log.ts';
 import { memorySessionStore } from './memory-sessions.ts';
 import { memoryTaskStore } from './memory-tasks.ts';
@@ -5,8 +6,7 @@ import { memoryEventLog } from './memory.ts';
 import type { SessionStore } from './session-store.ts';
 import type { TaskStore } from './task-store.ts';
 
-/** Identifies a process among those that use, or have used, the same state. A restarted process has another one. */
-export type NodeId = string;
+export type { NodeId };
 
 /** What a server must keep so that another process can continue its work: after a restart, or at the same time. */
 export interface State {
@@ -17,6 +17,11 @@ export interface State {
    * process end with it, so others end them in the state.
    */
   readonly isAlive?: ((node: NodeId) => Promise<boolean>) | undefined;
+  /**
+   * Passes on what reaches another process than the one that it is for. Without it, such answers are refused, and
+   * cancellations and log levels have an effect only where they arrive.
+   */
+  readonly bus?: Bus | undefined;
   readonly sessions: SessionStore;
   readonly events: EventLog;
   readonly tasks: TaskStore;

@@ -2,12 +2,27 @@ import { randomBytes } from 'node:crypto';
 import type { MemoryTaskStoreOptions } from '../memory-tasks.ts';
 import type { MemoryEventLogOptions } from '../memory.ts';
 import type { SessionStoreOptions } from '../session-store.ts';
+import type { Bus } from '../bus.ts';
 import type { NodeId, State } from '../state.ts';
+import { RedisBus, type RedisBusParts } from './bus.ts';
 import { Commands, type RedisClient } from './commands.ts';
 import { RedisEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { RedisSessions } from './sessions.ts';
 import { RedisTasks } from './tasks.ts';
+
+/** What several processes need to pass messages on to each other. */
+export interface RedisBusOptions {
+  /** Another connected client for the same database. Nothing else may use it, because Redis lets its commands wait. */
+  readonly reader: RedisClient;
+  /**
+   * A secret of at least 16 bytes, the same in all processes: the `stateKey` of the server. Messages that were made without
+   * it are ignored.
+   */
+  readonly stateKey: string | Uint8Array;
+  /** Called once if there is a message that was made without the key. Default: none. */
+  readonly onerror?: ((error: Error) => void) | undefined;
+}
 
 /** Where in Redis a state is, and its limits. All processes that share it should have the same. */
 export interface RedisStateOptions {
@@ -15,6 +30,11 @@ export interface RedisStateOptions {
   readonly prefix?: string | undefined;
   /** Milliseconds to wait for an answer of Redis. Default 5 000. */
   readonly timeout?: number | undefined;
+  /**
+   * Passes answers, cancellations, log levels and the ends of sessions on to the processes that they are for. Default: they
+   * must reach these processes themselves.
+   */
+  readonly bus?: RedisBusOptions | undefined;
   /** Limits for sessions. Default as described there. The default clock is that of Redis. */
   readonly sessions?: SessionStoreOptions | undefined;
   /** Limits for the events of streams. Default as described there. The default clock is that of Redis. */
@@ -29,7 +49,8 @@ export interface RedisState extends State {
   readonly reachable: boolean;
   /** Whether a process has given a sign of life in the last three seconds. */
   isAlive(node: NodeId): Promise<boolean>;
-  /** Ends the signs of life of this process. Call it after the servers are closed. The client stays open. */
+  readonly bus: Bus | undefined;
+  /** Ends the signs of life of this process. Call it after the servers are closed. The clients stay open. */
   close(): Promise<void>;
   /** Does the same as `close`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -42,24 +63,39 @@ export interface RedisState extends State {
  *
  * @param client is connected, and stays open until it is closed by the caller. It is a client for one server, not for a
  * cluster. Turn off its queue for the time without a connection, so that calls fail at once then.
- * @throws TypeError if it is no client of Redis. RangeError if a limit is negative or not a number.
+ * @throws TypeError if it is no client of Redis. RangeError if a limit is negative or not a number, or the key
+ * is shorter than 16 bytes.
  */
 export function redisState(client: RedisClient, options: RedisStateOptions = {}): RedisState {
-  const commands = new Commands(client, options.prefix ?? 'everwire', options.timeout ?? 5000);
+  const { prefix = 'everwire', timeout = 5000 } = options;
+  const commands = new Commands(client, prefix, timeout);
   const sessions = new RedisSessions(commands, options.sessions ?? {});
+  const events = new RedisEvents(commands, options.events ?? {}, sessions.maxAge);
+  const tasks = new RedisTasks(commands, options.tasks ?? {});
   const node = randomBytes(8).toString('hex');
-  const heartbeat = new Heartbeat(commands, node);
-  const close = (): Promise<void> => heartbeat.close().catch(() => {});
+  const isAlive = (other: NodeId): Promise<boolean> => heartbeat.isAlive(other);
+  const bus = options.bus && busOf(options.bus, { node, commands, timeout, isAlive }, prefix);
+  const heartbeat = new Heartbeat(commands, node, bus !== undefined);
+  const close = async (): Promise<void> => void (await Promise.allSettled([heartbeat.close(), bus?.close()]));
   return {
     node,
+    bus,
     sessions,
-    events: new RedisEvents(commands, options.events ?? {}, sessions.maxAge),
-    tasks: new RedisTasks(commands, options.tasks ?? {}),
+    events,
+    tasks,
     get reachable() {
       return commands.reachable;
     },
-    isAlive: (other) => heartbeat.isAlive(other),
+    isAlive,
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+function busOf(
+  { reader, stateKey, onerror = () => {} }: RedisBusOptions,
+  about: Pick<RedisBusParts, 'node' | 'commands' | 'timeout' | 'isAlive'>,
+  prefix: string,
+): RedisBus {
+  return new RedisBus({ ...about, reader: new Commands(reader, prefix, about.timeout), stateKey, onerror });
 }

@@ -1,0 +1,27 @@
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { BusListeners, type Bus, type BusListener, type NodeId } from './bus.ts';
+
+/**
+ * Makes a bus in the memory of one process, for tests of several nodes. Returns a function that joins it as a node.
+ *
+ * @param isAlive whether a node still reads its messages. Default: all do.
+ */
+export function memoryBus(isAlive: (node: NodeId) => boolean = () => true): (node: NodeId) => Bus {
+  const nodes = new Map<NodeId, BusListeners>();
+  const pass = async (to: NodeId, kind: string, text: string): Promise<boolean> => {
+    await Promise.resolve();
+    return isAlive(to) && (nodes.get(to)?.take(kind, JSON.parse(text) as JsonObject) ?? false);
+  };
+  return (node) => {
+    const listeners = new BusListeners();
+    nodes.set(node, listeners);
+    return {
+      send: async (to, kind, body) => to !== node && pass(to, kind, JSON.stringify(body)),
+      sendToAll: async (kind, body) => {
+        const text = JSON.stringify(body);
+        await Promise.all([...nodes.keys()].map((to) => to !== node && pass(to, kind, text)));
+      },
+      on: (kind: string, listener: BusListener) => listeners.on(kind, listener),
+    };
+  };
+}

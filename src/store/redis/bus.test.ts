@@ -1,0 +1,243 @@
+import { createClient } from '@redis/client';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  badProxy,
+  findRedis,
+  startRedis,
+  type BadNetwork,
+  type RedisServer,
+} from '../../../test/support/redis-server.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { busSuite } from '../../testing/contracts/bus-suite.ts';
+import type { RedisClient } from './commands.ts';
+import { openRedis } from './open-redis.ts';
+import { redisState, type RedisState } from './redis-state.ts';
+
+const KEY = 'a state key of these tests';
+const command = findRedis();
+let server: RedisServer;
+let admin: ReturnType<typeof createClient>;
+
+test('a key that is too short is refused', () => {
+  const client: RedisClient = { sendCommand: () => Promise.resolve() };
+  expect(() => redisState(client, { bus: { reader: client, stateKey: 'short' } })).toThrow('at least 16 bytes');
+});
+
+describe.skipIf(command === undefined)('with a server', () => {
+  beforeAll(async () => {
+    server = await startRedis(command!);
+    admin = createClient({ url: server.url });
+    admin.on('error', () => {});
+    await admin.connect();
+  });
+  afterAll(async () => {
+    admin.destroy();
+    await server.stop();
+  });
+  beforeEach(async () => void (await admin.flushAll()));
+
+  /** Resolves when the others know of a node. */
+  async function joined({ node }: RedisState): Promise<void> {
+    await expect.poll(() => admin.zScore('{everwire}:nodes', node)).not.toBeNull();
+  }
+
+  interface Started {
+    readonly url?: string;
+    readonly stateKey?: string;
+    /** Sees the messages that the process writes to Redis. */
+    readonly onsend?: (entry: { m: string; k: string }) => void;
+  }
+
+  async function start({ url = server.url, stateKey = KEY, onsend = () => {} }: Started = {}) {
+    const [client, reader] = [await openRedis(url, 5000), await openRedis(url, 5000)];
+    const errors: string[] = [];
+    const onerror = ({ message }: Error): void => void errors.push(message);
+    const sendCommand = (args: string[]): Promise<unknown> => {
+      const [m, k] = [args[5], args[6]];
+      if (m?.startsWith('[') && k?.length === 43) onsend({ m, k });
+      return client.sendCommand(args);
+    };
+    const state = redisState({ sendCommand }, { bus: { reader, stateKey, onerror } });
+    const stop = async (): Promise<void> => {
+      await state.close();
+      await Promise.all([client.close(), reader.close()]);
+    };
+    onTestFinished(stop);
+    await joined(state);
+    return { ...state, bus: state.bus!, end: stop, errors };
+  }
+
+  /** What a node gets. */
+  function received({ bus }: Pick<RedisState, 'bus'>): JsonObject[] {
+    const bodies: JsonObject[] = [];
+    bus!.on('kind', (body) => {
+      bodies.push(body);
+      return true;
+    });
+    return bodies;
+  }
+
+  async function checkKeys(): Promise<void> {
+    for (const key of await admin.keys('*')) {
+      expect(key).toMatch(/^\{everwire\}:/);
+      // −1 is a key that does not expire, and −2 one that is gone.
+      expect(await admin.pTTL(key), key).not.toBe(-1);
+    }
+  }
+
+  const clients = {
+    '@redis/client': async () => {
+      const client = createClient({ url: server.url });
+      client.on('error', () => {});
+      await client.connect();
+      return { client, end: () => client.destroy() };
+    },
+    ioredis: async () => {
+      const client = new Redis(server.port);
+      client.on('error', () => {});
+      return { client, end: () => client.disconnect() };
+    },
+  };
+  for (const [name, connect] of Object.entries(clients)) {
+    const suite = busSuite((count) =>
+      Promise.all(
+        Array.from({ length: count }, async () => {
+          const [own, reader] = [await connect(), await connect()];
+          const state = redisState(own.client, { bus: { reader: reader.client, stateKey: KEY } });
+          onTestFinished(async () => {
+            await state.close();
+            for (const { end } of [own, reader]) end();
+          });
+          await joined(state);
+          return { node: state.node, bus: state.bus!, end: () => state.close() };
+        }),
+      ),
+    );
+    for (const { name: title, run } of suite)
+      test(`the contract over ${name}: ${title}`, async () => {
+        await run();
+        await checkKeys();
+      });
+  }
+
+  test('what was handled is removed', async () => {
+    const [a, b] = [await start(), await start()];
+    received(b);
+    for (let n = 0; n < 5; n += 1) await a.bus.send(b.node, 'kind', { n });
+    await expect.poll(() => admin.keys('{everwire}:i*')).toEqual([]);
+  });
+
+  test('a message that was made with another key is ignored, and reported once', async () => {
+    const [a, b] = [await start(), await start({ stateKey: 'another state key' })];
+    const atA = received(a);
+    const outcomes = [b.bus.send(a.node, 'kind', {}), b.bus.send(a.node, 'kind', {})];
+    for (const outcome of await Promise.allSettled(outcomes)) {
+      expect(outcome).toMatchObject({ status: 'rejected' });
+    }
+    expect(atA).toEqual([]);
+    expect(a.errors).toEqual([expect.stringContaining('A message of another process was ignored')]);
+  });
+
+  test('who can write to Redis cannot make, change, redirect or repeat messages', async () => {
+    const sent: { m: string; k: string }[] = [];
+    const [a, b, c] = [await start({ onsend: (entry) => void sent.push(entry) }), await start(), await start()];
+    const [atB, atC] = [received(b), received(c)];
+    expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(true);
+    const [{ m, k }] = sent as [{ m: string; k: string }];
+    const inbox = (node: string): string => `{everwire}:in:${node}`;
+    // The same message, at the same process and at another one.
+    for (const node of [b.node, b.node, c.node]) await admin.xAdd(inbox(node), '*', { m, k });
+    expect(await a.bus.send(b.node, 'kind', { n: 2 })).toBe(true);
+    expect(await a.bus.send(c.node, 'kind', { n: 3 })).toBe(true);
+    expect(b.errors).toEqual([]);
+    expect(c.errors).toHaveLength(1);
+    const forgeries: Record<string, string>[] = [
+      { m: m.replace('"n":1', '"n":4'), k },
+      { m: m.replace(a.node, c.node), k },
+      { m, k: '' },
+      { m: JSON.stringify([b.node, a.node, 99, 'kind', { n: 5 }]), k: 'x'.repeat(43) },
+      { k, m },
+      { other: 'x' },
+      { m },
+    ];
+    for (const fields of forgeries) await admin.xAdd(inbox(b.node), '*', fields);
+    expect(await a.bus.send(b.node, 'kind', { n: 6 })).toBe(true);
+    expect(b.errors).toHaveLength(1);
+    expect(atB).toEqual([{ n: 1 }, { n: 2 }, { n: 6 }]);
+    expect(atC).toEqual([{ n: 3 }]);
+  });
+
+  test('a process that was killed takes nothing: the sender learns it', async () => {
+    const a = await start();
+    await admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'killed' });
+    expect(await a.bus.send('killed', 'kind', {})).toBe(false);
+  });
+
+  test('a process that reads nothing takes only a limited number of messages, and the others go on', async () => {
+    const [a, b] = [await start(), await start()];
+    received(b);
+    await admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'frozen' });
+    const large = { text: 'x'.repeat(3 * 1024 * 1024) };
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => a.bus.send('frozen', 'kind', large)));
+    const reasons = outcomes.map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : 'unread'));
+    const refused = 'Error: Too many messages to other processes wait';
+    expect(reasons).toEqual([...Array<string>(5).fill('unread'), refused, refused, refused]);
+    // What was sent before is still in the inbox.
+    const again = await Promise.allSettled([a.bus.send('frozen', 'kind', large)]);
+    expect(String((again[0] as PromiseRejectedResult).reason)).toContain('too many messages that it has not read');
+    expect(await a.bus.send(b.node, 'kind', large)).toBe(true);
+    await checkKeys();
+  });
+
+  test('a process that was suspended gets what all get', async () => {
+    const a = await start();
+    await admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: 'suspended' });
+    await a.bus.sendToAll('kind', {});
+    expect(await admin.xLen('{everwire}:in:suspended')).toBe(1);
+    expect(await a.bus.send('suspended', 'kind', {})).toBe(false);
+  });
+
+  test('a full Redis refuses messages', async () => {
+    const [a, b] = [await start(), await start()];
+    received(b);
+    await admin.configSet('maxmemory', '1');
+    onTestFinished(async () => void (await admin.configSet('maxmemory', '0')));
+    await expect(a.bus.send(b.node, 'kind', {})).rejects.toThrow('Redis has refused a command: OOM');
+  });
+
+  test('after Redis was gone, with all that it had, messages arrive again', async () => {
+    const [a, b] = [await start(), await start()];
+    const atB = received(b);
+    expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(true);
+    await server.kill();
+    await expect(a.bus.send(b.node, 'kind', { n: 2 })).rejects.toThrow('Redis cannot be reached');
+    await expect(a.bus.sendToAll('kind', { n: 3 })).rejects.toThrow('Redis cannot be reached');
+    await server.restart();
+    await expect.poll(() => a.bus.send(b.node, 'kind', { n: 4 }).catch(() => 'unreachable')).toBe(true);
+    expect(atB).toEqual([{ n: 1 }, { n: 4 }]);
+  });
+
+  test('over a bad network, each message arrives at most once, and never without its sender knowing', async () => {
+    let cut = 0;
+    const network: BadNetwork = {
+      split: 500,
+      get cutAfter() {
+        return 2000 + ((cut += 371) % 4000);
+      },
+    };
+    const proxy = await badProxy(server.port, () => network);
+    onTestFinished(() => proxy.stop());
+    const [a, b] = [await start({ url: proxy.url }), await start({ url: proxy.url })];
+    const atB = received(b);
+    const taken: number[] = [];
+    for (let n = 0; n < 60; n += 1) {
+      const outcome = await a.bus.send(b.node, 'kind', { n }).catch(() => undefined);
+      if (outcome === true) taken.push(n);
+    }
+    const numbers = atB.map(({ n }) => Number(n));
+    expect(new Set(numbers).size).toBe(numbers.length);
+    for (const n of taken) expect(numbers).toContain(n);
+    expect(taken.length).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,201 @@
+import { Deferred } from '../../base/deferred.ts';
+import { nextTurn, waitFor } from '../../base/wait.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { BusListeners, type Bus, type BusListener, type NodeId } from '../bus.ts';
+import { BusMessages } from './bus-messages.ts';
+import { HANDLED, LEAVE, NODES, SEND } from './bus-scripts.ts';
+import type { Commands } from './commands.ts';
+
+/** The most messages that wait in the inbox of one process, and the most that one process waits for. */
+const MAX_WAITING = 1000;
+/** The most bytes of them. A single message may be larger. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+/** How long an inbox is kept after the last message. Milliseconds. */
+const INBOX_TTL = 120_000;
+/** How long after a sign of life a process counts as alive. Milliseconds. */
+const ALIVE = 3000;
+/** How often the sender of an unhandled message looks whether the receiver is alive. Milliseconds. */
+const LOOK = 1000;
+/** How long a message may stay unhandled. Milliseconds. */
+const MAX_UNHANDLED = 5000;
+/** How long one read waits for messages. Milliseconds. */
+const BLOCK = 1000;
+/** How many messages one read returns. */
+const PORTION = 32;
+/** The pause after a read that has failed. Milliseconds. */
+const PAUSE = 200;
+/** The kind of the message that says what became of another one. */
+const HANDLED_KIND = 'handled';
+/** Other work goes on after a message of this size. */
+const LARGE = 64 * 1024;
+
+/** What a bus needs to know of its node, and what it may use. */
+export interface RedisBusParts {
+  readonly node: NodeId;
+  readonly commands: Commands;
+  /** Sends its commands over a connection of its own, on which Redis may wait. */
+  readonly reader: Commands;
+  /** Milliseconds after which a command of the reader has failed. */
+  readonly timeout: number;
+  readonly stateKey: string | Uint8Array;
+  readonly isAlive: (node: NodeId) => Promise<boolean>;
+  readonly onerror: (error: Error) => void;
+}
+
+interface Unhandled {
+  readonly to: NodeId;
+  readonly handled: Deferred<boolean>;
+}
+
+/**
+ * Messages between the processes that use one Redis. Each process has an inbox, from which it removes what it has handled.
+ * The sender learns that by a message in its own inbox. So nothing is lost without an error if Redis or a process is.
+ */
+export class RedisBus implements Bus {
+  readonly #parts: RedisBusParts;
+  readonly #messages: BusMessages;
+  readonly #listeners = new BusListeners();
+  /** The messages of this process that are not handled yet, by their numbers. */
+  readonly #unhandled = new Map<number, Unhandled>();
+  #unhandledBytes = 0;
+  #hasReportedForgery = false;
+  #closed = false;
+
+  /** @throws RangeError if the key is too short. */
+  constructor(parts: RedisBusParts) {
+    this.#parts = parts;
+    this.#messages = new BusMessages(parts.node, parts.stateKey);
+    void this.#read();
+  }
+
+  async send(to: NodeId, kind: string, body: JsonObject): Promise<boolean> {
+    return to !== this.#parts.node && this.#send(to, kind, body, false);
+  }
+
+  async sendToAll(kind: string, body: JsonObject): Promise<void> {
+    const { node, commands } = this.#parts;
+    const nodes = (await commands.run(NODES)) as NodeId[];
+    const sent = nodes.filter((other) => other !== node).map((other) => this.#send(other, kind, body, true));
+    for (const outcome of await Promise.allSettled(sent)) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  on(kind: string, listener: BusListener): () => void {
+    return this.#listeners.on(kind, listener);
+  }
+
+  /** Reads nothing more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#parts.commands.run(LEAVE, this.#parts.node);
+  }
+
+  async #send(to: NodeId, kind: string, body: JsonObject, toAll: boolean): Promise<boolean> {
+    const { n, text, mac } = this.#messages.write(to, kind, body);
+    const bytes = Buffer.byteLength(text);
+    const full = this.#unhandledBytes > 0 && this.#unhandledBytes + bytes > MAX_WAITING_BYTES;
+    if (full || this.#unhandled.size >= MAX_WAITING) throw new Error('Too many messages to other processes wait');
+    const unhandled = { to, handled: new Deferred<boolean>() };
+    this.#unhandled.set(n, unhandled);
+    this.#unhandledBytes += bytes;
+    try {
+      const outcome = await this.#put(to, text, mac, [MAX_WAITING, MAX_WAITING_BYTES], toAll);
+      if (outcome === 'full') throw new Error('Another process has too many messages that it has not read');
+      if (outcome !== 'sent') return false;
+      return await this.#whenHandled(unhandled, toAll);
+    } finally {
+      this.#unhandled.delete(n);
+      this.#unhandledBytes -= bytes;
+    }
+  }
+
+  #put(to: NodeId, text: string, mac: string, limits: readonly number[], toAll: boolean): Promise<unknown> {
+    const bytes = Buffer.byteLength(text);
+    return this.#parts.commands.run(SEND, to, text, mac, bytes, ALIVE, ...limits, INBOX_TTL, toAll ? 1 : '');
+  }
+
+  /** @param toAll the message has been stored for the process, which may handle it later. */
+  async #whenHandled({ to, handled }: Unhandled, toAll: boolean): Promise<boolean> {
+    for (let waited = 0; waited < MAX_UNHANDLED; waited += LOOK) {
+      const taken = await waitFor(handled.promise, { timeout: LOOK }).catch(() => undefined);
+      if (taken !== undefined) return taken;
+      if (toAll || !(await this.#parts.isAlive(to))) return false;
+    }
+    throw new Error('Another process has not read a message in time');
+  }
+
+  async #read(): Promise<void> {
+    const { node, commands, reader, timeout } = this.#parts;
+    const block = String(Math.max(1, Math.min(BLOCK, Math.floor(timeout / 2))));
+    // The inbox contains only what is not handled, so each read begins at its beginning.
+    const read = ['XREAD', 'COUNT', String(PORTION), 'BLOCK', block, 'STREAMS', commands.key(`in:${node}`), '0'];
+    let ids: string[] = [];
+    let bytes = 0;
+    while (!this.#closed) {
+      try {
+        if (ids.length > 0) await reader.run(HANDLED, node, bytes, ...ids);
+        ids = [];
+        bytes = 0;
+        for (const { id, text, mac } of entriesIn(await reader.send([...read]))) {
+          if (this.#closed) return;
+          const size = Buffer.byteLength(text);
+          ids.push(id);
+          bytes += size;
+          this.#receive(text, mac);
+          if (size > LARGE) await nextTurn();
+        }
+      } catch {
+        // The other commands report that Redis cannot be reached. What was read but not removed is recognized later.
+        await pause();
+      }
+    }
+  }
+
+  #receive(text: string, mac: string): void {
+    const message = this.#messages.read(text, mac);
+    if (message === 'repeated') return;
+    if (message === 'forged') return this.#reportForgery();
+    const { from, n, kind, body } = message;
+    if (kind === HANDLED_KIND) {
+      const unhandled = this.#unhandled.get(Number(body['n']));
+      if (unhandled?.to === from) unhandled.handled.resolve(body['taken'] === true);
+      return;
+    }
+    const answer = this.#messages.write(from, HANDLED_KIND, { n, taken: this.#listeners.take(kind, body) });
+    // If it is lost, the sender gets an error.
+    this.#put(from, answer.text, answer.mac, [0, 0], false).catch(() => {});
+  }
+
+  /** Once, because who can write to Redis could fill the log. */
+  #reportForgery(): void {
+    if (this.#hasReportedForgery) return;
+    this.#hasReportedForgery = true;
+    const message =
+      'A message of another process was ignored: it has another stateKey, or somebody else wrote it to Redis';
+    this.#parts.onerror(new Error(message));
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, PAUSE).unref());
+}
+
+interface Entry {
+  readonly id: string;
+  readonly text: string;
+  readonly mac: string;
+}
+
+/** The entries of the only stream in a reply to XREAD. In RESP2, the reply is a list of pairs. In RESP3, it is a map. */
+function entriesIn(reply: unknown): Entry[] {
+  if (reply === null || reply === undefined) return [];
+  const [entries] = Array.isArray(reply)
+    ? reply.map((pair: unknown[]) => pair[1])
+    : reply instanceof Map
+      ? [...reply.values()]
+      : Object.values(reply);
+  return (entries as [id: string, fields: unknown[]][]).map(([id, [, text, , mac]]) => ({
+    id,
+    text: String(text),
+    mac: String(mac),
+  }));
+}
