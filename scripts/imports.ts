@@ -37,6 +37,7 @@ const ALLOWED: Record<string, readonly string[]> = {
     'jsonrpc',
     'schema',
     'protocol',
+    'store/bus.ts',
     'store/event-log.ts',
     'store/session-store.ts',
     'store/memory.ts',

@@ -94,7 +94,7 @@ export async function serveBridge(
     ...(metrics && { '/metrics': metrics.page({ requiresAuth: settings.metrics === 'gated' }) }),
   });
   const faults = await httpFaults(settings, () => handler);
-  const state = await openStore(settings.store, warn);
+  const state = await openStore(settings.store, { stateKey: settings.stateKey, onwarning: warn });
   if (state?.reachable !== undefined) observer.store(() => state.reachable === true);
   const { listen } = await import('../transport/http/server/listen.ts');
   const listener = await listen({

@@ -11,24 +11,29 @@ export interface OpenStore extends State {
 /** How long a command to Redis may take. Milliseconds. */
 const TIMEOUT = 5000;
 
+/** What a store needs besides its place. */
+export interface OpenStoreOptions {
+  /** The secret with which processes recognize each other. Undefined if they pass nothing on to each other. */
+  readonly stateKey: string | undefined;
+  readonly onwarning: (message: string) => void;
+}
+
 /**
  * Opens the state that `--store` names: a directory, or the URL of a Redis server. It is closed after everything else.
  *
  * @throws Error if it cannot be opened. The message has no password.
  */
-export async function openStore(
-  place: string | undefined,
-  onwarning: (message: string) => void,
-): Promise<OpenStore | undefined> {
+export async function openStore(place: string | undefined, options: OpenStoreOptions): Promise<OpenStore | undefined> {
   if (place === undefined) return undefined;
-  if (/^[a-z]{2,}:/i.test(place)) return openRedisStore(place);
+  if (/^[a-z]{2,}:/i.test(place)) return openRedisStore(place, options);
+  const { onwarning } = options;
   const { embeddedState } = await import('../store/embedded/embedded-state.ts');
   const state = await embeddedState(place, { onwarning });
   atLast(() => state.close());
   return state;
 }
 
-async function openRedisStore(given: string): Promise<OpenStore> {
+async function openRedisStore(given: string, { stateKey, onwarning }: OpenStoreOptions): Promise<OpenStore> {
   // The URL may contain a password.
   if (!URL.canParse(given) || !/^rediss?:$/.test(new URL(given).protocol))
     throw Failure.usage('--store must be a directory, or a URL such as redis://localhost:6379/0 or rediss://…');
@@ -37,10 +42,12 @@ async function openRedisStore(given: string): Promise<OpenStore> {
     import('../store/redis/redis-state.ts'),
   ]);
   const client = await openRedis(given, TIMEOUT);
-  const state = redisState(client, { timeout: TIMEOUT });
+  const onerror = ({ message }: Error): void => onwarning(message);
+  const bus = stateKey === undefined ? undefined : { reader: await openRedis(given, TIMEOUT), stateKey, onerror };
+  const state = redisState(client, { timeout: TIMEOUT, bus });
   atLast(async () => {
     await state.close();
-    await client.close();
+    await Promise.all([client.close(), bus?.reader.close()]);
   });
   return state;
 }

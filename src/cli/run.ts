@@ -36,7 +36,7 @@ export async function run(
   const wiretap = await observe({ target: name, file: flags.record, ...inspection, onpage });
   if (flags.stdio) return serveStdio(served, { wiretap }, inspection.breakpoints);
   const sessionKey = readStateKey(flags.stateKey);
-  const state = await openStore(readStore(flags.store), printStatus);
+  const state = await openStore(readStore(flags.store), { stateKey: sessionKey, onwarning: printStatus });
   const listener = await served.listen({ ...listenOptions(flags), sessionKey, state, wiretap });
   atEnd(() => listener.close());
   if (!named) return announce(name, listener);

@@ -32,7 +32,7 @@ if (values.stdio) {
 } else if (values['official-stdio']) {
   await server.connect(new StdioServerTransport());
 } else {
-  const state = await openStore(values.store, console.error);
+  const state = await openStore(values.store, { stateKey: values['state-key'], onwarning: console.error });
   listener = await server.listen({
     state,
     port: Number(values.port),

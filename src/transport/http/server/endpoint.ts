@@ -9,6 +9,7 @@ import type { HttpCall } from './call.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { acceptGuard, mediaType } from './access/guards.ts';
 import { alreadyRead, failed, noRoom, refuse } from './access/refusals.ts';
+import type { OtherProcesses } from './streamable/other-processes.ts';
 import type { SessionSeal } from './streamable/session-seal.ts';
 import type { SessionTable, TableSession } from './sessions.ts';
 import type { SharedStore } from './streamable/stream-ids.ts';
@@ -21,6 +22,8 @@ export interface EndpointOptions {
   readonly store: SessionStore | undefined;
   /** Set if several processes use the store at once. */
   readonly shared: SharedStore | undefined;
+  /** Set if these processes pass messages on to each other. */
+  readonly others: OtherProcesses | undefined;
   /** Makes the ids of sessions that another process can revive without a store. */
   readonly seal: SessionSeal | undefined;
   readonly maxBodyBytes: number;

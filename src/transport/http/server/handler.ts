@@ -18,6 +18,7 @@ import { failed, NO_HEADERS, refuse, shuttingDown, unchecked } from './access/re
 import { SessionTable, type TableSession } from './sessions.ts';
 import { SseEndpoint } from './sse/sse-endpoint.ts';
 import { StatelessEndpoint } from './stateless/stateless-endpoint.ts';
+import { OtherProcesses } from './streamable/other-processes.ts';
 import { SessionSeal } from './streamable/session-seal.ts';
 import { StreamableEndpoint } from './streamable/streamable-endpoint.ts';
 
@@ -189,6 +190,7 @@ class Handler implements HttpHandler {
   readonly #reported = new WeakSet();
   readonly #connections: OpenConnections;
   readonly #sessions: SessionTable<TableSession>;
+  readonly #others: OtherProcesses | undefined;
   readonly #streamable: StreamableEndpoint;
   readonly #sse: SseEndpoint;
   readonly #stateless: StatelessEndpoint | undefined;
@@ -232,12 +234,15 @@ class Handler implements HttpHandler {
     const logBytes = state ? 0 : maxBufferedBytes / 4;
     this.budget = new BufferBudget(maxBufferedBytes - logBytes);
     this.state = state ?? { events: (this.#log = memoryEventLog({ maxTotalBytes: logBytes })) };
+    const { node = '', isAlive, bus } = this.state;
+    this.#others = store && isAlive && bus && new OtherProcesses(bus, node, onerror);
     const shared: EndpointOptions = {
       sessions: this.#sessions,
       connections: this.#connections,
       log: this.state.events,
       store,
-      shared: state?.isAlive && { node: state.node ?? '', isAlive: state.isAlive },
+      shared: isAlive && { node, isAlive },
+      others: this.#others,
       seal: sessionKey === undefined || store ? undefined : new SessionSeal(sessionKey),
       maxBodyBytes,
       onsession,
@@ -299,6 +304,7 @@ class Handler implements HttpHandler {
     this.drain();
     this.#closed = true;
     await this.#sessions.close();
+    this.#others?.close();
   }
 
   readonly #onfailure = (error: Error): void => {

@@ -81,6 +81,18 @@ export function notAsked(shared: boolean): ErrorResponse {
   return errorResponse(undefined, { code: REFUSED, message });
 }
 
+/** Refuses a message for another process. That process may have got it, or not. */
+export function notPassedOn(): ErrorResponse {
+  const message = 'The message is for another process, which does not answer now; try again later';
+  return errorResponse(undefined, { code: REFUSED, message });
+}
+
+/** Answers a POST whose only message was refused. */
+export function refuseMessage(call: HttpCall, status: 400 | 503, refusal: ErrorResponse): void {
+  call.refused(status === 400 ? 'malformed' : 'store_unavailable', status);
+  answer(call, status, refusal, status === 400 ? NO_HEADERS : { 'retry-after': '1' });
+}
+
 export function tooManySessions(call: HttpCall): void {
   refuseForNow(call, 'Too many sessions', { 'retry-after': '60' }, 'too_many_sessions');
 }

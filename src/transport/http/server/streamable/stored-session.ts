@@ -60,11 +60,18 @@ function changed(settings: SessionSettings, changes: readonly SettingsChange[]):
   return { logLevel: draft.logLevel, resources: [...draft.resources] };
 }
 
+/** The log level that a change sets. */
+function levelIn(change: SettingsChange): string | undefined {
+  const draft: Draft = { logLevel: undefined, resources: new Set() };
+  change(draft);
+  return draft.logLevel;
+}
+
 /**
  * The requests that bring a server to the state that other processes have stored. Their ids are unlike those of any
  * client.
  */
-export function replayOf({ logLevel, resources = [] }: SessionRecord): Request[] {
+export function replayOf({ logLevel, resources = [] }: SessionSettings): Request[] {
   const prefix = `replayed-${randomBytes(8).toString('hex')}`;
   const requests: (readonly [method: string, params: JsonObject])[] = [];
   if (logLevel !== undefined) requests.push([Method.SetLevel, { level: logLevel }]);
@@ -120,16 +127,33 @@ export class StoredSession {
     return change;
   }
 
-  /** Stores what a request has changed. Returns the response that its client gets. */
-  async store(change: SettingsChange, response: Response, onerror: (error: Error) => void): Promise<Response> {
+  /**
+   * Stores what a request has changed. Returns the response that its client gets.
+   *
+   * @param tell tells other processes a log level.
+   */
+  async store(
+    change: SettingsChange,
+    response: Response,
+    tell: (level: string) => Promise<void> | undefined,
+    onerror: (error: Error) => void,
+  ): Promise<Response> {
     if ('error' in response) return response;
     this.#waiting.push(change);
     try {
       await (this.#nextWrite ??= this.#writeNext(onerror));
-      return response;
     } catch {
       const message =
         'The log level or subscription has changed, but the change could not be stored: it is lost when the server restarts';
+      return errorResponse(response.id, { code: ErrorCode.InternalError, message });
+    }
+    const level = levelIn(change);
+    try {
+      if (level !== undefined) await tell(level);
+      return response;
+    } catch (error) {
+      onerror(error as Error);
+      const message = 'The log level has changed here, but other processes that have the session could not be told';
       return errorResponse(response.id, { code: ErrorCode.InternalError, message });
     }
   }

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { FewPerTurn } from '../../../../base/few-per-turn.ts';
 import { PART_OF_ONE, ShareCounts, shareOf } from '../../../../base/share.ts';
-import { isRequest, isResponse, type JsonObject, type Message, type Request } from '../../../../jsonrpc/message.ts';
+import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
+import {
+  isRequest,
+  isResponse,
+  type JsonObject,
+  type Message,
+  type Request,
+  type Response,
+} from '../../../../jsonrpc/message.ts';
 import { invalidRequest } from '../../../../jsonrpc/parse.ts';
 import { saysItsRevision } from '../../../../protocol/own-revision.ts';
 import { profileOf } from '../../../../protocol/revisions.ts';
@@ -21,19 +29,22 @@ import {
   noSession,
   notAsked,
   notContinued,
+  notPassedOn,
   refuse,
+  refuseMessage,
   sessionNotFound,
   shuttingDown,
   tooManySessions,
 } from '../access/refusals.ts';
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
-import { storedIdOf } from './stored-session.ts';
 import { reopening, type Opening } from './opening.ts';
+import type { Passed } from './other-processes.ts';
+import { storedIdOf } from './stored-session.ts';
 import { StreamableSession } from './streamable-session.ts';
 
 /** The longest session id that is looked up in a store, in characters. */
 const MAX_ID = 256;
-/** The most requests that wait until a session is revived. Each keeps the head of its request. */
+/** The most requests that wait for a session to be revived, or for another process. Each keeps the head of its request. */
 const MAX_WAITING = 1000;
 
 const acceptsReply = acceptGuard('application/json', 'text/event-stream');
@@ -41,7 +52,7 @@ const acceptsReply = acceptGuard('application/json', 'text/event-stream');
 /** The endpoint of Streamable HTTP: POST, GET and DELETE on one path (2025-11-25, transports: Streamable HTTP). */
 export class StreamableEndpoint extends Endpoint {
   readonly #stateless: StatelessEndpoint | undefined;
-  /** The requests that wait until a session is revived, by their share. */
+  /** The requests that wait for a session to be revived, or for another process, by their share. */
   readonly #waiting = new ShareCounts();
   #allWaiting = 0;
   /** Lets those that have waited go on. */
@@ -107,29 +118,66 @@ export class StreamableEndpoint extends Endpoint {
       return session.request(call, message);
     }
     if (!session) throw noSession();
+    const pass = this.options.others?.passing(session, message, call.bodyBytes);
+    if (pass) return this.#wait(call, pass, (outcome) => respondPassed(call, outcome));
     // A response that the server cannot accept is refused (2025-11-25, transports: Sending Messages, 4).
-    if (isStray(message, session)) {
-      call.refused('malformed', 400);
-      return call.respond(400, JSON_HEADERS, JSON.stringify(notAsked(this.options.shared !== undefined)));
-    }
+    if (isStray(message, session)) return refuseMessage(call, 400, notAsked(this.options.shared !== undefined));
     session.deliver(message, call);
     call.respond(202, NO_HEADERS);
   }
 
-  /** Batches: 2025-03-26, transports: Sending Messages, 3; removed in 2025-06-18. */
-  #takeBatch(call: HttpCall, session: StreamableSession | undefined, elements: readonly unknown[]): void {
+  /**
+   * Batches: 2025-03-26, transports: Sending Messages, 3; removed in 2025-06-18.
+   *
+   * @param refused what is already known to be wrong with other elements.
+   */
+  #takeBatch(
+    call: HttpCall,
+    session: StreamableSession | undefined,
+    elements: readonly unknown[],
+    refused: readonly Response[] = [],
+  ): void {
     if (!session) throw noSession();
     const batch = admitBatch(elements, { profile: session.profile, inUse: (id) => session.inUse(id) });
     const { requests, errors } = batch;
+    errors.push(...refused);
+    if (!this.options.scopes.admits(call, batch.messages.filter(isRequest), true)) return;
+    if (this.#passBatch(call, session, batch)) return;
     const messages = batch.messages.filter((message) => !isStray(message, session));
     for (let count = messages.length; count < batch.messages.length; count += 1)
       errors.push(notAsked(this.options.shared !== undefined));
-    if (!this.options.scopes.admits(call, messages.filter(isRequest), true)) return;
     if (requests.length > 0)
       return this.options.closed() ? shuttingDown(call) : session.batch(call, { messages, requests, errors });
     for (const message of messages) session.deliver(message, call);
-    if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
-    else call.respond(202, NO_HEADERS);
+    respondBatch(call, errors);
+  }
+
+  /** Passes on the messages of a batch that are for other processes, and then goes on with the rest. */
+  #passBatch(call: HttpCall, session: StreamableSession, { messages, requests, errors }: OpenedBatch): boolean {
+    const { others } = this.options;
+    if (!others) return false;
+    const own = new Set(requests);
+    const rest: Message[] = [];
+    const passing: (() => Promise<Passed>)[] = [];
+    for (const message of messages) {
+      // A cancellation of a request of the same batch is for this process.
+      const isOwn = 'method' in message && own.has(message.params?.['requestId']);
+      const pass = isOwn ? undefined : others.passing(session, message, call.bodyBytes / messages.length);
+      if (pass) passing.push(pass);
+      else rest.push(message);
+    }
+    if (passing.length === 0) return false;
+    const passed = () => Promise.all(passing.map((pass) => pass()));
+    this.#wait(call, passed, (outcomes) => {
+      const refused = [...errors];
+      for (const outcome of outcomes) {
+        if (outcome !== 'taken') refused.push(outcome === 'unwanted' ? notAsked(true) : notPassedOn());
+      }
+      if (rest.length === 0) respondBatch(call, refused);
+      else if (session.closed) sessionNotFound(call);
+      else this.#takeBatch(call, session, rest, refused);
+    });
+    return true;
   }
 
   #initialize(call: HttpCall, message: Request): void {
@@ -140,13 +188,14 @@ export class StreamableEndpoint extends Endpoint {
   /** Adds a session and passes it to the application. If there is no room, the call is refused. */
   #open(opening: Opening): StreamableSession | undefined {
     const { call, id } = opening;
-    const { sessions } = this.options;
+    const { sessions, others } = this.options;
     if (!sessions.makeRoom(call)) {
       tooManySessions(call);
       return undefined;
     }
     const session = new StreamableSession(opening, this.options);
     sessions.add(id, session, call);
+    others?.add(session);
     this.announce(session, () => session.refuse('The server could not open a session'));
     return session;
   }
@@ -186,7 +235,8 @@ export class StreamableEndpoint extends Endpoint {
 
   #delete(call: HttpCall): void {
     this.#inSession(call, (session) => {
-      session.end().then(
+      const ended = session.end().then(() => this.options.others?.end(session));
+      ended.then(
         () => call.respond(204, NO_HEADERS),
         (error: unknown) => failed(call, error, this.options.onerror),
       );
@@ -202,19 +252,24 @@ export class StreamableEndpoint extends Endpoint {
   #inSession(call: HttpCall, use: (session: StreamableSession) => void): void {
     const id = call.header('mcp-session-id');
     if (id === undefined) throw noSession();
-    const { sessions, seal, store, closed } = this.options;
+    const { sessions, seal, store, others, closed } = this.options;
     const session = sessions.get(id);
     if (session) return this.#goOn(session, call, use);
     if (!store && !seal) return sessionNotFound(call);
     if (closed()) return shuttingDown(call);
     if (!store) return this.#revive(call, use, id, seal!.open(id, call.principal));
     if (id.length > MAX_ID) return sessionNotFound(call);
-    this.#wait(call, store.get(storedIdOf(id)), (record) => {
-      const opened = sessions.get(id);
-      if (opened) return this.#goOn(opened, call, use);
-      if (record?.principal !== call.principal) return sessionNotFound(call);
-      this.#revive(call, use, id, record?.initialize, record);
-    });
+    const storedId = storedIdOf(id);
+    this.#wait(
+      call,
+      () => store.get(storedId),
+      (record) => {
+        const opened = sessions.get(id);
+        if (opened) return this.#goOn(opened, call, use);
+        if (record?.principal !== call.principal || others?.hasEnded(storedId)) return sessionNotFound(call);
+        this.#revive(call, use, id, record?.initialize, record);
+      },
+    );
   }
 
   /** @param params of the `initialize` that opened the session. Undefined if they are not known. */
@@ -233,21 +288,26 @@ export class StreamableEndpoint extends Endpoint {
   #goOn(session: TableSession, call: HttpCall, use: (session: StreamableSession) => void): void {
     // The session of another caller counts as unknown.
     if (!(session instanceof StreamableSession) || session.principal !== call.principal) return sessionNotFound(call);
-    if (!session.revival) return this.#use(session, call, use);
-    this.#wait(call, session.revival, (revived) => {
-      // The record of the session is still in the store, so the next request tries again.
-      if (revived === 'failed') notContinued(call);
-      // A request before this one may have ended it.
-      else if (revived === 'open' && !session.closed) this.#use(session, call, use);
-      else sessionNotFound(call);
-    });
+    const { revival } = session;
+    if (!revival) return this.#use(session, call, use);
+    this.#wait(
+      call,
+      () => revival,
+      (revived) => {
+        // The record of the session is still in the store, so the next request tries again.
+        if (revived === 'failed') notContinued(call);
+        // A request before this one may have ended it.
+        else if (revived === 'open' && !session.closed) this.#use(session, call, use);
+        else sessionNotFound(call);
+      },
+    );
   }
 
   /**
    * Goes on with a call later, or refuses it if the store fails. The store or the service may be slow, and clients may leave
    * meanwhile, so only some requests can wait.
    */
-  #wait<T>(call: HttpCall, awaited: Promise<T>, then: (value: T) => void): void {
+  #wait<T>(call: HttpCall, start: () => Promise<T>, then: (value: T) => void): void {
     const share = shareOf(call);
     if (this.#allWaiting >= MAX_WAITING || this.#waiting.of(share) >= MAX_WAITING * PART_OF_ONE) return noRoom(call);
     this.#allWaiting += 1;
@@ -261,7 +321,7 @@ export class StreamableEndpoint extends Endpoint {
         failed(call, error, this.options.onerror);
       }
     };
-    awaited.then(
+    start().then(
       (value) => this.#turns.run(() => goOn(() => then(value))),
       (error: unknown) => {
         this.options.onerror(error as Error);
@@ -279,6 +339,19 @@ export class StreamableEndpoint extends Endpoint {
     session.lastSeen = performance.now();
     use(session);
   }
+}
+
+/** Answers a POST without requests whose message was passed on. */
+function respondPassed(call: HttpCall, passed: Passed): void {
+  if (passed === 'taken') call.respond(202, NO_HEADERS);
+  else if (passed === 'unwanted') refuseMessage(call, 400, notAsked(true));
+  else refuseMessage(call, 503, notPassedOn());
+}
+
+/** Answers a POST of a batch without requests. */
+function respondBatch(call: HttpCall, errors: readonly Response[]): void {
+  if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
+  else call.respond(202, NO_HEADERS);
 }
 
 /** Whether a message answers a question that another process has asked. */

@@ -14,8 +14,9 @@ import {
 import { Method, NotificationMethod } from '../../../../protocol/methods.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import type { EventId, SessionId } from '../../../../store/event-log.ts';
+import type { SessionSettings } from '../../../../store/session-store.ts';
 import { BaseTransport } from '../../../base-transport.ts';
-import { SENT_AT_ONCE, type SendOptions, type Transport } from '../../../transport.ts';
+import { SENT_AT_ONCE, type MessageExtra, type SendOptions, type Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
@@ -133,9 +134,13 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** Tells the server what the client has told other processes. */
   #goOn({ call, record }: Opening): void {
     this.deliver(notification(NotificationMethod.Initialized), call);
-    for (const request of record ? replayOf(record) : []) {
+    if (record) this.replay(record, new SessionExtra(this, call, 1, undefined));
+  }
+
+  replay(settings: SessionSettings, extra: MessageExtra): void {
+    for (const request of replayOf(settings)) {
       this.#replayed.set(request.id, request);
-      this.deliver(request, call);
+      this.receive(request, extra);
     }
   }
 
@@ -178,10 +183,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
         this.#initialized(message);
         return SENT_AT_ONCE;
       }
-      if (!reply && this.#replayed.size > 0) {
-        const replayed = this.#replayed.get(message.id!);
-        if (replayed) return this.#wasReplayed(replayed, message);
-      }
+      const replayed = reply ? undefined : this.#replayed.get(message.id!);
+      if (replayed) return this.#wasReplayed(replayed, message);
       if (!reply)
         return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
       // A failed `initialize` opens no session, so its response has no session id.
@@ -202,9 +205,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     await this.send(response);
   }
 
-  /** What a request has changed is stored before its response is sent. */
+  /** What a request has changed is stored, and other processes know it, before its response is sent. */
   async #storeFirst(change: SettingsChange, response: Response): Promise<void> {
-    await this.send(await this.#stored!.store(change, response, (error) => this.report(error)));
+    const tell = (level: string) => this.#options.others?.changeLevel(this, level);
+    await this.send(await this.#stored!.store(change, response, tell, (error) => this.report(error)));
   }
 
   /** The client has not asked again, so it gets no response. It may have missed updates of a resource. */
@@ -250,6 +254,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     if (this.#endRevival) this.#endRevival(false);
     else if (this.#opening) refuse(this.#opening.call, status, message);
     this.#options.sessions.delete(this.sessionId);
+    this.#options.others?.delete(this);
     this.#options.seal?.end(this.sessionId);
     const ended = this.#endReplies(status, message, kept);
     this.guard(() => this.onclose?.());
@@ -308,11 +313,12 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** @param among the number of messages in the body of the call. */
   deliver(message: Message, call: HttpCall, among = 1): void {
+    this.receive(message, new SessionExtra(this, call, among, isRequest(message) ? message.id : undefined));
+  }
+
+  receive(message: Message, extra: MessageExtra): void {
     if (this.#closed) return;
-    this.callOnmessage(
-      this.#questions?.inward(message) ?? message,
-      new SessionExtra(this, call, among, isRequest(message) ? message.id : undefined),
-    );
+    this.callOnmessage(this.#questions?.inward(message) ?? message, extra);
     // A cancelled request gets no response (basic/utilities/cancellation: Behavior Requirements).
     if ('method' in message && message.method === 'notifications/cancelled')
       this.#abandon(message.params?.['requestId']);

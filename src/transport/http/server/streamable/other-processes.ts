@@ -1,0 +1,203 @@
+import { Recent } from '../../../../base/recent.ts';
+import {
+  isObject,
+  isRequest,
+  isRequestId,
+  isResponse,
+  notification,
+  type JsonObject,
+  type Message,
+  type RequestId,
+} from '../../../../jsonrpc/message.ts';
+import { NotificationMethod } from '../../../../protocol/methods.ts';
+import type { Bus, NodeId } from '../../../../store/bus.ts';
+import type { SessionId } from '../../../../store/event-log.ts';
+import type { SessionSettings } from '../../../../store/session-store.ts';
+import type { MessageExtra } from '../../../transport.ts';
+import type { Revival } from './opening.ts';
+import { askerOf } from './question-ids.ts';
+
+/** How many sessions that have ended at another process are remembered. */
+const MAX_ENDED = 1000;
+/** A longer reason of a cancellation is cut. Characters. */
+const MAX_REASON = 1000;
+/** A cancellation of a request with a longer id is not passed on. Characters. */
+const MAX_ID = 8192;
+
+/** What a session is for the other processes that have it. */
+export interface SharedSession {
+  /** The name of the session at all processes. */
+  readonly storedId: SessionId;
+  readonly principal: string | undefined;
+  /** Whether a request of the client is in flight here. */
+  inUse(id: RequestId): boolean;
+  /** Whether this process has asked a question. */
+  mayHaveAsked(id: RequestId | undefined): boolean;
+  /** When the client's last message came, by `performance.now()`. */
+  lastSeen: number;
+  /** Resolves when the session is open here, or cannot be opened. Undefined if it is open. */
+  readonly revival: Promise<Revival> | undefined;
+  receive(message: Message, extra: MessageExtra): void;
+  /** Repeats what the client has said to another process. */
+  replay(settings: SessionSettings, extra: MessageExtra): void;
+  end(): Promise<void>;
+}
+
+/**
+ * What became of a message for another process: it was taken, nothing waits for it, or it was not passed on, which is
+ * reported.
+ */
+export type Passed = 'taken' | 'unwanted' | 'unreachable';
+
+/** The other processes that may have the same sessions. What reaches the wrong process is passed on to the right one. */
+export class OtherProcesses {
+  readonly #bus: Bus;
+  readonly #node: NodeId;
+  readonly #onerror: (error: Error) => void;
+  readonly #sessions = new Map<SessionId, SharedSession>();
+  readonly #ended = new Recent(MAX_ENDED);
+  readonly #stop: readonly (() => void)[];
+
+  constructor(bus: Bus, node: NodeId, onerror: (error: Error) => void) {
+    this.#bus = bus;
+    this.#node = node;
+    this.#onerror = onerror;
+    this.#stop = [
+      bus.on('message', (body) => this.#receive(body)),
+      bus.on('level', (body) => this.#changeLevel(body)),
+      bus.on('end', (body) => this.#end(body)),
+    ];
+  }
+
+  /** This process has the session now. */
+  add(session: SharedSession): void {
+    this.#sessions.set(session.storedId, session);
+  }
+
+  delete(session: SharedSession): void {
+    if (this.#sessions.get(session.storedId) === session) this.#sessions.delete(session.storedId);
+  }
+
+  /** Whether another process has ended the session, which may have been read from the store before that. */
+  hasEnded(session: SessionId): boolean {
+    return this.#ended.has(session);
+  }
+
+  /**
+   * How to pass on a response or notification of the client that is not for this process. Undefined if it is for this one.
+   *
+   * @param bytes the size of the message.
+   */
+  passing(session: SharedSession, message: Message, bytes: number): (() => Promise<Passed>) | undefined {
+    if (isRequest(message)) return undefined;
+    const { progressToken, requestId, reason } = ('method' in message && message.params) || {};
+    if (isResponse(message)) {
+      const asker = session.mayHaveAsked(message.id) ? undefined : this.#other(message.id);
+      return asker === undefined ? undefined : () => this.#send(asker, session, message, bytes, 'unwanted');
+    }
+    if (message.method === NotificationMethod.Progress) {
+      const asker = this.#other(progressToken);
+      // The question may have been answered meanwhile, so it is not wrong if nothing waits for its progress.
+      return asker === undefined ? undefined : () => this.#send(asker, session, message, bytes, 'taken');
+    }
+    if (message.method !== NotificationMethod.Cancelled || !isRequestId(requestId)) return undefined;
+    if (session.inUse(requestId) || String(requestId).length > MAX_ID) return undefined;
+    const why = typeof reason === 'string' ? { reason: reason.slice(0, MAX_REASON) } : {};
+    return () => this.#cancel(session, notification(message.method, { requestId, ...why }));
+  }
+
+  /**
+   * Sets a log level at the other processes that have the session.
+   *
+   * @throws (rejects) if some process may not know it.
+   */
+  changeLevel(session: SharedSession, level: string): Promise<void> {
+    return this.#bus.sendToAll('level', { ...nameOf(session), level });
+  }
+
+  /**
+   * Ends a session, which is no longer in the store, at the other processes that have it.
+   *
+   * @throws (rejects) if some process may not know it.
+   */
+  end(session: SharedSession): Promise<void> {
+    return this.#bus.sendToAll('end', nameOf(session));
+  }
+
+  /** Takes no messages any more. */
+  close(): void {
+    for (const stop of this.#stop) stop();
+  }
+
+  /** The other process that has chosen an id. */
+  #other(id: unknown): NodeId | undefined {
+    const asker = askerOf(id);
+    return asker === this.#node ? undefined : asker;
+  }
+
+  async #send(to: NodeId, session: SharedSession, message: Message, bytes: number, otherwise: Passed): Promise<Passed> {
+    try {
+      const body = { ...nameOf(session), message, bytes };
+      return (await this.#bus.send(to, 'message', body)) ? 'taken' : otherwise;
+    } catch (error) {
+      this.#onerror(error as Error);
+      return 'unreachable';
+    }
+  }
+
+  /** Any process may run the request. It may also have been answered meanwhile. */
+  async #cancel(session: SharedSession, message: Message): Promise<Passed> {
+    try {
+      await this.#bus.sendToAll('message', { ...nameOf(session), message, bytes: 0 });
+      return 'taken';
+    } catch (error) {
+      this.#onerror(error as Error);
+      return 'unreachable';
+    }
+  }
+
+  /** The session that a message is about. It must belong to the same principal. */
+  #find({ session: id, principal }: JsonObject): SharedSession | undefined {
+    const session = this.#sessions.get(id as SessionId);
+    return session?.principal === principal ? session : undefined;
+  }
+
+  #receive(body: JsonObject): boolean {
+    const session = this.#find(body);
+    if (!session || !isObject(body['message'])) return false;
+    const message = body['message'] as Message;
+    if (!isFor(session, message)) return false;
+    session.lastSeen = performance.now();
+    session.receive(message, { principal: session.principal, bytes: Number(body['bytes']) });
+    return true;
+  }
+
+  #changeLevel(body: JsonObject): boolean {
+    const session = this.#find(body);
+    const logLevel: unknown = body['level'];
+    if (!session || typeof logLevel !== 'string') return false;
+    const replay = (): void => session.replay({ logLevel }, { principal: session.principal });
+    // A session that is not open yet begins with the level in the store, which may be the former one.
+    if (!session.revival) replay();
+    else void session.revival.then((revived) => (revived === 'open' ? replay() : undefined));
+    return true;
+  }
+
+  #end(body: JsonObject): boolean {
+    this.#ended.add(body['session']);
+    const session = this.#find(body);
+    session?.end().catch(this.#onerror);
+    return session !== undefined;
+  }
+}
+
+function nameOf({ storedId, principal }: SharedSession): JsonObject {
+  return { session: storedId, ...(principal === undefined ? {} : { principal }) };
+}
+
+/** Whether something here waits for a message that has reached another process. */
+function isFor(session: SharedSession, message: Message): boolean {
+  if (isResponse(message)) return session.mayHaveAsked(message.id);
+  if (isRequest(message)) return false;
+  return message.method === NotificationMethod.Progress || session.inUse(message.params?.['requestId']);
+}

@@ -1,0 +1,65 @@
+import { createServer, request, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { RunningServer } from '../support/process.ts';
+
+/** What a front knows when it chooses a server. */
+export interface Passing {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A port in front of several servers. */
+export interface Front {
+  readonly url: string;
+  readonly sseUrl: string;
+  /** How many responses each server has given. */
+  readonly counts: readonly number[];
+  /** All requests, and the server that got each of them first. */
+  readonly passed: readonly (Passing & { readonly server: number })[];
+}
+
+/**
+ * Passes each request to a server. If that is gone, to the next one.
+ *
+ * @param choose the index of the server. Default: one after the other.
+ */
+export async function frontOf(
+  servers: readonly RunningServer[],
+  choose: (passing: Passing) => number | undefined = () => undefined,
+): Promise<Front> {
+  const counts = servers.map(() => 0);
+  const passed: (Passing & { readonly server: number })[] = [];
+  let turn = 0;
+  const front = createServer((incoming, response) => {
+    const pass = (index: number, attempts: number): void => {
+      const { port } = new URL(servers[index]!.url);
+      const { method, url, headers } = incoming;
+      const onward = request({ port, host: '127.0.0.1', path: url, method, headers }, (reply) => {
+        counts[index]! += 1;
+        response.writeHead(reply.statusCode!, reply.headers);
+        reply.pipe(response);
+        reply.on('error', () => response.destroy());
+      });
+      onward.on('error', () => (attempts > 0 ? pass((index + 1) % servers.length, attempts - 1) : response.destroy()));
+      response.on('close', () => onward.destroy());
+      onward.end(body);
+    };
+    let body = Buffer.alloc(0);
+    incoming.on('data', (chunk: Buffer) => void (body = Buffer.concat([body, chunk])));
+    incoming.on('end', () => {
+      const passing = { method: incoming.method!, headers: incoming.headers, body: body.toString() };
+      const server = choose(passing) ?? (turn += 1) % servers.length;
+      passed.push({ ...passing, server });
+      pass(server, 1);
+    });
+  });
+  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    front.closeAllConnections();
+    front.close();
+  });
+  const origin = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  return { url: `${origin}/mcp`, sseUrl: `${origin}/sse`, counts, passed };
+}
