@@ -1,7 +1,10 @@
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport as SseV1 } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import {
+  StreamableHTTPClientTransport as HttpV1,
+  type StreamableHTTPClientTransportOptions as HttpOptions,
+} from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import {
   CreateMessageRequestSchema,
   ElicitRequestSchema,
@@ -34,6 +37,8 @@ export interface Target {
   readonly sseUrl: string;
   /** Replaces `fetch` for Streamable HTTP. */
   readonly fetch?: (request: Request) => Promise<Response>;
+  /** How often a client opens a lost stream again, once a second. Default: its own few attempts. */
+  readonly attempts?: number;
   /** Connects to it in memory. */
   readonly memory?: () => Promise<TransportV1>;
 }
@@ -142,8 +147,12 @@ export async function connect(
   return connectV2(state, kind, transport, target, wanted);
 }
 
-function networkOf({ fetch }: Target): { fetch?: (url: string | URL, init?: RequestInit) => Promise<Response> } {
-  return fetch ? { fetch: (url, init) => fetch(new Request(url, init)) } : {};
+function networkOf({ fetch, attempts }: Target): Pick<HttpOptions, 'fetch' | 'reconnectionOptions'> {
+  const delays = { initialReconnectionDelay: 1000, maxReconnectionDelay: 1000, reconnectionDelayGrowFactor: 1 };
+  return {
+    ...(fetch && { fetch: (url, init) => fetch(new Request(url, init)) }),
+    ...(attempts !== undefined && { reconnectionOptions: { ...delays, maxRetries: attempts } }),
+  };
 }
 
 /** The common part of all clients. */

@@ -43,7 +43,8 @@ describe.each(['stop', 'kill'] as const)('after a process was ended by "%s"', (h
   test.each(OFFICIAL)('the official client goes on in its session (%s)', async (kind) => {
     const address = await started(FEATURES);
     const { fetch, opened } = counted();
-    const client = await connectOfficial(kind, 'http', { ...at(address), fetch });
+    // By itself, it tries only for 2.5 s. The new process may start more slowly.
+    const client = await connectOfficial(kind, 'http', { ...at(address), fetch, attempts: 60 });
     onTestFinished(() => client.close().catch(() => {}));
     for (let restarts = 0; restarts < 2; restarts += 1) {
       expect(await client.callTool({ name: 'echo', arguments: { text: 'here' } })).toMatchObject({
