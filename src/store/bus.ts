@@ -23,8 +23,8 @@ export interface Bus {
    */
   send(to: NodeId, kind: string, body: JsonObject): Promise<boolean>;
   /**
-   * Passes a message to all other processes, and waits up to a second until they have handled it. A process that is
-   * suspended gets it later.
+   * Passes a message to all other processes, and waits until those that are alive have handled it, for a few seconds at
+   * most. A process that is suspended gets it later.
    *
    * @throws (rejects) if a process that is alive may not get it.
    */

@@ -19,7 +19,8 @@ export function memoryBus(isAlive: (node: NodeId) => boolean = () => true): (nod
       send: async (to, kind, body) => to !== node && pass(to, kind, JSON.stringify(body)),
       sendToAll: async (kind, body) => {
         const text = JSON.stringify(body);
-        await Promise.all([...nodes.keys()].map((to) => to !== node && pass(to, kind, text)));
+        const others = [...nodes.keys()].filter((to) => to !== node);
+        await Promise.all(others.map((to) => pass(to, kind, text)));
       },
       on: (kind: string, listener: BusListener) => listeners.on(kind, listener),
     };

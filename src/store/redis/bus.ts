@@ -113,13 +113,14 @@ export class RedisBus implements Bus {
     return this.#parts.commands.run(SEND, to, text, mac, bytes, ALIVE, ...limits, INBOX_TTL, toAll ? 1 : '');
   }
 
-  /** @param toAll the message has been stored for the process, which may handle it later. */
+  /** @param toAll whether it is no error if the process handles the message later. */
   async #whenHandled({ to, handled }: Unhandled, toAll: boolean): Promise<boolean> {
     for (let waited = 0; waited < MAX_UNHANDLED; waited += LOOK) {
       const taken = await waitFor(handled.promise, { timeout: LOOK }).catch(() => undefined);
       if (taken !== undefined) return taken;
-      if (toAll || !(await this.#parts.isAlive(to))) return false;
+      if (!(await this.#parts.isAlive(to))) return false;
     }
+    if (toAll) return false;
     throw new Error('Another process has not read a message in time');
   }
 
