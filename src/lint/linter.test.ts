@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { build } from 'esbuild';
 import { root } from '../../test/support/process.ts';
-import { HttpScript, StdioScript, modernMeta, rpc } from '../../test/support/wire-script.ts';
+import { HttpScript, StdioScript, initialize, initialized, modernMeta, rpc } from '../../test/support/wire-script.ts';
 
 const ids = async (script: { findings(): ReturnType<StdioScript['findings']> }): Promise<string[]> =>
   (await script.findings()).map(({ rule, seen }) => `${rule.id}: ${seen}`);
@@ -18,6 +18,16 @@ test.each(REVISIONS)('a plain session of %s over stdio and HTTP has no finding',
     { message: rpc(1, 'tools/call', call) },
     { frames: ['id: 1\ndata:\n\n', { jsonrpc: '2.0', id: 1, result: text }] },
   );
+  expect(await ids(http.end())).toEqual([]);
+});
+
+// Priming events and `retry` are rules of 2025-11-25 only, and the answer on this stream negotiates the revision.
+test.each([
+  ['has no priming event', [{ jsonrpc: '2.0', id: 0, result: initialized('2025-11-25') }]],
+  ['ends before the answer, without retry', ['id: 1\ndata:\n\n']],
+])('a stream for initialize that %s has no finding', async (_, frames) => {
+  const headers = { 'Mcp-Session-Id': 'session-of-a-test' };
+  const http = new HttpScript().exchange({ message: initialize('2025-11-25') }, { frames, headers });
   expect(await ids(http.end())).toEqual([]);
 });
 

@@ -39,9 +39,11 @@ export const SSE_RULES: readonly WireRule[] = [
     area: 'sse',
     severity: 'warning',
     clauses: clauses(undefined, undefined, undefined, 'basic/transports 20'),
-    right: 'The stream for a request begins with an event that has an id and empty data.',
+    right: 'The stream for a request other than `initialize` begins with an event that has an id and empty data.',
     check: ({ isFirst, frame, exchange, conversation }) => {
       if (!isFirst || exchange.method !== 'POST' || conversation.carriage !== 'http') return undefined;
+      // The answer on this stream negotiates the revision (basic/lifecycle, version negotiation).
+      if (exchange.initializes) return undefined;
       const isRight = frame.id !== undefined && frame.id !== '' && frame.data === '';
       return isRight || `a first event ${frame.id === undefined ? 'without an id' : 'with data'}`;
     },
@@ -138,8 +140,10 @@ export const SSE_RULES: readonly WireRule[] = [
     clauses: clauses(undefined, undefined, undefined, 'basic/transports 22,33'),
     right: 'A server that closes a connection before the stream ends sends `retry` first.',
     check: ({ exchange }) => {
-      const { isStream, isWhole, lastEventId, hasRetry, asks } = exchange;
-      if (!isStream || !isWhole || !asks || lastEventId === undefined || !leftOpen(exchange)) return undefined;
+      const { isStream, isWhole, lastEventId, hasRetry, asks, initializes } = exchange;
+      // Without the answer to `initialize`, no revision was negotiated.
+      if (!isStream || !isWhole || !asks || initializes || lastEventId === undefined) return undefined;
+      if (!leftOpen(exchange)) return undefined;
       return hasRetry || 'a stream closed before the response, without retry';
     },
   }),
