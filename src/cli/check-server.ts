@@ -16,8 +16,9 @@ import { readCall } from './read-call.ts';
 import { record } from './recording.ts';
 import { rootsOf } from './roots.ts';
 import { secretsOf } from './secrets.ts';
+import { serverTitle } from './server-name.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
-import { childEnv, hasCredentials, nameOf, type Target } from './target.ts';
+import { childEnv, hasCredentials, type Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
 import { untilDone } from './until-done.ts';
 
@@ -34,7 +35,7 @@ export async function checkServer(
   scrubWith(scrubber(secretsOf(target)));
   await untilDone(async ({ signal, terminal, reached }) => {
     const capture = new Capture();
-    const name = nameOf(target);
+    const name = nameInReport(target);
     if (flags.record !== undefined) await record(capture, flags.record, name);
     let wasReached = false;
     const result = await check(checkedServer(target, flags, terminal), capture, {
@@ -51,10 +52,8 @@ export async function checkServer(
     });
     const builder = new ReportBuilder(name, result.rules);
     for (const finding of result.findings) builder.add(finding);
-    const { url } = target.kind === 'url' ? target : {};
-    const address = url === undefined ? undefined : new URL(url).origin + new URL(url).pathname;
     const notes = flags.record === undefined && result.findings.length > 0 ? [NUMBERS] : [];
-    const report = builder.report(result.exercised, notes, { ...result, address });
+    const report = builder.report(result.exercised, notes, result);
     await writeReport(report, flags);
     return report.counts.error > 0 ? ExitCode.Refused : ExitCode.Ok;
   });
@@ -69,6 +68,13 @@ async function givenAnswers({ answers, root }: CheckFlags): Promise<GivenAnswers
 /** What the numbers in a report are good for. */
 const NUMBERS = 'The numbers of records are those of this run. To keep its records, use --record <file>.';
 const SURVEY = ': using what the server offers';
+
+/** The URL without its query, which may have secrets, or a name for a command. */
+function nameInReport(target: Target): string {
+  if (target.kind === 'command') return serverTitle(target, target.cwd ?? process.cwd());
+  const { origin, pathname } = new URL(target.url);
+  return origin + pathname;
+}
 
 function checkedServer(target: Target, { login }: CheckFlags, terminal: Terminal): CheckedServer {
   if (target.kind === 'command') {

@@ -19,10 +19,10 @@ import { readOAuthFlags } from './oauth-options.ts';
 import { printStatus, scrubWith } from './print-status.ts';
 import { record } from './recording.ts';
 import { secretsOf } from './secrets.ts';
+import { serverTitle } from './server-name.ts';
 import { atEnd } from './shutdown.ts';
 import { surroundings } from './surroundings.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
-import { nameOf } from './target.ts';
 
 /** `everwire inspect`: serves a page that connects to servers and shows the wire, until the process is interrupted. */
 export async function inspect({ words, command }: SplitWords, flags: InspectFlags): Promise<void> {
@@ -77,7 +77,7 @@ async function inspectRecording([file = '', ...others]: readonly string[], flags
 function targetIn(words: SplitWords, flags: InspectFlags): ListedServer {
   const { target, rest } = takeTarget(words, flags);
   refuseMore(rest);
-  return { name: nameOf(target), source: 'command line', target };
+  return { name: serverTitle(target, process.cwd()), source: 'command line', target };
 }
 
 function refuseMore([word]: readonly string[]): void {

@@ -1,12 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { pathToFileURL } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { readRecording } from '../../src/inspect/read-recording.ts';
 import { demo, runEverwire, temporaryFolder } from '../support/command-line.ts';
-import { root } from '../support/process.ts';
+import { eventually, root, startNode } from '../support/process.ts';
 
+const FAULTY = `${root}test/fixtures/faulty.mjs`;
 /** A server that breaks one rule. */
-const faulty = (fault: string): string[] => ['--', process.execPath, `${root}test/fixtures/faulty.mjs`, fault, 'stdio'];
+const faulty = (fault: string): string[] => ['--', process.execPath, FAULTY, fault, 'stdio'];
 
 describe('everwire check of a server', () => {
   test('prints scores, what was not tried and how to allow it, in at most 80 columns', async () => {
@@ -52,6 +54,26 @@ describe('everwire check of a server', () => {
     const { findings, notTried } = JSON.parse(stdout);
     expect(findings.map(({ rule }: { rule: string }) => rule)).toContain('request-state-verified');
     expect(JSON.stringify(notTried)).not.toContain('not called');
+  });
+
+  test('names the server by its package, if its script has a general name', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(path.join(folder, 'package.json'), '{"name":"@ada/library"}');
+    writeFileSync(path.join(folder, 'index.mjs'), `await import(${JSON.stringify(pathToFileURL(FAULTY).href)});`);
+    const command = ['--', process.execPath, path.join(folder, 'index.mjs'), 'tool-unknown-succeeds', 'stdio'];
+    const { stdout } = await runEverwire(['check', '--format', 'json', ...command]);
+    expect(JSON.parse(stdout).target).toBe('library');
+  });
+
+  // Code scanning of GitHub refuses a report with a location that has the scheme https.
+  test('names the host and the path of a server as the location in SARIF', async () => {
+    const server = startNode([FAULTY, 'tool-unknown-succeeds', 'http']);
+    onTestFinished(async () => void (await server.stop()));
+    const port = await eventually(() => server.stdout[0], 'the port of the server');
+    const { stdout } = await runEverwire(['check', '--format', 'sarif', `http://127.0.0.1:${port}/mcp?key=secret`]);
+    const { results } = JSON.parse(stdout).runs[0];
+    const uris = results.map(({ locations: [{ physicalLocation }] }: any) => physicalLocation.artifactLocation.uri);
+    expect(new Set(uris)).toEqual(new Set([`127.0.0.1%3A${port}/mcp`]));
   });
 
   test('ends with code 3 if the server cannot be reached', async () => {

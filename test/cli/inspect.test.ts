@@ -18,8 +18,9 @@ describe('everwire inspect', () => {
     const { role, target, choices, connection } = await page.settled();
     expect({ role, target, choices }).toMatchObject({
       role: 'client',
-      target: 'cli',
-      choices: [{ id: 'command line: cli', name: 'cli', source: 'command line' }],
+      // The package of the script `dist/lib/cli.js`.
+      target: 'everwire',
+      choices: [{ id: 'command line: everwire', name: 'everwire', source: 'command line' }],
     });
     expect(connection).toMatchObject({
       status: 'connected',

@@ -21,8 +21,6 @@ export interface AreaCoverage {
 
 /** What only the check of a running server has. */
 export interface LiveReport {
-  /** The URL of the server without its query, which may have secrets. Undefined for a command. */
-  readonly address?: string | undefined;
   /** The revisions that the server speaks, and how their messages travel. */
   readonly spoken: readonly { readonly revision: Revision; readonly route: UpstreamRoute }[];
   /** How much of the rules of an area it obeys, in percent, for areas with rules that could be tried. */
@@ -35,7 +33,7 @@ export interface LiveReport {
 
 /** The result of a check. */
 export interface CheckReport {
-  /** What was checked, to show to users. */
+  /** What was checked, to show to users: the name of a recording or of a command, or the URL of a server. */
   readonly target: string;
   /** Rules with findings: by area, those with the worst finding first, and in each area the worst first. */
   readonly breaches: readonly RuleFindings[];

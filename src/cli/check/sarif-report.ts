@@ -6,8 +6,9 @@ import type { CheckReport } from './check-report.ts';
 
 const LEVELS: Readonly<Record<Severity, string>> = { error: 'error', warning: 'warning', advice: 'note' };
 
-/** A report as SARIF 2.1.0. A finding is at the file of the recording, and its message names the record. */
+/** A report as SARIF 2.1.0. A finding is at the recording or the server, and its message names the record. */
 export function sarifReport({ target, breaches, passed, notExercised }: CheckReport): string {
+  const uri = relativeReference(target);
   const rules = [...new Map(breaches.map(({ rule }) => [rule.id, rule])).values(), ...passed, ...notExercised];
   const report = {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
@@ -32,7 +33,7 @@ export function sarifReport({ target, breaches, passed, notExercised }: CheckRep
             },
             locations: [
               {
-                physicalLocation: { artifactLocation: { uri: uriOf(target) }, region: { startLine: 1 } },
+                physicalLocation: { artifactLocation: { uri }, region: { startLine: 1 } },
                 logicalLocations: finding.records.map((n) => ({ name: `record ${n}`, kind: 'element' })),
               },
             ],
@@ -57,7 +58,11 @@ function recordText([n]: readonly number[]): string {
   return n === undefined ? '' : ` in record ${n}`;
 }
 
-/** A path as a relative reference. A target that is already a URL stays one. */
-function uriOf(target: string): string {
-  return URL.canParse(target) && /^https?:/.test(target) ? target : encodeURI(target.replaceAll('\\', '/'));
+/**
+ * A path as a relative reference. A URL without its scheme: GitHub accepts only paths, and takes what is before a colon
+ * for a scheme, so the one before a port is escaped.
+ */
+function relativeReference(target: string): string {
+  const path = target.replace(/^https?:\/\//, '');
+  return path.split(/[/\\]/).map(encodeURIComponent).join('/');
 }

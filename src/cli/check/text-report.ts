@@ -10,7 +10,7 @@ const MAX_FIRST = 3;
 /** A report to read on a terminal, at most 80 columns wide. */
 export function textReport(report: CheckReport): string {
   const { target, breaches, coverage, notes, live } = report;
-  const lines = [...wrapped(`${live?.address ?? target}: ${summaryText(report)}`, ''), ''];
+  const lines = [...wrapped(`${target}: ${summaryText(report)}`, ''), ''];
   const first = breaches.filter(({ rule }) => rule.severity === 'error').slice(0, MAX_FIRST);
   if (first.length > 0) {
     lines.push('Fix first:');

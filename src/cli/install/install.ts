@@ -14,6 +14,7 @@ import { Output } from '../output.ts';
 import { printStatus } from '../print-status.ts';
 import { agrees } from '../prompter.ts';
 import { secretsOf } from '../secrets.ts';
+import { serverName } from '../server-name.ts';
 import { atEnd } from '../shutdown.ts';
 import { surroundings, type Surroundings } from '../surroundings.ts';
 import type { SplitWords } from '../take-target.ts';
@@ -22,7 +23,6 @@ import { Terminal } from '../terminal.ts';
 import { bridgeConfigIn, problemsOfBridge } from './bridge-config.ts';
 import { entryFor, type HostEntry } from './entry.ts';
 import { hideSecrets, withoutNamedSecret } from './hide-secrets.ts';
-import { serverName } from './server-name.ts';
 import { FormatError, type ServerText } from './server-text.ts';
 import { unifiedDiff } from './unified-diff.ts';
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { serverName } from './server-name.ts';
+import { serverName, serverTitle } from './server-name.ts';
 
 function project(packageName?: string): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'everwire-name-'));
@@ -27,6 +27,11 @@ test.each([
 
 test('a server keeps the name of its script if no package has a name', () => {
   expect(serverName(node('src/main.ts'), project())).toBe('main');
+});
+
+test('the inspector and the check show the same name for a command, and the host of a URL', () => {
+  expect(serverTitle(node('src/main.ts'), project('@ada/library'))).toBe('library');
+  expect(serverTitle(url('http://127.0.0.1:8000/mcp'), '/')).toBe('127.0.0.1');
 });
 
 test.each([
