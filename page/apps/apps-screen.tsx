@@ -62,6 +62,16 @@ function Apps({ explorer, session }: { explorer: Explorer; session: Session }): 
   return (
     <div class="split chosen apps">
       <div class="picker">
+        <p class="toolbar">
+          <button type="button" disabled={list.loading.value} onClick={() => void list.reload()}>
+            Reload
+          </button>
+          {list.hasMore.value && (
+            <button type="button" disabled={list.loading.value} onClick={() => void list.all()}>
+              Load all tools
+            </button>
+          )}
+        </p>
         <ul aria-label="apps">
           {tools.map((each) => (
             <li key={each.id}>
@@ -76,16 +86,6 @@ function Apps({ explorer, session }: { explorer: Explorer; session: Session }): 
             </li>
           ))}
         </ul>
-        <p class="toolbar">
-          {list.hasMore.value && (
-            <button type="button" disabled={list.loading.value} onClick={() => void list.all()}>
-              Load all tools
-            </button>
-          )}
-          <button type="button" disabled={list.loading.value} onClick={() => void list.reload()}>
-            Reload
-          </button>
-        </p>
       </div>
       <div class="detail">
         {tools.length > 1 && (

@@ -217,7 +217,7 @@ function RowView({ record, index, store, lint, isSelected, isMarked }: RowProps)
       <span role="gridcell" class="w-what" title={visible(what.slice(0, 500))}>
         <Visible text={what.slice(0, 300)} />
       </span>
-      <span role="gridcell" class="w-name">
+      <span role="gridcell" class="w-name" title={name && visible(name.slice(0, 500))}>
         {name !== undefined && <Visible text={name.slice(0, 200)} />}
       </span>
       <span role="gridcell" class="w-size">

@@ -161,17 +161,17 @@ export class InspectedConnection {
       await stopFollowing(false);
       const problem = await this.#explain(error);
       if (this.#state.status === 'connecting')
-        this.#update({ status: 'failed', problem, attempts: this.#attempts(problem), login: undefined });
+        this.#update({ status: 'failed', problem, attempts: this.#attempts, login: undefined });
     }
   }
 
-  /** What was tried. If no connection was opened, there are no records, so the problem itself is shown. */
-  #attempts({ message }: Problem): readonly Attempt[] {
+  /** What was tried. If no connection was opened, there are no records. */
+  get #attempts(): readonly Attempt[] {
     const { attempts } = this.#log;
     if (attempts.length > 0) return attempts;
     const server = this.#server;
     const what = server.kind === 'url' ? `connect to ${server.url.host}` : `start ${server.target.command}`;
-    return [{ what, outcome: 'failed', detail: message }];
+    return [{ what, outcome: 'failed' }];
   }
 
   #explain(error: unknown): Promise<Problem> {
