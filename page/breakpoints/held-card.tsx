@@ -152,6 +152,7 @@ function Editor({ view, id, act, writing }: Actions & { id: number }): JSX.Eleme
       }}
     >
       <label for={field}>{isAnswer ? 'Answer, with "result" or "error"' : 'Message'}</label>
+      {isAnswer && <p class="soft">Its sender gets the answer at once, before messages that are held.</p>}
       <textarea
         id={field}
         rows={10}

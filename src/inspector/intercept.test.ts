@@ -257,6 +257,21 @@ describe('the order', () => {
     expect(await call).toEqual({ done: true });
     expect(exchange.notified.map(({ params }) => params!['progress'] as number)).toEqual([1, 2.5, 3]);
   });
+
+  test('is not kept by an answer by hand: its caller gets it before a result that is held', async () => {
+    const world = new World();
+    world.rule('body:$.result.got.name=first');
+    world.rule('body:$.params.name=second');
+    const first = world.call({ name: 'first' });
+    await turn();
+    const second = world.call({ name: 'second' });
+    await turn();
+    world.breakpoints.answerHeld({ id: 2, text: '{"result":{"by":"hand"}}' });
+    expect(await second).toEqual({ by: 'hand' });
+    expect(await outcome(first)).toBe('open');
+    world.breakpoints.forwardHeld({ id: 1 });
+    expect(await first).toEqual({ got: { name: 'first' } });
+  });
 });
 
 describe('answers and questions', () => {
