@@ -1,4 +1,15 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -22,6 +33,21 @@ describe('the page about production', () => {
   test.each(files)('shows $file unchanged', ({ shown, actual }) => {
     expect(shown).toBe(actual);
   });
+});
+
+test('the page says how to compile the server', () => {
+  const [command] = /^npx tsc .+$/m.exec(readFileSync(`${root}docs/guides/production.md`, 'utf8'))!;
+  const folder = mkdtempSync(path.join(tmpdir(), 'everwire-compile-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  copyFileSync(`${root}examples/production/server.ts`, path.join(folder, 'server.ts'));
+  writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
+  mkdirSync(path.join(folder, 'node_modules/@types'), { recursive: true });
+  for (const name of ['zod', '@types/node'])
+    symlinkSync(`${root}node_modules/${name}`, path.join(folder, 'node_modules', name));
+  symlinkSync(root, path.join(folder, 'node_modules/everwire'));
+  const [, , ...words] = command.split(' ');
+  execFileSync(process.execPath, [`${root}node_modules/typescript/bin/tsc`, ...words], { cwd: folder });
+  expect(existsSync(path.join(folder, 'server.js'))).toBe(true);
 });
 
 const RESOURCE = 'https://mcp.example.com/mcp';

@@ -1,15 +1,18 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { behaviourTable, rulesTables, withTables } from '../../scripts/rules-table.ts';
 import { BEHAVIOUR_RULES } from '../../src/check/rules/index.ts';
 import { LineBuffer } from '../../src/inspect/line-buffer.ts';
 import { isPart } from '../../src/inspect/record.ts';
 import { RULES } from '../../src/lint/index.ts';
-import { demo, runEverwire, temporaryFolder } from '../support/command-line.ts';
+import { freePort } from '../interop/moving/commands.ts';
+import { demo, node, runEverwire, temporaryFolder } from '../support/command-line.ts';
 import { web } from '../support/lint-conversations.ts';
-import { root } from '../support/process.ts';
+import { programs, root } from '../support/process.ts';
 import { StdioScript, rpc, type WireScript } from '../support/wire-script.ts';
 
 const page = readFileSync(`${root}docs/check.md`, 'utf8');
@@ -163,4 +166,28 @@ test('the commands of the workflow in docs/check.md work', async () => {
     expect(await runEverwire([...args, ...(at < 0 ? [] : demo)])).toMatchObject({ code: 0 });
   }
   expect(JSON.parse(readFileSync(path.join(folder, 'report.sarif'), 'utf8'))).toMatchObject({ version: '2.1.0' });
+});
+
+test.skipIf(process.platform === 'win32')('the step for a server over HTTP in docs/check.md works', async () => {
+  const [, step] = [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)];
+  const [{ run }] = parse(step![1]!);
+  const folder = temporaryFolder();
+  const port = String(await freePort());
+  mkdirSync(path.join(folder, 'node_modules'));
+  symlinkSync(root, path.join(folder, 'node_modules/everwire'));
+  copyFileSync(`${root}dist/examples/guide/first.js`, path.join(folder, 'server.js'));
+  writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
+  const npx = [node, ...programs.everwire].map((word) => `'${word}'`).join(' ');
+  writeFileSync(path.join(folder, 'npx'), `#!/bin/sh\nshift\nexec ${npx} "$@"\n`, { mode: 0o755 });
+  const child = spawn('bash', ['-ec', run.replaceAll('8000', port)], {
+    cwd: folder,
+    detached: true,
+    env: { ...process.env, PORT: port, PATH: `${folder}:${path.dirname(node)}:${process.env['PATH']}` },
+    stdio: 'ignore',
+  });
+  // With the server, which stays in the background.
+  onTestFinished(() => void process.kill(-child.pid!));
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  const report = JSON.parse(readFileSync(path.join(folder, 'report.sarif'), 'utf8'));
+  expect(report.runs[0].tool.driver.name).toBe('everwire');
 });

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runEverwire, startEverwire } from '../support/command-line.ts';
 import { programs, root } from '../support/process.ts';
 import { filesShownIn } from '../support/shown.ts';
 
@@ -66,6 +67,17 @@ describe.skipIf(process.platform === 'win32')('examples of the command line in t
       expect(printed.replaceAll(MEASURED, '')).toBe(output.replaceAll(MEASURED, ''));
     },
   );
+});
+
+test('docs/mock.md shows how to serve over HTTP', async () => {
+  const [serve, call] = [...mock.matchAll(/^```sh\neverwire (.*)\n```/gm)].map(([, line]) => line!.split(' '));
+  const file = `${root}examples/mock/add.mcpcap`;
+  const server = startEverwire([...serve!.map((word) => (word === 'add.mcpcap' ? file : word)), '--port', '0']);
+  const [, url] = await server.line(/listening on (\S+)/);
+  const [command, address, ...rest] = call!;
+  expect([command, address]).toEqual(['call', url!.replace(/:\d+/, ':8000')]);
+  expect(await runEverwire([command!, url!, ...rest])).toMatchObject({ code: 0, stdout: '5' });
+  expect(await server.stop()).toEqual({ code: 0, signal: null });
 });
 
 test('docs/mock.md shows a test that runs', () => {
