@@ -70,6 +70,22 @@ export class IndexedSessions implements SessionStore {
     this.#index.set(id, place);
   }
 
+  get size(): number {
+    return this.#index.size;
+  }
+
+  /** Removes all sessions that have expired. */
+  async expire(): Promise<void> {
+    const expired: SessionId[] = [];
+    for (const [id, place] of this.#index) {
+      if (!this.#isExpired(place)) break;
+      expired.push(id);
+    }
+    await inPortions(expired, (id) => {
+      if (!this.#find(id)) this.#evict(id);
+    });
+  }
+
   has(id: SessionId): boolean {
     return this.#index.get(id) !== undefined;
   }

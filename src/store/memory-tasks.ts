@@ -108,6 +108,15 @@ export class IndexedTasks implements TaskStore {
     this.#add(id, kept);
   }
 
+  get size(): number {
+    return this.#tasks.size;
+  }
+
+  /** Removes all tasks that have expired. */
+  expire(): void {
+    this.#sweep();
+  }
+
   async create(task: TaskRecord): Promise<void> {
     const { maxTasks, maxPerPrincipal } = this.#bounds;
     const { text, kept } = this.#keep(task);

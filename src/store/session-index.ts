@@ -54,6 +54,10 @@ export class SessionIndex {
     this.#limits = limits;
   }
 
+  get size(): number {
+    return this.#places.size;
+  }
+
   get(id: SessionId): Place | undefined {
     return this.#places.get(id);
   }

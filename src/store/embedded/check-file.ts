@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import type { Database } from 'lmdb';
-import { DAMAGED, DATABASES, fromFrame, isIntact, type DatabaseName } from './frame.ts';
+import { TABLES, type TableName } from '../tables/table.ts';
+import { DAMAGED, fromFrame, isIntact } from './frame.ts';
 import { openDatabase } from './open-database.ts';
 
 /**
@@ -17,12 +18,12 @@ await import('lmdb');
 const root = await openDatabase(file, true).catch(() => process.exit(DAMAGED));
 try {
   if (name === undefined) check();
-  else copy(name as DatabaseName, direction === 'backward');
+  else copy(name as TableName, direction === 'backward');
 } catch {
   process.exit(DAMAGED);
 }
 
-function databaseOf(which: DatabaseName): Database<Buffer, string> {
+function databaseOf(which: TableName): Database<Buffer, string> {
   return root.openDB<Buffer, string>(which, { encoding: 'binary' });
 }
 
@@ -30,8 +31,8 @@ function check(): void {
   const names = [...root.getKeys()].toSorted();
   // A store that has never been written is empty.
   if (names.length === 0) return;
-  if (names.join() !== [...DATABASES].toSorted().join()) process.exit(DAMAGED);
-  for (const each of DATABASES) {
+  if (names.join() !== [...TABLES].toSorted().join()) process.exit(DAMAGED);
+  for (const each of TABLES) {
     const database = databaseOf(each);
     let count = 0;
     let last: string | undefined;
@@ -46,7 +47,7 @@ function check(): void {
   }
 }
 
-function copy(which: DatabaseName, reverse: boolean): void {
+function copy(which: TableName, reverse: boolean): void {
   for (const { key, value } of databaseOf(which).getRange({ reverse, snapshot: true })) {
     const text = typeof key === 'string' ? fromFrame(key, value) : undefined;
     if (text === undefined) continue;

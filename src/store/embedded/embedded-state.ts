@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { fileProblem } from '../../base/file-problem.ts';
+import type { TableName } from '../tables/table.ts';
 import { DirectoryInUse, lockDirectory } from './directory-lock.ts';
 import type { EmbeddedState, EmbeddedStateOptions } from './embedded-types.ts';
-import type { DatabaseName } from './frame.ts';
 import { loadLmdb, openDatabase } from './open-database.ts';
 import { makePrivateDirectory } from './private-directory.ts';
 import { repair } from './repair.ts';
-import { stateIn } from './state-in.ts';
+import { stateInFile } from './state-in-file.ts';
 
 /**
  * Keeps the state of a server in a directory of this machine, so that it survives a restart, `kill -9` included. If the
@@ -30,9 +30,9 @@ export async function embeddedState(directory: string, options: EmbeddedStateOpt
     if (warning !== undefined) onwarning(warning);
     const root = await openDatabase(data);
     try {
-      const ondamage = (name: DatabaseName, key: string): void =>
+      const ondamage = (name: TableName, key: string): void =>
         onwarning(`${data} is damaged: the entry ${key} of ${name} is lost; restart the server to repair it`);
-      return await stateIn(root, ondamage, options, unlock);
+      return await stateInFile(root, ondamage, options, unlock);
     } catch (error) {
       await root.close();
       throw error;

@@ -8,8 +8,8 @@ import { eventLogSuite } from '../../testing/contracts/event-log-suite.ts';
 import { sessionStoreSuite } from '../../testing/contracts/session-store-suite.ts';
 import { taskStoreSuite } from '../../testing/contracts/task-store-suite.ts';
 import type { EmbeddedState, EmbeddedStateOptions } from './embedded-types.ts';
-import { stateIn } from './state-in.ts';
 import { openDatabase } from './open-database.ts';
+import { stateInFile } from './state-in-file.ts';
 import { StoreWriteFailed } from './writer.ts';
 
 /** Whether the write with this number fails, as on a full disk. */
@@ -31,7 +31,7 @@ async function opened(fails: Fails, options: EmbeddedStateOptions = {}) {
     close: () => root.close(),
   };
   const open = (): Promise<EmbeddedState> =>
-    stateIn(
+    stateInFile(
       failing as RootDatabase<Buffer, string>,
       () => expect.unreachable(),
       options,

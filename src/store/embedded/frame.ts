@@ -1,9 +1,5 @@
 import { crc32 } from 'node:zlib';
 
-/** The databases of a store. */
-export const DATABASES = ['sessions', 'settings', 'places', 'events', 'streams', 'tasks'] as const;
-export type DatabaseName = (typeof DATABASES)[number];
-
 /** The exit code of a process that has found damage. */
 export const DAMAGED = 3;
 

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { rename, rm, stat } from 'node:fs/promises';
 import type { RootDatabase } from 'lmdb';
 import { built } from '../../base/built.ts';
-import { DAMAGED, DATABASES, toFrame, type DatabaseName } from './frame.ts';
+import { TABLES, type TableName } from '../tables/table.ts';
+import { DAMAGED, toFrame } from './frame.ts';
 import { openDatabase } from './open-database.ts';
 
 /** The longest time to read a whole file. The pages of a damaged one may refer to each other without end. Milliseconds. */
@@ -66,7 +67,7 @@ async function rescue(from: string, to: string): Promise<number> {
 
 async function copy(from: string, root: RootDatabase<Buffer, string>): Promise<number> {
   let count = 0;
-  for (const name of DATABASES) {
+  for (const name of TABLES) {
     const database = root.openDB<Buffer, string>(name, { encoding: 'binary' });
     let portion: [key: string, text: string][] = [];
     const write = (): void => {
@@ -83,7 +84,7 @@ async function copy(from: string, root: RootDatabase<Buffer, string>): Promise<n
       portion.push([key, text]);
       if (portion.length >= PORTION) write();
     };
-    const whole = await read([from, name, 'forward'] satisfies [string, DatabaseName, string], take);
+    const whole = await read([from, name, 'forward'] satisfies [string, TableName, string], take);
     if (!whole) await read([from, name, 'backward'], take);
     write();
   }

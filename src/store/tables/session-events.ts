@@ -54,7 +54,7 @@ export interface NewEvent {
   readonly now: number;
 }
 
-/** The events of one session in LMDB. What is known of its streams is read when it is first needed. */
+/** The events of one session in tables. What is known of its streams is read when it is first needed. */
 export class SessionEvents {
   readonly #prefix: string;
   readonly #end: string;
@@ -126,7 +126,8 @@ export class SessionEvents {
     const writes: Promise<void>[] = [];
     const content = message === undefined ? undefined : JSON.stringify(message);
     const bytes = EVENT_BYTES + Buffer.byteLength(content ?? '');
-    const isStored = bytes <= this.#bounds.maxBytes && this.#bounds.maxEvents >= 1;
+    const { maxBytes, maxEvents } = this.#bounds;
+    const isStored = bytes <= Math.min(maxBytes, this.#events.maxTextBytes) && maxEvents >= 1;
     this.#newest = { n, total: this.#newest.total + (isStored ? bytes : 0) };
     const newest = this.#newest;
     this.#inFlight += 1;
@@ -300,12 +301,11 @@ export class SessionEvents {
     this.#oldest = stored && (!pending || stored.n <= pending.n) ? stored : pending;
   }
 
-  /** Events in the order of their numbers, or in reverse. Those that are being written are not read. */
+  /** Events in the order of their numbers, or in reverse, maybe without those that are being written. */
   #page(from: number, to: number, limit: number, reverse = false): StoredEvent[] {
     const start = this.#key(from);
     const end = to === Infinity ? this.#end : this.#key(to + 1);
-    const range = reverse ? { start: end, end: start, reverse, limit } : { start, end, limit };
-    return [...this.#events.range(range)].map(([key, text]) => this.#parsed(key, text));
+    return [...this.#events.range({ start, end, reverse, limit })].map(([key, text]) => this.#parsed(key, text));
   }
 
   #parsed(key: string, text: string): StoredEvent {

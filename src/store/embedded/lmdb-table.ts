@@ -1,4 +1,5 @@
-import type { Database } from 'lmdb';
+import type { Database, RangeOptions } from 'lmdb';
+import { checkKey, type Range, type Table } from '../tables/table.ts';
 import { fromFrame, toFrame } from './frame.ts';
 import type { Writer } from './writer.ts';
 
@@ -7,24 +8,9 @@ interface Pending {
   readonly text: string | undefined;
 }
 
-/** Which entries are read. */
-export interface Range {
-  readonly start?: string;
-  readonly end?: string;
-  readonly reverse?: boolean;
-  readonly limit?: number;
-}
-
-/** The longest key of LMDB in bytes. */
-const MAX_KEY = 1978;
-/** The rest of a key is for the number of an event, or the id of a stream. */
-const MAX_ID = 1900;
-
-/**
- * Texts by key. A text can be read as soon as it is written. A write resolves when it survives this process. The writes of
- * one turn of the event loop are stored together or not at all.
- */
-export class Table {
+/** A table in LMDB. */
+export class LmdbTable implements Table {
+  readonly maxTextBytes = Infinity;
   readonly #database: Database<Buffer, string>;
   readonly #pending = new Map<string, Pending>();
   readonly #writer: Writer;
@@ -47,7 +33,7 @@ export class Table {
   /** @throws StoreWriteFailed (rejects), for example if the disk is full. RangeError (rejects) if the key is too long. */
   async write(key: string, text: string): Promise<void> {
     // It would fail with all writes of this turn.
-    checkLength(Buffer.byteLength(key), MAX_KEY);
+    checkKey(key);
     await this.#stored(key, { text }, () => this.#database.putSync(key, toFrame(key, text)));
   }
 
@@ -58,13 +44,13 @@ export class Table {
 
   /** The keys of stored entries, also of damaged ones. */
   keys(range: Range = {}): Iterable<string> {
-    return this.#database.getKeys(range);
+    return this.#database.getKeys(directed(range));
   }
 
   /** The stored entries from one key up to another, without those that are being written. */
   *range({ limit = Infinity, ...range }: Range): Generator<readonly [key: string, text: string]> {
     let count = 0;
-    for (const { key, value } of this.#database.getRange(range)) {
+    for (const { key, value } of this.#database.getRange(directed(range))) {
       const text = this.#checked(key, value);
       // A damaged entry does not count: the limit must not hide what comes after it.
       if (text === undefined) continue;
@@ -90,13 +76,8 @@ export class Table {
   }
 }
 
-/** @throws RangeError if the id is too long. */
-export function keyOf(id: string): string {
-  const key = encodeURIComponent(id);
-  checkLength(key.length, MAX_ID);
-  return key;
-}
-
-function checkLength(bytes: number, most: number): void {
-  if (bytes > most) throw new RangeError(`An id of ${bytes} bytes is too long for the store, which takes ${most}`);
+/** LMDB begins a range where it is read first. */
+function directed(range: Range): RangeOptions {
+  const { start, end, reverse } = range;
+  return reverse ? { ...range, start: end, end: start } : range;
 }

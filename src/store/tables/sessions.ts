@@ -2,7 +2,7 @@ import type { SessionId } from '../event-log.ts';
 import { IndexedSessions } from '../memory-sessions.ts';
 import type { Place } from '../session-index.ts';
 import type { SessionStoreOptions } from '../session-store.ts';
-import type { EmbeddedEvents } from './events.ts';
+import type { EventsInTables } from './events.ts';
 import { keyOf, type Table } from './table.ts';
 
 /**
@@ -17,11 +17,11 @@ export interface SessionTables {
 
 type StoredPlace = [usedAt: number, recordBytes: number, settingsBytes: number, share: string];
 
-/** The sessions in LMDB. A session that is removed loses its events too. */
+/** The sessions in tables. A session that is removed loses its events too. */
 export function sessionsIn(
   { records, settings, places }: SessionTables,
   options: SessionStoreOptions = {},
-  events: EmbeddedEvents,
+  events: EventsInTables,
 ): IndexedSessions {
   const sessions = new IndexedSessions(options, {
     record: (id) => records.read(keyOf(id)),

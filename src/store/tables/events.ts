@@ -1,3 +1,4 @@
+import { nextTurn } from '../../base/wait.ts';
 import { errorResponse, isResponse, type ErrorObject, type Message, type RequestId } from '../../jsonrpc/message.ts';
 import {
   eventLogBounds,
@@ -23,10 +24,10 @@ const SWEEP_EVENTS = 500;
 const PAGE = 100;
 
 /**
- * An event log in LMDB. Events of a session have numbers in the order in which they were appended, over all its streams:
+ * An event log in tables. Events of a session have numbers in the order in which they were appended, over all its streams:
  * the number is part of the key, so the oldest ones come first.
  */
-export class EmbeddedEvents implements EventLog {
+export class EventsInTables implements EventLog {
   readonly #sessions = new Map<SessionId, SessionEvents>();
   readonly #events: Table;
   readonly #streams: Table;
@@ -107,6 +108,17 @@ export class EmbeddedEvents implements EventLog {
       // The session has what is still stored of it.
       if (!this.#sessions.has(session)) this.#add(session);
       throw error;
+    }
+  }
+
+  /** Removes the events that have expired. */
+  async expire(): Promise<void> {
+    for (const session of [...this.#sessions.keys()]) {
+      for (;;) {
+        const events = this.#sessions.get(session);
+        if (!events || this.#counted(events, () => events.expire(this.#now(), SWEEP_EVENTS)) === 0) break;
+        await nextTurn();
+      }
     }
   }
 

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { notification } from '../../jsonrpc/message.ts';
-import { EmbeddedEvents } from './events.ts';
+import { EventsInTables } from '../tables/events.ts';
+import { LmdbTable } from './lmdb-table.ts';
 import { openDatabase } from './open-database.ts';
-import { Table } from './table.ts';
 import { Writer } from './writer.ts';
 
 test('damaged events of one stream do not hide those of another', async () => {
@@ -18,9 +18,9 @@ test('damaged events of one stream do not hide those of another', async () => {
   const writer = new Writer(root);
   const database = root.openDB<Buffer, string>('events', { encoding: 'binary' });
   const damaged: string[] = [];
-  const events = new Table(database, writer, (key) => damaged.push(key));
-  const streams = new Table(root.openDB('streams', { encoding: 'binary' }), writer, () => {});
-  const log = new EmbeddedEvents(events, streams);
+  const events = new LmdbTable(database, writer, (key) => damaged.push(key));
+  const streams = new LmdbTable(root.openDB('streams', { encoding: 'binary' }), writer, () => {});
+  const log = new EventsInTables(events, streams);
   const first = await log.open('s', 'good');
   await log.open('s', 'bad');
   for (let n = 0; n < 150; n += 1) {
@@ -29,7 +29,7 @@ test('damaged events of one stream do not hide those of another', async () => {
   }
   const keys = [...database.getKeys()].filter((_, n) => n % 2 === 0 && n > 0);
   for (const key of keys) database.putSync(key, Buffer.from('damaged'));
-  const again = new EmbeddedEvents(events, streams);
+  const again = new EventsInTables(events, streams);
   const read: unknown[] = [];
   for await (const { message } of again.after('s', first)) read.push((message as { method: string }).method);
   expect(read).toEqual(Array.from({ length: 150 }, (_, n) => `${n}`));
