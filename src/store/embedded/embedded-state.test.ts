@@ -108,6 +108,18 @@ describe('after a restart', () => {
     expect(await methods(events, 's', next)).toEqual([]);
   });
 
+  test('a stream with only one event goes on after it', async () => {
+    const directory = folder();
+    const before = await opened(directory);
+    await before.sessions.put('s', { initialize: {} });
+    const first = await before.events.open('s', '0');
+    await before.close();
+    const { events } = await opened(directory);
+    const next = await events.append('s', '0', notification('next'));
+    expect(next).not.toBe(first);
+    expect(await methods(events, 's', first)).toEqual(['next']);
+  });
+
   test('limits and the ids of dropped events still hold', async () => {
     const directory = folder();
     const events = { maxEvents: 3 };

@@ -79,5 +79,5 @@ export class LmdbTable implements Table {
 /** LMDB begins a range where it is read first. */
 function directed(range: Range): RangeOptions {
   const { start, end, reverse } = range;
-  return reverse ? { ...range, start: end, end: start } : range;
+  return reverse ? { ...range, start: end, end: start, exclusiveStart: true, inclusiveEnd: true } : range;
 }
