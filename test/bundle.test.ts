@@ -63,10 +63,13 @@ describe('in a worker', () => {
   /** What Workers offer with `nodejs_compat`, in every version of it. */
   const OFFERED = ['node:buffer', 'node:crypto', 'node:events', 'node:fs/promises', 'node:string_decoder'];
 
-  test.each(['everwire/client', 'everwire/server'])('%s needs no sockets and no processes', async (name) => {
-    const { imports } = await bundle(`export * from '${name}';`, ['workerd', 'worker', 'browser']);
-    expect(OFFERED).toEqual(expect.arrayContaining([...new Set(imports)]));
-  });
+  test.each(['everwire/client', 'everwire/server', 'everwire/workers'])(
+    '%s needs no sockets and no processes',
+    async (name) => {
+      const { imports } = await bundle(`export * from '${name}';`, ['workerd', 'worker', 'browser']);
+      expect(OFFERED).toEqual(expect.arrayContaining([...new Set(imports)]));
+    },
+  );
 
   test('a server answers, and says why it cannot listen', async () => {
     const { code } = await bundle(

@@ -6,7 +6,7 @@ import { filesShownIn } from './support/shown.ts';
 /** The rows of README's table of runtimes, and the tests that use the runtime. */
 const ROWS: Readonly<Record<string, readonly string[]>> = {
   Node: ['test/interop/everything.test.ts', 'test/cli/process.test.ts'],
-  'Cloudflare Workers': ['test/workers/worker.test.ts'],
+  'Cloudflare Workers': ['test/workers/worker.test.ts', 'test/workers/durable.test.ts'],
   Browsers: ['test/browser/client-wire.test.ts', 'test/browser/client-login.test.ts', 'test/bundle.test.ts'],
   'Bun and Deno': ['server', 'client', 'bridge'].map((name) => `test/runtimes/${name}.test.ts`),
 };

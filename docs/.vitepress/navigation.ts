@@ -106,6 +106,7 @@ export const navigation: readonly Entry[] = [
           { text: 'everwire/bridge', page: 'api/bridge.md' },
           { text: 'everwire/operate', page: 'api/operate.md' },
           { text: 'everwire/store', page: 'api/store.md' },
+          { text: 'everwire/workers', page: 'api/workers.md' },
           { text: 'everwire/inspect', page: 'api/inspect.md' },
           { text: 'everwire/lint', page: 'api/lint.md' },
           { text: 'everwire/testing', page: 'api/testing.md' },

@@ -163,14 +163,14 @@ describeInWorkerd('isolates with the same key', () => {
   }
 
   test.each(ERAS)('serve a %s client together', async (eras) => {
-    const isolates = [await runWorker(LIBRARY, ENV), await runWorker(LIBRARY, ENV)];
+    const isolates = [await runWorker(LIBRARY, { bindings: ENV }), await runWorker(LIBRARY, { bindings: ENV })];
     const client = await connected(isolates[0]!.url, { eras, fetch: alternating(isolates) });
     for (let call = 0; call < 4; call += 1)
       expect(await textOf(client.callTool('opening_hours'))).toBe('Monday to Saturday, 9 to 17');
   });
 
   test('run a handler that asks again, wherever the answer arrives', async () => {
-    const isolates = [await runWorker(LIBRARY, ENV), await runWorker(LIBRARY, ENV)];
+    const isolates = [await runWorker(LIBRARY, { bindings: ENV }), await runWorker(LIBRARY, { bindings: ENV })];
     const client = await connected(isolates[0]!.url, { eras: 'modern', fetch: alternating(isolates) });
     const reserved = await textOf(client.callTool('reserve', { title: 'Momo' }));
     expect(reserved).toMatch(/^Reserved for Ada: [\da-f-]{36}$/);
