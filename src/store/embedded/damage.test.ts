@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, trunca
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { notification, type Message } from '../../jsonrpc/message.ts';
 import { EventsPurged } from '../event-log.ts';
 import type { TaskRecord } from '../task-store.ts';
@@ -10,8 +10,6 @@ import { embeddedState } from './embedded-state.ts';
 import type { EmbeddedState } from './embedded-types.ts';
 
 /** A store is damaged in many ways. What it returns then must be what was stored, and what is lost must be said. */
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const root = mkdtempSync(path.join(tmpdir(), 'everwire-damage-'));
 const whole = path.join(root, 'whole');
