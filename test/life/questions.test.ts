@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Target } from '../interop/clients.ts';
 import { connect, isModern, KINDS, type Kind, type Way } from './clients.ts';
 import { at, bridgeTo, over, World } from './world.ts';
@@ -7,8 +7,6 @@ import { at, bridgeTo, over, World } from './world.ts';
  * If several calls of one client are in flight, a question belongs to that client, whichever call asked it. The question
  * stays open until it is answered, even if newer calls end first.
  */
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const ROUNDS = 10;
 

@@ -1,5 +1,5 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect as connectOurs } from 'everwire/client';
 import { eventually, programs } from '../support/process.ts';
 import { connect, KINDS, type Kind } from './clients.ts';
@@ -9,8 +9,6 @@ import { at, bridgeTo, World, type Address } from './world.ts';
  * Servers and bridges are replaced all the time. The old one gets a signal and ends its subscriptions, and a new one
  * starts at the same address. Subscriptions continue.
  */
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const URI = 'feature://fixed';
 const OURS: readonly Kind[] = ['ours, handshake', 'ours, 2026-07-28'];

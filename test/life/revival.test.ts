@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect as connectOurs } from 'everwire/client';
 import { connect as connectOfficial, type ClientKind } from '../interop/clients.ts';
 import { eventually, programs } from '../support/process.ts';
@@ -8,8 +8,6 @@ import { at, World, type Address } from './world.ts';
  * With a state key, a session is not bound to its process. A client that knows nothing of it goes on after a restart, with
  * the same session, whether the process ended well or was killed.
  */
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const KEY = ['--state-key', 'a-secret-of-enough-bytes'];
 const FEATURES = [...programs.features, ...KEY];

@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { eventually, type RunningServer } from '../support/process.ts';
 import { connect, isModern, KINDS } from './clients.ts';
 import { at, bridgeTo, World } from './world.ts';
 
 /** A bridge that shuts down, as in a rolling deployment, finishes the requests in flight and accepts no others. */
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let world: World;
 beforeEach(() => {

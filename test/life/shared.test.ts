@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Target } from '../interop/clients.ts';
 import { connect, type Kind, type LifeClient } from './clients.ts';
 import { at, bridgeTo, World } from './world.ts';
@@ -7,8 +7,6 @@ import { at, bridgeTo, World } from './world.ts';
  * Several clients share a connection to a server that does not say which call asks. A question waits until only one client
  * has calls that could have asked it. Calls of tools that never ask do not wait.
  */
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const ROUNDS = 10;
 /** A question must arrive within this many milliseconds, even if the server never answers another client's cancelled call. */

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { connect as connectOurs } from 'everwire/client';
 import { eventually } from '../support/process.ts';
 import { connect, isModern, KINDS, type LifeClient } from './clients.ts';
@@ -8,8 +8,6 @@ import { at, bridgeTo, over, World } from './world.ts';
  * A client has one connection to a handshake server. Everything that the server remembers is there for all calls of the
  * client, sequential or parallel, and no other process is started.
  */
-
-vi.setConfig({ testTimeout: 30_000 });
 
 const MODES: [mode: string, options: string[]][] = [
   ['per session', []],

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect as connectOurs } from 'everwire/client';
 import { connect as connectOfficial, type ClientKind } from '../interop/clients.ts';
 import { Events, initialize, POST_HEADERS } from '../support/http.ts';
@@ -14,8 +14,6 @@ import { at, World, type Address } from './world.ts';
  * With `--store`, a server and a bridge are killed at any moment, and their clients go on after the next start: with the
  * same sessions, without a gap and without a duplicate. What a killed process was doing ends when it counts as gone.
  */
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const OFFICIAL: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy'];
 const URI = 'feature://fixed';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Target } from '../interop/clients.ts';
 import { connect, type Kind, type LifeClient } from './clients.ts';
 import { at, bridgeTo, World } from './world.ts';
@@ -7,8 +7,6 @@ import { at, bridgeTo, World } from './world.ts';
  * Clients without credentials of a bridge that accepts anyone beyond loopback. Clients of the same program cannot be
  * distinguished, so they share a connection, and each call may come from another client.
  */
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const KINDS: readonly Kind[] = ['ours, 2026-07-28', 'official 2.x, 2026-07-28'];
 
