@@ -5,6 +5,8 @@ import type { Service } from '../core/exchange.ts';
 import { McpServer } from '../server/mcp-server.ts';
 import { fetchListener } from '../transport/http/server/fetch.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from '../transport/http/server/handler.ts';
+import { memoryBus } from '../store/memory-bus.ts';
+import { memoryState } from '../store/state.ts';
 import { Mounts } from './bridge-mounts.ts';
 
 function named(name: string): Service {
@@ -46,6 +48,30 @@ async function messageOf(response: Response): Promise<string> {
 }
 
 describe('servers at their own paths', () => {
+  test('pass on to other processes what these must know', async () => {
+    const [shared, busOf] = [memoryState(), memoryBus()];
+    const processes = ['a', 'b'].map((node) => {
+      const state = { ...shared, node, bus: busOf(node), isAlive: () => Promise.resolve(true) };
+      return mounted(new Map([['one', named('one')]]), { state });
+    });
+    const [a, b] = processes as [(typeof processes)[0], (typeof processes)[0]];
+    const url = 'http://localhost/servers/one/mcp';
+    const opened = await a.fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'client', version: '1' } },
+      }),
+    });
+    const headers = { 'mcp-session-id': opened.headers.get('mcp-session-id')! };
+    expect(a.mounts.sessions).toBe(1);
+    expect((await b.fetch(url, { method: 'DELETE', headers })).status).toBe(204);
+    expect([a.mounts.sessions, b.mounts.sessions]).toEqual([0, 0]);
+  });
+
   test.each(['legacy', 'modern'] as const)('are reached by their names: %s', async (eras) => {
     const { mounts, client } = mounted(new Map(['one', 'two words', 'a%2Fb'].map((name) => [name, named(name)])));
     for (const name of ['one', 'two words', 'a%2Fb']) {

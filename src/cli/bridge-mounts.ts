@@ -144,7 +144,7 @@ export class Mounts {
 }
 
 /** The sessions of each service are its own: a client cannot continue them at another service. */
-function stateOf(name: string, { events, sessions, node, isAlive }: HandlerState): HandlerState {
+function stateOf(name: string, { events, sessions, node, isAlive, bus }: HandlerState): HandlerState {
   if (!sessions) return { events };
   const own = (id: string): string => createHash('sha256').update(`${name}\n${id}`).digest('base64url');
   const ofService: SessionStore = {
@@ -163,7 +163,7 @@ function stateOf(name: string, { events, sessions, node, isAlive }: HandlerState
     unfinished: (session) => events.unfinished(own(session)),
     drop: (session) => events.drop(own(session)),
   };
-  return { events: ofStreams, sessions: ofService, node, isAlive };
+  return { events: ofStreams, sessions: ofService, node, isAlive, bus };
 }
 
 async function end({ inbound, handler }: Mount, timeout: number): Promise<void> {
