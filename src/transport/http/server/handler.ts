@@ -241,7 +241,7 @@ class Handler implements HttpHandler {
       connections: this.#connections,
       log: this.state.events,
       store,
-      shared: isAlive && { node, isAlive },
+      shared: store && isAlive && { node, isAlive },
       others: this.#others,
       seal: sessionKey === undefined || store ? undefined : new SessionSeal(sessionKey),
       maxBodyBytes,

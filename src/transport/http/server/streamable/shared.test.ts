@@ -194,3 +194,23 @@ test('a call ends with an error if its process ends the silent session, also if 
     },
   });
 });
+
+test('a stream can be read at another process if the state keeps no sessions', async () => {
+  const { events } = memoryState();
+  const [a, b] = ['a', 'b'].map((node) => {
+    const { service } = scripted({
+      work: async (exchange) => {
+        await exchange.notify('notifications/message', { level: 'error', data: 'begun' });
+        await deferred().promise;
+        return {};
+      },
+    });
+    const state = { events, node, isAlive: () => Promise.resolve(true) };
+    return { http: new TestHttp(service, { state, sessionKey: 'x'.repeat(16), grace: 0 }) };
+  }) as [{ http: TestHttp }, { http: TestHttp }];
+  const session = await a.http.open();
+  const call = new Events(await session.call('w', 'work'));
+  const primed = await call.next();
+  expect((await at(b, session).get(primed!.id)).status).toBe(200);
+  expect(b.http.errors).toEqual([]);
+});
