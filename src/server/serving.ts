@@ -143,8 +143,14 @@ export class Serving {
     // The framework has already routed the path. HTTP+SSE (2024-11-05) needs two own paths, so it is off here.
     const { path = '*', ssePath = false } = this.#options.http;
     const http = this.#httpOptions(inbound, { path, ssePath });
-    const handler: HttpHandler = createHttpHandler(http);
-    this.#keepTasks(http);
+    const forgetTasks = this.#keepTasks(http);
+    let handler: HttpHandler;
+    try {
+      handler = createHttpHandler(http);
+    } catch (error) {
+      forgetTasks();
+      throw error;
+    }
     const close = this.#keep(async (timeout) => {
       handler.drain();
       await inbound.close(timeout);

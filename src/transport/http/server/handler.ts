@@ -303,8 +303,11 @@ class Handler implements HttpHandler {
   async close(): Promise<void> {
     this.drain();
     this.#closed = true;
-    await this.#sessions.close();
-    this.#others?.close();
+    try {
+      await this.#sessions.close();
+    } finally {
+      this.#others?.close();
+    }
   }
 
   readonly #onfailure = (error: Error): void => {

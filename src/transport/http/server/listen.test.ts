@@ -6,6 +6,9 @@ import { POST_HEADERS } from '../../../../test/support/http.ts';
 import { modernHeaders, modernRequest } from '../../../../test/support/modern.ts';
 import { deferred, scripted } from '../../../../test/support/service.ts';
 import { createInbound } from '../../../wire/serve.ts';
+import type { Bus } from '../../../store/bus.ts';
+import { memoryBus } from '../../../store/memory-bus.ts';
+import { memoryState } from '../../../store/state.ts';
 import { listen } from './listen.ts';
 
 const servers: Server[] = [];
@@ -32,6 +35,31 @@ test('an error without an onerror callback does not end the process', async () =
   const listener = await listen({ port: 0, onsession: () => {} });
   onTestFinished(() => listener.close());
   for (let n = 0; n < 3; n++) expect(servers.at(-1)?.emit('error', new Error('accept EMFILE'))).toBe(true);
+});
+
+test('a server that cannot listen takes nothing from the bus', async () => {
+  const first = await listen({ port: 0, onsession: () => {} });
+  onTestFinished(() => first.close());
+  const bus = memoryBus()('a');
+  const listening: string[] = [];
+  const watched: Bus = {
+    send: (...args) => bus.send(...args),
+    sendToAll: (...args) => bus.sendToAll(...args),
+    on: (kind, listener) => {
+      const remove = bus.on(kind, listener);
+      listening.push(kind);
+      return () => {
+        listening.splice(listening.indexOf(kind), 1);
+        remove();
+      };
+    },
+  };
+  const state = { ...memoryState(), node: 'a', isAlive: () => Promise.resolve(true), bus: watched };
+  await expect(listen({ port: first.port, onsession: () => {}, state })).rejects.toThrow('already in use');
+  expect(listening).toEqual([]);
+  const tls = { cert: 'none', key: 'none' };
+  await expect(listen({ port: 0, onsession: () => {}, state, tls })).rejects.toThrow('cannot be used');
+  expect(listening).toEqual([]);
 });
 
 describe('pipelined requests', () => {

@@ -73,8 +73,10 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
       wildcard || isLoopback(host) ? options.allowedHosts : [hostForUrl(host), ...(options.allowedHosts ?? [])],
     allowIpHosts: options.allowIpHosts ?? wildcard,
   });
-  const server = await serverFor(handler, options);
-  const bound = await bind(server, host, port, (error) => options.onerror?.(error));
+  const { server, bound } = await open(handler, host, port, options).catch(async (error: unknown) => {
+    await handler.close();
+    throw error;
+  });
   const scheme = options.tls ? 'https' : 'http';
   const base = `${scheme}://${hostForUrl(wildcard ? '127.0.0.1' : host)}:${bound}`;
   return {
@@ -90,6 +92,16 @@ export async function listen(options: ListenOptions): Promise<HttpListener> {
       return this.close();
     },
   };
+}
+
+async function open(
+  handler: HttpHandler,
+  host: string,
+  port: number,
+  options: ListenOptions,
+): Promise<{ readonly server: SocketServer; readonly bound: number }> {
+  const server = await serverFor(handler, options);
+  return { server, bound: await bind(server, host, port, (error) => options.onerror?.(error)) };
 }
 
 async function serverFor(handler: HttpHandler, { tls, wiretap }: ListenOptions): Promise<SocketServer> {
