@@ -45,6 +45,12 @@ export function notContinued(call: HttpCall): void {
   refuseForNow(call, NOT_CONTINUED, { 'retry-after': '5' }, 'store_unavailable');
 }
 
+/** Refuses a DELETE that was done in part, or not at all. */
+export function notEnded(call: HttpCall): void {
+  const message = 'The session could not be ended at all processes; try again later';
+  refuse(call, 503, message, { 'retry-after': '1' }, 'store_unavailable');
+}
+
 /** Refuses a call that may be repeated later. Nothing was done for it. */
 function refuseForNow(
   call: HttpCall,

@@ -292,6 +292,39 @@ test('what is not of the principal of a session is ignored', async () => {
     { session: stored, message: 7 },
   ])
     expect(await intruder.send('a', 'message', body)).toBe(false);
+test('DELETE can be repeated if other processes could not be told', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open();
+  const call = new Events(await session.call('w', 'wait'));
+  await call.message();
+  const other = at(b, session);
+  await answer(other.call(1, 'where'));
+  vi.spyOn(b.bus, 'sendToAll').mockRejectedValueOnce(new Error('unreachable'));
+  const refused = await other.delete();
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect(((await refused.json()) as any).error.message).toContain('could not be ended at all processes');
+  expect(b.http.errors.map(({ message }) => message)).toEqual(['unreachable']);
+  expect((await other.delete()).status).toBe(204);
+  await settled();
+  expect(a.aborts).toHaveLength(1);
+  expect(started.map(({ http }) => http.handler.sessions)).toEqual([0, 0]);
+});
+
+test('DELETE can be repeated if the store fails, and nothing has ended before', async () => {
+  const { started, state } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open();
+  await answer(at(b, session).call(1, 'where'));
+  vi.spyOn(state.sessions, 'delete').mockRejectedValueOnce(new Error('unreachable'));
+  expect((await session.delete()).status).toBe(503);
+  expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
+  expect(await answer(at(b, session).call(3, 'where'))).toMatchObject({ result: { node: 'b' } });
+  expect((await at(b, session).delete()).status).toBe(204);
+  expect((await session.call(4, 'where')).status).toBe(404);
+});
+
   await settled();
   expect(aborts).toEqual([]);
   expect(http.handler.sessions).toBe(1);

@@ -29,6 +29,7 @@ import {
   noSession,
   notAsked,
   notContinued,
+  notEnded,
   notPassedOn,
   refuse,
   refuseMessage,
@@ -235,10 +236,12 @@ export class StreamableEndpoint extends Endpoint {
 
   #delete(call: HttpCall): void {
     this.#inSession(call, (session) => {
-      const ended = session.end().then(() => this.options.others?.end(session));
-      ended.then(
+      this.#endEverywhere(session).then(
         () => call.respond(204, NO_HEADERS),
-        (error: unknown) => failed(call, error, this.options.onerror),
+        (error: unknown) => {
+          this.options.onerror(error as Error);
+          notEnded(call);
+        },
       );
     });
   }
@@ -254,6 +257,15 @@ export class StreamableEndpoint extends Endpoint {
     if (id === undefined) throw noSession();
     const { sessions, seal, store, others, closed } = this.options;
     const session = sessions.get(id);
+  /** If this fails, the session goes on here, so that its client can send DELETE again. */
+  async #endEverywhere(session: StreamableSession): Promise<void> {
+    const { store, others } = this.options;
+    // First, so that no process reads the session from the store after it was told.
+    if (store) await store.delete(session.storedId);
+    if (others) await others.end(session);
+    await session.end();
+  }
+
     if (session) return this.#goOn(session, call, use);
     if (!store && !seal) return sessionNotFound(call);
     if (closed()) return shuttingDown(call);
