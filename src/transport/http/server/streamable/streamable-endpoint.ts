@@ -174,7 +174,8 @@ export class StreamableEndpoint extends Endpoint {
       for (const outcome of outcomes) {
         if (outcome !== 'taken') refused.push(outcome === 'unwanted' ? notAsked(true) : notPassedOn());
       }
-      if (rest.length === 0) respondBatch(call, refused);
+      const unreachable = outcomes.includes('unreachable');
+      if (rest.length === 0) respondBatch(call, refused, unreachable);
       else if (session.closed) sessionNotFound(call);
       else this.#takeBatch(call, session, rest, refused);
     });
@@ -256,6 +257,15 @@ export class StreamableEndpoint extends Endpoint {
     const id = call.header('mcp-session-id');
     if (id === undefined) throw noSession();
     const { sessions, seal, store, others, closed } = this.options;
+  /** If this fails, the session goes on here, so that its client can send DELETE again. */
+  async #endEverywhere(session: StreamableSession): Promise<void> {
+    const { store, others } = this.options;
+    // First, so that no process reads the session from the store after it was told.
+    if (store) await store.delete(session.storedId);
+    if (others) await others.end(session);
+    await session.end();
+  }
+
     const session = sessions.get(id);
   /** If this fails, the session goes on here, so that its client can send DELETE again. */
   async #endEverywhere(session: StreamableSession): Promise<void> {
