@@ -198,6 +198,56 @@ test('a process that cannot be told of a cancellation is no success', async () =
 });
 
 test('DELETE ends the session at every process, and its calls', async () => {
+test('one client cannot let more messages wait than its share, also in a batch', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open('2025-03-26');
+  const other = at(b, session, '2025-03-26');
+  let release!: () => void;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const sent = vi.spyOn(b.bus, 'sendToAll').mockImplementation(() => released);
+  const cancel = (requestId: number) => ({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+  const batch = other.post(Array.from({ length: 1000 }, (_, id) => cancel(id)));
+  await vi.waitFor(() => expect(sent).toHaveBeenCalled());
+  expect(sent).toHaveBeenCalledTimes(64);
+  expect((await other.post(cancel(7))).status).toBe(503);
+  expect((await other.delete()).status).toBe(503);
+  expect(sent).toHaveBeenCalledTimes(64);
+  release();
+  const refused = await batch;
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect(await refused.json()).toHaveLength(1000 - 64);
+  expect((await other.post(cancel(7))).status).toBe(202);
+});
+
+test('one client cannot let more bytes wait than its share, but one message may be larger', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const { session, question } = await asked(a);
+  let release!: (taken: boolean) => void;
+  const released = new Promise<boolean>((resolve) => (release = resolve));
+  const sent = vi.spyOn(b.bus, 'send').mockImplementation(() => released);
+  const other = at(b, session);
+  const large = other.post(accept('x'.repeat(3 * 1024 * 1024), question.id));
+  await vi.waitFor(() => expect(sent).toHaveBeenCalledTimes(1));
+  expect((await other.post(accept('Ada', question.id))).status).toBe(503);
+  release(true);
+  expect((await large).status).toBe(202);
+  expect((await other.post(accept('Ada', question.id))).status).toBe(202);
+});
+
+test('a batch that could not be passed on may be repeated', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open('2025-03-26');
+  const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+  vi.spyOn(b.bus, 'sendToAll').mockRejectedValueOnce(new Error('unreachable'));
+  const refused = await at(b, session, '2025-03-26').post([cancelled, cancelled]);
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await refused.json()).toEqual([expect.objectContaining({ error: expect.anything() })]);
+});
+
   const { started } = nodes('a', 'b', 'c');
   const [a, b, c] = started;
   const session = await a.http.open();

@@ -1,4 +1,5 @@
 import { Recent } from '../../../../base/recent.ts';
+import { ShareCounts } from '../../../../base/share.ts';
 import {
   isObject,
   isRequest,
@@ -23,12 +24,21 @@ const MAX_ENDED = 1000;
 const MAX_REASON = 1000;
 /** A cancellation of a request with a longer id is not passed on. Characters. */
 const MAX_ID = 8192;
+/**
+ * The most messages of one client that wait for other processes. A message to all is one. With three processes this is an
+ * eighth of what may wait for all clients.
+ */
+const MAX_OF_ONE = 64;
+/** The most bytes of them. A single message may be larger. */
+const MAX_BYTES_OF_ONE = 2 * 1024 * 1024;
 
 /** What a session is for the other processes that have it. */
 export interface SharedSession {
   /** The name of the session at all processes. */
   readonly storedId: SessionId;
   readonly principal: string | undefined;
+  /** The share of the client that opened the session here. */
+  readonly share: string;
   /** Whether a request of the client is in flight here. */
   inUse(id: RequestId): boolean;
   /** Whether this process has asked a question. */
@@ -44,8 +54,8 @@ export interface SharedSession {
 }
 
 /**
- * What became of a message for another process: it was taken, nothing waits for it, or it was not passed on, which is
- * reported.
+ * What became of a message for another process: it was taken, nothing waits for it, or it was not passed on. The last is
+ * reported, unless too many messages of the client wait already.
  */
 export type Passed = 'taken' | 'unwanted' | 'unreachable';
 
@@ -56,6 +66,9 @@ export class OtherProcesses {
   readonly #onerror: (error: Error) => void;
   readonly #sessions = new Map<SessionId, SharedSession>();
   readonly #ended = new Recent(MAX_ENDED);
+  /** The messages that wait for other processes, by the share of their client, and the bytes of them. */
+  readonly #waiting = new ShareCounts();
+  readonly #waitingBytes = new ShareCounts();
   readonly #stop: readonly (() => void)[];
 
   constructor(bus: Bus, node: NodeId, onerror: (error: Error) => void) {
@@ -103,7 +116,7 @@ export class OtherProcesses {
     if (message.method !== NotificationMethod.Cancelled || !isRequestId(requestId)) return undefined;
     if (session.inUse(requestId) || String(requestId).length > MAX_ID) return undefined;
     const why = typeof reason === 'string' ? { reason: reason.slice(0, MAX_REASON) } : {};
-    return () => this.#cancel(session, notification(message.method, { requestId, ...why }));
+    return () => this.#cancel(session, notification(message.method, { requestId, ...why }), bytes);
   }
 
   /**
@@ -112,7 +125,7 @@ export class OtherProcesses {
    * @throws (rejects) if some process may not know it.
    */
   changeLevel(session: SharedSession, level: string): Promise<void> {
-    return this.#bus.sendToAll('level', { ...nameOf(session), level });
+    return this.#withinShare(session, 0, () => this.#bus.sendToAll('level', { ...nameOf(session), level }));
   }
 
   /**
@@ -121,7 +134,14 @@ export class OtherProcesses {
    * @throws (rejects) if some process may not know it.
    */
   end(session: SharedSession): Promise<void> {
-    return this.#bus.sendToAll('end', nameOf(session));
+    return this.#withinShare(session, 0, () => this.#bus.sendToAll('end', nameOf(session)));
+  }
+
+  /** Passes on a response that the client meant to send, which is malformed. Its outcome changes nothing for the client. */
+  fail(session: SharedSession, failure: Message, bytes: number): boolean {
+    const pass = this.passing(session, failure, bytes);
+    void pass?.();
+    return pass !== undefined;
   }
 
   /** Takes no messages any more. */
@@ -135,24 +155,41 @@ export class OtherProcesses {
     return asker === this.#node ? undefined : asker;
   }
 
-  async #send(to: NodeId, session: SharedSession, message: Message, bytes: number, otherwise: Passed): Promise<Passed> {
+  #send(to: NodeId, session: SharedSession, message: Message, bytes: number, otherwise: Passed): Promise<Passed> {
+    const body = { ...nameOf(session), message, bytes };
+    return this.#pass(session, bytes, async () => ((await this.#bus.send(to, 'message', body)) ? 'taken' : otherwise));
+  }
+
+  /** Any process may run the request. It may also have been answered meanwhile. */
+  #cancel(session: SharedSession, message: Message, bytes: number): Promise<Passed> {
+    const body = { ...nameOf(session), message, bytes: 0 };
+    return this.#pass(session, bytes, async () => {
+      await this.#bus.sendToAll('message', body);
+      return 'taken';
+    });
+  }
+
+  async #pass(session: SharedSession, bytes: number, send: () => Promise<Passed>): Promise<Passed> {
     try {
-      const body = { ...nameOf(session), message, bytes };
-      return (await this.#bus.send(to, 'message', body)) ? 'taken' : otherwise;
+      return await this.#withinShare(session, bytes, send);
     } catch (error) {
-      this.#onerror(error as Error);
+      if (!(error instanceof TooManyWait)) this.#onerror(error as Error);
       return 'unreachable';
     }
   }
 
-  /** Any process may run the request. It may also have been answered meanwhile. */
-  async #cancel(session: SharedSession, message: Message): Promise<Passed> {
+  /** Keeps one client from taking the room of all others on the bus. */
+  async #withinShare<T>({ share }: SharedSession, bytes: number, send: () => Promise<T>): Promise<T> {
+    const waitingBytes = this.#waitingBytes.of(share);
+    if (waitingBytes > 0 && waitingBytes + bytes > MAX_BYTES_OF_ONE) throw new TooManyWait();
+    if (this.#waiting.of(share) >= MAX_OF_ONE) throw new TooManyWait();
+    this.#waiting.add(share);
+    this.#waitingBytes.add(share, bytes);
     try {
-      await this.#bus.sendToAll('message', { ...nameOf(session), message, bytes: 0 });
-      return 'taken';
-    } catch (error) {
-      this.#onerror(error as Error);
-      return 'unreachable';
+      return await send();
+    } finally {
+      this.#waiting.remove(share);
+      this.#waitingBytes.remove(share, bytes);
     }
   }
 
@@ -188,6 +225,12 @@ export class OtherProcesses {
     const session = this.#find(body);
     session?.end().catch(this.#onerror);
     return session !== undefined;
+  }
+}
+
+class TooManyWait extends Error {
+  constructor() {
+    super('Too many messages of one client wait for other processes');
   }
 }
 

@@ -163,12 +163,13 @@ export class StreamableEndpoint extends Endpoint {
     for (const message of messages) {
       // A cancellation of a request of the same batch is for this process.
       const isOwn = 'method' in message && own.has(message.params?.['requestId']);
-      const pass = isOwn ? undefined : others.passing(session, message, call.bodyBytes / messages.length);
+      const pass = isOwn ? undefined : others.passing(session, message, bytes);
       if (pass) passing.push(pass);
       else rest.push(message);
     }
     if (passing.length === 0) return false;
     const passed = () => Promise.all(passing.map((pass) => pass()));
+    const bytes = Math.ceil(call.bodyBytes / messages.length);
     this.#wait(call, passed, (outcomes) => {
       const refused = [...errors];
       for (const outcome of outcomes) {

@@ -1,5 +1,6 @@
 import { inPortions } from '../../../../base/portions.ts';
 import { Recent } from '../../../../base/recent.ts';
+import { shareOf } from '../../../../base/share.ts';
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
 import { IdTable } from '../../../../jsonrpc/id-table.ts';
 import {
@@ -48,6 +49,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   profile: RevisionProfile | undefined;
   /** Who opened the session. */
   readonly principal: string | undefined;
+  readonly share: string;
   /** When the client's last message came, by `performance.now()`. */
   lastSeen = performance.now();
 
@@ -77,9 +79,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #initializing: RequestId | undefined;
   /** Whether the session must be in the store before its client knows it. */
   #storesOpening: boolean;
-  /**
-   * The call that opens the session. Set until the session is served; before that the client does not know the session.
-   */
+  /** The call that opens the session. Set until the session is served: before, the client does not know it. */
   #opening: Opening | undefined;
   #closed = false;
 
@@ -87,6 +87,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     super();
     this.sessionId = opening.id;
     this.principal = opening.call.principal;
+    this.share = shareOf(opening.call);
     this.revived = opening.revived;
     this.#isStored = opening.record !== undefined;
     this.#opening = opening;
@@ -297,9 +298,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     }
   }
 
-  /**
-   * Like `request`, for the request that opens the session. Its response carries the session id and sets the revision.
-   */
+  /** Like `request`, for the request that opens the session. Its response carries the id and sets the revision. */
   #initialize({ call, initialize: message, revived }: Opening): void {
     this.#initializing = message.id;
     if (revived) return this.deliver(message, call);
