@@ -126,6 +126,15 @@ test('an answer to a question that nobody has asked is refused', async () => {
   }
 });
 
+test('a malformed answer that reaches another process fails the question there', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const { session, call, question } = await asked(a);
+  const malformed = { jsonrpc: '2.0', id: question.id, result: 7 };
+  expect((await at(b, session).post(malformed)).status).toBe(400);
+  expect(await call.message()).toMatchObject({ id: 'a', error: { message: expect.any(String) } });
+});
+
 test('an answer that cannot be passed on is refused for now', async () => {
   const { started } = nodes('a', 'b');
   const [a, b] = started;
@@ -189,15 +198,6 @@ test('a call is cancelled at the process that runs it', async () => {
   expect(a.aborts).toEqual(['Cancelled: enough']);
 });
 
-test('a process that cannot be told of a cancellation is no success', async () => {
-  const { started } = nodes('a', 'b');
-  const [a, b] = started;
-  const session = await a.http.open();
-  vi.spyOn(b.bus, 'sendToAll').mockRejectedValueOnce(new Error('unreachable'));
-  expect((await at(b, session).notify('notifications/cancelled', { requestId: 'w' })).status).toBe(503);
-});
-
-test('DELETE ends the session at every process, and its calls', async () => {
 test('one client cannot let more messages wait than its share, also in a batch', async () => {
   const { started } = nodes('a', 'b');
   const [a, b] = started;
@@ -248,6 +248,15 @@ test('a batch that could not be passed on may be repeated', async () => {
   expect(await refused.json()).toEqual([expect.objectContaining({ error: expect.anything() })]);
 });
 
+test('a process that cannot be told of a cancellation is no success', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open();
+  vi.spyOn(b.bus, 'sendToAll').mockRejectedValueOnce(new Error('unreachable'));
+  expect((await at(b, session).notify('notifications/cancelled', { requestId: 'w' })).status).toBe(503);
+});
+
+test('DELETE ends the session at every process, and its calls', async () => {
   const { started } = nodes('a', 'b', 'c');
   const [a, b, c] = started;
   const session = await a.http.open();
@@ -281,6 +290,39 @@ test('a process that is about to continue a session does not continue it after D
   deleted();
   expect((await called).status).toBe(404);
   expect(b.http.handler.sessions).toBe(0);
+});
+
+test('DELETE can be repeated if other processes could not be told', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open();
+  const call = new Events(await session.call('w', 'wait'));
+  await call.message();
+  const other = at(b, session);
+  await answer(other.call(1, 'where'));
+  vi.spyOn(b.bus, 'sendToAll').mockRejectedValueOnce(new Error('unreachable'));
+  const refused = await other.delete();
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect(((await refused.json()) as any).error.message).toContain('could not be ended at all processes');
+  expect(b.http.errors.map(({ message }) => message)).toEqual(['unreachable']);
+  expect((await other.delete()).status).toBe(204);
+  await settled();
+  expect(a.aborts).toHaveLength(1);
+  expect(started.map(({ http }) => http.handler.sessions)).toEqual([0, 0]);
+});
+
+test('DELETE can be repeated if the store fails, and nothing has ended before', async () => {
+  const { started, state } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open();
+  await answer(at(b, session).call(1, 'where'));
+  vi.spyOn(state.sessions, 'delete').mockRejectedValueOnce(new Error('unreachable'));
+  expect((await session.delete()).status).toBe(503);
+  expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
+  expect(await answer(at(b, session).call(3, 'where'))).toMatchObject({ result: { node: 'b' } });
+  expect((await at(b, session).delete()).status).toBe(204);
+  expect((await session.call(4, 'where')).status).toBe(404);
 });
 
 test('a log level takes effect at every process that has the session', async () => {
@@ -342,39 +384,6 @@ test('what is not of the principal of a session is ignored', async () => {
     { session: stored, message: 7 },
   ])
     expect(await intruder.send('a', 'message', body)).toBe(false);
-test('DELETE can be repeated if other processes could not be told', async () => {
-  const { started } = nodes('a', 'b');
-  const [a, b] = started;
-  const session = await a.http.open();
-  const call = new Events(await session.call('w', 'wait'));
-  await call.message();
-  const other = at(b, session);
-  await answer(other.call(1, 'where'));
-  vi.spyOn(b.bus, 'sendToAll').mockRejectedValueOnce(new Error('unreachable'));
-  const refused = await other.delete();
-  expect(refused.status).toBe(503);
-  expect(refused.headers.get('retry-after')).toBe('1');
-  expect(((await refused.json()) as any).error.message).toContain('could not be ended at all processes');
-  expect(b.http.errors.map(({ message }) => message)).toEqual(['unreachable']);
-  expect((await other.delete()).status).toBe(204);
-  await settled();
-  expect(a.aborts).toHaveLength(1);
-  expect(started.map(({ http }) => http.handler.sessions)).toEqual([0, 0]);
-});
-
-test('DELETE can be repeated if the store fails, and nothing has ended before', async () => {
-  const { started, state } = nodes('a', 'b');
-  const [a, b] = started;
-  const session = await a.http.open();
-  await answer(at(b, session).call(1, 'where'));
-  vi.spyOn(state.sessions, 'delete').mockRejectedValueOnce(new Error('unreachable'));
-  expect((await session.delete()).status).toBe(503);
-  expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
-  expect(await answer(at(b, session).call(3, 'where'))).toMatchObject({ result: { node: 'b' } });
-  expect((await at(b, session).delete()).status).toBe(204);
-  expect((await session.call(4, 'where')).status).toBe(404);
-});
-
   await settled();
   expect(aborts).toEqual([]);
   expect(http.handler.sessions).toBe(1);

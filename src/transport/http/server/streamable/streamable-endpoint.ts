@@ -85,13 +85,22 @@ export class StreamableEndpoint extends Endpoint {
     }
     if (call.header('mcp-session-id') !== undefined) {
       return this.#inSession(call, (session) =>
-        this.readJson(call, session, (body) => this.#take(call, session, body)),
+        this.readJson(call, this.#failing(session), (body) => this.#take(call, session, body)),
       );
     }
     this.readJson(call, undefined, (body) => {
       if (stateless && isStateless(call, body)) this.#takeStateless(call, stateless, body);
       else this.#take(call, undefined, body);
     });
+  }
+
+  /** Takes the failure that a malformed response means. The question may be one of another process. */
+  #failing(session: StreamableSession): { deliver(failure: Message, call: HttpCall): void } {
+    return {
+      deliver: (failure, call) => {
+        if (!this.options.others?.fail(session, failure, call.bodyBytes)) session.deliver(failure, call);
+      },
+    };
   }
 
   #takeStateless(call: HttpCall, stateless: StatelessEndpoint, body: Message | readonly unknown[]): void {
@@ -160,6 +169,7 @@ export class StreamableEndpoint extends Endpoint {
     const own = new Set(requests);
     const rest: Message[] = [];
     const passing: (() => Promise<Passed>)[] = [];
+    const bytes = Math.ceil(call.bodyBytes / messages.length);
     for (const message of messages) {
       // A cancellation of a request of the same batch is for this process.
       const isOwn = 'method' in message && own.has(message.params?.['requestId']);
@@ -169,7 +179,6 @@ export class StreamableEndpoint extends Endpoint {
     }
     if (passing.length === 0) return false;
     const passed = () => Promise.all(passing.map((pass) => pass()));
-    const bytes = Math.ceil(call.bodyBytes / messages.length);
     this.#wait(call, passed, (outcomes) => {
       const refused = [...errors];
       for (const outcome of outcomes) {
@@ -248,6 +257,15 @@ export class StreamableEndpoint extends Endpoint {
     });
   }
 
+  /** If this fails, the session goes on here, so that its client can send DELETE again. */
+  async #endEverywhere(session: StreamableSession): Promise<void> {
+    const { store, others } = this.options;
+    // First, so that no process reads the session from the store after it was told.
+    if (store) await store.delete(session.storedId);
+    if (others) await others.end(session);
+    await session.end();
+  }
+
   /**
    * Goes on with the session that a call names, which may have to be revived first. If the caller has no such session,
    * the call is refused.
@@ -258,25 +276,7 @@ export class StreamableEndpoint extends Endpoint {
     const id = call.header('mcp-session-id');
     if (id === undefined) throw noSession();
     const { sessions, seal, store, others, closed } = this.options;
-  /** If this fails, the session goes on here, so that its client can send DELETE again. */
-  async #endEverywhere(session: StreamableSession): Promise<void> {
-    const { store, others } = this.options;
-    // First, so that no process reads the session from the store after it was told.
-    if (store) await store.delete(session.storedId);
-    if (others) await others.end(session);
-    await session.end();
-  }
-
     const session = sessions.get(id);
-  /** If this fails, the session goes on here, so that its client can send DELETE again. */
-  async #endEverywhere(session: StreamableSession): Promise<void> {
-    const { store, others } = this.options;
-    // First, so that no process reads the session from the store after it was told.
-    if (store) await store.delete(session.storedId);
-    if (others) await others.end(session);
-    await session.end();
-  }
-
     if (session) return this.#goOn(session, call, use);
     if (!store && !seal) return sessionNotFound(call);
     if (closed()) return shuttingDown(call);
@@ -371,10 +371,16 @@ function respondPassed(call: HttpCall, passed: Passed): void {
   else refuseMessage(call, 503, notPassedOn());
 }
 
-/** Answers a POST of a batch without requests. */
-function respondBatch(call: HttpCall, errors: readonly Response[]): void {
-  if (errors.length > 0) call.respond(400, JSON_HEADERS, JSON.stringify(errors));
-  else call.respond(202, NO_HEADERS);
+/**
+ * Answers a POST of a batch without requests.
+ *
+ * @param forNow whether the client may send it again.
+ */
+function respondBatch(call: HttpCall, errors: readonly Response[], forNow = false): void {
+  if (errors.length === 0) return call.respond(202, NO_HEADERS);
+  if (forNow) call.refused('store_unavailable', 503);
+  const headers = forNow ? { ...JSON_HEADERS, 'retry-after': '1' } : JSON_HEADERS;
+  call.respond(forNow ? 503 : 400, headers, JSON.stringify(errors));
 }
 
 /** Whether a message answers a question that another process has asked. */
