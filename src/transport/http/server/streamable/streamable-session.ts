@@ -34,7 +34,7 @@ import { copyEvents, pollEvents } from './copy-events.ts';
 import { replayOf, storedIdOf, StoredSession, type SettingsChange } from './stored-session.ts';
 import { isOfStandalone, newStreamPrefix, STANDALONE } from './stream-ids.ts';
 
-/** How many of its own requests a revived session remembers. Answers to others are meant for another process. */
+/** How many of its own questions a session remembers. Answers to others are meant for another process. */
 const MAX_ASKED = 1000;
 const ENDED = 'The session has ended';
 const UNDONE = 'The server has ended this before it was done; it may have been done in part';
@@ -58,11 +58,11 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** Resolves when the session is revived, or cannot be. Undefined if it was opened here, or is open. */
   revival: Promise<Revival> | undefined;
   #endRevival: ((succeeded: boolean) => void) | undefined;
-  /** Begins the ids of streams. In a revived session it is new, so that no event id is used twice. */
+  /** Begins the ids of streams. In a revived session, or with a shared store, it is new: no event id is used twice. */
   readonly #streamPrefix: string = '';
   /** The id of the session's own stream. With a store of one process, a revived session continues the stream as it was. */
   readonly #standaloneId: string = STANDALONE;
-  /** The requests that a revived session has sent. */
+  /** The questions asked here. Undefined if no other process can have asked any. */
   readonly #asked: Recent | undefined;
   readonly #questions: QuestionIds | undefined;
   readonly #stored: StoredSession | undefined;
