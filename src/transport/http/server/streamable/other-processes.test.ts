@@ -248,6 +248,19 @@ test('a batch that could not be passed on may be repeated', async () => {
   expect(await refused.json()).toEqual([expect.objectContaining({ error: expect.anything() })]);
 });
 
+test('a cancellation that comes after the response is for no other process', async () => {
+  const { started } = nodes('a', 'b');
+  const [a] = started;
+  const session = await a.http.open('2025-03-26');
+  await answer(session.call(1, 'where'));
+  await answer(session.post([{ jsonrpc: '2.0', id: '2', method: 'where' }]));
+  const sent = vi.spyOn(a.bus, 'sendToAll').mockRejectedValue(new Error('unreachable'));
+  const cancel = async (requestId: unknown) => (await session.notify('notifications/cancelled', { requestId })).status;
+  expect([await cancel(1), await cancel('2')]).toEqual([202, 202]);
+  expect(sent).not.toHaveBeenCalled();
+  expect([await cancel('1'), await cancel(2)]).toEqual([503, 503]);
+});
+
 test('a process that cannot be told of a cancellation is no success', async () => {
   const { started } = nodes('a', 'b');
   const [a, b] = started;

@@ -24,6 +24,10 @@ const MAX_ENDED = 1000;
 const MAX_REASON = 1000;
 /** A cancellation of a request with a longer id is not passed on. Characters. */
 const MAX_ID = 8192;
+/** How many requests are remembered that have run here. */
+const MAX_RUN = 1000;
+/** A request with a longer id is not remembered. Characters. */
+const MAX_RUN_ID = 100;
 /**
  * The most messages of one client that wait for other processes. A message to all is one. With three processes this is an
  * eighth of what may wait for all clients.
@@ -66,6 +70,8 @@ export class OtherProcesses {
   readonly #onerror: (error: Error) => void;
   readonly #sessions = new Map<SessionId, SharedSession>();
   readonly #ended = new Recent(MAX_ENDED);
+  /** Cancellations that come late are for these. */
+  readonly #run = new Recent(MAX_RUN);
   /** The messages that wait for other processes, by the share of their client, and the bytes of them. */
   readonly #waiting = new ShareCounts();
   readonly #waitingBytes = new ShareCounts();
@@ -96,6 +102,11 @@ export class OtherProcesses {
     return this.#ended.has(session);
   }
 
+  /** A request of the client runs here, so it runs at no other process (basic: Requests). */
+  runs(session: SharedSession, id: RequestId): void {
+    if (String(id).length <= MAX_RUN_ID) this.#run.add(runKey(session, id));
+  }
+
   /**
    * How to pass on a response or notification of the client that is not for this process. Undefined if it is for this one.
    *
@@ -115,6 +126,7 @@ export class OtherProcesses {
     }
     if (message.method !== NotificationMethod.Cancelled || !isRequestId(requestId)) return undefined;
     if (session.inUse(requestId) || String(requestId).length > MAX_ID) return undefined;
+    if (this.#run.has(runKey(session, requestId))) return undefined;
     const why = typeof reason === 'string' ? { reason: reason.slice(0, MAX_REASON) } : {};
     return () => this.#cancel(session, notification(message.method, { requestId, ...why }), bytes);
   }
@@ -232,6 +244,10 @@ class TooManyWait extends Error {
   constructor() {
     super('Too many messages of one client wait for other processes');
   }
+}
+
+function runKey({ storedId }: SharedSession, id: RequestId): string {
+  return `${storedId} ${JSON.stringify(id)}`;
 }
 
 function nameOf({ storedId, principal }: SharedSession): JsonObject {

@@ -125,6 +125,7 @@ export class StreamableEndpoint extends Endpoint {
       }
       if (!session) throw noSession(message.id);
       if (session.inUse(message.id)) throw idInUse(message.id);
+      this.options.others?.runs(session, message.id);
       return session.request(call, message);
     }
     if (!session) throw noSession();
@@ -156,8 +157,11 @@ export class StreamableEndpoint extends Endpoint {
     const messages = batch.messages.filter((message) => !isStray(message, session));
     for (let count = messages.length; count < batch.messages.length; count += 1)
       errors.push(notAsked(this.options.shared !== undefined));
-    if (requests.length > 0)
-      return this.options.closed() ? shuttingDown(call) : session.batch(call, { messages, requests, errors });
+    if (requests.length > 0) {
+      if (this.options.closed()) return shuttingDown(call);
+      for (const id of requests) this.options.others?.runs(session, id);
+      return session.batch(call, { messages, requests, errors });
+    }
     for (const message of messages) session.deliver(message, call);
     respondBatch(call, errors);
   }
