@@ -120,6 +120,7 @@ export class IndexedTasks implements TaskStore {
   async create(task: TaskRecord): Promise<void> {
     const { maxTasks, maxPerPrincipal } = this.#bounds;
     const { text, kept } = this.#keep(task);
+    this.#checkSize(kept);
     this.#sweep();
     if (this.#tasks.has(task.id)) throw new Error('A task with this id already exists');
     if (this.#tasks.size >= maxTasks) throw new TaskStoreFull(`There are already ${maxTasks} tasks`);
@@ -135,17 +136,38 @@ export class IndexedTasks implements TaskStore {
     return this.#read(id, this.#find(id, principal));
   }
 
-  async update(
+  update(
     id: string,
     principal: string | undefined,
     change: (task: TaskRecord) => TaskRecord,
+  ): Promise<TaskRecord | undefined> {
+    return this.#update(id, principal, change, (kept, before) => {
+      this.#checkSize(kept);
+      this.#sweep();
+      this.#checkRoom(kept.bytes - before.bytes, principal);
+    });
+  }
+
+  /** Like `update`, but takes the change without a look at the limits. For small changes that must not fail. */
+  updateAnyway(
+    id: string,
+    principal: string | undefined,
+    change: (task: TaskRecord) => TaskRecord,
+  ): Promise<TaskRecord | undefined> {
+    return this.#update(id, principal, change, () => {});
+  }
+
+  async #update(
+    id: string,
+    principal: string | undefined,
+    change: (task: TaskRecord) => TaskRecord,
+    check: (kept: KeptTask, before: KeptTask) => void,
   ): Promise<TaskRecord | undefined> {
     const before = this.#find(id, principal);
     const task = this.#read(id, before);
     if (!before || !task || before.terminal) return task;
     const { text, kept } = this.#keep(change(task));
-    this.#sweep();
-    this.#checkRoom(kept.bytes - before.bytes, principal);
+    check(kept, before);
     this.#forget(id, before);
     this.#add(id, kept);
     await this.#unconfirmed.write(id, before, kept, () => this.#texts.write(id, text, kept));
@@ -179,17 +201,21 @@ export class IndexedTasks implements TaskStore {
     return undefined;
   }
 
-  /** @throws TypeError if the task is not JSON. TaskStoreFull if the task alone is too large. */
+  /** @throws TypeError if the task is not JSON. */
   #keep(task: TaskRecord): { text: string; kept: KeptTask } {
-    const { maxTaskBytes, maxAge } = this.#bounds;
+    const { maxAge } = this.#bounds;
     const text = JSON.stringify(task);
     const bytes = Buffer.byteLength(text);
-    if (bytes > maxTaskBytes) throw new TaskStoreFull(`A task must not be larger than ${maxTaskBytes} bytes`);
     const terminal = isTerminal(task.status);
     let until = Number.POSITIVE_INFINITY;
     if (task.ttlMs !== null) until = task.createdAt + task.ttlMs;
     else if (terminal) until = task.lastUpdatedAt + maxAge;
     return { text, kept: { principal: task.principal, runner: task.runner, bytes, terminal, until } };
+  }
+
+  #checkSize({ bytes }: KeptTask): void {
+    const { maxTaskBytes } = this.#bounds;
+    if (bytes > maxTaskBytes) throw new TaskStoreFull(`A task must not be larger than ${maxTaskBytes} bytes`);
   }
 
   #checkRoom(bytes: number, principal: string | undefined): void {

@@ -63,6 +63,9 @@ function recordText([n]: readonly number[]): string {
  * for a scheme, so the one before a port is escaped.
  */
 function relativeReference(target: string): string {
-  const path = target.replace(/^https?:\/\//, '');
-  return path.split(/[/\\]/).map(encodeURIComponent).join('/');
+  if (/^https?:\/\//.test(target)) {
+    const { host, pathname } = new URL(target);
+    return host.replaceAll(':', '%3A') + pathname;
+  }
+  return target.split(/[/\\]/).map(encodeURIComponent).join('/');
 }

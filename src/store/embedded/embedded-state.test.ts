@@ -177,6 +177,16 @@ describe('after a restart', () => {
     expect(await tasks.get('a', 'bob')).toBeUndefined();
   });
 
+  test('a task that was running fails in a store that has no room for it any more', async () => {
+    const directory = folder();
+    const before = await opened(directory);
+    await before.tasks.create(task('a'));
+    await before.close();
+    const { tasks } = await opened(directory, { tasks: { maxBytes: 10, maxTaskBytes: 10 } });
+    expect(await tasks.get('a', 'ann')).toMatchObject({ status: 'failed' });
+    await expect(tasks.create(task('b'))).rejects.toThrow('must not be larger');
+  });
+
   test('each process has a node id of its own', async () => {
     const directory = folder();
     const before = await opened(directory);

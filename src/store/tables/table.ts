@@ -13,7 +13,7 @@ export interface Range {
 
 /**
  * Texts by key, in the order of the keys, which are ASCII. A text can be read as soon as it is written. A write resolves
- * when it survives this process. The writes of one turn of the event loop are stored together or not at all.
+ * when it survives this process. If the process ends, the writes of one turn of the event loop are stored together or not at all.
  */
 export interface Table {
   /** The longest text, in bytes of UTF-8. */

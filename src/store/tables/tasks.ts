@@ -39,7 +39,8 @@ export function tasksIn(table: Table, options: MemoryTaskStoreOptions = {}): Tas
     const error = { code: ErrorCode.InternalError, message: STOPPED };
     for (const { id, kept } of left) {
       if (kept.terminal) continue;
-      await tasks.update(id, kept.principal, ({ inputRequests: _questions, ...task }): TaskRecord => ({
+      // A full store must not keep the server from starting.
+      await tasks.updateAnyway(id, kept.principal, ({ inputRequests: _questions, ...task }): TaskRecord => ({
         ...task,
         ...{ status: 'failed', error, statusMessage: STOPPED, lastUpdatedAt: Math.max(now(), task.lastUpdatedAt) },
       }));
