@@ -18,7 +18,7 @@ export interface Bus {
   /**
    * Passes a message to another process, and waits until that has handled it.
    *
-   * @returns whether a listener there has taken it. False if the process is gone, or is this one.
+   * @returns whether a listener there has taken it. False if the process is gone, and will not handle it, or is this one.
    * @throws (rejects) if it is not certain what became of the message.
    */
   send(to: NodeId, kind: string, body: JsonObject): Promise<boolean>;
@@ -26,7 +26,7 @@ export interface Bus {
    * Passes a message to all other processes, and waits until those that are alive have handled it, for a few seconds at
    * most. A process that is suspended gets it later.
    *
-   * @throws (rejects) if a process that is alive may not get it.
+   * @throws (rejects) if a process that is alive has not confirmed it, or a suspended one may not get it.
    */
   sendToAll(kind: string, body: JsonObject): Promise<void>;
   /** Adds a listener for messages of one kind. Returns a function that removes it. */

@@ -1,6 +1,6 @@
 import { createClient } from '@redis/client';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   badProxy,
   findRedis,
@@ -8,6 +8,7 @@ import {
   type BadNetwork,
   type RedisServer,
 } from '../../../test/support/redis-server.ts';
+import { deferred } from '../../../test/support/service.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { busSuite } from '../../testing/contracts/bus-suite.ts';
 import type { RedisClient } from './commands.ts';
@@ -21,7 +22,8 @@ let admin: ReturnType<typeof createClient>;
 
 test('a key that is too short is refused', () => {
   const client: RedisClient = { sendCommand: () => Promise.resolve() };
-  expect(() => redisState(client, { bus: { reader: client, stateKey: 'short' } })).toThrow('at least 16 bytes');
+  const reader: RedisClient = { ...client };
+  expect(() => redisState(client, { bus: { reader, stateKey: 'short' } })).toThrow('at least 16 bytes');
 });
 
 describe.skipIf(command === undefined)('with a server', () => {
@@ -42,23 +44,36 @@ describe.skipIf(command === undefined)('with a server', () => {
     await expect.poll(() => admin.zScore('{everwire}:nodes', node)).not.toBeNull();
   }
 
+  type Sender = Extract<RedisClient, { sendCommand: unknown }>;
+
   interface Started {
     readonly url?: string;
     readonly stateKey?: string;
     /** Sees the messages that the process writes to Redis. */
     readonly onsend?: (entry: { m: string; k: string }) => void;
+    /** Makes the reader of the process from the client that it would have. */
+    readonly read?: (client: Sender) => Sender;
+    /** Whether the process gives no sign of life, though it reads. */
+    readonly silent?: () => boolean;
   }
 
-  async function start({ url = server.url, stateKey = KEY, onsend = () => {} }: Started = {}) {
+  async function start({
+    url = server.url,
+    stateKey = KEY,
+    onsend = () => {},
+    read = (client) => client,
+    silent = () => false,
+  }: Started = {}) {
     const [client, reader] = [await openRedis(url, 5000), await openRedis(url, 5000)];
     const errors: string[] = [];
     const onerror = ({ message }: Error): void => void errors.push(message);
     const sendCommand = (args: string[]): Promise<unknown> => {
       const [m, k] = [args[5], args[6]];
       if (m?.startsWith('[') && k?.length === 43) onsend({ m, k });
+      if (silent() && args[0] === 'SET') return Promise.resolve();
       return client.sendCommand(args);
     };
-    const state = redisState({ sendCommand }, { bus: { reader, stateKey, onerror } });
+    const state = redisState({ sendCommand }, { bus: { reader: read(reader), stateKey, onerror } });
     const stop = async (): Promise<void> => {
       await state.close();
       await Promise.all([client.close(), reader.close()]);
@@ -66,6 +81,18 @@ describe.skipIf(command === undefined)('with a server', () => {
     onTestFinished(stop);
     await joined(state);
     return { ...state, bus: state.bus!, end: stop, errors };
+  }
+
+  /** A process that is alive, though it reads nothing. */
+  async function alive(node: string): Promise<void> {
+    await admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: node });
+    await admin.set(`{everwire}:n:${node}`, '1', { PX: 60_000 });
+  }
+
+  /** Stops the clock of limits, but no timers. */
+  function stopClock(): void {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
   }
 
   /** What a node gets. */
@@ -172,17 +199,66 @@ describe.skipIf(command === undefined)('with a server', () => {
     const a = await start();
     await admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'killed' });
     expect(await a.bus.send('killed', 'kind', {})).toBe(false);
+    expect(await admin.keys('{everwire}:i*')).toEqual([]);
+  });
+
+  test('a process that was killed after it has read a message may have handled it: the sender gets an error', async () => {
+    const a = await start();
+    await alive('killed');
+    const outcome = a.bus.send('killed', 'kind', {}).catch(String);
+    await expect.poll(() => admin.del('{everwire}:in:killed')).toBe(1);
+    await admin.del('{everwire}:n:killed');
+    expect(await outcome).toContain('has not confirmed a message in time');
+  });
+
+  test('a message that a suspended process has not taken is not handled after the sender was told so', async () => {
+    const released = deferred<void>();
+    const read = (reader: Sender): Sender => ({
+      async sendCommand(args) {
+        const messages = await reader.sendCommand(args);
+        // Redis has written the message to the connection.
+        if (args[0] === 'XREAD' && messages !== null) await released.promise;
+        return messages;
+      },
+    });
+    let silent = true;
+    const [a, b] = [await start(), await start({ silent: () => silent, read })];
+    const atB = received(b);
+    expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(false);
+    silent = false;
+    await expect.poll(() => admin.exists(`{everwire}:n:${b.node}`)).toBe(1);
+    released.resolve();
+    expect(await a.bus.send(b.node, 'kind', { n: 2 })).toBe(true);
+    expect(atB).toEqual([{ n: 2 }]);
+  });
+
+  test('a message is handled once if the connection was lost when it was taken', async () => {
+    let lost = false;
+    const read = (reader: Sender): Sender => ({
+      async sendCommand(args) {
+        const reply = await reader.sendCommand(args);
+        if (lost || !args[0]!.startsWith('EVAL')) return reply;
+        lost = true;
+        throw new Error('the connection is closed');
+      },
+    });
+    const [a, b] = [await start(), await start({ read })];
+    const atB = received(b);
+    for (const n of [1, 2]) expect(await a.bus.send(b.node, 'kind', { n })).toBe(true);
+    expect(atB).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(lost).toBe(true);
   });
 
   test('a process that reads nothing takes only a limited number of messages, and the others go on', async () => {
     const [a, b] = [await start(), await start()];
     received(b);
-    await admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'frozen' });
+    await alive('frozen');
     const large = { text: 'x'.repeat(3 * 1024 * 1024) };
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => a.bus.send('frozen', 'kind', large)));
-    const reasons = outcomes.map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : 'unread'));
+    const reasons = outcomes.map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : 'taken'));
+    const unread = 'Error: Another process has not confirmed a message in time';
     const refused = 'Error: Too many messages to other processes wait';
-    expect(reasons).toEqual([...Array<string>(5).fill('unread'), refused, refused, refused]);
+    expect(reasons).toEqual([...Array<string>(5).fill(unread), refused, refused, refused]);
     // What was sent before is still in the inbox.
     const again = await Promise.allSettled([a.bus.send('frozen', 'kind', large)]);
     expect(String((again[0] as PromiseRejectedResult).reason)).toContain('too many messages that it has not read');
@@ -196,6 +272,49 @@ describe.skipIf(command === undefined)('with a server', () => {
     await a.bus.sendToAll('kind', {});
     expect(await admin.xLen('{everwire}:in:suspended')).toBe(1);
     expect(await a.bus.send('suspended', 'kind', {})).toBe(false);
+  });
+
+  test('a message to all fails if the inbox of a suspended process is full', async () => {
+    const a = await start();
+    await admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: 'suspended' });
+    await admin.xAdd('{everwire}:in:suspended', '*', { m: 'x', k: 'x' });
+    await admin.set('{everwire}:ib:suspended', String(16 * 1024 * 1024));
+    await expect(a.bus.sendToAll('kind', {})).rejects.toThrow('too many messages that it has not read');
+  });
+
+  test('a message to all fails if a process is alive but handles nothing', async () => {
+    const a = await start();
+    await alive('stuck');
+    await expect(a.bus.sendToAll('kind', {})).rejects.toThrow('has not confirmed a message in time');
+  });
+
+  test('while Redis may not know all processes, nobody counts as told or as gone', async () => {
+    stopClock();
+    const a = await start();
+    await a.bus.sendToAll('kind', {});
+    const unsure = 'Redis may not know all processes yet';
+    const check = async (): Promise<void> => {
+      await expect(a.bus.sendToAll('kind', {})).rejects.toThrow(unsure);
+      await expect(a.bus.send('other', 'kind', {})).rejects.toThrow(unsure);
+    };
+    await admin.flushAll();
+    await check();
+    await joined(a);
+    await check();
+    vi.advanceTimersByTime(3000);
+    await a.bus.sendToAll('kind', {});
+    expect(await a.bus.send('other', 'kind', {})).toBe(false);
+  });
+
+  test('a process that Redis has refused for long does not trust that it knows the others', async () => {
+    stopClock();
+    const a = await start();
+    await a.bus.sendToAll('kind', {});
+    await admin.zAdd('{everwire}:nodes', { score: Date.now() - 59_000, value: a.node });
+    const joinedAgain = async (): Promise<boolean> =>
+      Number(await admin.zScore('{everwire}:nodes', a.node)) > Date.now() - 30_000;
+    await expect.poll(joinedAgain).toBe(true);
+    await expect(a.bus.sendToAll('kind', {})).rejects.toThrow('Redis may not know all processes yet');
   });
 
   test('a full Redis refuses messages', async () => {

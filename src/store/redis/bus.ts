@@ -3,7 +3,7 @@ import { nextTurn, waitFor } from '../../base/wait.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { BusListeners, type Bus, type BusListener, type NodeId } from '../bus.ts';
 import { BusMessages } from './bus-messages.ts';
-import { HANDLED, LEAVE, NODES, SEND } from './bus-scripts.ts';
+import { JOIN, LEAVE, NODES, SEND, TAKE, WITHDRAW } from './bus-scripts.ts';
 import type { Commands } from './commands.ts';
 
 /** The most messages that wait in the inbox of one process, and the most that one process waits for. */
@@ -12,7 +12,10 @@ const MAX_WAITING = 1000;
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
 /** How long an inbox is kept after the last message. Milliseconds. */
 const INBOX_TTL = 120_000;
-/** How long after a sign of life a process counts as alive. Milliseconds. */
+/**
+ * How long after a sign of life a process counts as alive, and how long all need to say that they are, after Redis has lost
+ * its data. Milliseconds.
+ */
 const ALIVE = 3000;
 /** How often the sender of an unhandled message looks whether the receiver is alive. Milliseconds. */
 const LOOK = 1000;
@@ -44,12 +47,13 @@ export interface RedisBusParts {
 
 interface Unhandled {
   readonly to: NodeId;
+  readonly bytes: number;
   readonly handled: Deferred<boolean>;
 }
 
 /**
- * Messages between the processes that use one Redis. Each process has an inbox, from which it removes what it has handled.
- * The sender learns that by a message in its own inbox. So nothing is lost without an error if Redis or a process is.
+ * Messages between the processes that use one Redis. Each process has an inbox, from which it takes what it handles. The
+ * sender learns by a message in its own inbox what was handled. So nothing is lost without an error if Redis or a process is.
  */
 export class RedisBus implements Bus {
   readonly #parts: RedisBusParts;
@@ -59,6 +63,9 @@ export class RedisBus implements Bus {
   readonly #unhandled = new Map<number, Unhandled>();
   #unhandledBytes = 0;
   #hasReportedForgery = false;
+  #hasJoined = false;
+  /** When Redis last knew nothing of this process, by `performance.now()`. */
+  #rejoined = -Infinity;
   #closed = false;
 
   /** @throws RangeError if the key is too short. */
@@ -68,6 +75,13 @@ export class RedisBus implements Bus {
     void this.#read();
   }
 
+  /** Tells the other processes that this one reads its messages. Must be called each second. */
+  async join(): Promise<void> {
+    const wasUnknown = (await this.#parts.commands.run(JOIN, this.#parts.node)) === 1;
+    if (wasUnknown && this.#hasJoined) this.#rejoined = performance.now();
+    this.#hasJoined = true;
+  }
+
   async send(to: NodeId, kind: string, body: JsonObject): Promise<boolean> {
     return to !== this.#parts.node && this.#send(to, kind, body, false);
   }
@@ -75,8 +89,14 @@ export class RedisBus implements Bus {
   async sendToAll(kind: string, body: JsonObject): Promise<void> {
     const { node, commands } = this.#parts;
     const nodes = (await commands.run(NODES)) as NodeId[];
+    this.#checkIsSure(nodes.includes(node));
     const sent = nodes.filter((other) => other !== node).map((other) => this.#send(other, kind, body, true));
     for (const outcome of await Promise.allSettled(sent)) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+
+  /** @throws Error if Redis has lost its data, and some process may not have joined again. */
+  #checkIsSure(isSure: boolean): void {
+    if (!isSure || performance.now() - this.#rejoined < ALIVE) throw new Error('Redis may not know all processes yet');
   }
 
   on(kind: string, listener: BusListener): () => void {
@@ -94,61 +114,70 @@ export class RedisBus implements Bus {
     const bytes = Buffer.byteLength(text);
     const full = this.#unhandledBytes > 0 && this.#unhandledBytes + bytes > MAX_WAITING_BYTES;
     if (full || this.#unhandled.size >= MAX_WAITING) throw new Error('Too many messages to other processes wait');
-    const unhandled = { to, handled: new Deferred<boolean>() };
+    const unhandled = { to, bytes, handled: new Deferred<boolean>() };
     this.#unhandled.set(n, unhandled);
     this.#unhandledBytes += bytes;
     try {
-      const outcome = await this.#put(to, text, mac, [MAX_WAITING, MAX_WAITING_BYTES], toAll);
+      const [outcome, id] = await this.#put(to, text, mac, [MAX_WAITING, MAX_WAITING_BYTES], toAll);
+      if (outcome === 'gone' || outcome === 'unsure') this.#checkIsSure(outcome === 'gone');
       if (outcome === 'full') throw new Error('Another process has too many messages that it has not read');
-      if (outcome !== 'sent') return false;
-      return await this.#whenHandled(unhandled, toAll);
+      if (outcome !== 'sent' || id === undefined) return false;
+      return await this.#whenHandled(unhandled, id, toAll);
     } finally {
       this.#unhandled.delete(n);
       this.#unhandledBytes -= bytes;
     }
   }
 
-  #put(to: NodeId, text: string, mac: string, limits: readonly number[], toAll: boolean): Promise<unknown> {
-    const bytes = Buffer.byteLength(text);
-    return this.#parts.commands.run(SEND, to, text, mac, bytes, ALIVE, ...limits, INBOX_TTL, toAll ? 1 : '');
+  #put(to: NodeId, text: string, mac: string, limits: readonly number[], toAll: boolean): Promise<Outcome> {
+    const { node, commands } = this.#parts;
+    const about = [to, text, mac, Buffer.byteLength(text), ALIVE, ...limits, INBOX_TTL, toAll ? 1 : '', node];
+    return commands.run(SEND, ...about) as Promise<Outcome>;
   }
 
-  /** @param toAll whether it is no error if the process handles the message later. */
-  async #whenHandled({ to, handled }: Unhandled, toAll: boolean): Promise<boolean> {
+  /** @param toAll whether a process that is suspended may handle the message later. */
+  async #whenHandled({ to, bytes, handled }: Unhandled, id: string, toAll: boolean): Promise<boolean> {
+    const { commands, isAlive } = this.#parts;
     for (let waited = 0; waited < MAX_UNHANDLED; waited += LOOK) {
       const taken = await waitFor(handled.promise, { timeout: LOOK }).catch(() => undefined);
       if (taken !== undefined) return taken;
-      if (!(await this.#parts.isAlive(to))) return false;
+      if (await isAlive(to)) continue;
+      if (toAll || (await commands.run(WITHDRAW, to, id, bytes)) === 1) return false;
+      // It has taken the message, and may have handled it.
     }
-    if (toAll) return false;
-    throw new Error('Another process has not read a message in time');
+    throw new Error('Another process has not confirmed a message in time');
   }
 
   async #read(): Promise<void> {
     const { node, commands, reader, timeout } = this.#parts;
     const block = String(Math.max(1, Math.min(BLOCK, Math.floor(timeout / 2))));
-    // The inbox contains only what is not handled, so each read begins at its beginning.
+    // The inbox contains only what was not taken, so each read begins at its beginning.
     const read = ['XREAD', 'COUNT', String(PORTION), 'BLOCK', block, 'STREAMS', commands.key(`in:${node}`), '0'];
-    let ids: string[] = [];
-    let bytes = 0;
+    for (let n = 1; !this.#closed; n += 1) {
+      const entries = (await this.#untilAnswered(async () => entriesIn(await reader.send([...read])))) ?? [];
+      if (entries.length === 0) continue;
+      // This process may have been suspended after Redis had written them to the connection.
+      const about = entries.flatMap(({ id, text }) => [id, Buffer.byteLength(text)]);
+      const taken = await this.#untilAnswered(() => reader.run(TAKE, node, n, ...about));
+      for (const { id, text, mac } of entries) {
+        if (this.#closed) return;
+        if (!(taken as string[]).includes(id)) continue;
+        this.#receive(text, mac);
+        if (text.length > LARGE) await nextTurn();
+      }
+    }
+  }
+
+  /** Repeats a question until Redis answers. The other commands report that it does not. Undefined if the bus is closed. */
+  async #untilAnswered<T>(ask: () => Promise<T>): Promise<T | undefined> {
     while (!this.#closed) {
       try {
-        if (ids.length > 0) await reader.run(HANDLED, node, bytes, ...ids);
-        ids = [];
-        bytes = 0;
-        for (const { id, text, mac } of entriesIn(await reader.send([...read]))) {
-          if (this.#closed) return;
-          const size = Buffer.byteLength(text);
-          ids.push(id);
-          bytes += size;
-          this.#receive(text, mac);
-          if (size > LARGE) await nextTurn();
-        }
+        return await ask();
       } catch {
-        // The other commands report that Redis cannot be reached. What was read but not removed is recognized later.
         await pause();
       }
     }
+    return undefined;
   }
 
   #receive(text: string, mac: string): void {
@@ -179,6 +208,9 @@ export class RedisBus implements Bus {
 function pause(): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, PAUSE).unref());
 }
+
+/** What became of a message, and its id if it is in the inbox. */
+type Outcome = readonly ['sent' | 'kept' | 'gone' | 'full' | 'unsure', id?: string];
 
 interface Entry {
   readonly id: string;

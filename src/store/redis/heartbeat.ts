@@ -1,5 +1,4 @@
 import type { NodeId } from '../state.ts';
-import { JOIN } from './bus-scripts.ts';
 import type { Commands } from './commands.ts';
 
 /** How long a node counts as alive after a sign of life. Milliseconds. */
@@ -10,14 +9,14 @@ const INTERVAL = 1000;
 export class Heartbeat {
   readonly #commands: Commands;
   readonly #node: NodeId;
-  readonly #receives: boolean;
+  readonly #join: () => Promise<void>;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** @param receives whether this node reads messages of the others. */
-  constructor(commands: Commands, node: NodeId, receives: boolean) {
+  /** @param join tells the others that this node reads their messages, if it does. */
+  constructor(commands: Commands, node: NodeId, join: () => Promise<void>) {
     this.#commands = commands;
     this.#node = node;
-    this.#receives = receives;
+    this.#join = join;
     this.#timer = setInterval(() => this.#beat(), INTERVAL);
     this.#timer.unref();
     this.#beat();
@@ -37,6 +36,6 @@ export class Heartbeat {
   #beat(): void {
     const key = this.#commands.key(`n:${this.#node}`);
     this.#commands.send(['SET', key, '1', 'PX', String(ALIVE)]).catch(() => {});
-    if (this.#receives) this.#commands.run(JOIN, this.#node).catch(() => {});
+    this.#join().catch(() => {});
   }
 }

@@ -75,7 +75,7 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
   const node = randomBytes(8).toString('hex');
   const isAlive = (other: NodeId): Promise<boolean> => heartbeat.isAlive(other);
   const bus = options.bus && busOf(options.bus, { node, commands, timeout, isAlive }, prefix);
-  const heartbeat = new Heartbeat(commands, node, bus !== undefined);
+  const heartbeat = new Heartbeat(commands, node, async () => bus?.join());
   const close = async (): Promise<void> => void (await Promise.allSettled([heartbeat.close(), bus?.close()]));
   return {
     node,
