@@ -26,6 +26,11 @@ test('a key that is too short is refused', () => {
   expect(() => redisState(client, { bus: { reader, stateKey: 'short' } })).toThrow('at least 16 bytes');
 });
 
+test('the client of the state cannot also be the reader of its bus', () => {
+  const client: RedisClient = { sendCommand: () => new Promise(() => {}) };
+  expect(() => redisState(client, { bus: { reader: client, stateKey: KEY } })).toThrow(TypeError);
+});
+
 describe.skipIf(command === undefined)('with a server', () => {
   beforeAll(async () => {
     server = await startRedis(command!);

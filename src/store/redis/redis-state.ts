@@ -63,12 +63,14 @@ export interface RedisState extends State {
  *
  * @param client is connected, and stays open until it is closed by the caller. It is a client for one server, not for a
  * cluster. Turn off its queue for the time without a connection, so that calls fail at once then.
- * @throws TypeError if it is no client of Redis. RangeError if a limit is negative or not a number, or the key
- * is shorter than 16 bytes.
+ * @throws TypeError if it is no client of Redis, or also the reader of the bus. RangeError if a limit is negative or not a
+ * number, or the key is shorter than 16 bytes.
  */
 export function redisState(client: RedisClient, options: RedisStateOptions = {}): RedisState {
   const { prefix = 'everwire', timeout = 5000 } = options;
   const commands = new Commands(client, prefix, timeout);
+  if (options.bus?.reader === client)
+    throw new TypeError('The reader of a bus must be another Redis client than that of the state');
   const sessions = new RedisSessions(commands, options.sessions ?? {});
   const events = new RedisEvents(commands, options.events ?? {}, sessions.maxAge);
   const tasks = new RedisTasks(commands, options.tasks ?? {});
