@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { logWith } from '../../../../../test/support/event-log.ts';
 import { deferred } from '../../../../../test/support/service.ts';
 import type { Message } from '../../../../jsonrpc/message.ts';
 import { resultResponse } from '../../../../jsonrpc/message.ts';
-import type { EventLog } from '../../../../store/event-log.ts';
+import type { EventId, EventLog, LoggedEvent } from '../../../../store/event-log.ts';
 import { memoryEventLog } from '../../../../store/memory.ts';
 import { SseConnection } from '../connection.ts';
 import { OpenConnections } from '../open-connections.ts';
@@ -23,7 +23,7 @@ function streamOn(log: EventLog) {
 }
 
 /** A reader that has room or not, and the events that it got. */
-function reader(stream: EventStream) {
+function reader(stream: EventStream, after?: EventId) {
   const given: unknown[] = [];
   const state = { room: true, ended: false, kept: 0 };
   const http: ConstructorParameters<typeof SseConnection>[0] = {
@@ -40,7 +40,7 @@ function reader(stream: EventStream) {
     onclose: undefined,
   };
   const connection = new SseConnection(http, new OpenConnections(0, 1000), () => stream.detach(connection));
-  stream.attach(connection, undefined);
+  stream.attach(connection, after);
   const drain = (): Promise<void> => {
     state.room = true;
     http.ondrain?.();
@@ -171,4 +171,121 @@ test('a reader that was replaced gets no more events', async () => {
   go.resolve();
   await settled();
   expect([older.given, newer.given]).toEqual([[note(1)], [note(2), note(3)]]);
+});
+
+/** A stream for request 1 on a log that works or not. */
+async function replyStream() {
+  const inner = memoryEventLog();
+  const state = { works: true, ends: 0, reads: 0 };
+  const fail = (): never => {
+    throw new Error('the store is gone');
+  };
+  const log = logWith(
+    (plain) => ({
+      open: (...args) => inner.open(...args),
+      append: async (...args) => (state.works ? plain.append(...args) : fail()),
+      end: async (...args) => {
+        state.ends += 1;
+        await (state.works ? plain.end(...args) : fail());
+      },
+      after: (...args) => {
+        if (++state.reads > 20) throw new Error('it is read for ever');
+        return plain.after(...args);
+      },
+    }),
+    inner,
+  );
+  const errors: string[] = [];
+  const onerror = ({ message }: Error): void => void errors.push(message);
+  const first = await log.open('s', 'a', [1]);
+  const stream = new EventStream({ log, session: 's', id: 'a', requests: [1], ended: false, priming: true, onerror });
+  /** What a client reads at another process. */
+  const events = async (): Promise<readonly LoggedEvent[]> => {
+    const found: LoggedEvent[] = [];
+    for await (const event of inner.after('s', first)) found.push(event);
+    return found;
+  };
+  const stored = async (): Promise<unknown> => (await events()).map(({ message }) => message);
+  const over = async (): Promise<boolean | undefined> => (await inner.find('s', first))?.ended;
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  return { stream, errors, state, events, stored, over };
+}
+
+const unstored = {
+  jsonrpc: '2.0',
+  id: 1,
+  error: { code: -32603, message: 'The request was done, but its response could not be stored, so it is lost' },
+};
+
+test('a response that was not stored fails the request for those who read the log', async () => {
+  const { stream, errors, state, stored, over } = await replyStream();
+  await stream.send(note(1));
+  state.works = false;
+  const { given } = reader(stream);
+  void stream.send(resultResponse(1, {}));
+  stream.end();
+  await settled();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect([await stored(), await over(), stream.done]).toEqual([[note(1)], false, false]);
+  state.works = true;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([await stored(), await over(), stream.done]).toEqual([[note(1), unstored], true, true]);
+  // The append, and the end once.
+  expect(errors).toEqual(['the store is gone', 'the store is gone']);
+  expect(given).toEqual([note(1), resultResponse(1, {})]);
+});
+
+test('a stream whose end was not stored ends in the log later, without an error for the client', async () => {
+  const { stream, state, stored, over } = await replyStream();
+  await stream.send(note(1));
+  state.works = false;
+  // The request was cancelled.
+  stream.end();
+  await settled();
+  state.works = true;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect([await stored(), await over()]).toEqual([[note(1)], true]);
+});
+
+test('a stream of a session that is closed does not end in the log', async () => {
+  const { stream, state } = await replyStream();
+  state.works = false;
+  stream.end();
+  await settled();
+  await stream.close();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect([state.ends, vi.getTimerCount()]).toEqual([1, 0]);
+});
+
+test('a slow reader gets the response that was not stored, and not the error', async () => {
+  const { stream, errors, state, stored } = await replyStream();
+  const { given, state: connection, drain } = reader(stream);
+  await settled();
+  connection.room = false;
+  for (const n of [1, 2]) await Promise.race([stream.send(note(n)), settled()]);
+  state.works = false;
+  void stream.send(resultResponse(1, {}));
+  stream.end();
+  await settled();
+  state.works = true;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await stored()).toEqual([note(1), note(2), unstored]);
+  await drain();
+  expect(given).toEqual([note(1), note(2), resultResponse(1, {})]);
+  expect([connection.ended, errors]).toEqual([true, ['the store is gone', 'the store is gone']]);
+});
+
+test('a connection ends if its client has the error of a response that was not stored', async () => {
+  const { stream, state, events, errors } = await replyStream();
+  state.works = false;
+  void stream.send(resultResponse(1, {}));
+  stream.end();
+  await settled();
+  state.works = true;
+  await vi.advanceTimersByTimeAsync(1000);
+  errors.length = 0;
+  const { given, state: connection } = reader(stream, (await events()).at(-1)!.id);
+  await settled();
+  expect([given, connection.ended, errors]).toEqual([[], true, []]);
 });

@@ -1,4 +1,5 @@
-import { isResponse, type Message, type RequestId } from '../../../../jsonrpc/message.ts';
+import { ErrorCode } from '../../../../jsonrpc/errors.ts';
+import { isResponse, type ErrorObject, type Message, type RequestId } from '../../../../jsonrpc/message.ts';
 import {
   EventsPurged,
   type EventId,
@@ -12,6 +13,13 @@ import { stringify } from '../../../../jsonrpc/stringify.ts';
 
 /** The most connections to one stream. Beyond it, the oldest is closed. */
 const MAX_CONNECTIONS = 8;
+/** The pause before the log is told once more that a stream has ended. Milliseconds. */
+const END_PAUSE = 1000;
+/** The error of a request whose response is not in the log, for those who read the stream there. */
+const UNSTORED: ErrorObject = {
+  code: ErrorCode.InternalError,
+  message: 'The request was done, but its response could not be stored, so it is lost',
+};
 
 interface Unsent {
   /** Undefined if the log could not store it. */
@@ -57,6 +65,10 @@ export class EventStream {
   /** Counts the reads of the log. A new read ends the previous one. */
   #turn = 0;
   #ended = false;
+  #closed = false;
+  /** Whether the log could not store a response. */
+  #isIncomplete = false;
+  #endsInLog = false;
 
   constructor(options: EventStreamOptions) {
     this.id = options.id;
@@ -76,6 +88,11 @@ export class EventStream {
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** Whether the stream can be forgotten: nobody reads it, and it has ended, in the log too. */
+  get done(): boolean {
+    return this.#ended && !this.#endsInLog && !this.connected;
   }
 
   /**
@@ -109,6 +126,7 @@ export class EventStream {
       return (this.#last = await log.append(session, stream, message));
     } catch (error) {
       if (!isResponse(message)) throw error;
+      this.#isIncomplete = true;
       onerror(error as Error);
       return undefined;
     }
@@ -116,13 +134,29 @@ export class EventStream {
 
   /** No more messages will come. Each connection ends when it has received everything. */
   end(): void {
-    const { log, session, id, onerror } = this.#options;
     this.#tail = this.#tail.then(() => {
       this.#ended = true;
       // A connection that still reads the log ends when it has read everything.
       this.#live?.end();
-      log.end(session, id).catch(onerror);
+      void this.#endInLog();
     });
+  }
+
+  /** Until the log knows that the stream has ended, clients that read it there would ask for more. */
+  async #endInLog(): Promise<void> {
+    const { log, session, id, onerror } = this.#options;
+    this.#endsInLog = true;
+    let isReported = false;
+    while (this.#endsInLog && !this.#closed) {
+      try {
+        await log.end(session, id, this.#isIncomplete ? UNSTORED : undefined);
+        this.#endsInLog = false;
+      } catch (error) {
+        if (!isReported) onerror(error as Error);
+        isReported = true;
+        await new Promise((resolve) => void setTimeout(resolve, END_PAUSE).unref());
+      }
+    }
   }
 
   /**
@@ -179,6 +213,7 @@ export class EventStream {
    * Ends the stream and its connections. Everything sent before is written to the log. A slow reader loses the rest.
    */
   close(): Promise<void> {
+    this.#closed = true;
     this.#tail = this.#tail.then(() => {
       this.#ended = true;
       for (const connection of [...this.#connections]) connection.end();
@@ -210,7 +245,10 @@ export class EventStream {
         else this.#live = connection;
         return;
       } else {
+        const hadEnded = this.#ended;
         const next = await this.#readOn(connection, place, current);
+        // Others have ended the stream in the log, and the client has read what they have added.
+        if (next === place && hadEnded && current()) return connection.end();
         // The log may deliver an event before `append` has returned its id.
         if (next === place) await this.#tail;
         place = next;
@@ -227,7 +265,8 @@ export class EventStream {
         this.#letGo((response) => response.id === id);
         if (message) connection.write(messageEvent(stringify(message), id));
         this.#sent = place = id;
-        if (connection.full) break;
+        // What follows is for those who read the log only.
+        if (connection.full || (this.#ended && id === this.#last)) break;
       }
       return place;
     } catch (error) {

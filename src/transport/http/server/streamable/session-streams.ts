@@ -20,9 +20,9 @@ export class SessionStreams {
   }
 
   open(options: EventStreamOptions): EventStream {
-    for (const [old, { ended, connected }] of this.#streams) {
+    for (const [old, { done }] of this.#streams) {
       if (this.#streams.size <= MAX_ENDED) break;
-      if (ended && !connected) this.#streams.delete(old);
+      if (done) this.#streams.delete(old);
     }
     const stream = new EventStream(options);
     this.#streams.set(options.id, stream);
