@@ -19,6 +19,8 @@ async function load(href: string) {
       },
       assign: (url: string) => void (page.left = url),
     },
+    addEventListener: (_type: string, listener: (event: { persisted: boolean }) => void) => void (page.show = listener),
+    show: undefined as ((event: { persisted: boolean }) => void) | undefined,
     history: { state: null, replaceState: (_state: unknown, _unused: string, url: string) => void (page.shown = url) },
     sessionStorage: {
       getItem: (key: string) => stored.get(key) ?? null,
@@ -107,4 +109,16 @@ test('a login that nobody waits for any more does not leave the page', async () 
   await expect(login.authorize({ ...request, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   expect(page.left).toBeUndefined();
   expect(stored.size).toBe(0);
+});
+
+test('if the user goes back from the login page, the login has ended, and the next one begins', async () => {
+  const { page, start } = await load(PAGE);
+  const notes = await start(NOTES);
+  const request = { url: new URL(ISSUER), state: 's', verifier: 'v', issuer: ISSUER };
+  const outcome = notes.authorize({ ...request, signal: new AbortController().signal }).finally(() => notes.close());
+  const next = start(FILES);
+  page.show!({ persisted: true });
+  await expect(outcome).rejects.toMatchObject({ code: 'authorization', message: 'The user has left the login page' });
+  leave(await next, 'files');
+  expect(page.left).toBe(`${ISSUER}/authorize?for=files`);
 });

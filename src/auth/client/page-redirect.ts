@@ -57,9 +57,15 @@ async function leave(
 ): Promise<URLSearchParams> {
   signal.throwIfAborted();
   keep([...begunLogins().filter((login) => !isOf(login, key)), { key, state, verifier }]);
-  thisPage().location.assign(url.href);
+  const page = thisPage();
+  page.location.assign(url.href);
+  const back = new Promise<never>((_, reject) => {
+    const error = new OAuthError('authorization', 'The user has left the login page');
+    // The browser has kept the page as it was, and shows it again.
+    page.addEventListener('pageshow', ({ persisted }) => persisted && reject(error));
+  });
   const timeoutError = (): Error => new OAuthError('timeout', `The login was not finished within ${TIMEOUT} ms`);
-  return waitFor(new Promise<never>(() => {}), { signal, timeout: TIMEOUT, timeoutError });
+  return waitFor(back, { signal, timeout: TIMEOUT, timeoutError });
 }
 
 function returned(key: CredentialKey | undefined): ReturnedLogin | undefined {

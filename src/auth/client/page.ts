@@ -4,6 +4,7 @@ interface Page {
   readonly history: { readonly state: unknown; replaceState(state: unknown, unused: string, url: string): void };
   readonly sessionStorage: WebStorage;
   readonly localStorage: WebStorage;
+  addEventListener(type: 'pageshow', listener: (event: { readonly persisted: boolean }) => void): void;
   open(url: string, target: string, features: string): LoginWindow | null;
   close(): void;
 }

@@ -71,8 +71,8 @@ return redis.call('ZRANGEBYSCORE', P .. ':nodes', now - 60000, '+inf')
  * alive, the limits of number and size (0 for none), the time to live of an inbox, `1` if the message is also for a node
  * that is suspended, the sender.
  *
- * Returns what became of it: `sent`, `kept` for a node that is suspended, `gone`, `full`, or `unsure` if Redis does not know
- * the sender either. Then the id of the message, if it is in the inbox.
+ * Returns what became of it: `sent`, `kept` for a node that is suspended, or was killed within a minute, `gone`, `full`, or
+ * `unsure` if Redis does not know the sender. Then the id of the message, if it is in the inbox: a full inbox keeps nothing.
  */
 export const SEND = storing(
   BASICS,
@@ -82,13 +82,13 @@ local node, message, mac, bytes = ARGV[1], ARGV[2], ARGV[3], num(ARGV[4])
 local alive_for, max_count, max_bytes, ttl, also_suspended = num(ARGV[5]), num(ARGV[6]), num(ARGV[7]), ARGV[8], ARGV[9] == '1'
 local seen = redis.call('ZSCORE', P .. ':nodes', node)
 local alive = seen and num(seen) > now - alive_for
-if not seen and not redis.call('ZSCORE', P .. ':nodes', ARGV[10]) then return { 'unsure' } end
+if not redis.call('ZSCORE', P .. ':nodes', ARGV[10]) then return { 'unsure' } end
 if not seen or not (alive or also_suspended) then return { 'gone' } end
 local inbox, size = P .. ':in:' .. node, P .. ':ib:' .. node
 local count = redis.call('XLEN', inbox)
 local waiting = count > 0 and num(redis.call('GET', size)) or 0
 if max_count > 0 and count > 0 and (count >= max_count or waiting + bytes > max_bytes) then
-  return { 'full' }
+  return { alive and 'full' or 'kept' }
 end
 local id = redis.call('XADD', inbox, '*', 'm', message, 'k', mac)
 redis.call('SET', size, string.format('%.0f', waiting + bytes), 'PX', ttl)

@@ -8,6 +8,7 @@ import { memoryEventLog } from '../../../../store/memory.ts';
 import { SseConnection } from '../connection.ts';
 import { OpenConnections } from '../open-connections.ts';
 import { EventStream } from './event-stream.ts';
+import { SessionStreams } from './session-streams.ts';
 
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'notifications/n', params: { n } });
 /** Waits until all pending work is done. */
@@ -229,6 +230,7 @@ test('a response that was not stored fails the request for those who read the lo
   await vi.advanceTimersByTimeAsync(2000);
   expect([await stored(), await over(), stream.done]).toEqual([[note(1)], false, false]);
   state.works = true;
+  // After one second, and after two more.
   await vi.advanceTimersByTimeAsync(1000);
   expect([await stored(), await over(), stream.done]).toEqual([[note(1), unstored], true, true]);
   // The append, and the end once.
@@ -256,6 +258,57 @@ test('a stream of a session that is closed does not end in the log', async () =>
   await stream.close();
   await vi.advanceTimersByTimeAsync(5000);
   expect([state.ends, vi.getTimerCount()]).toEqual([1, 0]);
+});
+
+test('a log that does not come back is asked less and less, and then no more', async () => {
+  const { stream, state } = await replyStream();
+  state.works = false;
+  stream.end();
+  await settled();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(state.ends).toBe(6);
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect([state.ends, stream.done, vi.getTimerCount()]).toEqual([10, true, 0]);
+});
+
+test('of the streams whose end was not stored, few are kept', async () => {
+  const ends = { asked: 0 };
+  const log = logWith(() => ({
+    end: async () => {
+      ends.asked += 1;
+      throw new Error('the store is gone');
+    },
+  }));
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const streams = new SessionStreams();
+  const options = { log, session: 's', requests: [1], ended: false, priming: false, onerror: () => {} };
+  for (let n = 0; n < 1000; n += 1) {
+    streams.open({ ...options, id: `${n}` }).end();
+    await settled();
+  }
+  ends.asked = 0;
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(streams.get('0')).toBeUndefined();
+  expect(streams.get('999')).toBeDefined();
+  expect(ends.asked).toBeLessThan(300);
+});
+
+test('a reader is let go if another process has ended the stream', async () => {
+  let reads = 0;
+  const log = logWith((plain) => ({
+    after: (...args) => {
+      if (++reads > 100) throw new Error('it is asked for ever');
+      return plain.after(...args);
+    },
+  }));
+  const { stream, errors } = streamOn(log);
+  await stream.send(note(1));
+  const last = await log.append('s', 'a', note(2));
+  const { given, state } = reader(stream, last);
+  await settled();
+  expect([given, state.ended, errors]).toEqual([[], true, []]);
+  expect(reads).toBeLessThan(10);
 });
 
 test('a slow reader gets the response that was not stored, and not the error', async () => {

@@ -13,8 +13,10 @@ import { stringify } from '../../../../jsonrpc/stringify.ts';
 
 /** The most connections to one stream. Beyond it, the oldest is closed. */
 const MAX_CONNECTIONS = 8;
-/** The pause before the log is told once more that a stream has ended. Milliseconds. */
+/** The first pause before the log is told once more that a stream has ended. Each one is twice as long. Milliseconds. */
 const END_PAUSE = 1000;
+/** The longest pause. After it, 17 minutes have passed, and few logs keep events for so long. Milliseconds. */
+const MAX_END_PAUSE = 512_000;
 /** The error of a request whose response is not in the log, for those who read the stream there. */
 const UNSTORED: ErrorObject = {
   code: ErrorCode.InternalError,
@@ -146,17 +148,24 @@ export class EventStream {
   async #endInLog(): Promise<void> {
     const { log, session, id, onerror } = this.#options;
     this.#endsInLog = true;
-    let isReported = false;
-    while (this.#endsInLog && !this.#closed) {
+    let pause = END_PAUSE;
+    do {
       try {
         await log.end(session, id, this.#isIncomplete ? UNSTORED : undefined);
-        this.#endsInLog = false;
+        break;
       } catch (error) {
-        if (!isReported) onerror(error as Error);
-        isReported = true;
-        await new Promise((resolve) => void setTimeout(resolve, END_PAUSE).unref());
+        if (pause === END_PAUSE) onerror(error as Error);
+        const ms = pause;
+        await new Promise((resolve) => void setTimeout(resolve, ms).unref?.());
+        pause *= 2;
       }
-    }
+    } while (this.#endsInLog && !this.#closed && pause <= MAX_END_PAUSE);
+    this.#endsInLog = false;
+  }
+
+  /** Tells the log no more that the stream has ended. */
+  giveUp(): void {
+    this.#endsInLog = false;
   }
 
   /**
@@ -235,6 +244,8 @@ export class EventStream {
     const turn = this.#turn;
     const current = (): boolean => !connection.closed && this.#turn === turn && this.#connections.at(-1) === connection;
     let place = from;
+    // Whether nothing was found, and no append was in flight then.
+    let isAtEnd = false;
     while (current()) {
       if (connection.full) {
         await connection.drained();
@@ -245,12 +256,13 @@ export class EventStream {
         else this.#live = connection;
         return;
       } else {
-        const hadEnded = this.#ended;
+        isAtEnd ||= this.#ended;
         const next = await this.#readOn(connection, place, current);
         // Others have ended the stream in the log, and the client has read what they have added.
-        if (next === place && hadEnded && current()) return connection.end();
+        if (next === place && isAtEnd && current()) return connection.end();
         // The log may deliver an event before `append` has returned its id.
         if (next === place) await this.#tail;
+        isAtEnd = next === place;
         place = next;
       }
     }

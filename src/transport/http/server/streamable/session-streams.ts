@@ -4,6 +4,8 @@ import { EventStream, type EventStreamOptions } from './event-stream.ts';
 
 /** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
 const MAX_ENDED = 64;
+/** The most streams if the log cannot be told that they have ended. */
+const MAX_ENDING = 256;
 
 /** The streams of a session by id, for resumption: the session's own stream and those of replies. */
 export class SessionStreams {
@@ -23,6 +25,12 @@ export class SessionStreams {
     for (const [old, { done }] of this.#streams) {
       if (this.#streams.size <= MAX_ENDED) break;
       if (done) this.#streams.delete(old);
+    }
+    for (const [old, ending] of this.#streams) {
+      if (this.#streams.size <= MAX_ENDING) break;
+      if (!ending.ended || ending.connected) continue;
+      ending.giveUp();
+      this.#streams.delete(old);
     }
     const stream = new EventStream(options);
     this.#streams.set(options.id, stream);

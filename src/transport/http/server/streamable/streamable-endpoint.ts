@@ -11,6 +11,7 @@ import {
   type Response,
 } from '../../../../jsonrpc/message.ts';
 import { invalidRequest } from '../../../../jsonrpc/parse.ts';
+import { stringify } from '../../../../jsonrpc/stringify.ts';
 import { saysItsRevision } from '../../../../protocol/own-revision.ts';
 import { profileOf } from '../../../../protocol/revisions.ts';
 import { EventsPurged, type EventId } from '../../../../store/event-log.ts';
@@ -173,11 +174,11 @@ export class StreamableEndpoint extends Endpoint {
     const own = new Set(requests);
     const rest: Message[] = [];
     const passing: (() => Promise<Passed>)[] = [];
-    const bytes = Math.ceil(call.bodyBytes / messages.length);
     for (const message of messages) {
       // A cancellation of a request of the same batch is for this process.
       const isOwn = 'method' in message && own.has(message.params?.['requestId']);
-      const pass = isOwn ? undefined : others.passing(session, message, bytes);
+      const isHere = isOwn || isRequest(message);
+      const pass = isHere ? undefined : others.passing(session, message, stringify(message).length);
       if (pass) passing.push(pass);
       else rest.push(message);
     }
