@@ -115,10 +115,11 @@ test('if the user goes back from the login page, the login has ended, and the ne
   const { page, start } = await load(PAGE);
   const notes = await start(NOTES);
   const request = { url: new URL(ISSUER), state: 's', verifier: 'v', issuer: ISSUER };
-  const outcome = notes.authorize({ ...request, signal: new AbortController().signal }).finally(() => notes.close());
+  const outcome = notes.authorize({ ...request, signal: new AbortController().signal });
   const next = start(FILES);
   page.show!({ persisted: true });
   await expect(outcome).rejects.toMatchObject({ code: 'authorization', message: 'The user has left the login page' });
+  await notes.close();
   leave(await next, 'files');
   expect(page.left).toBe(`${ISSUER}/authorize?for=files`);
 });

@@ -217,7 +217,7 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
 
   test('a message that a suspended process has not taken is not handled after the sender was told so', async () => {
-    const released = deferred<void>();
+    const released = deferred();
     const read = (reader: Sender): Sender => ({
       async sendCommand(args) {
         const messages = await reader.sendCommand(args);
