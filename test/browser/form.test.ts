@@ -28,6 +28,9 @@ describeInBrowser('the form of a tool', (browser) => {
     for (let first = 0; first < samples.length; first += BATCH) {
       const values = samples.slice(first, first + BATCH);
       await page.getByRole('searchbox', { name: 'Search tools' }).fill(`batch ${first / BATCH},`);
+      const listed = page.locator('.picker .entry');
+      for (const at of [0, values.length - 1])
+        await expect.poll(() => listed.nth(at).textContent()).toContain(name(first + at));
       expect(await page.evaluate(callTools, values)).toEqual([]);
       await expect.poll(() => server.received.length).toBe(first + values.length);
     }
