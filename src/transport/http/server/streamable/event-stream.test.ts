@@ -8,7 +8,7 @@ import { memoryEventLog } from '../../../../store/memory.ts';
 import { SseConnection } from '../connection.ts';
 import { OpenConnections } from '../open-connections.ts';
 import { EventStream } from './event-stream.ts';
-import { SessionStreams } from './session-streams.ts';
+import { KeptStreams } from './kept-streams.ts';
 
 const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'notifications/n', params: { n } });
 /** Waits until all pending work is done. */
@@ -281,7 +281,7 @@ test('of the streams whose end was not stored, few are kept', async () => {
   }));
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
-  const streams = new SessionStreams();
+  const streams = new KeptStreams();
   const options = { log, session: 's', requests: [1], ended: false, priming: false, onerror: () => {} };
   for (let n = 0; n < 1000; n += 1) {
     streams.open({ ...options, id: `${n}` }).end();

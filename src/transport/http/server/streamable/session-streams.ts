@@ -1,46 +1,164 @@
-import { inPortions } from '../../../../base/portions.ts';
-import type { StreamId } from '../../../../store/event-log.ts';
-import { EventStream, type EventStreamOptions } from './event-stream.ts';
+import type { RequestId } from '../../../../jsonrpc/message.ts';
+import type { RevisionProfile } from '../../../../protocol/revisions.ts';
+import type { EventId, SessionId, StreamId } from '../../../../store/event-log.ts';
+import type { HttpCall, HttpHeaders } from '../call.ts';
+import { SseConnection } from '../connection.ts';
+import type { EndpointOptions } from '../endpoint.ts';
+import { SSE_HEADERS } from '../sse.ts';
+import { copyEvents, pollEvents } from './copy-events.ts';
+import type { EventStream } from './event-stream.ts';
+import { KeptStreams } from './kept-streams.ts';
+import type { Reply } from './reply.ts';
+import { isOfStandalone, STANDALONE } from './stream-ids.ts';
 
-/** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
-const MAX_ENDED = 64;
-/** The most streams if the log cannot be told that they have ended. */
-const MAX_ENDING = 256;
+/** What the streams need from their session. */
+export interface StreamsOwner {
+  readonly storedId: SessionId;
+  readonly profile: RevisionProfile | undefined;
+  /** Whether another process opened the session. */
+  readonly revived: boolean;
+  lastSeen: number;
+  readonly onerror?: ((error: Error) => void) | undefined;
+  /** Ends a stream of another process, unless that process goes on with it. Returns whether it has ended. */
+  endIfLost(stream: StreamId): Promise<boolean>;
+}
 
-/** The streams of a session by id, for resumption: the session's own stream and those of replies. */
+/** How the ids of a session's streams begin. */
+export interface StreamNames {
+  /** Begins the ids of streams. In a revived session, or with a shared store, it is new: no event id is used twice. */
+  readonly prefix: string;
+  /** The id of the session's own stream. With a store of one process, a revived session continues the stream as it was. */
+  readonly standalone: StreamId;
+}
+
+/** The names in a session that no other process has. */
+export const OWN_NAMES: StreamNames = { prefix: '', standalone: STANDALONE };
+
+/** The streams of a session, which its calls and its GET requests read: the session's own stream and those of replies. */
 export class SessionStreams {
-  readonly #streams = new Map<StreamId, EventStream>();
+  readonly #owner: StreamsOwner;
+  readonly #options: EndpointOptions;
+  readonly #names: StreamNames;
+  readonly #streams = new KeptStreams();
+  #count = 0;
+
+  constructor(owner: StreamsOwner, options: EndpointOptions, names: StreamNames) {
+    this.#owner = owner;
+    this.#options = options;
+    this.#names = names;
+  }
 
   /** Whether any stream has a connection. */
   get connected(): boolean {
-    for (const stream of this.#streams.values()) if (stream.connected) return true;
-    return false;
+    return this.#streams.connected;
   }
 
-  get(id: StreamId): EventStream | undefined {
-    return this.#streams.get(id);
+  /** The session's own stream. */
+  get standalone(): EventStream {
+    const { standalone } = this.#names;
+    return this.#streams.get(standalone) ?? this.#add(standalone);
   }
 
-  open(options: EventStreamOptions): EventStream {
-    for (const [old, { done }] of this.#streams) {
-      if (this.#streams.size <= MAX_ENDED) break;
-      if (done) this.#streams.delete(old);
-    }
-    for (const [old, ending] of this.#streams) {
-      if (this.#streams.size <= MAX_ENDING) break;
-      if (!ending.ended || ending.connected) continue;
-      ending.giveUp();
-      this.#streams.delete(old);
-    }
-    const stream = new EventStream(options);
-    this.#streams.set(options.id, stream);
+  /** Opens a stream for the responses of a POST, and connects its call to it. */
+  openReply(reply: Reply): EventStream {
+    const stream = this.#add(this.#names.prefix + String(++this.#count), reply.requests);
+    this.#connect(reply.call, stream, undefined, reply.headers);
     return stream;
   }
 
-  /** Resolves when all streams have written everything. A session may have 10,000. */
-  async close(): Promise<void> {
-    const closed: Promise<void>[] = [];
-    await inPortions(this.#streams.values(), (stream) => void closed.push(stream.close()));
-    await Promise.all(closed);
+  /**
+   * Answers a GET: opens the session's own stream, or resumes the stream of `lastEventId`.
+   *
+   * @param former the last event that the client got on its own stream at another process. What followed it comes first.
+   */
+  listen(call: HttpCall, stream: EventStream | undefined, lastEventId: EventId | undefined, former?: EventId): void {
+    this.#connect(call, stream ?? this.standalone, lastEventId, undefined, former);
+  }
+
+  /** Answers a GET with what another process has written to a stream until now. The client asks again for the rest. */
+  poll(call: HttpCall, lastEventId: EventId): void {
+    const { log, connections, retry } = this.#options;
+    const connection = new SseConnection(call.stream(200, SSE_HEADERS), connections, () => {
+      this.#owner.lastSeen = performance.now();
+    });
+    const place = { log, session: this.#owner.storedId, after: lastEventId };
+    const polled = pollEvents(place, connection, retry, this.#primes);
+    polled.catch((error: Error) => this.#owner.onerror?.(error));
+  }
+
+  /** The stream that an event id of the session belongs to, if it is still known. Another process may write it. */
+  async find(lastEventId: EventId): Promise<EventStream | 'elsewhere' | undefined> {
+    const { log, shared } = this.#options;
+    const { stream, ended } = (await log.find(this.#owner.storedId, lastEventId)) ?? {};
+    if (stream === undefined) return undefined;
+    const known = this.#streams.get(stream);
+    if (known || !(this.#owner.revived || shared)) return known;
+    // The session's own stream goes on here. Those of other processes can only be read.
+    if (stream === this.#names.standalone) return this.standalone;
+    if (shared && !ended && !(await this.#owner.endIfLost(stream))) return 'elsewhere';
+    return this.#add(stream, undefined, true);
+  }
+
+  /** Whether an event belongs to the session's own stream at another process. The stream goes on here, after a gap. */
+  isOfFormer(lastEventId: EventId): boolean {
+    const { standalone } = this.#names;
+    if (standalone === STANDALONE) return false;
+    return isOfStandalone(lastEventId) && !lastEventId.startsWith(standalone);
+  }
+
+  /** Ends the connections of the session's own stream. See `EventStream.pause`. */
+  pause(): void {
+    this.#streams.get(this.#names.standalone)?.pause(this.#options.retry);
+  }
+
+  /** Resolves when all streams have written everything. */
+  close(): Promise<void> {
+    return this.#streams.close();
+  }
+
+  /** Whether clients know events without data. */
+  get #primes(): boolean {
+    return this.#owner.profile?.primingEvent ?? false;
+  }
+
+  #add(id: StreamId, requests?: readonly RequestId[], ended = false): EventStream {
+    return this.#streams.open({
+      log: this.#options.log,
+      session: this.#owner.storedId,
+      id,
+      requests,
+      ended,
+      priming: this.#primes,
+      onerror: (error) => this.#owner.onerror?.(error),
+    });
+  }
+
+  #connect(
+    call: HttpCall,
+    stream: EventStream,
+    after: EventId | undefined,
+    headers?: HttpHeaders,
+    former?: EventId,
+  ): void {
+    const connection = new SseConnection(
+      call.stream(200, { ...headers, ...SSE_HEADERS }),
+      this.#options.connections,
+      () => {
+        clearTimeout(timer);
+        this.#owner.lastSeen = performance.now();
+        stream.detach(connection);
+      },
+    );
+    const { streamDuration, retry, log } = this.#options;
+    const timer =
+      streamDuration > 0 && this.#primes
+        ? setTimeout(() => stream.pause(retry, connection), streamDuration)
+        : undefined;
+    if (former === undefined) return stream.attach(connection, after);
+    copyEvents({ log, session: this.#owner.storedId, after: former }, connection)
+      .catch((error: Error) => this.#owner.onerror?.(error))
+      .finally(() => {
+        if (!connection.closed) stream.attach(connection, after);
+      });
   }
 }

@@ -221,9 +221,9 @@ export class StreamableEndpoint extends Endpoint {
     if (!this.takesStream(call)) return;
     this.#inSession(call, (session) => {
       const lastEventId = call.header('last-event-id');
-      if (!lastEventId) return session.listen(call, undefined, undefined);
-      if (session.isOfFormerStream(lastEventId))
-        return session.listen(call, undefined, undefined, this.options.shared && lastEventId);
+      if (!lastEventId) return session.streams.listen(call, undefined, undefined);
+      if (session.streams.isOfFormer(lastEventId))
+        return session.streams.listen(call, undefined, undefined, this.options.shared && lastEventId);
       this.#resume(call, session, lastEventId).catch((error: unknown) =>
         error instanceof EventsPurged ? refuse(call, 410, error.message) : failed(call, error, this.options.onerror),
       );
@@ -231,15 +231,15 @@ export class StreamableEndpoint extends Endpoint {
   }
 
   async #resume(call: HttpCall, session: StreamableSession, lastEventId: EventId): Promise<void> {
-    const stream = await session.streamOf(lastEventId);
+    const stream = await session.streams.find(lastEventId);
     if (!stream) return refuse(call, 410, 'The event of Last-Event-ID is no longer stored; send the requests again');
     const more = await this.#hasMore(session, lastEventId);
     if (session.closed) return sessionNotFound(call);
-    if (stream === 'elsewhere') return session.poll(call, lastEventId);
+    if (stream === 'elsewhere') return session.streams.poll(call, lastEventId);
     // The stream has ended and the client has received all of it. Otherwise the client would reconnect to an empty
     // stream again and again. This status stops it (HTML, section 9.2.3).
     if (!more && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });
-    session.listen(call, stream, lastEventId);
+    session.streams.listen(call, stream, lastEventId);
   }
 
   /** Whether events follow this one. Fails if the log has dropped some of them. */

@@ -14,25 +14,22 @@ import {
 } from '../../../../jsonrpc/message.ts';
 import { Method, NotificationMethod } from '../../../../protocol/methods.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
-import type { EventId, SessionId } from '../../../../store/event-log.ts';
+import type { SessionId, StreamId } from '../../../../store/event-log.ts';
 import type { SessionSettings } from '../../../../store/session-store.ts';
 import { BaseTransport } from '../../../base-transport.ts';
 import { SENT_AT_ONCE, type MessageExtra, type SendOptions, type Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
-import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Opening, Revival } from './opening.ts';
 import { QuestionIds } from './question-ids.ts';
 import { SessionExtra } from './session-extra.ts';
-import { SessionStreams } from './session-streams.ts';
+import { OWN_NAMES, SessionStreams, type StreamNames, type StreamsOwner } from './session-streams.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
 import { NOT_CONTINUED, refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
-import { SSE_HEADERS } from '../sse.ts';
-import { copyEvents, pollEvents } from './copy-events.ts';
 import { replayOf, storedIdOf, StoredSession, type SettingsChange } from './stored-session.ts';
-import { isOfStandalone, newStreamPrefix, STANDALONE } from './stream-ids.ts';
+import { newStreamPrefix, STANDALONE } from './stream-ids.ts';
 
 /** How many of its own questions a session remembers. Answers to others are meant for another process. */
 const MAX_ASKED = 1000;
@@ -43,7 +40,7 @@ const UNDONE = 'The server has ended this before it was done; it may have been d
  * The server's side of one Streamable HTTP session: many HTTP requests behind one transport (2025-11-25, transports:
  * Streamable HTTP).
  */
-export class StreamableSession extends BaseTransport implements Transport, ReplyOwner {
+export class StreamableSession extends BaseTransport implements Transport, ReplyOwner, StreamsOwner {
   readonly sessionId: string;
   /** Undefined until the response to `initialize` has been sent. */
   profile: RevisionProfile | undefined;
@@ -58,10 +55,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** Resolves when the session is revived, or cannot be. Undefined if it was opened here, or is open. */
   revival: Promise<Revival> | undefined;
   #endRevival: ((succeeded: boolean) => void) | undefined;
-  /** Begins the ids of streams. In a revived session, or with a shared store, it is new: no event id is used twice. */
-  readonly #streamPrefix: string = '';
-  /** The id of the session's own stream. With a store of one process, a revived session continues the stream as it was. */
-  readonly #standaloneId: string = STANDALONE;
+  readonly #streamNames: StreamNames = OWN_NAMES;
   /** The questions asked here. Undefined if no other process can have asked any. */
   readonly #asked: Recent | undefined;
   readonly #questions: QuestionIds | undefined;
@@ -75,7 +69,6 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   readonly #replies = new IdTable<RequestId, Reply>();
   /** Undefined while there is none, because most sessions have none. */
   #streams: SessionStreams | undefined;
-  #streamCount = 0;
   #initializing: RequestId | undefined;
   /** Whether the session must be in the store before its client knows it. */
   #storesOpening: boolean;
@@ -97,9 +90,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.#storesOpening = shared !== undefined && !opening.revived;
     if (opening.revived || shared) {
       this.#asked = new Recent(MAX_ASKED);
-      this.#streamPrefix = newStreamPrefix(shared);
-      if (shared) this.#questions = new QuestionIds(this.#streamPrefix);
-      if (!opening.record || shared) this.#standaloneId = this.#streamPrefix + STANDALONE;
+      const prefix = newStreamPrefix(shared);
+      if (shared) this.#questions = new QuestionIds(prefix);
+      this.#streamNames = { prefix, standalone: opening.record && !shared ? STANDALONE : prefix + STANDALONE };
     }
     if (!opening.revived) return;
     const opened = new Promise<boolean>((resolve) => {
@@ -153,6 +146,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     return this.#closed;
   }
 
+  get streams(): SessionStreams {
+    return (this.#streams ??= new SessionStreams(this, this.#options, this.#streamNames));
+  }
+
   /** Whether any stream of the session has a connection. */
   get connected(): boolean {
     return this.#streams?.connected ?? false;
@@ -173,7 +170,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
         if (isRequest(message)) this.#asked?.add(message.id);
         const related = options?.relatedRequestId;
         const reply = this.#replies.get(related);
-        return reply ? reply.send(message) : this.#standalone().send(message);
+        return reply ? reply.send(message) : this.streams.standalone.send(message);
       }
       if (message.id === this.#initializing && this.#storesOpening && 'result' in message)
         return this.#storeOpening(message);
@@ -220,7 +217,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       return SENT_AT_ONCE;
     }
     if (method !== Method.Subscribe) return SENT_AT_ONCE;
-    return this.#standalone().send(notification(NotificationMethod.ResourceUpdated, { uri: params?.['uri'] }));
+    return this.streams.standalone.send(notification(NotificationMethod.ResourceUpdated, { uri: params?.['uri'] }));
   }
 
   /** Ends the session. While the process ends, a stored session is kept for the next one. */
@@ -323,48 +320,14 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       this.#abandon(message.params?.['requestId']);
   }
 
-  /**
-   * Answers a GET: opens the session's own stream, or resumes the stream of `lastEventId`.
-   *
-   * @param former the last event that the client got on its own stream at another process. What followed it comes first.
-   */
-  listen(call: HttpCall, stream: EventStream | undefined, lastEventId: EventId | undefined, former?: EventId): void {
-    this.#connect(call, stream ?? this.#standalone(), lastEventId, undefined, former);
-  }
-
-  /** Answers a GET with what another process has written to a stream until now. The client asks again for the rest. */
-  poll(call: HttpCall, lastEventId: EventId): void {
-    const { log, connections, retry } = this.#options;
-    const connection = new SseConnection(call.stream(200, SSE_HEADERS), connections, () => {
-      this.lastSeen = performance.now();
-    });
-    const place = { log, session: this.storedId, after: lastEventId };
-    const polled = pollEvents(place, connection, retry, this.profile?.primingEvent ?? false);
-    polled.catch((error: Error) => this.report(error));
-  }
-
-  /** The stream that an event id of this session belongs to, if it is still known. Another process may write it. */
-  async streamOf(lastEventId: EventId): Promise<EventStream | 'elsewhere' | undefined> {
+  endIfLost(stream: StreamId): Promise<boolean> {
     const { log, shared } = this.#options;
-    const { stream, ended } = (await log.find(this.storedId, lastEventId)) ?? {};
-    if (stream === undefined) return undefined;
-    const known = this.#streams?.get(stream);
-    if (known || !(this.revived || shared)) return known;
-    // The session's own stream goes on here. Those of other processes can only be read.
-    if (stream === this.#standaloneId) return this.#standalone();
-    if (shared && !ended && !(await this.#stored!.endIfLost(log, shared, stream))) return 'elsewhere';
-    return this.#addStream(stream, undefined, true);
+    return this.#stored?.endIfLost(log, shared, stream) ?? Promise.resolve(true);
   }
 
   /** Whether a question with this id may have been asked here, and not by another process. */
   mayHaveAsked(id: RequestId | undefined): boolean {
     return this.#asked?.has(id) ?? true;
-  }
-
-  /** Whether an event belongs to the session's own stream at another process. The stream goes on here, after a gap. */
-  isOfFormerStream(lastEventId: EventId): boolean {
-    if (this.#standaloneId === STANDALONE) return false;
-    return isOfStandalone(lastEventId) && !lastEventId.startsWith(this.#standaloneId);
   }
 
   /**
@@ -374,8 +337,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
    * @param id the request that the stream belongs to. Default: the session's own stream.
    */
   pauseStream(id?: RequestId): void {
-    const paused = id === undefined ? this.#streams?.get(this.#standaloneId) : this.#replies.get(id);
-    paused?.pause(this.#options.retry);
+    if (id === undefined) this.#streams?.pause();
+    else this.#replies.get(id)?.pause(this.#options.retry);
   }
 
   #initialized(response: Response): void {
@@ -395,55 +358,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     reply.abandon();
   }
 
-  #standalone(): EventStream {
-    return this.#streams?.get(this.#standaloneId) ?? this.#addStream(this.#standaloneId);
-  }
-
   openReplyStream(reply: Reply): EventStream {
-    const stream = this.#addStream(this.#streamPrefix + String(++this.#streamCount), reply.requests);
-    this.#connect(reply.call, stream, undefined, reply.headers);
-    return stream;
-  }
-
-  #addStream(id: string, requests?: readonly RequestId[], over = false): EventStream {
-    this.#streams ??= new SessionStreams();
-    return this.#streams.open({
-      log: this.#options.log,
-      session: this.storedId,
-      id,
-      requests,
-      ended: over,
-      priming: this.profile?.primingEvent ?? false,
-      onerror: (error) => this.report(error),
-    });
-  }
-
-  #connect(
-    call: HttpCall,
-    stream: EventStream,
-    after: EventId | undefined,
-    headers?: Readonly<Record<string, string>>,
-    former?: EventId,
-  ): void {
-    const connection = new SseConnection(
-      call.stream(200, { ...headers, ...SSE_HEADERS }),
-      this.#options.connections,
-      () => {
-        clearTimeout(timer);
-        this.lastSeen = performance.now();
-        stream.detach(connection);
-      },
-    );
-    const { streamDuration } = this.#options;
-    const timer =
-      streamDuration > 0 && this.profile?.primingEvent
-        ? setTimeout(() => stream.pause(this.#options.retry, connection), streamDuration)
-        : undefined;
-    if (former === undefined) return stream.attach(connection, after);
-    copyEvents({ log: this.#options.log, session: this.storedId, after: former }, connection)
-      .catch((error: Error) => this.report(error))
-      .finally(() => {
-        if (!connection.closed) stream.attach(connection, after);
-      });
+    return this.streams.openReply(reply);
   }
 }
