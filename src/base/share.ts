@@ -10,7 +10,36 @@ export interface Owner {
  * principal.
  */
 export function shareOf({ principal, address = '' }: Owner): string {
-  return principal === undefined ? `address ${address}` : `principal ${principal}`;
+  return principal === undefined ? `address ${clientAddress(address)}` : `principal ${principal}`;
+}
+
+/** An IPv4 address in an IPv6 one (RFC 4291, section 2.5.5.2), as an IPv6 socket shows it. */
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
+/** How many of the eight groups of an IPv6 address name a network. */
+const NETWORK_GROUPS = 4;
+
+/**
+ * What the addresses of one client have in common. A client of IPv6 has at least a network of 64 bits (RFC 6177), and so
+ * any number of addresses.
+ */
+function clientAddress(address: string): string {
+  if (!address.includes(':')) return address;
+  const ipv4 = MAPPED.exec(address)?.[1];
+  if (ipv4 !== undefined) return ipv4;
+  // A zone (RFC 4007) names an interface of this machine, so it says nothing about the client.
+  const [first = '', last] = address.toLowerCase().replace(/%.*/, '').split('::');
+  const groups = groupsOf(first);
+  if (last !== undefined) {
+    const zeros = Math.max(0, 8 - groups.length - groupsOf(last).length);
+    groups.push(...Array<string>(zeros).fill('0'), ...groupsOf(last));
+  }
+  return `${groups.slice(0, NETWORK_GROUPS).join(':')}::/64`;
+}
+
+/** The groups without leading zeros. An IPv4 address at the end takes two groups. */
+function groupsOf(part: string): string[] {
+  if (part === '') return [];
+  return part.split(':').flatMap((group) => (group.includes('.') ? ['', group] : [group.replace(/^0+(?=.)/, '')]));
 }
 
 /**

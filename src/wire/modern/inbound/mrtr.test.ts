@@ -539,6 +539,14 @@ describe('suspended requests are limited', () => {
     expect(await client.error('tools/call', retry(first))).toMatchObject({ code: -32602 });
   });
 
+  test('by network for IPv6: a client with many addresses leaves room for others', async () => {
+    const client = new ModernClient(waiting, { maxSuspended: 10 });
+    const ask = (address: string) => client.request('tools/call', CALL, { address });
+    for (let n = 1; n <= 10; n += 1) await ask(`2001:db8:1:2:${n}::1`);
+    expect((await ask('2001:db8:1:2:ffff::1')).response.error).toMatchObject({ code: -32603 });
+    expect((await ask('2001:db8:1:3::1')).response.result?.resultType).toBe('input_required');
+  });
+
   test('in bytes', async () => {
     const client = new ModernClient(waiting);
     await client.request('tools/call', CALL, { bytes: 60 * 1024 * 1024 });
