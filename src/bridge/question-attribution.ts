@@ -82,17 +82,12 @@ class HeldQuestion {
   readonly candidates: Set<CallSlot>;
   /** How many of them each client has. */
   readonly #clients = new Map<object | string, number>();
-  /** How many of them were not cancelled. */
-  #active = 0;
   readonly settle: (outcome: Exchange | RpcError) => void;
 
   constructor(candidates: readonly CallSlot[], settle: HeldQuestion['settle']) {
     this.candidates = new Set(candidates);
     this.settle = settle;
-    for (const { client, state } of candidates) {
-      this.#clients.set(client, (this.#clients.get(client) ?? 0) + 1);
-      if (state !== 'abandoned') this.#active += 1;
-    }
+    for (const { client } of candidates) this.#clients.set(client, (this.#clients.get(client) ?? 0) + 1);
   }
 
   /** Whether only one client could have asked. */
@@ -100,17 +95,9 @@ class HeldQuestion {
     return this.#clients.size === 1;
   }
 
-  /** Whether no call is left that can be asked. */
-  get hopeless(): boolean {
-    return this.#active === 0;
-  }
-
-  /** A call was cancelled or has ended. Returns whether that matters here. */
-  leaves(call: CallSlot, before: CallSlot['state']): boolean {
-    if (!this.candidates.has(call)) return false;
-    if (before !== 'abandoned') this.#active -= 1;
-    if (call.state !== 'ended') return true;
-    this.candidates.delete(call);
+  /** A call has ended. Returns whether that matters here. */
+  ended(call: CallSlot): boolean {
+    if (!this.candidates.delete(call)) return false;
     const left = this.#clients.get(call.client)! - 1;
     if (left === 0) this.#clients.delete(call.client);
     else this.#clients.set(call.client, left);
@@ -266,15 +253,13 @@ export class QuestionAttribution implements Attribution {
   }
 
   #leave(call: CallSlot, state: CallSlot['state']): void {
-    const before = call.state;
     call.state = state;
     this.#findings = undefined;
     if (state === 'ended' && call.held > 0) {
       this.#suspects -= 1;
       call.held = 0;
+      for (const held of [...this.#held]) if (held.ended(call)) this.#settleHeld(held);
     }
-    if (state !== 'suspended')
-      for (const held of [...this.#held]) if (held.leaves(call, before)) this.#settleHeld(held);
     this.#turns.leave(call);
   }
 
@@ -334,7 +319,7 @@ export class QuestionAttribution implements Attribution {
   #settleHeld(question: HeldQuestion): void {
     const asker = question.decided ? this.#asker([...question.candidates]) : undefined;
     if (asker) question.settle(asker);
-    else if (question.hopeless) this.#refuse(question);
+    else if (question.candidates.size === 0) this.#refuse(question);
   }
 
   #refuse({ candidates, settle }: HeldQuestion): void {
