@@ -1,3 +1,4 @@
+import { inPortions } from '../base/portions.ts';
 import { isAborted, offAbort, onAbort } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -5,7 +6,9 @@ import { NotificationMethod } from '../protocol/methods.ts';
 import { readFilter } from '../protocol/subscriptions.ts';
 import type { DetailedTask } from '../protocol/tasks.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
+import type { Bus } from '../store/bus.ts';
 import type { LazyTasks } from './lazy-tasks.ts';
+import { SharedChanges, type Changes } from './shared-changes.ts';
 import { demandTasks } from './task-rules.ts';
 
 /** The lists that can change, by their names in the filter and the capabilities. */
@@ -17,6 +20,9 @@ const CHANGED = {
   resources: NotificationMethod.ResourcesListChanged,
 } as const;
 export const KINDS = Object.keys(CHANGED) as ListKind[];
+
+/** Begins the keys of resources. */
+const URI = 'uri ';
 
 type Due = [method: string, params: JsonObject | undefined];
 
@@ -81,6 +87,10 @@ class Index {
     return this.#listeners.has(key);
   }
 
+  keys(): Iterable<string> {
+    return this.#listeners.keys();
+  }
+
   of(key: string): Iterable<Listener> {
     const known = this.#listeners.get(key) ?? [];
     return known instanceof Listener ? [known] : known;
@@ -91,6 +101,34 @@ class Index {
 export class Listeners {
   readonly #index = new Index();
   readonly #changed = new Set<ListKind>();
+  readonly #server: string;
+  readonly #onerror: (error: Error) => void;
+  /** The other processes, by the bus that reaches them. */
+  readonly #others = new Map<Bus, { readonly changes: SharedChanges; uses: number }>();
+
+  /** @param server the name that the processes of one server have in common. */
+  constructor(server: string, onerror: (error: Error) => void) {
+    this.#server = server;
+    this.#onerror = onerror;
+  }
+
+  /** Tells other processes what changes here, and listeners here what changes there. Returns a function that ends this. */
+  share(bus: Bus | undefined): () => void {
+    if (!bus) return () => {};
+    const hear = (changes: Changes): void => this.#hear(changes);
+    const shared = this.#others.get(bus) ?? {
+      changes: new SharedChanges(bus, this.#server, hear, this.#onerror),
+      uses: 0,
+    };
+    this.#others.set(bus, shared);
+    shared.uses += 1;
+    return () => {
+      shared.uses -= 1;
+      if (shared.uses > 0) return;
+      shared.changes.close();
+      this.#others.delete(bus);
+    };
+  }
 
   /**
    * Registers the listener before it returns, sends the acknowledgement first, and resolves when the exchange's signal
@@ -124,14 +162,31 @@ export class Listeners {
 
   /** Announces that a list has changed. All changes of one turn of the event loop make one notification. */
   changed(kind: ListKind): void {
+    for (const { changes } of this.#others.values()) changes.listChanged(kind);
+    this.#changedHere(kind);
+  }
+
+  /** Announces that a resource has changed. */
+  updated(uri: string): void {
+    for (const { changes } of this.#others.values()) changes.resourceUpdated(uri);
+    this.#updatedHere(uriKey(uri));
+  }
+
+  #hear({ lists, uris }: Changes): void {
+    for (const kind of KINDS) if (lists.includes(kind)) this.#changedHere(kind);
+    const keys = uris === 'all' ? this.#index.keys() : uris.map(uriKey);
+    void inPortions(keys, (key) => this.#updatedHere(key));
+  }
+
+  #changedHere(kind: ListKind): void {
     if (this.#changed.has(kind) || !this.#index.has(kind)) return;
     if (this.#changed.size === 0) queueMicrotask(() => this.#flush());
     this.#changed.add(kind);
   }
 
-  /** Announces that a resource has changed. */
-  updated(uri: string): void {
-    const key = uriKey(uri);
+  #updatedHere(key: string): void {
+    if (!key.startsWith(URI)) return;
+    const uri = key.slice(URI.length);
     for (const listener of this.#index.of(key))
       this.#deliver(listener, key, NotificationMethod.ResourceUpdated, { uri });
   }
@@ -206,7 +261,7 @@ function* keysOf({ resourceSubscriptions = [], taskIds = [], ...lists }: Subscri
 }
 
 function uriKey(uri: string): string {
-  return `uri ${uri}`;
+  return URI + uri;
 }
 
 function taskKey(id: string): string {

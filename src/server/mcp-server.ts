@@ -131,7 +131,7 @@ export class McpServer {
     this.#capabilities = capabilities;
     this.#discoverHints = cacheHints(cache.discover ?? {}, 'server/discover');
     this.#errorFor = errorsForCallers(exposeErrors, onerror);
-    this.#listeners = new Listeners();
+    this.#listeners = new Listeners(info.name, onerror);
     this.#tasks = new LazyTasks((Tasks) => new Tasks(this.#tasks.options(tasks), this.#listeners.taskChanged, onerror));
     const registry = (kind: ListKind) => ({
       pageSize,
@@ -155,6 +155,7 @@ export class McpServer {
       },
       http: { scopesFor: (request) => this.#scopesFor(request), ...http },
       keepTasks: (state) => this.#tasks.keepIn(state),
+      shareChanges: ({ bus }) => this.#listeners.share(bus),
     });
   }
 
@@ -215,7 +216,7 @@ export class McpServer {
     return this.#prompts.add(name, config, handler);
   }
 
-  /** Notifies the callers that subscribed to this resource. */
+  /** Notifies the callers that subscribed to this resource, at all processes that share a state with a bus. */
   resourceUpdated(uri: string): void {
     this.#listeners.updated(uri);
   }

@@ -24,6 +24,8 @@ export interface ServingOptions {
    * Called with each state that the server is served with. Returns a function that is called if it is not served.
    */
   readonly keepTasks: (state: Partial<State>) => () => void;
+  /** Called with each state that the server is served with. Returns a function that is called when it no longer is. */
+  readonly shareChanges: (state: Partial<State>) => () => void;
 }
 
 type FetchFunction = (request: Request, context?: FetchContext) => Promise<Response>;
@@ -93,12 +95,12 @@ export class Serving {
     const { listen } = await import('../transport/http/server/listen.ts');
     const inbound = await this.#inbound();
     const http = this.#httpOptions(inbound, options);
-    const forgetTasks = this.#keepTasks(http);
+    const state = this.#use(http);
     const listener = await listenFor(inbound, listen, http).catch((error: unknown) => {
-      forgetTasks();
+      state.forget();
       throw error;
     });
-    const close = this.#keep((timeout) => listener.close(timeout));
+    const close = this.#keep((timeout) => listener.close(timeout).finally(state.leave));
     // The server may have been closed while this was being opened.
     if (this.#closed) await close(0);
     this.#demandOpen();
@@ -143,18 +145,18 @@ export class Serving {
     // The framework has already routed the path. HTTP+SSE (2024-11-05) needs two own paths, so it is off here.
     const { path = '*', ssePath = false } = this.#options.http;
     const http = this.#httpOptions(inbound, { path, ssePath });
-    const forgetTasks = this.#keepTasks(http);
+    const state = this.#use(http);
     let handler: HttpHandler;
     try {
       handler = createHttpHandler(http);
     } catch (error) {
-      forgetTasks();
+      state.forget();
       throw error;
     }
     const close = this.#keep(async (timeout) => {
       handler.drain();
       await inbound.close(timeout);
-      await handler.close();
+      await handler.close().finally(state.leave);
     });
     if (this.#closed) await close(0);
     return { fetch: fetchListener(handler), node: answerNode(handler) };
@@ -172,8 +174,18 @@ export class Serving {
     return { ...own, ...http, ...compact(options), onsession, onrequest };
   }
 
-  #keepTasks({ state }: ListenOptions): () => void {
-    return state ? this.#options.keepTasks(state) : () => {};
+  /** Uses the state, if there is one. `leave` must be called when the server is closed, `forget` if it is not served. */
+  #use({ state }: ListenOptions): { forget: () => void; leave: () => void } {
+    if (!state) return { forget: () => {}, leave: () => {} };
+    const forgetTasks = this.#options.keepTasks(state);
+    const leave = this.#options.shareChanges(state);
+    return {
+      leave,
+      forget: () => {
+        forgetTasks();
+        leave();
+      },
+    };
   }
 
   async #inbound(): Promise<Inbound> {

@@ -19,7 +19,7 @@ export interface State {
   readonly isAlive?: ((node: NodeId) => Promise<boolean>) | undefined;
   /**
    * Passes on what reaches another process than the one that it is for. Without it, such answers are refused, and
-   * cancellations and log levels have an effect only where they arrive.
+   * cancellations, log levels and changes have an effect only where they arrive.
    */
   readonly bus?: Bus | undefined;
   readonly sessions: SessionStore;

@@ -31,8 +31,8 @@ export interface RedisStateOptions {
   /** Milliseconds to wait for an answer of Redis. Default 5 000. */
   readonly timeout?: number | undefined;
   /**
-   * Passes answers, cancellations, log levels and the ends of sessions on to the processes that they are for. Default: they
-   * must reach these processes themselves.
+   * Passes answers, cancellations, log levels, changes and the ends of sessions on to the processes that they are for.
+   * Default: they must reach these processes themselves.
    */
   readonly bus?: RedisBusOptions | undefined;
   /** Limits for sessions. Default as described there. The default clock is that of Redis. */
