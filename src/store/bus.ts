@@ -10,6 +10,41 @@ export type NodeId = string;
  */
 export type BusListener = (body: JsonObject) => boolean;
 
+/** What a process knows of a call that it answers for another one. */
+export interface BusCall {
+  /** The process that calls. */
+  readonly from: NodeId;
+  /** Fires when the other process is gone, or no longer waits for the answer. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Answers a call of another process.
+ *
+ * @throws (rejects) RpcError, which the other process gets with its code, message, data and origin.
+ */
+export type BusHandler = (body: JsonObject, call: BusCall) => Promise<JsonObject>;
+
+/** Options of a call to another process. */
+export interface BusCallOptions {
+  /** Ends the call. The handler learns that nobody waits for its answer. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A message or call has certainly not reached the other process, or a handler there. */
+export class NotTaken extends Error {
+  override readonly name = 'NotTaken';
+  /** As in the errors of transports. */
+  readonly notExecuted = true;
+}
+
+/** A call may have been handled, but no answer will come. */
+export class AnswerLost extends Error {
+  override readonly name = 'AnswerLost';
+  /** As in the errors of transports. */
+  readonly notExecuted = false;
+}
+
 /**
  * Carries messages between the processes that use one state. What arrives was sent by one of these processes, to this one,
  * and arrives once. A process never gets its own messages. Those that are sent at the same time arrive in any order.
@@ -19,7 +54,7 @@ export interface Bus {
    * Passes a message to another process, and waits until that has handled it.
    *
    * @returns whether a listener there has taken it. False if the process is gone, and will not handle it, or is this one.
-   * @throws (rejects) if it is not certain what became of the message.
+   * @throws (rejects) NotTaken if the message was not passed on. Another error if it is not certain what became of it.
    */
   send(to: NodeId, kind: string, body: JsonObject): Promise<boolean>;
   /**
@@ -31,6 +66,19 @@ export interface Bus {
   sendToAll(kind: string, body: JsonObject): Promise<void>;
   /** Adds a listener for messages of one kind. Returns a function that removes it. */
   on(kind: string, listener: BusListener): () => void;
+  /**
+   * Calls another process, and waits for its answer as long as both are alive. While messages cannot be passed on, the call
+   * waits.
+   *
+   * @throws (rejects) RpcError of the handler. NotTaken if the call certainly reached no handler. AnswerLost if the other
+   * process is gone, or it is not certain that it has got the call. The reason of the signal.
+   */
+  call(to: NodeId, kind: string, body: JsonObject, options?: BusCallOptions): Promise<JsonObject>;
+  /**
+   * Answers calls of one kind. There is one handler for each kind. Returns a function that removes it; calls that it has
+   * taken go on.
+   */
+  answer(kind: string, handler: BusHandler): () => void;
 }
 
 /** The listeners of one process. */

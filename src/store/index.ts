@@ -4,7 +4,8 @@
  *
  * @module
  */
-export type { Bus, BusListener } from './bus.ts';
+export { AnswerLost, NotTaken, type Bus, type BusCall, type BusCallOptions, type BusHandler } from './bus.ts';
+export type { BusListener } from './bus.ts';
 export { embeddedState } from './embedded/embedded-state.ts';
 export type { EmbeddedState, EmbeddedStateOptions } from './embedded/embedded-types.ts';
 export {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { BusCalls } from './bus-calls.ts';
 import { BusListeners, type Bus, type BusListener, type NodeId } from './bus.ts';
 
 /**
@@ -15,14 +16,20 @@ export function memoryBus(isAlive: (node: NodeId) => boolean = () => true): (nod
   return (node) => {
     const listeners = new BusListeners();
     nodes.set(node, listeners);
+    const on = (kind: string, listener: BusListener): (() => void) => listeners.on(kind, listener);
+    const send = async (to: NodeId, kind: string, body: JsonObject): Promise<boolean> =>
+      to !== node && pass(to, kind, JSON.stringify(body));
+    const calls = new BusCalls(node, { send, on }, async (other) => isAlive(other));
     return {
-      send: async (to, kind, body) => to !== node && pass(to, kind, JSON.stringify(body)),
+      send,
+      call: (...call) => calls.call(...call),
+      answer: (...handler) => calls.answer(...handler),
       sendToAll: async (kind, body) => {
         const text = JSON.stringify(body);
         const others = [...nodes.keys()].filter((to) => to !== node);
         await Promise.all(others.map((to) => pass(to, kind, text)));
       },
-      on: (kind: string, listener: BusListener) => listeners.on(kind, listener),
+      on,
     };
   };
 }

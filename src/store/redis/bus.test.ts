@@ -11,6 +11,7 @@ import {
 import { deferred } from '../../../test/support/service.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { busSuite } from '../../testing/contracts/bus-suite.ts';
+import { NotTaken } from '../bus.ts';
 import type { RedisClient } from './commands.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState, type RedisState } from './redis-state.ts';
@@ -85,7 +86,15 @@ describe.skipIf(command === undefined)('with a server', () => {
     };
     onTestFinished(stop);
     await joined(state);
-    return { ...state, bus: state.bus!, end: stop, errors };
+    return {
+      ...state,
+      get reachable() {
+        return state.reachable;
+      },
+      bus: state.bus!,
+      end: stop,
+      errors,
+    };
   }
 
   /** A process that is alive, though it reads nothing. */
@@ -262,7 +271,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => a.bus.send('frozen', 'kind', large)));
     const reasons = outcomes.map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : 'taken'));
     const unread = 'Error: Another process has not confirmed a message in time';
-    const refused = 'Error: Too many messages to other processes wait';
+    const refused = 'NotTaken: Too many messages to other processes wait';
     expect(reasons).toEqual([...Array<string>(5).fill(unread), refused, refused, refused]);
     // What was sent before is still in the inbox.
     const again = await Promise.allSettled([a.bus.send('frozen', 'kind', large)]);
@@ -349,6 +358,30 @@ describe.skipIf(command === undefined)('with a server', () => {
     await server.restart();
     await expect.poll(() => a.bus.send(b.node, 'kind', { n: 4 }).catch(() => 'unreachable')).toBe(true);
     expect(atB).toEqual([{ n: 1 }, { n: 4 }]);
+  });
+
+  test('a call that runs while Redis is gone is answered later, and others certainly do not run', async () => {
+    const [a, b] = [await start(), await start()];
+    const go = deferred();
+    const begun = deferred();
+    const calls: JsonObject[] = [];
+    b.bus.answer('kind', async (body) => {
+      calls.push(body);
+      begun.resolve();
+      await go.promise;
+      return body;
+    });
+    b.bus.answer('confirmed', async () => ({}));
+    const first = a.bus.call(b.node, 'kind', { n: 1 });
+    await begun.promise;
+    await a.bus.call(b.node, 'confirmed', {});
+    await server.kill();
+    await expect.poll(() => a.reachable).toBe(false);
+    await expect(a.bus.call(b.node, 'kind', { n: 2 })).rejects.toThrow(NotTaken);
+    go.resolve();
+    await server.restart();
+    expect(await first).toEqual({ n: 1 });
+    expect(calls).toEqual([{ n: 1 }]);
   });
 
   test('over a bad network, each message arrives at most once, and never without its sender knowing', async () => {

@@ -1,7 +1,16 @@
 import { Deferred } from '../../base/deferred.ts';
 import { nextTurn, waitFor } from '../../base/wait.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
-import { BusListeners, type Bus, type BusListener, type NodeId } from '../bus.ts';
+import {
+  BusListeners,
+  NotTaken,
+  type Bus,
+  type BusCallOptions,
+  type BusHandler,
+  type BusListener,
+  type NodeId,
+} from '../bus.ts';
+import { BusCalls } from '../bus-calls.ts';
 import { BusMessages } from './bus-messages.ts';
 import { JOIN, LEAVE, NODES, SEND, TAKE, WITHDRAW } from './bus-scripts.ts';
 import type { Commands } from './commands.ts';
@@ -59,6 +68,7 @@ export class RedisBus implements Bus {
   readonly #parts: RedisBusParts;
   readonly #messages: BusMessages;
   readonly #listeners = new BusListeners();
+  readonly #calls: BusCalls;
   /** The messages of this process that are not handled yet, by their numbers. */
   readonly #unhandled = new Map<number, Unhandled>();
   #unhandledBytes = 0;
@@ -72,6 +82,7 @@ export class RedisBus implements Bus {
   constructor(parts: RedisBusParts) {
     this.#parts = parts;
     this.#messages = new BusMessages(parts.node, parts.stateKey);
+    this.#calls = new BusCalls(parts.node, this, parts.isAlive);
     void this.#read();
   }
 
@@ -94,18 +105,30 @@ export class RedisBus implements Bus {
     for (const outcome of await Promise.allSettled(sent)) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
-  /** @throws Error if Redis has lost its data, and some process may not have joined again. */
+  /** @throws NotTaken if Redis has lost its data, and some process may not have joined again. */
   #checkIsSure(isSure: boolean): void {
-    if (!isSure || performance.now() - this.#rejoined < ALIVE) throw new Error('Redis may not know all processes yet');
+    if (!isSure || performance.now() - this.#rejoined < ALIVE)
+      throw new NotTaken('Redis may not know all processes yet');
   }
 
   on(kind: string, listener: BusListener): () => void {
     return this.#listeners.on(kind, listener);
   }
 
+  async call(to: NodeId, kind: string, body: JsonObject, options?: BusCallOptions): Promise<JsonObject> {
+    // A command that fails may have been done, so the call is refused before there is one.
+    if (!this.#parts.commands.reachable) throw new NotTaken('Redis cannot be reached');
+    return this.#calls.call(to, kind, body, options);
+  }
+
+  answer(kind: string, handler: BusHandler): () => void {
+    return this.#calls.answer(kind, handler);
+  }
+
   /** Reads nothing more. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#calls.close();
     await this.#parts.commands.run(LEAVE, this.#parts.node);
   }
 
@@ -113,14 +136,14 @@ export class RedisBus implements Bus {
     const { n, text, mac } = this.#messages.write(to, kind, body);
     const bytes = Buffer.byteLength(text);
     const full = this.#unhandledBytes > 0 && this.#unhandledBytes + bytes > MAX_WAITING_BYTES;
-    if (full || this.#unhandled.size >= MAX_WAITING) throw new Error('Too many messages to other processes wait');
+    if (full || this.#unhandled.size >= MAX_WAITING) throw new NotTaken('Too many messages to other processes wait');
     const unhandled = { to, bytes, handled: new Deferred<boolean>() };
     this.#unhandled.set(n, unhandled);
     this.#unhandledBytes += bytes;
     try {
       const [outcome, id] = await this.#put(to, text, mac, [MAX_WAITING, MAX_WAITING_BYTES], toAll);
       if (outcome === 'gone' || outcome === 'unsure') this.#checkIsSure(outcome === 'gone');
-      if (outcome === 'full') throw new Error('Another process has too many messages that it has not read');
+      if (outcome === 'full') throw new NotTaken('Another process has too many messages that it has not read');
       if (outcome !== 'sent' || id === undefined) return false;
       return await this.#whenHandled(unhandled, id, toAll);
     } finally {

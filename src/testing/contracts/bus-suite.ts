@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
-import type { Bus, NodeId } from '../../store/bus.ts';
+import { AnswerLost, NotTaken, type Bus, type NodeId } from '../../store/bus.ts';
 import type { SuiteCase } from './event-log-suite.ts';
 
 /** One process of several that use a bus. They may all be in this process. */
@@ -107,6 +108,97 @@ export function busSuite(open: (count: number) => Promise<readonly BusNode[]>): 
     });
     assert.equal(await a.bus.send(b.node, 'question', {}), true);
     assert.deepEqual(await Promise.all(answers), [true]);
+  });
+
+  define('a call gets the answer of the process that it names', async ([a, b, c]) => {
+    const answered: [string, JsonObject][] = [];
+    for (const { node, bus } of [a, b, c])
+      bus.answer('kind', async (body, { from }) => {
+        answered.push([`${from} to ${node}`, body]);
+        return { got: body, by: node };
+      });
+    const body = { text: 'line\nbreak \u2028 ünï 😀', deep: [{ null: null }, [], 1.5, true] };
+    assert.deepEqual(await a.bus.call(b.node, 'kind', body), { got: body, by: b.node });
+    assert.deepEqual(answered, [[`${a.node} to ${b.node}`, body]]);
+  });
+
+  define('calls in both directions at the same time get their own answers', async ([a, b]) => {
+    for (const { bus, node } of [a, b]) bus.answer('kind', async ({ n }) => ({ n: Number(n), by: node }));
+    const numbers = Array.from({ length: 100 }, (_, n) => n);
+    const answers = numbers.flatMap((n) => [a.bus.call(b.node, 'kind', { n }), b.bus.call(a.node, 'kind', { n })]);
+    const expected = numbers.flatMap((n) => [
+      { n, by: b.node },
+      { n, by: a.node },
+    ]);
+    assert.deepEqual(await Promise.all(answers), expected);
+  });
+
+  define('a large answer arrives', async ([a, b]) => {
+    const text = 'ü'.repeat(2 * 1024 * 1024);
+    b.bus.answer('kind', async () => ({ text }));
+    assert.equal((await a.bus.call(b.node, 'kind', {}))['text'], text);
+  });
+
+  define('the caller gets the error of the handler', async ([a, b]) => {
+    const failures = [
+      new RpcError(-32002, 'not there', { data: { uri: 'x' }, origin: 'peer' }),
+      new RpcError(-32000, 'lost'),
+    ];
+    b.bus.answer('kind', ({ n }) => Promise.reject(failures[Number(n)]!));
+    for (const [n, { code, message, data, origin }] of failures.entries())
+      await assert.rejects(a.bus.call(b.node, 'kind', { n }), { name: 'RpcError', code, message, data, origin });
+    b.bus.answer('other', () => Promise.reject(new Error('oops')));
+    await assert.rejects(a.bus.call(b.node, 'other', {}), { code: -32603, message: 'oops', origin: 'local' });
+  });
+
+  define('a call that certainly reached no handler says so', async ([a, b]) => {
+    await assert.rejects(a.bus.call(b.node, 'kind', {}), NotTaken);
+    const remove = b.bus.answer('kind', async () => ({}));
+    assert.deepEqual(await a.bus.call(b.node, 'kind', {}), {});
+    remove();
+    await assert.rejects(a.bus.call(b.node, 'kind', {}), NotTaken);
+    await assert.rejects(a.bus.call('nobody', 'kind', {}), NotTaken);
+    a.bus.answer('kind', async () => ({}));
+    await assert.rejects(a.bus.call(a.node, 'kind', {}), NotTaken);
+    await b.end();
+    await assert.rejects(a.bus.call(b.node, 'kind', {}), NotTaken);
+  });
+
+  define('a handler learns that its caller waits no longer', async ([a, b]) => {
+    const abort = new AbortController();
+    const cancelled = new Promise<void>((resolve) => {
+      b.bus.answer('kind', (_, { signal }) => {
+        signal.addEventListener('abort', () => resolve());
+        abort.abort(new Error('enough'));
+        return new Promise(() => {});
+      });
+    });
+    await assert.rejects(a.bus.call(b.node, 'kind', {}, { signal: abort.signal }), { message: 'enough' });
+    await cancelled;
+    await assert.rejects(a.bus.call(b.node, 'kind', {}, { signal: abort.signal }), { message: 'enough' });
+  });
+
+  define('the end of either process ends a call at the other one', async ([a, b, c]) => {
+    let begun = (): void => {};
+    const aborted = new Promise<void>((resolve) => {
+      b.bus.answer('kind', (_, { signal }) => {
+        signal.addEventListener('abort', () => resolve());
+        begun();
+        return new Promise(() => {});
+      });
+    });
+    const call = async (from: BusNode): Promise<{ outcome: Promise<unknown> }> => {
+      const taken = new Promise<void>((resolve) => (begun = resolve));
+      const outcome = from.bus.call(b.node, 'kind', {}).catch((error: unknown) => error);
+      await taken;
+      return { outcome };
+    };
+    await call(c);
+    await c.end();
+    await aborted;
+    const { outcome } = await call(a);
+    await b.end();
+    assert.ok((await outcome) instanceof AnswerLost);
   });
 
   return cases;

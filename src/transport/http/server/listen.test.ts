@@ -43,8 +43,7 @@ test('a server that cannot listen takes nothing from the bus', async () => {
   const bus = memoryBus()('a');
   const listening: string[] = [];
   const watched: Bus = {
-    send: (...args) => bus.send(...args),
-    sendToAll: (...args) => bus.sendToAll(...args),
+    ...bus,
     on: (kind, listener) => {
       const remove = bus.on(kind, listener);
       listening.push(kind);

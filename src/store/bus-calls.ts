@@ -1,0 +1,199 @@
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { AnswerLost, NotTaken, type Bus, type BusCallOptions, type BusHandler, type NodeId } from './bus.ts';
+
+/** The most calls of one process that wait for answers, and the most that it answers at once. */
+const MAX_CALLS = 20_000;
+/** How often the two processes of a call look whether the other one is alive. Milliseconds. */
+const LOOK = 1000;
+
+/** The kinds of the messages of calls. */
+const Kind = { Call: 'call', Answer: 'call-answer', Over: 'call-over' } as const;
+
+interface Waiting {
+  readonly to: NodeId;
+  readonly settle: (answer: () => JsonObject) => void;
+}
+
+interface Answering {
+  readonly from: NodeId;
+  readonly abort: AbortController;
+}
+
+/** Makes calls from the messages of a bus. Both processes of a call see when the other one is gone. */
+export class BusCalls {
+  readonly #node: NodeId;
+  readonly #bus: Pick<Bus, 'send' | 'on'>;
+  readonly #isAlive: (node: NodeId) => Promise<boolean>;
+  readonly #handlers = new Map<string, BusHandler>();
+  /** Calls of this process, by their numbers. */
+  readonly #waiting = new Map<number, Waiting>();
+  /** Calls of others, by process and number. */
+  readonly #answering = new Map<string, Answering>();
+  #count = 0;
+  #look: ReturnType<typeof setInterval> | undefined;
+  #looking = false;
+  #closed = false;
+
+  constructor(node: NodeId, bus: Pick<Bus, 'send' | 'on'>, isAlive: (node: NodeId) => Promise<boolean>) {
+    this.#node = node;
+    this.#bus = bus;
+    this.#isAlive = isAlive;
+    bus.on(Kind.Call, (message) => this.#receive(message));
+    bus.on(Kind.Answer, (message) => this.#settle(message));
+    bus.on(Kind.Over, (message) => this.#end(message));
+  }
+
+  answer(kind: string, handler: BusHandler): () => void {
+    this.#handlers.set(kind, handler);
+    return () => {
+      if (this.#handlers.get(kind) === handler) this.#handlers.delete(kind);
+    };
+  }
+
+  async call(to: NodeId, kind: string, body: JsonObject, { signal }: BusCallOptions = {}): Promise<JsonObject> {
+    signal?.throwIfAborted();
+    if (this.#closed) throw new NotTaken('This process passes no calls on any more');
+    if (this.#waiting.size >= MAX_CALLS) throw new NotTaken('Too many calls wait for other processes');
+    const n = (this.#count += 1);
+    const answered = new Promise<JsonObject>((resolve, reject) => {
+      const settle = (answer: () => JsonObject): void => {
+        this.#waiting.delete(n);
+        try {
+          resolve(answer());
+        } catch (error) {
+          reject(error);
+        }
+      };
+      this.#waiting.set(n, { to, settle });
+    });
+    this.#watch();
+    const giveUp = (error: unknown): void => this.#waiting.get(n)?.settle(raising(error));
+    const sent = this.#bus.send(to, Kind.Call, { from: this.#node, n, kind, body });
+    sent.then(
+      (taken) => taken || giveUp(new NotTaken('Another process is gone, or takes no such calls')),
+      (error: Error) => giveUp(error instanceof NotTaken ? error : lost(error)),
+    );
+    const onabort = (): void => giveUp(signal!.reason);
+    signal?.addEventListener('abort', onabort);
+    // Messages that are sent at the same time arrive in any order, so the end of a call waits for its beginning.
+    const tellOver = (): void => void this.#insist(to, Kind.Over, { from: this.#node, n });
+    try {
+      return await answered;
+    } catch (error) {
+      const isOver = error instanceof NotTaken || error instanceof RpcError;
+      if (!isOver || error === signal?.reason) sent.then((taken) => taken && tellOver(), tellOver);
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', onabort);
+    }
+  }
+
+  /** Ends all calls. */
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#look);
+    for (const { settle } of [...this.#waiting.values()])
+      settle(raising(new AnswerLost('This process has left the bus')));
+    for (const { abort } of this.#answering.values()) abort.abort(new AnswerLost('This process has left the bus'));
+  }
+
+  /** Whether a handler has taken a call. */
+  #receive({ from, n, kind, body }: JsonObject): boolean {
+    const handler = this.#handlers.get(kind as string);
+    if (!handler || this.#closed || this.#answering.size >= MAX_CALLS || !isObject(body)) return false;
+    void this.#answer(from as NodeId, Number(n), body, handler);
+    return true;
+  }
+
+  async #answer(from: NodeId, n: number, body: JsonObject, handler: BusHandler): Promise<void> {
+    const key = `${from} ${n}`;
+    const abort = new AbortController();
+    this.#answering.set(key, { from, abort });
+    this.#watch();
+    let answer: JsonObject;
+    try {
+      answer = { result: await handler(body, { from, signal: abort.signal }) };
+    } catch (thrown) {
+      const error = RpcError.from(thrown);
+      answer = { error: { ...error.toObject(), origin: error.origin } };
+    }
+    if (!abort.signal.aborted) await this.#insist(from, Kind.Answer, { from: this.#node, n, ...answer }, abort.signal);
+    this.#answering.delete(key);
+  }
+
+  #settle({ from, n, result, error }: JsonObject): boolean {
+    const waiting = this.#waiting.get(Number(n));
+    if (!waiting || waiting.to !== from) return false;
+    waiting.settle(() => {
+      if (isObject(error)) throw errorIn(error);
+      return result as JsonObject;
+    });
+    return true;
+  }
+
+  #end({ from, n }: JsonObject): boolean {
+    const answering = this.#answering.get(`${String(from)} ${String(n)}`);
+    answering?.abort.abort(new AnswerLost('The other process no longer waits for the answer'));
+    return answering !== undefined;
+  }
+
+  /** Repeats a message until it is known what became of it. The receiver ignores what it has got before. */
+  async #insist(to: NodeId, kind: string, body: JsonObject, signal?: AbortSignal): Promise<void> {
+    while (!this.#closed && signal?.aborted !== true) {
+      try {
+        await this.#bus.send(to, kind, body);
+        return;
+      } catch {
+        if (!(await this.#isAlive(to).catch(() => true))) return;
+        await pause();
+      }
+    }
+  }
+
+  /** Looks whether the others are alive, as long as there are calls. */
+  #watch(): void {
+    this.#look ??= setInterval(() => void this.#lookAround(), LOOK).unref();
+  }
+
+  async #lookAround(): Promise<void> {
+    if (this.#looking) return;
+    if (this.#waiting.size + this.#answering.size === 0) {
+      clearInterval(this.#look);
+      this.#look = undefined;
+      return;
+    }
+    this.#looking = true;
+    const nodes = new Set([...this.#waiting.values()].map(({ to }) => to));
+    for (const { from } of this.#answering.values()) nodes.add(from);
+    // Nobody knows what is alive while the bus carries nothing.
+    const alive = async (node: NodeId): Promise<boolean> => this.#isAlive(node).catch(() => true);
+    await Promise.all([...nodes].map(async (node) => (await alive(node)) || this.#lose(node)));
+    this.#looking = false;
+  }
+
+  #lose(node: NodeId): void {
+    const gone = new AnswerLost('Another process ended before it answered');
+    for (const { to, settle } of [...this.#waiting.values()]) if (to === node) settle(raising(gone));
+    for (const { from, abort } of this.#answering.values()) if (from === node) abort.abort(gone);
+  }
+}
+
+function lost(error: Error): AnswerLost {
+  return new AnswerLost(`A call to another process may have been lost: ${error.message}`, { cause: error });
+}
+
+function raising(error: unknown): () => never {
+  return () => {
+    throw error;
+  };
+}
+
+function errorIn({ code, message, data, origin }: JsonObject): RpcError {
+  const known = typeof code === 'number' ? code : ErrorCode.InternalError;
+  return new RpcError(known, String(message), { data, origin: origin === 'peer' ? 'peer' : 'local' });
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, LOOK).unref());
+}
