@@ -1,4 +1,5 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
+import { peerUrl } from '../../src/base/peer-url.ts';
 import { ErrorCode } from '../../src/jsonrpc/errors.ts';
 import { isObject, type JsonObject, type JsonValue, type RequestId } from '../../src/jsonrpc/message.ts';
 import { VERSION } from '../../src/version.ts';
@@ -273,7 +274,7 @@ export class AppHost {
   }
 
   #openLink(id: RequestId, url: unknown): void {
-    const address = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined;
+    const address = typeof url === 'string' ? peerUrl(url) : undefined;
     if (!address || !/^https?:$/.test(address.protocol))
       return this.#refuse(id, 'ui/open-link', 'Only http and https URLs can be opened.', ErrorCode.InvalidParams);
     if (this.#links.value.length >= MAX_LINKS)

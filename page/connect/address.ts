@@ -1,3 +1,4 @@
+import { peerUrl } from '../../src/base/peer-url.ts';
 import { unicodeHost } from './punycode.ts';
 
 /** A URL that a server asks the user to open. */
@@ -16,8 +17,8 @@ export interface Address {
 
 /** Undefined if the text is not an absolute URL. */
 export function addressOf(text: string): Address | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const url = new URL(text);
+  const url = peerUrl(text);
+  if (!url) return undefined;
   const spelled = unicodeHost(url.hostname);
   const opens = url.protocol === 'https:' || url.protocol === 'http:';
   const warnings: string[] = [];

@@ -1,3 +1,4 @@
+import { isPeerUrl } from '../../src/base/peer-url.ts';
 import type { ConnectCommand } from '../../src/inspect/page-server/page-api.ts';
 import { profileOf } from '../../src/protocol/revisions.ts';
 
@@ -30,7 +31,7 @@ const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 export function connectCommand(fields: ConnectFields): { command: ConnectCommand } | { problem: FieldProblem } {
   const url = fields.url.trim();
   if (!/^https?:\/\//i.test(url)) return problem('url', 'Type a URL that begins with http:// or https://.');
-  if (!URL.canParse(url)) return problem('url', 'This is not a valid URL.');
+  if (!isPeerUrl(url)) return problem('url', 'This is not a valid URL.');
   const named = fields.headers.filter(({ name, value }) => name !== '' || value !== '');
   for (const { name, value } of named) {
     if (!TOKEN.test(name))

@@ -1,3 +1,4 @@
+import { peerUrl } from '../base/peer-url.ts';
 import { originOf } from '../transport/http/client/errors.ts';
 import { isLoopback } from '../transport/http/server/access/guards.ts';
 
@@ -10,7 +11,7 @@ import { isLoopback } from '../transport/http/server/access/guards.ts';
  * @throws TypeError
  */
 export function secureUrl(text: string, name: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = peerUrl(text);
   if (!url) throw new TypeError(`${name} must be an absolute URL`);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
     throw new TypeError(`${name} must be an https URL, or http on loopback: ${originOf(url)}`);

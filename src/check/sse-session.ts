@@ -1,3 +1,4 @@
+import { peerUrl } from '../base/peer-url.ts';
 import { Waiters } from '../base/waiters.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';
@@ -175,7 +176,6 @@ function messagesIn(data: string): JsonObject[] {
 
 /** The endpoint that an event names. Undefined at another origin, which must not get the credentials of this one. */
 function endpointIn(data: string, base: URL): URL | undefined {
-  if (!URL.canParse(data, base.href)) return undefined;
-  const url = new URL(data, base);
-  return url.origin === base.origin ? url : undefined;
+  const url = peerUrl(data, base);
+  return url?.origin === base.origin ? url : undefined;
 }

@@ -1,3 +1,4 @@
+import { peerUrl } from '../base/peer-url.ts';
 import type { BearerAuthOptions } from '../auth/bearer.ts';
 import { urlProblem } from '../bridge/config/server.ts';
 import type { ToolSelection } from '../bridge/fleet/selection.ts';
@@ -171,9 +172,8 @@ function checkUrl(option: string, text: string): void {
 
 /** The password in the URL of a store. */
 function passwordIn(store: string | undefined): string[] {
-  if (store === undefined || !URL.canParse(store)) return [];
-  const { password } = new URL(store);
-  if (password === '') return [];
+  const password = store === undefined ? undefined : peerUrl(store)?.password;
+  if (password === undefined || password === '') return [];
   try {
     return [password, decodeURIComponent(password)];
   } catch {

@@ -1,3 +1,4 @@
+import { peerUrl } from '../base/peer-url.ts';
 import { loopbackRedirect, type LoopbackOptions } from '../auth/client/loopback-redirect.ts';
 import { openBrowser } from '../auth/client/open-browser.ts';
 import type { RedirectHandler } from '../auth/client/redirect.ts';
@@ -87,7 +88,7 @@ async function enteredAddress(
   for (;;) {
     const line = (await ask('> ', signal))?.trim();
     if (line === undefined) return undefined;
-    const address = URL.canParse(line) ? new URL(line) : undefined;
+    const address = peerUrl(line);
     const ours = address && address.origin + address.pathname === redirectUri;
     // Another login may have ended at the same address.
     if (ours && address.searchParams.get('state') === url.searchParams.get('state')) return address;

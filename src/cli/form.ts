@@ -1,3 +1,4 @@
+import { isPeerUrl } from '../base/peer-url.ts';
 import { define } from '../base/define.ts';
 import { filledIn } from '../client/form-answer.ts';
 import type { FormRequest } from '../client/handlers.ts';
@@ -189,7 +190,7 @@ function range(least: unknown, most: unknown): string {
 /** The formats that are checked, each with what a text must be. */
 const FORMATS: ReadonlyMap<unknown, { readonly fits: (text: string) => boolean; readonly what: string }> = new Map([
   ['email', { fits: (text) => /^[^\s@]+@[^\s@]+$/.test(text), what: 'an email address' }],
-  ['uri', { fits: (text) => URL.canParse(text), what: 'a URI, such as https://example.com' }],
+  ['uri', { fits: (text) => isPeerUrl(text), what: 'a URI, such as https://example.com' }],
   ['date', { fits: isDay, what: 'a date, such as 2026-07-28' }],
   ['date-time', { fits: isTime, what: 'a date and time, such as 2026-07-28T12:00:00Z' }],
 ]);

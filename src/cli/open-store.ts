@@ -1,3 +1,4 @@
+import { peerUrl } from '../base/peer-url.ts';
 import type { State } from '../store/state.ts';
 import { Failure } from './failure.ts';
 import { atLast } from './shutdown.ts';
@@ -35,7 +36,7 @@ export async function openStore(place: string | undefined, options: OpenStoreOpt
 
 async function openRedisStore(given: string, { stateKey, onwarning }: OpenStoreOptions): Promise<OpenStore> {
   // The URL may contain a password.
-  if (!URL.canParse(given) || !/^rediss?:$/.test(new URL(given).protocol))
+  if (!/^rediss?:$/.test(peerUrl(given)?.protocol ?? ''))
     throw Failure.usage('--store must be a directory, or a URL such as redis://localhost:6379/0 or rediss://…');
   const [{ openRedis }, { redisState }] = await Promise.all([
     import('../store/redis/open-redis.ts'),

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
+import { peerUrl } from '../base/peer-url.ts';
 import type { UrlServer } from '../bridge/config/config.ts';
 import { STATE_KEY_VARIABLE } from './read-secret.ts';
 
@@ -221,7 +222,7 @@ function origin(text: string): string {
 
 /** The address of a Client ID Metadata Document (2026-07-28, client-registration: Implementation Requirements). */
 export function documentUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = peerUrl(text);
   if (url?.protocol !== 'https:' || url.pathname === '/' || url.hash !== '')
     throw new InvalidArgumentError('It must be an https URL with a path and without a fragment.');
   return text;

@@ -1,3 +1,4 @@
+import { isPeerUrl } from '../base/peer-url.ts';
 import { Deadline } from '../base/deadline.ts';
 import { waitFor } from '../base/wait.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
@@ -55,7 +56,7 @@ function checkTransport(transport: UrlTarget['transport'], { revision, eras }: C
 }
 
 function urlOf(target: string | URL): URL {
-  if (!URL.canParse(String(target))) {
+  if (!isPeerUrl(String(target))) {
     throw new TypeError(
       "connect: the text is not a URL; a command is written as { command: 'node', args: ['server.js'] }",
     );

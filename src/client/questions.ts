@@ -1,5 +1,5 @@
 import { joined } from '../base/abort.ts';
-import { peerUrl } from '../base/peer-url.ts';
+import { isPeerUrl, peerUrl } from '../base/peer-url.ts';
 import { waitFor } from '../base/wait.ts';
 import type { AskOptions } from '../core/exchange.ts';
 import { ELICIT_ACTIONS } from '../core/questions.ts';
@@ -183,5 +183,5 @@ const STEPS_UP = /(^|[/\\]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
 
 /** A root is a `file://` URI without path traversal (2025-11-25 and 2026-07-28, client/roots: Root, Security). */
 function isFile(uri: string): boolean {
-  return uri.startsWith('file://') && URL.canParse(uri) && !STEPS_UP.test(uri);
+  return uri.startsWith('file://') && isPeerUrl(uri) && !STEPS_UP.test(uri);
 }

@@ -1,3 +1,4 @@
+import { peerUrl } from '../base/peer-url.ts';
 import { VERSION } from '../version.ts';
 import type { HttpHead } from './http-head.ts';
 import type { Masks } from './masks.ts';
@@ -9,7 +10,7 @@ export function harLog(exchanges: readonly RecordedExchange[], started: string, 
   const entries = exchanges.map(({ request, response, body, responseBody, sent, began = sent, ended = began }) => {
     const [method, target, httpVersion] = request.first;
     const url = masks.target(/^https?:/.test(target) ? target : `${originOf(request)}${target}`);
-    const query = URL.canParse(url) ? [...new URL(url).searchParams] : [];
+    const query = [...(peerUrl(url)?.searchParams ?? [])];
     const [, status, statusText] = response?.first ?? ['', '0', ''];
     const text = responseBody === '' ? '' : masks.message(responseBody);
     return {

@@ -1,3 +1,4 @@
+import { peerUrl } from '../base/peer-url.ts';
 import type { Client } from '../client/client.ts';
 import type { Proceed } from '../auth/steps/step.ts';
 import type { ClientOptions } from '../client/options.ts';
@@ -342,7 +343,7 @@ export class Inspector implements PageCommands {
 }
 
 function addressOf(url: string): URL {
-  const address = URL.canParse(url) ? new URL(url) : undefined;
+  const address = peerUrl(url);
   if (!address || !/^https?:$/.test(address.protocol))
     throw new CommandRefused(400, 'A URL must begin with http:// or https://.');
   if (address.username || address.password)

@@ -70,3 +70,12 @@ test.each<[string, JsonObject]>([
   expect(references(schema)).toThrow(TypeError);
   expect(references(schema)).toThrow(`(${where}), which is not in the schema`);
 });
+
+test('references with long hosts are too much work before they take long', () => {
+  const host = String.fromCodePoint(...Array.from({ length: 250 }, (_, i) => 0xac00 + ((i * 7919) % 11_172)));
+  const list = Array.from({ length: 9000 });
+  const absolute = { allOf: list.map((_, i) => ({ $id: `https://${host}/${i}` })) };
+  expect(references(absolute)).toThrow(/too large to check/);
+  const relative = { $id: `https://${host}/`, allOf: list.map((_, i) => ({ $id: `${i}` })) };
+  expect(references(relative)).toThrow(/too large to check/);
+});

@@ -1,3 +1,4 @@
+import { isPeerUrl } from '../base/peer-url.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import { nearest } from '../base/nearest.ts';
 
@@ -102,7 +103,7 @@ function checkSettings(method: string, name: string, config: object): void {
 
 /** @throws TypeError if it is not an absolute URI, so that no client could read the resource (RFC 3986, section 3). */
 export function checkUri(uri: string): void {
-  if (!URL.canParse(uri)) {
+  if (!isPeerUrl(uri)) {
     throw new TypeError(
       `${JSON.stringify(uri)} is not a URI; add a scheme, for example file:///notes.txt or notes://all`,
     );

@@ -1,3 +1,4 @@
+import { isPeerUrl } from '../base/peer-url.ts';
 import { paced } from '../base/paced.ts';
 import type { AskOptions, Caller, Exchange } from '../core/exchange.ts';
 import { ELICIT_ACTIONS } from '../core/questions.ts';
@@ -219,7 +220,7 @@ export class Context {
     options: AskOptions = {},
   ): Promise<ElicitAnswer<undefined>> {
     const { message, url } = visit;
-    if (!URL.canParse(url))
+    if (!isPeerUrl(url))
       throw new TypeError('elicitUrl: url must be an absolute URL, such as https://example.com/login');
     const params: JsonObject = { mode: 'url', message, url };
     if (REVISIONS[this.exchange.caller.revision].era === 'legacy')

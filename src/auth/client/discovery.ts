@@ -1,5 +1,6 @@
 import { isStrings } from '../../jsonrpc/message.ts';
 import type { AuthorizationServer } from 'oauth4webapi';
+import { peerUrl } from '../../base/peer-url.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { issuerMetadataUrls, wellKnown } from '../urls.ts';
 import { shown } from '../../transport/http/client/errors.ts';
@@ -114,7 +115,7 @@ export async function resourceMetadata(
  */
 function ofResource(metadata: JsonObject, endpoint: URL, from: URL): JsonObject {
   const { resource } = metadata;
-  const url = typeof resource === 'string' && URL.canParse(resource) ? new URL(resource) : undefined;
+  const url = typeof resource === 'string' ? peerUrl(resource) : undefined;
   const above = url && (url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`);
   const match = url?.origin === endpoint.origin && `${endpoint.pathname}/`.startsWith(above!) && url.hash === '';
   if (match && (url.search === '' || url.search === endpoint.search)) return metadata;

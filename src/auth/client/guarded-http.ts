@@ -1,3 +1,4 @@
+import { peerUrl } from '../../base/peer-url.ts';
 import { hasMoreKeysAndValues } from '../../jsonrpc/bounds.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { originOf, shown } from '../../transport/http/client/errors.ts';
@@ -82,7 +83,7 @@ export class GuardedHttp {
    * @throws OAuthError `blocked`
    */
   permitted(address: unknown, name: string): URL {
-    const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
+    const url = typeof address === 'string' ? peerUrl(address) : undefined;
     if (!url) throw new OAuthError('blocked', `${name} is not an absolute URL`);
     const refuse = (why: string): OAuthError => new OAuthError('blocked', `${name} ${originOf(url)} ${why}`);
     if (url.username !== '' || url.password !== '') throw refuse('contains credentials');
@@ -103,7 +104,7 @@ export class GuardedHttp {
       const response = await this.#send(at, { method: 'GET', headers: { ...headers } }, signal);
       const location = response.headers.get('location');
       if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;
-      const next = URL.canParse(location, at.href) ? new URL(location, at) : undefined;
+      const next = peerUrl(location, at);
       if (next?.origin !== at.origin) {
         throw new OAuthError('blocked', `${shown(at)} redirects to another origin`);
       }

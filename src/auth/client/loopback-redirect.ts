@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { peerUrl } from '../../base/peer-url.ts';
 import { waitFor } from '../../base/wait.ts';
 import { checkIssuer } from './authorization-code.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -150,7 +151,7 @@ class LoopbackLogin implements LoginAttempt {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    const url = URL.canParse(request.url ?? '', this.redirectUri) ? new URL(request.url!, this.redirectUri) : undefined;
+    const url = peerUrl(request.url ?? '', this.redirectUri);
     if (url?.pathname !== this.#path) return this.#show(response, 404, 'Not found.');
     if (request.method !== 'GET') return this.#show(response, 405, 'Only GET is allowed.');
     // A different host name that resolves to this address is an attack (DNS rebinding).
@@ -202,7 +203,7 @@ async function listenAt(port: number): Promise<Server> {
 
 /** @throws TypeError if a server on 127.0.0.1 cannot receive the redirect. */
 function checkLoopback(redirectUri: string): void {
-  const { protocol, hostname } = URL.canParse(redirectUri) ? new URL(redirectUri) : { protocol: '', hostname: '' };
+  const { protocol, hostname } = peerUrl(redirectUri) ?? { protocol: '', hostname: '' };
   if (protocol === 'http:' && LOOPBACK.has(hostname)) return;
   throw new TypeError(`redirectUri must begin with http://127.0.0.1 or http://localhost: ${redirectUri}`);
 }

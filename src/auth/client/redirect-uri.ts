@@ -1,3 +1,4 @@
+import { peerUrl } from '../../base/peer-url.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
 
 /**
@@ -7,7 +8,7 @@ import { isLoopback } from '../../transport/http/server/access/guards.ts';
  * @throws TypeError if not.
  */
 export function checkRedirect(redirectUri: string): void {
-  const { protocol, hostname } = URL.canParse(redirectUri) ? new URL(redirectUri) : { protocol: '', hostname: '' };
+  const { protocol, hostname } = peerUrl(redirectUri) ?? { protocol: '', hostname: '' };
   if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return;
   throw new TypeError(`A redirect URI must be https, or http on this machine, and not ${redirectUri}`);
 }

@@ -1,4 +1,5 @@
 import type { AuthorizationServer } from 'oauth4webapi';
+import { peerUrl } from '../../base/peer-url.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { isLoopback } from '../../transport/http/server/access/guards.ts';
 import { authMethodOf, type ClientKey, type Identity } from './client-authentication.ts';
@@ -41,7 +42,7 @@ export interface RegistrationOptions {
 /** @throws TypeError for options that cannot work. */
 export function checkRegistration({ clientMetadataUrl: address }: RegistrationOptions): void {
   if (address === undefined) return;
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const url = peerUrl(address);
   // 2026-07-28, client-registration: Implementation Requirements.
   if (url?.protocol !== 'https:' || url.pathname === '/' || url.hash !== '') {
     throw new TypeError('clientMetadataUrl must be an https URL with a path and without a fragment');

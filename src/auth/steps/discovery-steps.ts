@@ -1,3 +1,4 @@
+import { peerUrl } from '../../base/peer-url.ts';
 import { parameterIn, parseChallenges } from '../../transport/http/client/www-authenticate.ts';
 import { checkPkce } from '../client/authorization-code.ts';
 import { authorizationServer, defaultServer, issuersIn, legacyServer, resourceMetadata } from '../client/discovery.ts';
@@ -67,7 +68,7 @@ export async function findServer(walk: Walk): Promise<StepEnd> {
     facts.serverDocument = document(walk);
     const { json } = facts.serverDocument ?? {};
     const named = json?.['issuer'];
-    const defaults = defaultServer(URL.canParse(issuer) ? new URL(issuer).origin : endpoint.origin);
+    const defaults = defaultServer((peerUrl(issuer) ?? endpoint).origin);
     facts.server = json ? { ...json, issuer: typeof named === 'string' ? named : issuer } : defaults;
     return stopped(error, walk.log.all.some(({ reply }) => reply) ? 'asked' : 'never');
   }

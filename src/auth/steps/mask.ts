@@ -1,3 +1,4 @@
+import { peerUrl } from '../../base/peer-url.ts';
 import { printable, printableLine } from '../../base/printable.ts';
 import { hasMoreKeysAndValues } from '../../jsonrpc/bounds.ts';
 import { secretScrubber } from '../scrub.ts';
@@ -51,8 +52,8 @@ function maskedReply({ status, headers, body }: Reply, scrub: (text: string) => 
 }
 
 function maskedUrl(text: string): string {
-  if (!URL.canParse(text)) return text;
-  const url = new URL(text);
+  const url = peerUrl(text);
+  if (!url) return text;
   const parameters = [...url.searchParams];
   if (!parameters.some(([name]) => SECRET_MEMBERS.has(name))) return url.href;
   // Not one by one with `set`, which takes seconds for a name that occurs many times.

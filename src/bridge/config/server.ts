@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { parseEnv } from 'node:util';
+import { peerUrl } from '../../base/peer-url.ts';
 import { fileProblem } from '../../base/file-problem.ts';
 import { nearest } from '../../base/nearest.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
@@ -146,8 +147,9 @@ function readUrl(value: unknown, place: Place): string | undefined {
 
 /** Returns the reason if a text cannot be the URL of a server. */
 export function urlProblem(url: string): string | undefined {
-  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return 'must be a URL that begins with http:// or https://';
-  const { username, password } = new URL(url);
+  const parsed = /^https?:\/\//i.test(url) ? peerUrl(url) : undefined;
+  if (!parsed) return 'must be a URL that begins with http:// or https://';
+  const { username, password } = parsed;
   return username || password ? 'must not contain credentials; send them in a header' : undefined;
 }
 

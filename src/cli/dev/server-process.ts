@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isPeerUrl } from '../../base/peer-url.ts';
 import { Deferred } from '../../base/deferred.ts';
 import { waitFor } from '../../base/wait.ts';
 import { isObject } from '../../jsonrpc/message.ts';
@@ -123,7 +124,7 @@ export class ServerProcess {
 function pathsIn(reported: readonly unknown[]): string[] {
   return reported.flatMap((each) => {
     if (typeof each !== 'string') return [];
-    const file = each.startsWith('file:') && URL.canParse(each) ? fileURLToPath(each) : each;
+    const file = each.startsWith('file:') && isPeerUrl(each) ? fileURLToPath(each) : each;
     return path.isAbsolute(file) && !/[\\/]node_modules[\\/]/.test(file) ? [file] : [];
   });
 }

@@ -1,3 +1,4 @@
+import { isPeerUrl } from '../../base/peer-url.ts';
 import { scrubber } from '../../auth/scrub.ts';
 import { isObject, isStrings, type JsonObject } from '../../jsonrpc/message.ts';
 import { VARIABLE } from '../hosts.ts';
@@ -46,7 +47,7 @@ function secretArguments({ args }: JsonObject): [arg: string, secret: string][] 
 /** A bridge has its URL in its arguments. */
 function secretsOfUrls({ url, serverUrl, httpUrl, args }: JsonObject): string[] {
   return [url, serverUrl, httpUrl, ...(isStrings(args) ? args : [])].flatMap((each) =>
-    typeof each === 'string' && URL.canParse(each) ? secretsOf({ kind: 'url', url: each, headers: {} }) : [],
+    typeof each === 'string' && isPeerUrl(each) ? secretsOf({ kind: 'url', url: each, headers: {} }) : [],
   );
 }
 

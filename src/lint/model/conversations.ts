@@ -1,3 +1,4 @@
+import { peerUrl } from '../../base/peer-url.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import { Oldest } from '../../base/oldest.ts';
 import { Method } from '../../protocol/methods.ts';
@@ -53,8 +54,8 @@ export class HttpConversations {
   /** A stream of HTTP+SSE has named the endpoint for its messages. */
   openedStream(exchange: Exchange, endpoint: string): Conversation {
     const conversation = new Conversation('sse', false, 'new');
-    const base = `http://${exchange.request.get('host') ?? 'localhost'}${exchange.target}`;
-    const url = URL.canParse(endpoint, base) ? new URL(endpoint, base) : undefined;
+    const base = peerUrl(`http://${exchange.request.get('host') ?? 'localhost'}${exchange.target}`);
+    const url = base && peerUrl(endpoint, base);
     if (url) this.#set(`sse ${exchange.role} ${url.pathname + url.search}`, conversation);
     return conversation;
   }

@@ -1,3 +1,4 @@
+import { isPeerUrl, peerUrl } from '../../base/peer-url.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { missingCapability } from '../../protocol/capabilities.ts';
 import { CAN_REQUIRE_INPUT, Method, QUESTIONS } from '../../protocol/methods.ts';
@@ -134,7 +135,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     check: (event) =>
       eachQuestion(event, ({ method, params: { mode, url } }) =>
         method === Method.Elicit && mode === 'url' && typeof url === 'string'
-          ? URL.canParse(url) || `the URL ${shown(url)}`
+          ? isPeerUrl(url) || `the URL ${shown(url)}`
           : undefined,
       ),
   }),
@@ -146,9 +147,9 @@ export const QUESTION_RULES: readonly WireRule[] = [
     right: 'The URL of an elicitation uses HTTPS, except in development.',
     check: (event) =>
       eachQuestion(event, ({ method, params: { mode, url } }) => {
-        if (method !== Method.Elicit || mode !== 'url' || typeof url !== 'string' || !URL.canParse(url))
-          return undefined;
-        const { protocol, hostname } = new URL(url);
+        const asked = method === Method.Elicit && mode === 'url' && typeof url === 'string' ? peerUrl(url) : undefined;
+        if (!asked) return undefined;
+        const { protocol, hostname } = asked;
         const isLocal = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
         return protocol === 'https:' || isLocal || `the URL ${shown(url)}`;
       }),
@@ -161,9 +162,9 @@ export const QUESTION_RULES: readonly WireRule[] = [
     right: 'The URL of an elicitation contains no credentials, such as a password or an access token.',
     check: (event) =>
       eachQuestion(event, ({ method, params: { mode, url } }) => {
-        if (method !== Method.Elicit || mode !== 'url' || typeof url !== 'string' || !URL.canParse(url))
-          return undefined;
-        const { username, password, search } = new URL(url);
+        const asked = method === Method.Elicit && mode === 'url' && typeof url === 'string' ? peerUrl(url) : undefined;
+        if (!asked) return undefined;
+        const { username, password, search } = asked;
         return (
           (username === '' && password === '' && !/[?&](access_token|api_?key|password)=/i.test(search)) ||
           'credentials in the URL'

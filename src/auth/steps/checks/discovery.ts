@@ -1,3 +1,4 @@
+import { peerUrl } from '../../../base/peer-url.ts';
 import { isStrings } from '../../../jsonrpc/message.ts';
 import { parameterIn } from '../../../transport/http/client/www-authenticate.ts';
 import { checkPkce } from '../../client/authorization-code.ts';
@@ -207,7 +208,8 @@ export const DISCOVERY_CHECKS: readonly CheckRule[] = [
     right: 'The metadata is at oauth-authorization-server: this revision does not know OpenID Connect Discovery.',
     judge({ serverDocument, issuer }) {
       if (!serverDocument) return NO_SERVER;
-      const [first] = URL.canParse(issuer) ? issuerMetadataUrls(new URL(issuer)) : [];
+      const url = peerUrl(issuer);
+      const [first] = url ? issuerMetadataUrls(url) : [];
       return serverDocument.url === first ? true : `found at ${serverDocument.url}`;
     },
   },

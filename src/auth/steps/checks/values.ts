@@ -1,3 +1,4 @@
+import { peerUrl } from '../../../base/peer-url.ts';
 import { isStrings } from '../../../jsonrpc/message.ts';
 import { isLoopback } from '../../../transport/http/server/access/guards.ts';
 import type { Reply } from '../exchange-log.ts';
@@ -28,7 +29,8 @@ export function declaresJson(reply: Reply): true | string {
 
 /** Right if the URL uses https, or http on this machine. */
 export function isSecure(address: unknown): boolean {
-  if (typeof address !== 'string' || !URL.canParse(address)) return false;
-  const { protocol, hostname } = new URL(address);
+  const url = typeof address === 'string' ? peerUrl(address) : undefined;
+  if (!url) return false;
+  const { protocol, hostname } = url;
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }

@@ -1,3 +1,4 @@
+import { peerUrl } from '../../../base/peer-url.ts';
 import { isObject, type ErrorResponse } from '../../../jsonrpc/message.ts';
 import { checkMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import { mediaType } from '../server/access/guards.ts';
@@ -135,7 +136,7 @@ export class Endpoint {
    */
   #redirected(reply: HttpReply, method: string, url: URL, redirects: number): URL {
     const location = reply.header('location');
-    const target = location === undefined || !URL.canParse(location, url.href) ? undefined : new URL(location, url);
+    const target = location === undefined ? undefined : peerUrl(location, url);
     const fail = (why: string): HttpStatusError => statusError(reply, method, url, why);
     reply.discard();
     if (!target) throw fail('a redirect without a valid Location');

@@ -2,6 +2,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
+import { peerUrl } from '../../../base/peer-url.ts';
 import { isLoopback } from '../server/access/guards.ts';
 import { NotSent } from './http.ts';
 
@@ -38,7 +39,7 @@ export async function proxyFor(url: URL): Promise<Proxy | undefined> {
 
 /** The proxy at an address, which may contain a user and a password. Undefined if it is not an http or https URL. */
 function proxyAt(address: string | URL): Proxy | undefined {
-  const url = URL.canParse(String(address)) ? new URL(address) : undefined;
+  const url = peerUrl(String(address));
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined;
   return { name: url.origin, url, authorization: basicAuthorization(url) };
 }

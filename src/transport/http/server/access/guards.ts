@@ -1,3 +1,5 @@
+import { peerUrl } from '../../../../base/peer-url.ts';
+
 /**
  * Which `Host` and `Origin` headers are accepted. Those of loopback always are. Others are refused with 403 unless they
  * are listed here (2025-11-25, basic/transports: Security Warning).
@@ -44,7 +46,7 @@ function remembered(decide: (value: string) => boolean): (value: string) => bool
 export function hostGuard(rules: HostRules): (host: string) => boolean {
   const allowed = new Set(rules.allowedHosts?.map((host) => host.toLowerCase()));
   return remembered((host) => {
-    const url = HOST.test(host) ? parse(`http://${host}`) : undefined;
+    const url = HOST.test(host) ? peerUrl(`http://${host}`) : undefined;
     if (!url) return false;
     if (isLoopback(url.hostname) || allowed.has(url.hostname) || allowed.has(host.toLowerCase())) return true;
     return rules.allowIpHosts === true && isIp(url.hostname);
@@ -59,7 +61,7 @@ export function originGuard(rules: HostRules): (origin: string) => boolean {
   const allowed = namedOriginGuard(rules);
   return remembered((origin) => {
     if (allowed(origin)) return true;
-    const url = parse(origin);
+    const url = peerUrl(origin);
     return (url?.protocol === 'http:' || url?.protocol === 'https:') && isLoopback(url.hostname);
   });
 }
@@ -68,10 +70,6 @@ export function originGuard(rules: HostRules): (origin: string) => boolean {
 export function namedOriginGuard({ allowedOrigins }: HostRules): (origin: string) => boolean {
   const allowed = new Set(allowedOrigins?.map((origin) => origin.toLowerCase().replace(/\/$/, '')));
   return allowed.has('*') ? () => true : (origin) => allowed.has(origin.toLowerCase());
-}
-
-function parse(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined;
 }
 
 export function isLoopback(hostname: string): boolean {
