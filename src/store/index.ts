@@ -6,6 +6,7 @@
  */
 export { AnswerLost, NotTaken, type Bus, type BusCall, type BusCallOptions, type BusHandler } from './bus.ts';
 export type { BusListener } from './bus.ts';
+export type { Claims } from './claims.ts';
 export { embeddedState } from './embedded/embedded-state.ts';
 export type { EmbeddedState, EmbeddedStateOptions } from './embedded/embedded-types.ts';
 export {
@@ -20,6 +21,7 @@ export {
   type UnfinishedStream,
 } from './event-log.ts';
 export { memoryBus } from './memory-bus.ts';
+export { memoryClaims } from './memory-claims.ts';
 export { memorySessionStore } from './memory-sessions.ts';
 export { memoryTaskStore, type MemoryTaskStoreOptions } from './memory-tasks.ts';
 export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from './memory.ts';

@@ -1,4 +1,5 @@
 import type { Bus, NodeId } from './bus.ts';
+import type { Claims } from './claims.ts';
 import type { EventLog } from './event-log.ts';
 import { memorySessionStore } from './memory-sessions.ts';
 import { memoryTaskStore } from './memory-tasks.ts';
@@ -22,6 +23,8 @@ export interface State {
    * cancellations, log levels and changes have an effect only where they arrive.
    */
   readonly bus?: Bus | undefined;
+  /** Says which process has the connection of a client to a server behind a bridge. Without it, each process has its own. */
+  readonly claims?: Claims | undefined;
   readonly sessions: SessionStore;
   readonly events: EventLog;
   readonly tasks: TaskStore;

@@ -10,16 +10,36 @@ export class Heartbeat {
   readonly #commands: Commands;
   readonly #node: NodeId;
   readonly #join: () => Promise<void>;
+  readonly #onbeat: (sentAt: number, lapsed: boolean) => Promise<void>;
+  #hasBegun = false;
+  #beating: Promise<void> | undefined;
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** @param join tells the others that this node reads their messages, if it does. */
-  constructor(commands: Commands, node: NodeId, join: () => Promise<void>) {
+  /**
+   * @param join tells the others that this node reads their messages, if it does.
+   * @param onbeat called after each sign of life, with the time when it was sent, and whether Redis had none of this node.
+   */
+  constructor(
+    commands: Commands,
+    node: NodeId,
+    join: () => Promise<void>,
+    onbeat: (sentAt: number, lapsed: boolean) => Promise<void>,
+  ) {
     this.#commands = commands;
     this.#node = node;
     this.#join = join;
-    this.#timer = setInterval(() => this.#beat(), INTERVAL);
+    this.#onbeat = onbeat;
+    this.#timer = setInterval(() => void this.#beatAndJoin(), INTERVAL);
     this.#timer.unref();
-    this.#beat();
+    void this.#beatAndJoin();
+  }
+
+  /** Gives a sign of life. @throws (rejects) StoreUnreachable. */
+  beat(): Promise<void> {
+    this.#beating ??= this.#beat().finally(() => {
+      this.#beating = undefined;
+    });
+    return this.#beating;
   }
 
   async isAlive(node: NodeId): Promise<boolean> {
@@ -29,13 +49,23 @@ export class Heartbeat {
   /** The others need not wait until this node counts as gone. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#commands.send(['DEL', this.#commands.key(`n:${this.#node}`)]);
+    await this.#commands.send(['DEL', this.#key]);
   }
 
   /** If Redis cannot be reached, all nodes know that from their own commands. */
-  #beat(): void {
-    const key = this.#commands.key(`n:${this.#node}`);
-    this.#commands.send(['SET', key, '1', 'PX', String(ALIVE)]).catch(() => {});
-    this.#join().catch(() => {});
+  async #beatAndJoin(): Promise<void> {
+    await Promise.allSettled([this.beat(), this.#join()]);
+  }
+
+  async #beat(): Promise<void> {
+    const sentAt = performance.now();
+    const before = await this.#commands.send(['SET', this.#key, '1', 'PX', String(ALIVE), 'GET']);
+    const lapsed = this.#hasBegun && typeof before !== 'string';
+    this.#hasBegun = true;
+    await this.#onbeat(sentAt, lapsed);
+  }
+
+  get #key(): string {
+    return this.#commands.key(`n:${this.#node}`);
   }
 }

@@ -3,8 +3,10 @@ import type { MemoryTaskStoreOptions } from '../memory-tasks.ts';
 import type { MemoryEventLogOptions } from '../memory.ts';
 import type { SessionStoreOptions } from '../session-store.ts';
 import type { Bus } from '../bus.ts';
+import type { Claims } from '../claims.ts';
 import type { NodeId, State } from '../state.ts';
 import { RedisBus, type RedisBusParts } from './bus.ts';
+import { RedisClaims } from './claims.ts';
 import { Commands, type RedisClient } from './commands.ts';
 import { RedisEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -50,6 +52,7 @@ export interface RedisState extends State {
   /** Whether a process has given a sign of life in the last three seconds. */
   isAlive(node: NodeId): Promise<boolean>;
   readonly bus: Bus | undefined;
+  readonly claims: Claims;
   /** Ends the signs of life of this process. Call it after the servers are closed. The clients stay open. */
   close(): Promise<void>;
   /** Does the same as `close`. */
@@ -77,11 +80,18 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
   const node = randomBytes(8).toString('hex');
   const isAlive = (other: NodeId): Promise<boolean> => heartbeat.isAlive(other);
   const bus = options.bus && busOf(options.bus, { node, commands, timeout, isAlive }, prefix);
-  const heartbeat = new Heartbeat(commands, node, async () => bus?.join());
+  const claims = new RedisClaims(commands, node, () => heartbeat.beat());
+  const heartbeat = new Heartbeat(
+    commands,
+    node,
+    async () => bus?.join(),
+    (sentAt, lapsed) => claims.beaten(sentAt, lapsed),
+  );
   const close = async (): Promise<void> => void (await Promise.allSettled([heartbeat.close(), bus?.close()]));
   return {
     node,
     bus,
+    claims,
     sessions,
     events,
     tasks,

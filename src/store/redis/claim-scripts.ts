@@ -1,0 +1,49 @@
+import { freeing, storing } from './commands.ts';
+
+/**
+ * Keys:
+ *
+ * - `:pin:key` has the node that has claimed the key.
+ * - `:n:n` exists as long as the node `n` is alive.
+ */
+const TAKE = `
+local function take(key, node, ttl)
+  local pin = P .. ':pin:' .. key
+  local holder = redis.call('GET', pin)
+  if holder and holder ~= node and redis.call('EXISTS', P .. ':n:' .. holder) == 1 then return holder end
+  redis.call('SET', pin, node, 'PX', ttl)
+  return node
+end
+`;
+
+/**
+ * Claims a key. Arguments: the key, the node, the time to live of the claim.
+ *
+ * Returns the node that has it. Empty if Redis has no sign of life of this node, so that others could take the claim.
+ */
+export const CLAIM = storing(
+  TAKE,
+  `
+if redis.call('EXISTS', P .. ':n:' .. ARGV[2]) == 0 then return '' end
+return take(ARGV[1], ARGV[2], ARGV[3])
+`,
+);
+
+/** Renews claims. Arguments: the node, the time to live, the keys. Returns those that another node has. */
+export const RENEW = storing(
+  TAKE,
+  `
+local lost = {}
+for at = 3, #ARGV do
+  if take(ARGV[at], ARGV[1], ARGV[2]) ~= ARGV[1] then lost[#lost + 1] = ARGV[at] end
+end
+return lost
+`,
+);
+
+/** Gives a claim up. Arguments: the key, the node. */
+export const RELEASE = freeing(`
+local pin = P .. ':pin:' .. ARGV[1]
+if redis.call('GET', pin) == ARGV[2] then redis.call('DEL', pin) end
+return 1
+`);

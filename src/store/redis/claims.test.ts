@@ -1,0 +1,93 @@
+import { createClient } from '@redis/client';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { findRedis, startRedis, type RedisServer } from '../../../test/support/redis-server.ts';
+import { claimsSuite } from '../../testing/contracts/claims-suite.ts';
+import { openRedis } from './open-redis.ts';
+import { redisState } from './redis-state.ts';
+
+const command = findRedis();
+let server: RedisServer;
+let admin: ReturnType<typeof createClient>;
+
+describe.skipIf(command === undefined)('with a server', () => {
+  beforeAll(async () => {
+    server = await startRedis(command!);
+    admin = createClient({ url: server.url });
+    admin.on('error', () => {});
+    await admin.connect();
+  });
+  afterAll(async () => {
+    admin.destroy();
+    await server.stop();
+  });
+  beforeEach(async () => void (await admin.flushAll()));
+
+  /** @param silent whether the process gives no sign of life. */
+  async function start(silent: () => boolean = () => false) {
+    const client = await openRedis(server.url, 5000);
+    const sendCommand = (args: string[]): Promise<unknown> =>
+      silent() && args[0] === 'SET' ? Promise.reject(new Error('silent')) : client.sendCommand(args);
+    const state = redisState({ sendCommand });
+    const end = async (): Promise<void> => {
+      await state.close();
+      await client.close();
+    };
+    onTestFinished(() => end().catch(() => {}));
+    const lost: string[] = [];
+    state.claims.onlost((key) => lost.push(key));
+    await expect.poll(() => admin.exists(`{everwire}:n:${state.node}`)).toBe(1);
+    return { node: state.node, claims: state.claims, end, lost };
+  }
+
+  const suite = claimsSuite((count) => Promise.all(Array.from({ length: count }, () => start())));
+  for (const { name, run } of suite)
+    test(name, async () => {
+      await run();
+      for (const key of await admin.keys('*')) expect(await admin.pTTL(key), key).toBeGreaterThan(0);
+    });
+
+  test('a process that gives no sign of life soon trusts its claims no longer, and loses them to others', async () => {
+    let silent = false;
+    const [a, b] = [await start(() => silent), await start()];
+    for (const key of ['one', 'two']) await a.claims.claim(key);
+    silent = true;
+    await expect.poll(() => a.claims.holds('one')).toBe(false);
+    expect(a.lost).toEqual([]);
+    await expect.poll(() => b.claims.claim('one')).toBe(b.node);
+    silent = false;
+    await expect.poll(() => a.lost).toEqual(['one']);
+    await expect.poll(() => a.claims.holds('two')).toBe(true);
+    expect(await b.claims.claim('two')).toBe(a.node);
+    expect(await a.claims.claim('one')).toBe(b.node);
+  });
+
+  test('what Redis has forgotten is claimed again by the process that had it', async () => {
+    const [a, b] = [await start(), await start()];
+    await a.claims.claim('key');
+    await admin.flushAll();
+    await expect.poll(() => admin.keys('{everwire}:pin:*')).toHaveLength(1);
+    expect(await b.claims.claim('key')).toBe(a.node);
+    expect(a.lost).toEqual([]);
+  });
+
+  test('a claim is refused while Redis knows no sign of life of the process', async () => {
+    let silent = false;
+    const a = await start(() => silent);
+    silent = true;
+    await admin.del(`{everwire}:n:${a.node}`);
+    await expect(a.claims.claim('key')).rejects.toThrow();
+    silent = false;
+    expect(await a.claims.claim('key')).toBe(a.node);
+  });
+
+  test('claims are renewed as long as the process has them', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const a = await start();
+    await a.claims.claim('key');
+    const [pin] = await admin.keys('{everwire}:pin:*');
+    await admin.pExpire(pin!, 50_000);
+    vi.advanceTimersByTime(31_000);
+    await expect.poll(() => admin.pTTL(pin!)).toBeGreaterThan(60_000);
+  });
+});

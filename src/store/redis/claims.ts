@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { KnownClaims, type Claims } from '../claims.ts';
+import type { NodeId } from '../state.ts';
+import { CLAIM, RELEASE, RENEW } from './claim-scripts.ts';
+import type { Commands } from './commands.ts';
+
+/** How long Redis keeps a claim that nobody renews. Milliseconds. */
+const TTL = 120_000;
+/** How often claims are renewed. Milliseconds. */
+const RENEWAL = 30_000;
+/** How many claims one script renews. */
+const PORTION = 200;
+/**
+ * After this time without a sign of life, this process no longer trusts that it has what it claimed. Milliseconds. The others
+ * wait a second longer.
+ */
+const TRUSTED = 2000;
+
+/** The claims of the processes that use one Redis. They end with the signs of life of their process. */
+export class RedisClaims implements Claims {
+  readonly #commands: Commands;
+  readonly #node: NodeId;
+  readonly #beat: () => Promise<void>;
+  readonly #known = new KnownClaims();
+  #beaten = -Infinity;
+  #renewed = 0;
+
+  /** @param beat gives a sign of life now. */
+  constructor(commands: Commands, node: NodeId, beat: () => Promise<void>) {
+    this.#commands = commands;
+    this.#node = node;
+    this.#beat = beat;
+  }
+
+  async claim(key: string): Promise<NodeId> {
+    const hash = hashOf(key);
+    const ask = async (): Promise<string> => String(await this.#commands.run(CLAIM, hash, this.#node, TTL));
+    let holder = await ask();
+    if (holder === '') {
+      await this.#beat();
+      holder = await ask();
+    }
+    if (holder === '') throw new Error('Redis does not know that this process is alive');
+    if (holder === this.#node) this.#known.add(key);
+    else this.#known.lose(key);
+    return holder;
+  }
+
+  async release(key: string): Promise<void> {
+    this.#known.delete(key);
+    await this.#commands.run(RELEASE, hashOf(key), this.#node);
+  }
+
+  holds(key: string): boolean {
+    return this.#known.has(key) && performance.now() - this.#beaten < TRUSTED;
+  }
+
+  onlost(listener: (key: string) => void): () => void {
+    return this.#known.onlost(listener);
+  }
+
+  /**
+   * Redis has got a sign of life.
+   *
+   * @param sentAt when it was sent, by `performance.now()`.
+   * @param lapsed whether it had none for some time, or has lost it, so that others may have taken the claims.
+   */
+  async beaten(sentAt: number, lapsed: boolean): Promise<void> {
+    if (lapsed || sentAt - this.#renewed > RENEWAL) {
+      await this.#renew();
+      this.#renewed = sentAt;
+    }
+    this.#beaten = sentAt;
+  }
+
+  async #renew(): Promise<void> {
+    const keys = new Map(this.#known.held.map((key) => [hashOf(key), key]));
+    const hashes = [...keys.keys()];
+    for (let at = 0; at < hashes.length; at += PORTION) {
+      const lost = await this.#commands.run(RENEW, this.#node, TTL, ...hashes.slice(at, at + PORTION));
+      for (const hash of lost as string[]) this.#known.lose(keys.get(hash)!);
+    }
+  }
+}
+
+/** Keys may be long, and may contain what is nobody's business. */
+function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('base64url');
+}
