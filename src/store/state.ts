@@ -20,7 +20,7 @@ export interface State {
   readonly isAlive?: ((node: NodeId) => Promise<boolean>) | undefined;
   /**
    * Passes on what reaches another process than the one that it is for. Without it, such answers are refused, and
-   * cancellations, log levels and changes have an effect only where they arrive.
+   * cancellations, settings and changes have an effect only where they arrive.
    */
   readonly bus?: Bus | undefined;
   /** Says which process has the connection of a client to a server behind a bridge. Without it, each process has its own. */

@@ -64,6 +64,25 @@ describe.skipIf(command === undefined)('two servers', () => {
     },
   );
 
+  test.each(HANDSHAKE)('take a subscription that reaches the other one (%s)', async (kind) => {
+    const { client } = await start(kind, ({ body }) =>
+      /"(?:tools\/call|resources\/(?:un)?subscribe)"/.test(body) ? 1 : 0,
+    );
+    const touch = (uri: string) => client.callTool({ name: 'touch', arguments: { uri } });
+    const updated = (wanted: string) => client.notice('notifications/resources/updated', ({ uri }) => uri === wanted);
+    const unsubscribe = await client.subscribe('feature://fixed');
+    await client.subscribe('feature://bytes');
+    await touch('feature://fixed');
+    await updated('feature://fixed');
+    await unsubscribe();
+    const before = client.notices.length;
+    await touch('feature://fixed');
+    await touch('feature://bytes');
+    await updated('feature://bytes');
+    expect(client.notices.slice(before).map(({ params }) => params?.['uri'])).toEqual(['feature://bytes']);
+    expect(client.errors).toEqual([]);
+  });
+
   test('say over HTTP+SSE what has changed at the other one', async () => {
     const servers = await serveTwo();
     const client = await connectOfficial('sdk 1.x', 'sse', at(servers[0]!));

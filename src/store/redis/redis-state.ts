@@ -33,7 +33,7 @@ export interface RedisStateOptions {
   /** Milliseconds to wait for an answer of Redis. Default 5 000. */
   readonly timeout?: number | undefined;
   /**
-   * Passes answers, cancellations, log levels, changes and the ends of sessions on to the processes that they are for.
+   * Passes answers, cancellations, settings, changes and the ends of sessions on to the processes that they are for.
    * Default: they must reach these processes themselves.
    */
   readonly bus?: RedisBusOptions | undefined;

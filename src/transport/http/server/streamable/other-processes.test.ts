@@ -401,7 +401,7 @@ test('what is not of the principal of a session is ignored', async () => {
     const body = { session: stored, principal };
     expect(await intruder.send('a', 'message', { ...body, message: cancel })).toBe(false);
     expect(await intruder.send('a', 'end', body)).toBe(false);
-    expect(await intruder.send('a', 'level', { ...body, level: 'error' })).toBe(false);
+    expect(await intruder.send('a', 'settings', { ...body, changes: [] })).toBe(false);
   }
   for (const body of [
     {},

@@ -13,10 +13,10 @@ import {
 import { NotificationMethod } from '../../../../protocol/methods.ts';
 import type { Bus, NodeId } from '../../../../store/bus.ts';
 import type { SessionId } from '../../../../store/event-log.ts';
-import type { SessionSettings } from '../../../../store/session-store.ts';
 import type { MessageExtra } from '../../../transport.ts';
 import type { Revival } from './opening.ts';
 import { askerOf } from './question-ids.ts';
+import { settingOf, type Setting } from './session-settings.ts';
 
 /** How many sessions that have ended at another process are remembered. */
 const MAX_ENDED = 1000;
@@ -52,8 +52,8 @@ export interface SharedSession {
   /** Resolves when the session is open here, or cannot be opened. Undefined if it is open. */
   readonly revival: Promise<Revival> | undefined;
   receive(message: Message, extra: MessageExtra): void;
-  /** Repeats what the client has said to another process. */
-  replay(settings: SessionSettings, extra: MessageExtra): void;
+  /** Repeats what the client has changed at another process. */
+  replay(changes: readonly Setting[], extra: MessageExtra): void;
   end(): Promise<void>;
 }
 
@@ -83,7 +83,7 @@ export class OtherProcesses {
     this.#onerror = onerror;
     this.#stop = [
       bus.on('message', (body) => this.#receive(body)),
-      bus.on('level', (body) => this.#changeLevel(body)),
+      bus.on('settings', (body) => this.#change(body)),
       bus.on('end', (body) => this.#end(body)),
     ];
   }
@@ -132,12 +132,13 @@ export class OtherProcesses {
   }
 
   /**
-   * Sets a log level at the other processes that have the session.
+   * Changes the settings of a session at the other processes that have it.
    *
    * @throws (rejects) if some process may not know it.
    */
-  changeLevel(session: SharedSession, level: string): Promise<void> {
-    return this.#withinShare(session, 0, () => this.#bus.sendToAll('level', { ...nameOf(session), level }));
+  change(session: SharedSession, changes: readonly Setting[]): Promise<void> {
+    const body = { ...nameOf(session), changes };
+    return this.#withinShare(session, JSON.stringify(changes).length, () => this.#bus.sendToAll('settings', body));
   }
 
   /**
@@ -221,12 +222,13 @@ export class OtherProcesses {
     return true;
   }
 
-  #changeLevel(body: JsonObject): boolean {
+  #change(body: JsonObject): boolean {
     const session = this.#find(body);
-    const logLevel: unknown = body['level'];
-    if (!session || typeof logLevel !== 'string') return false;
-    const replay = (): void => session.replay({ logLevel }, { principal: session.principal });
-    // A session that is not open yet begins with the level in the store, which may be the former one.
+    const given: unknown = body['changes'];
+    if (!session || !Array.isArray(given)) return false;
+    const changes = given.flatMap((change) => (isObject(change) ? (settingOf(change) ?? []) : []));
+    const replay = (): void => session.replay(changes, { principal: session.principal });
+    // A session that is not open yet begins with the settings in the store, which may be the former ones.
     if (!session.revival) replay();
     else void session.revival.then((revived) => (revived === 'open' ? replay() : undefined));
     return true;

@@ -15,7 +15,6 @@ import {
 import { Method, NotificationMethod } from '../../../../protocol/methods.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import type { SessionId, StreamId } from '../../../../store/event-log.ts';
-import type { SessionSettings } from '../../../../store/session-store.ts';
 import { BaseTransport } from '../../../base-transport.ts';
 import { SENT_AT_ONCE, type MessageExtra, type SendOptions, type Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
@@ -28,7 +27,8 @@ import { OWN_NAMES, SessionStreams, type StreamNames, type StreamsOwner } from '
 import { JSON_HEADERS } from '../access/refusal-format.ts';
 import { NOT_CONTINUED, refuse } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
-import { replayOf, storedIdOf, StoredSession, type SettingsChange } from './stored-session.ts';
+import { changesTo, replayOf, type Setting } from './session-settings.ts';
+import { storedIdOf, StoredSession, type Tell } from './stored-session.ts';
 import { newStreamPrefix, STANDALONE } from './stream-ids.ts';
 
 /** How many of its own questions a session remembers. Answers to others are meant for another process. */
@@ -63,7 +63,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** Whether the session comes from the store. */
   readonly #isStored: boolean;
   /** The requests that are repeated because other processes have got them, by their ids. */
-  readonly #replayed = new Map<RequestId, Request>();
+  readonly #replayed = new Map<RequestId, Request & { readonly late: boolean }>();
 
   readonly #options: EndpointOptions;
   readonly #replies = new IdTable<RequestId, Reply>();
@@ -128,12 +128,17 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** Tells the server what the client has told other processes. */
   #goOn({ call, record }: Opening): void {
     this.deliver(notification(NotificationMethod.Initialized), call);
-    if (record) this.replay(record, new SessionExtra(this, call, 1, undefined));
+    if (record) this.#replay(changesTo(record), new SessionExtra(this, call, 1, undefined), true);
   }
 
-  replay(settings: SessionSettings, extra: MessageExtra): void {
-    for (const request of replayOf(settings)) {
-      this.#replayed.set(request.id, request);
+  replay(changes: readonly Setting[], extra: MessageExtra): void {
+    this.#replay(changes, extra, false);
+  }
+
+  /** @param late whether the client may have missed updates since. */
+  #replay(changes: readonly Setting[], extra: MessageExtra, late: boolean): void {
+    for (const request of replayOf(changes)) {
+      this.#replayed.set(request.id, { ...request, late });
       this.receive(request, extra);
     }
   }
@@ -204,19 +209,19 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   }
 
   /** What a request has changed is stored, and other processes know it, before its response is sent. */
-  async #storeFirst(change: SettingsChange, response: Response): Promise<void> {
-    const tell = (level: string) => this.#options.others?.changeLevel(this, level);
+  async #storeFirst(change: Setting, response: Response): Promise<void> {
+    const tell: Tell = (changes) => this.#options.others?.change(this, changes);
     await this.send(await this.#stored!.store(change, response, tell, (error) => this.report(error)));
   }
 
   /** The client has not asked again, so it gets no response. It may have missed updates of a resource. */
-  #wasReplayed({ id, method, params }: Request, response: Response): Promise<void> {
+  #wasReplayed({ id, method, params, late }: Request & { readonly late: boolean }, response: Response): Promise<void> {
     this.#replayed.delete(id);
     if ('error' in response) {
       this.report(new Error(`${method} from another process could not be repeated: ${response.error.message}`));
       return SENT_AT_ONCE;
     }
-    if (method !== Method.Subscribe) return SENT_AT_ONCE;
+    if (method !== Method.Subscribe || !late) return SENT_AT_ONCE;
     return this.streams.standalone.send(notification(NotificationMethod.ResourceUpdated, { uri: params?.['uri'] }));
   }
 
