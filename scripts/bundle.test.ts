@@ -21,8 +21,8 @@ test('the command line loads no thread to record in, unless it records', () => {
 });
 
 test.each([
-  ['server', ['#replaced/base/abort-controller', '#replaced/base/paced', 'node:events']],
-  ['client', ['#replaced/base/abort-controller', 'node:events']],
+  ['server', ['#replaced/base/abort-controller', '#replaced/base/paced', '#replaced/base/short-turns', 'node:events']],
+  ['client', ['#replaced/base/abort-controller', '#replaced/base/short-turns', 'node:events']],
   ['memory', ['#replaced/base/abort-controller', 'node:buffer', 'node:events']],
 ])('an import of everwire/%s loads at most ten files, and no module that only some users need', (name, others) => {
   const loaded = loadedBy(`${name}.js`);

@@ -1,3 +1,4 @@
+import { inShortTurns } from '../base/short-turns.ts';
 import { complaint } from '../schema/complaint.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 
@@ -16,7 +17,8 @@ export async function filledIn(form: JsonObject, given: unknown): Promise<JsonOb
   );
   const filled = Object.entries<unknown>(given ?? {}).filter(([, value]) => value !== undefined);
   const content: JsonObject = Object.fromEntries([...defaults, ...filled]);
-  const { issues } = new JsonSchema(form, 'The form').validate(content);
+  const schema = await inShortTurns(() => new JsonSchema(form, 'The form'));
+  const { issues } = await inShortTurns(() => schema.validate(content));
   if (issues) throw new TypeError(complaint(issues));
   return content;
 }

@@ -1,4 +1,5 @@
 import { printableError } from '../base/printable.ts';
+import { inShortTurns } from '../base/short-turns.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { complaint } from '../schema/complaint.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
@@ -42,14 +43,11 @@ export class OutputChecks {
     if (this.#compiled.get(output) === null) return;
     let issues: ReturnType<JsonSchema['validate']>['issues'];
     try {
-      let schema = this.#compiled.get(output);
-      if (!schema) {
-        const { JsonSchema } = await import('../schema/json-schema.ts');
-        schema = new JsonSchema(output, `The output schema of the tool ${name}`);
-        this.#compiled.set(output, schema);
-      }
-      ({ issues } = schema.validate(structuredContent));
+      const schema = this.#compiled.get(output) ?? (await this.#compile(name, output));
+      ({ issues } = await inShortTurns(() => schema.validate(structuredContent)));
     } catch (error) {
+      // Another result may have been checked meanwhile.
+      if (this.#compiled.get(output) === null) return;
       this.#compiled.set(output, null);
       const { message } = error as Error;
       return this.#onerror(printableError(`Results of the tool ${name} are not checked: ${message}`, { cause: error }));
@@ -58,5 +56,12 @@ export class OutputChecks {
       throw new InvalidResultError(
         `The result of the tool ${name} does not match its output schema: ${complaint(issues)}`,
       );
+  }
+
+  async #compile(name: string, output: JsonObject): Promise<JsonSchema> {
+    const { JsonSchema } = await import('../schema/json-schema.ts');
+    const schema = await inShortTurns(() => new JsonSchema(output, `The output schema of the tool ${name}`));
+    this.#compiled.set(output, schema);
+    return schema;
   }
 }

@@ -35,3 +35,40 @@ test('a call that begins while a user answers times out only after the answer', 
   await client.close();
   await Promise.all([one, other]);
 });
+
+/** A schema that takes more steps to check than any check may. */
+const costly = {
+  type: 'object',
+  allOf: [{ $ref: '#/$defs/0' }],
+  $defs: Object.fromEntries(
+    Array.from({ length: 25 }, (_, i) => [
+      i,
+      i === 24 ? {} : { allOf: [1, 2].map(() => ({ $ref: `#/$defs/${i + 1}` })) },
+    ]),
+  ),
+};
+
+test('answers to forms that arrive together are checked in different turns of the event loop, in order', async () => {
+  const { client, server } = await calling({ onelicit: () => ({ action: 'accept', content: {} }) });
+  const call = client.callTool('slow').catch(() => {});
+  await vi.waitUntil(() => server.inbox.length === 1);
+  let turn = 0;
+  let running = true;
+  const turns: { readonly turn: number; readonly message: unknown }[] = [];
+  void (async () => {
+    for (let seen = 1; running; turn += 1) {
+      await new Promise(setImmediate);
+      for (const message of server.inbox.slice(seen)) turns.push({ turn, message });
+      seen = server.inbox.length;
+    }
+  })();
+  const ids = ['a', 'b', 'c', 'd'];
+  const params = { message: 'Who?', requestedSchema: costly };
+  await server.send(...ids.map((id) => request(id, 'elicitation/create', params)));
+  await vi.waitUntil(() => turns.length === ids.length, { timeout: 30_000 });
+  running = false;
+  expect(turns.map(({ message }) => (message as { id: unknown }).id)).toEqual(ids);
+  expect(new Set(turns.map((each) => each.turn)).size).toBe(ids.length);
+  await client.close();
+  await call;
+});

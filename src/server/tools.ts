@@ -1,3 +1,4 @@
+import { inShortTurns } from '../base/short-turns.ts';
 import type { Exchange } from '../core/exchange.ts';
 import { checkParamHeaders } from '../core/param-headers.ts';
 import { needsInput } from '../core/rounds.ts';
@@ -171,7 +172,7 @@ export class Tools {
   async call(exchange: Exchange): Promise<JsonObject> {
     const { entry: tool, args } = this.registry.requested(exchange);
     if (tool.input.headers !== undefined) checkParamHeaders(tool.input.headers, args, exchange);
-    let checked = tool.input.validate(args);
+    let checked = inShortTurns(() => tool.input.validate(args));
     if (checked instanceof Promise) checked = await checked;
     if (checked.issues) return toolError(`Invalid arguments for tool ${tool.name}: ${complaint(checked.issues)}`);
     const { value } = checked;

@@ -1,0 +1,62 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { expect, test } from 'vitest';
+import { inShortTurns } from './short-turns.ts';
+import { nextTurn } from './wait.ts';
+
+/** Work that takes longer than one turn may. */
+function costly<T>(result: T): T {
+  const end = performance.now() + 25;
+  while (performance.now() < end);
+  return result;
+}
+
+/** Counts the turns of the event loop. */
+function turns(): { readonly count: () => number; readonly stop: () => void } {
+  let count = 0;
+  let running = true;
+  void (async () => {
+    for (; running; count += 1) await nextTurn();
+  })();
+  return { count: () => count, stop: () => void (running = false) };
+}
+
+test('cheap work runs at once', async () => {
+  expect(Array.from({ length: 100 }, (_, i) => inShortTurns(() => i))).toEqual(
+    Array.from({ length: 100 }, (_, i) => i),
+  );
+  await nextTurn();
+});
+
+test('costly work runs in turns of its own, in order, and cheap work after it', async () => {
+  const { count, stop } = turns();
+  const ran: string[] = [];
+  const at: number[] = [];
+  const all = ['a', 'b', 'c', 'd'].map((name) =>
+    inShortTurns(() => {
+      ran.push(costly(name));
+      at.push(count());
+      return name;
+    }),
+  );
+  const cheap = [1, 2].map((number) => inShortTurns(() => void ran.push(`cheap ${number}`)));
+  expect(ran).toEqual(['a']);
+  expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd']);
+  await Promise.all(cheap);
+  expect(ran).toEqual(['a', 'b', 'c', 'd', 'cheap 1', 'cheap 2']);
+  expect(new Set(at).size).toBe(4);
+  stop();
+  await nextTurn();
+  await nextTurn();
+  expect(inShortTurns(() => 'at once')).toBe('at once');
+});
+
+test('an error is the error of its own work, and the work keeps its asynchronous context', async () => {
+  const storage = new AsyncLocalStorage<string>();
+  const first = inShortTurns(() => costly('first'));
+  const failed = inShortTurns((): string => {
+    throw new Error('failed');
+  });
+  const found = await storage.run('mine', () => inShortTurns(() => storage.getStore()));
+  expect([first, found]).toEqual(['first', 'mine']);
+  await expect(failed).rejects.toThrow('failed');
+});
