@@ -32,13 +32,15 @@ test('costly work runs in turns of its own, in order, and cheap work after it', 
   const ran: string[] = [];
   const at: number[] = [];
   const all = ['a', 'b', 'c', 'd'].map((name) =>
-    inShortTurns(() => {
-      ran.push(costly(name));
-      at.push(count());
-      return name;
-    }),
+    Promise.resolve(
+      inShortTurns(() => {
+        ran.push(costly(name));
+        at.push(count());
+        return name;
+      }),
+    ),
   );
-  const cheap = [1, 2].map((number) => inShortTurns(() => void ran.push(`cheap ${number}`)));
+  const cheap = [1, 2].map((number) => Promise.resolve(inShortTurns(() => ran.push(`cheap ${number}`))));
   expect(ran).toEqual(['a']);
   expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd']);
   await Promise.all(cheap);

@@ -4,6 +4,7 @@ import { Capture } from '../inspect/capture.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import { Marks } from './marks.ts';
 import type { GivenAnswers } from './questions.ts';
+import type { CheckedServer } from './server.ts';
 import { survey, type Survey } from './survey.ts';
 
 async function surveyed(revision: Revision, answers?: GivenAnswers): Promise<Survey> {
@@ -42,4 +43,43 @@ test.each(['2025-11-25', '2026-07-28'] as const)('in %s, given answers are sent'
     onroots: () => [{ uri: 'file:///a' }],
   });
   expect({ asked, notTried }).toEqual({ asked: ['Go on?'], notTried: [] });
+});
+
+/** A server over stdio whose lists have only resource templates. @param templates as JavaScript, because they may be long. */
+function templatesOf(templates: string): CheckedServer {
+  const resourceTemplates = `${templates}.map((uriTemplate) => ({ name: 'a', uriTemplate }))`;
+  const script = `
+    const info = { protocolVersion: '2025-11-25', capabilities: { resources: {}, completions: {} }, serverInfo: { name: 'a', version: '1' } };
+    const results = {
+      initialize: info, ping: {}, 'resources/list': { resources: [] },
+      'resources/templates/list': { resourceTemplates: ${resourceTemplates} },
+    };
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method, params } = JSON.parse(line);
+      if (method === 'completion/complete') process.stderr.write(params.argument.name + '\\n');
+      const result = results[method] ?? { completion: { values: [] } };
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });`;
+  return { kind: 'command', target: { command: process.execPath, args: ['-e', script] } };
+}
+
+async function completed(server: CheckedServer): Promise<string[]> {
+  const names: string[] = [];
+  const onstderr = (line: string): void => void names.push(line);
+  const marks = new Marks(new Capture());
+  const { signal } = new AbortController();
+  await survey('2025-11-25', 'connection', { server, marks, patience: 60_000, signal, onstderr });
+  return names;
+}
+
+test('completions are requested for the variables of templates', async () => {
+  expect(await completed(templatesOf(`['a://{b}/{+c}{?d*,e:3}']`))).toEqual(['b', 'c', 'd', 'e']);
+});
+
+test('a template of brackets is read in linear time', async () => {
+  const brackets = `'{'.repeat(200_000)`;
+  const stars = `'{a' + '*'.repeat(200_000) + '\\n}'`;
+  const before = process.cpuUsage();
+  expect(await completed(templatesOf(`[${brackets}, ${brackets} + '}', ${stars}]`))).toEqual(['a']);
+  expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
 });

@@ -221,7 +221,7 @@ function argumentsOf({ arguments: given }: JsonObject): JsonObject[] {
 
 /** The variables of a URI template (RFC 6570). */
 function variablesOf(template: string): string[] {
-  return [...template.matchAll(/\{[+#./;?&]?([^}]+)\}/g)].flatMap(([, list]) =>
-    list!.split(',').map((each) => each.replace(/[*:].*$/, '')),
+  return [...template.matchAll(/\{[+#./;?&]?([^{}]+)\}/g)].flatMap(([, list]) =>
+    list!.split(',').map((each) => each.split(/[*:]/, 1)[0]!),
   );
 }
