@@ -228,6 +228,54 @@ test('an update does no work for subscribers of other resources', async () => {
   expect(await Promise.all(others.map(({ done }) => done))).toEqual(others.map(() => ({})));
 });
 
+describe('a change that thousands of subscribers are told', () => {
+  const MANY = 3000;
+  const counts = (all: { methods: () => string[] }[]) => all.map((one) => one.methods().length - 1);
+  const heard = (all: { methods: () => string[] }[]) => counts(all).filter((count) => count > 0).length;
+
+  test.each([
+    ['a resource', (server: McpServer) => server.resourceUpdated('a://1')],
+    ['a list', (server: McpServer) => server.listChanged('tools')],
+  ])('does not block others: %s', async (_, change) => {
+    const { server, listen } = setUp();
+    const all = Array.from({ length: MANY }, () => listen({ ...everything, resourceSubscriptions: ['a://1'] }));
+    change(server);
+    await settled();
+    // Timers, sockets and other requests run now.
+    expect(heard(all)).toBeLessThan(MANY);
+    await vi.waitFor(() => expect(heard(all)).toBe(MANY));
+    expect(Math.max(...counts(all))).toBe(1);
+  });
+
+  test('reaches each subscriber in order, and only the newest one of a kind waits', async () => {
+    const { server, listen } = setUp();
+    const all = Array.from({ length: MANY }, () => listen({ resourceSubscriptions: ['a://1', 'a://2'] }));
+    for (let round = 0; round < 3; round += 1) {
+      server.resourceUpdated('a://1');
+      server.resourceUpdated('a://2');
+    }
+    const late = listen({ resourceSubscriptions: ['a://1', 'a://2'] });
+    await vi.waitFor(() => expect(counts(all).every((count) => count >= 2)).toBe(true));
+    await settled();
+    const uris = ({ exchange }: { exchange: TestExchange }) =>
+      exchange.notified.slice(1).map(({ params }) => params?.['uri']);
+    expect(uris(all.at(-1)!)).toEqual(['a://1', 'a://2']);
+    expect(uris(late)).toEqual([]);
+  });
+
+  test('no longer reaches those who leave before their turn', async () => {
+    const { server, listen } = setUp();
+    const all = Array.from({ length: MANY }, () => listen({ resourceSubscriptions: ['a://1'] }));
+    server.resourceUpdated('a://1');
+    await settled();
+    const before = heard(all);
+    for (const { exchange } of all) exchange.abort();
+    await Promise.all(all.map(({ done }) => done));
+    for (let turn = 0; turn < 20; turn += 1) await settled();
+    expect(heard(all)).toBe(before);
+  });
+});
+
 describe('task subscriptions', () => {
   const TASKS = 'io.modelcontextprotocol/tasks';
   const caller = (principal?: string, capabilities: JsonObject = { elicitation: {}, extensions: { [TASKS]: {} } }) => ({

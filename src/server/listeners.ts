@@ -1,4 +1,4 @@
-import { inPortions } from '../base/portions.ts';
+import { inTurns, TurnQueue } from '../base/in-turns.ts';
 import { isAborted, offAbort, onAbort } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -24,7 +24,8 @@ export const KINDS = Object.keys(CHANGED) as ListKind[];
 /** Begins the keys of resources. */
 const URI = 'uri ';
 
-type Due = [method: string, params: JsonObject | undefined];
+/** A notification to be sent. */
+type Due = readonly [method: string, params: JsonObject | undefined];
 
 /** One open `subscriptions/listen`. There may be ten thousand of them, so it keeps as little as possible. */
 class Listener {
@@ -32,10 +33,10 @@ class Listener {
   readonly filter: SubscriptionFilter;
   readonly #onend: (listener: Listener) => void;
   readonly #resolve: (result: JsonObject) => void;
-  /**
-   * Notifications that wait until the acknowledgement or the previous notification is sent. At most one of each kind.
-   */
+  /** Notifications that wait for their turn, by key: at most one of each kind. */
   due: Map<string, Due> | undefined;
+  /** Whether it waits until the acknowledgement or the previous notification is sent. */
+  busy = false;
   open = true;
 
   constructor(
@@ -101,6 +102,8 @@ class Index {
 export class Listeners {
   readonly #index = new Index();
   readonly #changed = new Set<ListKind>();
+  /** The listeners that can be sent something now. There may be thousands, so they are sent to in turns. */
+  readonly #ready = new TurnQueue<Listener>((listener) => void this.#sendNext(listener));
   readonly #server: string;
   readonly #onerror: (error: Error) => void;
   /** The other processes, by the bus that reaches them. */
@@ -175,7 +178,7 @@ export class Listeners {
   #hear({ lists, uris }: Changes): void {
     for (const kind of KINDS) if (lists.includes(kind)) this.#changedHere(kind);
     const keys = uris === 'all' ? this.#index.keys() : uris.map(uriKey);
-    void inPortions(keys, (key) => this.#updatedHere(key));
+    void inTurns(keys, (key) => this.#updatedHere(key));
   }
 
   #changedHere(kind: ListKind): void {
@@ -207,7 +210,7 @@ export class Listeners {
   /** Looks up the tasks first. Changes in the meantime are sent after the acknowledgement. */
   async #acknowledgeTasks(listener: Listener, ids: readonly string[], tasks: LazyTasks): Promise<void> {
     const { exchange, filter } = listener;
-    listener.due = new Map();
+    listener.busy = true;
     const visible = await (await tasks.load()).visible(ids, exchange.caller);
     if (!listener.open) return;
     for (const id of ids) if (!visible.has(id)) this.#index.delete(taskKey(id), listener);
@@ -216,11 +219,12 @@ export class Listeners {
     // If a task has already ended or asks a question, there may be no further change: send its state now.
     for (const task of visible.values()) {
       const key = taskKey(task.taskId);
-      if (task.status !== 'working' && !listener.due.has(key))
-        listener.due.set(key, [NotificationMethod.Task, { ...task }]);
+      if (task.status !== 'working' && !listener.due?.has(key))
+        this.#deliver(listener, key, NotificationMethod.Task, { ...task });
     }
     await exchange.notify(NotificationMethod.Acknowledged, { notifications: filter });
-    void this.#send(listener, take(listener.due));
+    listener.busy = false;
+    this.#ready.add(listener);
   }
 
   #flush(): void {
@@ -233,23 +237,21 @@ export class Listeners {
 
   /** Sends one at a time, so that at most one of each kind waits for a slow reader. */
   #deliver(listener: Listener, key: string, method: string, params: JsonObject | undefined): void {
-    if (listener.due !== undefined) {
-      listener.due.set(key, [method, params]);
-      return;
-    }
-    listener.due = new Map();
-    void this.#send(listener, [method, params]);
+    (listener.due ??= new Map()).set(key, [method, params]);
+    if (!listener.busy) this.#ready.add(listener);
   }
 
-  async #send(listener: Listener, first: Due | undefined): Promise<void> {
-    for (let next = first; next !== undefined && listener.open; next = take(listener.due)) {
-      try {
-        await listener.exchange.notify(...next);
-      } catch {
-        // The creator of the exchange reports a failure.
-      }
+  async #sendNext(listener: Listener): Promise<void> {
+    const next = take(listener);
+    if (!next) return;
+    listener.busy = true;
+    try {
+      await listener.exchange.notify(...next);
+    } catch {
+      // The creator of the exchange reports a failure.
     }
-    listener.due = undefined;
+    listener.busy = false;
+    if (listener.due) this.#ready.add(listener);
   }
 }
 
@@ -268,9 +270,12 @@ function taskKey(id: string): string {
   return `task ${id}`;
 }
 
-function take(due: Map<string, Due> | undefined): Due | undefined {
-  for (const [key, next] of due ?? []) {
-    due?.delete(key);
+function take(listener: Listener): Due | undefined {
+  const { due } = listener;
+  if (!due) return undefined;
+  for (const [key, next] of due) {
+    due.delete(key);
+    if (due.size === 0) listener.due = undefined;
     return next;
   }
   return undefined;

@@ -1,4 +1,4 @@
-import { inPortions } from '../base/portions.ts';
+import { inTurns } from '../base/in-turns.ts';
 import type { SessionId } from './event-log.ts';
 import { SessionIndex, type Place } from './session-index.ts';
 import {
@@ -81,7 +81,7 @@ export class IndexedSessions implements SessionStore {
       if (!this.#isExpired(place)) break;
       expired.push(id);
     }
-    await inPortions(expired, (id) => {
+    await inTurns(expired, (id) => {
       if (!this.#find(id)) this.#evict(id);
     });
   }
@@ -127,7 +127,7 @@ export class IndexedSessions implements SessionStore {
 
   async touch(ids: readonly SessionId[]): Promise<void> {
     const stored: Promise<unknown>[] = [];
-    await inPortions(ids, (id) => {
+    await inTurns(ids, (id) => {
       const place = this.#find(id);
       if (!place) return;
       const used = { ...place, usedAt: this.#now() };

@@ -1,4 +1,4 @@
-import { inPortions } from '../base/portions.ts';
+import { inTurns } from '../base/in-turns.ts';
 import { RpcError, ErrorCode } from '../jsonrpc/errors.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import {
@@ -96,7 +96,7 @@ export class RequestsInFlight {
 
   /** The connection has closed. */
   close(): void {
-    inPortions(this.values(), (request) => request.end('the connection is closed')).catch(this.#onerror);
+    inTurns(this.values(), (request) => request.end('the connection is closed')).catch(this.#onerror);
   }
 
   /** Whether all connections together have room for this many bytes more. */

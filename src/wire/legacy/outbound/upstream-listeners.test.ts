@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange } from '../../../../test/support/exchange.ts';
 import { askedServer } from '../../../../test/support/own-requests.ts';
 import { deferred, settled } from '../../../../test/support/service.ts';
@@ -100,6 +100,9 @@ test('an update of a part of a resource goes only to subscribers of the whole', 
 });
 
 test('a flood for many subscriptions is delivered in several turns of the event loop, and changes are joined', async () => {
+  // Time stands still, however slow the machine is.
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
   const listeners = new UpstreamListeners(askedServer().send, () => {});
   const uris = Array.from({ length: 1000 }, (_, n) => `x://${n}`);
   const exchanges = Array.from({ length: 30 }, () => {
@@ -115,6 +118,67 @@ test('a flood for many subscriptions is delivered in several turns of the event 
   expect(updates()).toBe(1);
   await new Promise((resolve) => void setImmediate(resolve));
   expect(updates()).toBe(2);
+});
+
+describe('a change for thousands of listeners', () => {
+  const MANY = 3000;
+  const changed = 'notifications/tools/list_changed';
+
+  async function manyListeners() {
+    const listeners = new UpstreamListeners(askedServer().send, () => {});
+    const listen = (session: Session) => {
+      const options = { caller: { session } };
+      const exchange = new TestExchange('subscriptions/listen', { notifications: { toolsListChanged: true } }, options);
+      const over = listeners.listen(exchange, {});
+      over.catch(() => {});
+      return { exchange, over };
+    };
+    const sessions = Array.from({ length: MANY }, (_, n) => ({ id: `${n}`, signal: new AbortController().signal }));
+    const all = sessions.map(listen);
+    await settled();
+    const heard = ({ exchange }: { exchange: TestExchange }): string[] =>
+      exchange.notified.map(({ method }) => method).slice(1);
+    const reached = (): number => all.filter((one) => heard(one).length > 0).length;
+    return { listeners, all, sessions, listen, heard, reached };
+  }
+
+  test('does not block others, and the next one follows it', async () => {
+    const { listeners, all, heard, reached } = await manyListeners();
+    listeners.deliver(changed, {});
+    expect(reached()).toBeLessThan(MANY);
+    listeners.deliver('notifications/message', { level: 'info', data: 1 });
+    await vi.waitFor(() => expect(all.every((one) => heard(one).length === 2)).toBe(true));
+    expect(new Set(all.map((one) => heard(one).join()))).toEqual(new Set([`${changed},notifications/message`]));
+  });
+
+  test('reaches a session that listens again meanwhile', async () => {
+    const { listeners, all, sessions, listen, heard } = await manyListeners();
+    listeners.deliver(changed, {});
+    // The oldest is last.
+    const again = listen(sessions[0]!);
+    all[0]!.exchange.abort();
+    await vi.waitFor(() => expect(heard(again)).toEqual([changed]));
+  });
+
+  test('reaches nobody after the connection has closed', async () => {
+    const { listeners, all, reached } = await manyListeners();
+    listeners.deliver(changed, {});
+    const before = reached();
+    listeners.close(new Error('gone'));
+    const over = await Promise.allSettled(all.map((one) => one.over));
+    expect(new Set(over.map(({ status }) => status))).toEqual(new Set(['rejected']));
+    expect(reached()).toBe(before);
+  });
+
+  test('the end of the connection does not block others either', async () => {
+    const { listeners, all } = await manyListeners();
+    let ended = 0;
+    for (const { over } of all) void over.catch(() => (ended += 1));
+    listeners.close(new Error('gone'));
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(ended).toBeLessThan(MANY);
+    await vi.waitFor(() => expect(ended).toBe(MANY));
+  });
 });
 
 test('the cost of a session that subscribes to many resources does not grow with all subscriptions', async () => {

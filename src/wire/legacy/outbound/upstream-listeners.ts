@@ -1,6 +1,7 @@
 import { Deferred } from '../../../base/deferred.ts';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { isAborted } from '../../../core/base-exchange.ts';
+import { inTurns } from '../../../base/in-turns.ts';
 import { inNextTurn } from '../../../base/next-turn.ts';
 import { untilAborted } from '../../../base/wait.ts';
 import type { Exchange, Session } from '../../../core/exchange.ts';
@@ -23,8 +24,8 @@ interface Listener {
 }
 
 /**
- * How many listeners and subscribed URIs are compared with notifications in one turn of the event loop. Further
- * notifications wait: a server may send a thousand at once, and a client may have thousands of subscriptions.
+ * After how many comparisons of listeners and subscribed URIs with notifications further notifications wait for the next
+ * turn of the event loop: a server may send a thousand at once, and a client may have thousands of subscriptions.
  */
 const PER_TURN = 5000;
 const BACKLOG = { count: 1000, size: 10 * 1024 * 1024 };
@@ -47,6 +48,9 @@ export class UpstreamListeners {
   #uris = 0;
   /** The work of this turn of the event loop, see `PER_TURN`. */
   #work = 0;
+  /** How many listeners the current notification has not reached yet. */
+  #left = 0;
+  #closed = false;
   /** Notifications for the next turns. */
   #backlog: HeldNotices | undefined;
   /** Whether something was dropped since the backlog began. Only the first drop is reported. */
@@ -116,8 +120,8 @@ export class UpstreamListeners {
 
   /** Sends a notification to the listeners that asked for it, or only to the given session. */
   deliver(method: string, params: JsonObject, session?: Session): void {
-    if (session) return this.#deliver(method, params, this.#ofSession(session));
-    if (this.#work < PER_TURN && !this.#backlog) return this.#deliverToAll(method, params);
+    if (session) return this.#ofSession(session).forEach(this.#offering(method, params));
+    if (this.#work < PER_TURN && !this.#backlog && this.#left === 0) return this.#deliverToAll(method, params);
     this.#backlog ??= new HeldNotices(BACKLOG);
     if (!this.#backlog.push(method, params) || this.#dropped) return;
     this.#dropped = true;
@@ -128,12 +132,22 @@ export class UpstreamListeners {
     if (this.#listeners.size === 0) return;
     if (this.#work === 0) inNextTurn(this.#continue);
     this.#work += this.#listeners.size + (method === NotificationMethod.ResourceUpdated ? this.#uris : 0);
-    this.#deliver(method, params, this.#listeners);
+    this.#left = this.#listeners.size;
+    const offer = this.#offering(method, params);
+    const all = inTurns(newestFirst(this.#listeners), (listener) => {
+      this.#left -= 1;
+      offer(listener);
+    });
+    all.then(() => this.#deliverWaiting(), this.#onerror);
   }
 
   readonly #continue = (): void => {
     this.#work = 0;
-    while (this.#backlog && this.#work < PER_TURN) {
+    this.#deliverWaiting();
+  };
+
+  #deliverWaiting(): void {
+    while (this.#backlog && this.#work < PER_TURN && this.#left === 0) {
       const next = this.#backlog.shift();
       if (next) this.#deliverToAll(next.method, next.params);
       else {
@@ -141,28 +155,38 @@ export class UpstreamListeners {
         this.#dropped = false;
       }
     }
-  };
-
-  #ofSession(session: Session): Listener[] {
-    return [...this.#listeners].filter(({ exchange }) => exchange.caller.session === session);
   }
 
-  #deliver(method: string, params: JsonObject, listeners: Iterable<Listener>): void {
+  /** Newest first. */
+  #ofSession(session: Session): Listener[] {
+    return newestFirst(this.#listeners).filter(({ exchange }) => exchange.caller.session === session);
+  }
+
+  /** Sends a notification to each given listener that asked for it, and to each session once if all get it. */
+  #offering(method: string, params: JsonObject): (listener: Listener) => void {
     const list = LIST_FILTERS.get(method);
     const sessions = new Set<unknown>();
-    // Newest first: when a session listens again, its older exchange is about to end.
-    for (const { exchange, filter, notices } of [...listeners].toReversed()) {
+    const offer = (listener: Listener): void => {
+      const { exchange, filter, notices } = listener;
+      const { session } = exchange.caller;
+      if (this.#closed) return;
+      if (!this.#listeners.has(listener)) {
+        // It has left since the notification came. The session may have listened again.
+        if (session && this.#perSession.has(session)) this.#ofSession(session).forEach(offer);
+        return;
+      }
       if (list) {
-        if (!filter[list]) continue;
+        if (!filter[list]) return;
       } else if (method === NotificationMethod.ResourceUpdated) {
-        if (!filter.resourceSubscriptions?.some((uri) => isWithin(params['uri'], uri))) continue;
+        if (!filter.resourceSubscriptions?.some((uri) => isWithin(params['uri'], uri))) return;
       } else {
-        const whose = exchange.caller.session ?? exchange;
-        if (sessions.has(whose)) continue;
+        const whose = session ?? exchange;
+        if (sessions.has(whose)) return;
         sessions.add(whose);
       }
       notices.push(method, params);
-    }
+    };
+    return offer;
   }
 
   /**
@@ -192,7 +216,7 @@ export class UpstreamListeners {
     const left = this.#perSession.get(session)! - 1;
     if (left > 0) this.#perSession.set(session, left);
     else this.#perSession.delete(session);
-    for (const { method, params } of waiting) this.#deliver(method, params, this.#ofSession(session));
+    for (const { method, params } of waiting) this.#ofSession(session).forEach(this.#offering(method, params));
   }
 
   /** The connection is about to close, so unsubscribe requests are no longer sent. */
@@ -202,8 +226,9 @@ export class UpstreamListeners {
 
   close(error: Error): void {
     this.retire();
+    this.#closed = true;
     this.#backlog?.take();
-    for (const { over } of this.#listeners) over.reject(error);
+    inTurns(this.#listeners, ({ over }) => over.reject(error)).catch(this.#onerror);
   }
 
   /**
@@ -226,6 +251,11 @@ export class UpstreamListeners {
     if (this.#ofCalls !== undefined) levels.push(this.#ofCalls);
     return levels;
   }
+}
+
+/** When a session listens again, its older exchange is about to end. */
+function newestFirst(listeners: Iterable<Listener>): Listener[] {
+  return [...listeners].toReversed();
 }
 
 /** The part of a filter that the server's capabilities support. */

@@ -1,4 +1,4 @@
-import { inPortions } from '../../../../base/portions.ts';
+import { inTurns } from '../../../../base/in-turns.ts';
 import type { StreamId } from '../../../../store/event-log.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 
@@ -40,7 +40,7 @@ export class KeptStreams {
   /** Resolves when all streams have written everything. A session may have 10,000. */
   async close(): Promise<void> {
     const closed: Promise<void>[] = [];
-    await inPortions(this.#streams.values(), (stream) => void closed.push(stream.close()));
+    await inTurns(this.#streams.values(), (stream) => void closed.push(stream.close()));
     await Promise.all(closed);
   }
 }

@@ -1,4 +1,4 @@
-import { inPortions } from '../../../../base/portions.ts';
+import { inTurns } from '../../../../base/in-turns.ts';
 import { Recent } from '../../../../base/recent.ts';
 import { shareOf } from '../../../../base/share.ts';
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
@@ -268,8 +268,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   async #endReplies(status: number, message: string, kept: boolean): Promise<void> {
     const replies = this.#replies.entries();
     this.#replies.clear();
-    await inPortions(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(status, message));
-    await inPortions(replies, ([id, reply]) => reply.fail(id, kept ? UNDONE : message, kept));
+    await inTurns(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(status, message));
+    await inTurns(replies, ([id, reply]) => reply.fail(id, kept ? UNDONE : message, kept));
     if (!this.#streams && !this.revived) return;
     await this.#streams?.close();
     if (!kept) await this.#options.log.drop(this.storedId);
