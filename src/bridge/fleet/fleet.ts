@@ -1,3 +1,4 @@
+import { inTurns } from '../../base/in-turns.ts';
 import { isAborted } from '../../core/base-exchange.ts';
 import { derive } from '../../core/derive.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
@@ -109,12 +110,12 @@ class ServiceFleet implements Fleet {
 
   update(members: readonly FleetServer[], rules?: NameRules): void {
     if (!this.#members.update(members, rules)) return;
-    for (const listen of this.#listens) listen.update();
+    void inTurns([...this.#listens], (listen) => listen.update());
   }
 
   close(): void {
     this.#closed = true;
-    for (const listen of this.#listens) listen.end();
+    void inTurns(this.#listens, (listen) => listen.end());
   }
 
   async #answer(exchange: Exchange): Promise<JsonObject> {

@@ -68,6 +68,22 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+test('thousands of subscribers hear of a change of the fleet in turns, so that others are served in between', async () => {
+  const [a, b] = [server(), server()];
+  const { fleet } = fleetOf({ a });
+  const all = Array.from({ length: 3000 }, () => listen(fleet, { toolsListChanged: true }));
+  await settled();
+  const heard = (): number => all.filter(({ exchange }) => exchange.notified.length > 1).length;
+  fleet.update([
+    { name: 'a', service: a.service },
+    { name: 'b', service: b.service },
+  ]);
+  expect(heard()).toBeLessThan(3000);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(heard()).toBe(3000);
+  await vi.waitFor(() => expect(b.subscribers).toHaveLength(3000));
+});
+
 describe('a subscription to several servers', () => {
   test('is acknowledged once, with what any server supports, and reports changes of each', async () => {
     const [a, b, c] = [server(), server(), server()];

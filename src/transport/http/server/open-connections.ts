@@ -1,10 +1,12 @@
+import { inTurns } from '../../../base/in-turns.ts';
+
 /** An event stream that is open. */
 export interface OpenConnection {
   /** Writes something that clients ignore. */
   keepAlive(): void;
 }
 
-/** The open event streams of a handler. One timer keeps them alive, and they are closed together. */
+/** The open event streams of a handler. One timer keeps them alive. There may be thousands of them. */
 export class OpenConnections {
   readonly #open = new Set<OpenConnection>();
   readonly #interval: number;
@@ -27,9 +29,7 @@ export class OpenConnections {
   add(connection: OpenConnection): void {
     this.#open.add(connection);
     if (this.#timer === undefined && this.#interval > 0) {
-      this.#timer = setInterval(() => {
-        for (const each of this.#open) each.keepAlive();
-      }, this.#interval);
+      this.#timer = setInterval(() => void inTurns(this.#open, (each) => each.keepAlive()), this.#interval);
       this.#timer.unref?.();
     }
   }

@@ -61,6 +61,17 @@ describe('a session', () => {
     expect(table.size).toBe(1);
   });
 
+  test('ends in its turn if thousands were idle for as long, unless it is used before', async () => {
+    vi.useFakeTimers({ now: 0, toFake: ['setInterval', 'clearInterval', 'performance'] });
+    const { table, open } = opened(1000);
+    const all = Array.from({ length: 3000 }, (_, n) => open(`${n}`));
+    vi.advanceTimersByTime(1000);
+    expect(table.size).toBeGreaterThan(0);
+    expect(table.size).toBeLessThan(3000);
+    all.at(-1)!.lastSeen = performance.now();
+    await vi.waitFor(() => expect(table.size).toBe(1));
+  });
+
   test('is removed even if closing it fails, and the error is reported', async () => {
     vi.useFakeTimers({ now: 0 });
     const { open, errors } = opened(1000);

@@ -1,4 +1,5 @@
 import { evictable, type Holding } from '../../../base/eviction.ts';
+import { inTurns } from '../../../base/in-turns.ts';
 import { ShareCounts, shareOf, type Owner } from '../../../base/share.ts';
 
 /** What a session table needs from a session. */
@@ -105,15 +106,17 @@ export class SessionTable<Session extends TableSession> {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#places.values()].map(({ session }) => session.close()));
+    const closed: Promise<void>[] = [];
+    await inTurns(this.#places.values(), ({ session }) => void closed.push(session.close()));
+    await Promise.all(closed);
   }
 
   #sweep(): void {
     this.#touch();
     const before = performance.now() - this.#options.idleTimeout;
-    for (const { session } of this.#places.values()) {
+    void inTurns(this.#places.values(), ({ session }) => {
       if (session.lastSeen <= before && !session.connected) this.#end(session);
-    }
+    });
   }
 
   #touch(): void {

@@ -75,6 +75,18 @@ describe('a value with too many levels for JSON', () => {
 });
 
 describe('close()', () => {
+  test('ends thousands of subscriptions in turns, so that others are served in between', async () => {
+    const service = scripted({ 'subscriptions/listen': listening([]) }).service;
+    const client = new ModernClient(service, { maxSubscriptionsPerPrincipal: 3000 });
+    const all = Array.from({ length: 3000 }, () => client.send('subscriptions/listen', { notifications: {} }));
+    const ended = (): number => all.filter(({ response }) => response !== undefined).length;
+    const closing = client.inbound.close(5000);
+    await new Promise((resolve) => void setImmediate(resolve));
+    expect(ended()).toBeLessThan(3000);
+    await closing;
+    expect(ended()).toBe(3000);
+  });
+
   test('lets requests in progress finish', async () => {
     const go = deferred();
     const client = new ModernClient(tool(() => go.promise.then(() => ({ done: true }))));

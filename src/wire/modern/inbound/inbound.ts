@@ -9,6 +9,7 @@ import {
 } from '../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
+import { inTurns } from '../../../base/in-turns.ts';
 import { Waiters } from '../../../base/waiters.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { invoke } from '../../../core/invoke.ts';
@@ -160,9 +161,9 @@ export class ModernInbound {
    */
   endSubscriptions(replies: ReadonlySet<ReplyChannel>): void {
     const reason = new RpcError(CONNECTION_CLOSED, 'The client has closed its side of the connection');
-    for (const exchange of this.#subscriptions) {
+    void inTurns(this.#subscriptions, (exchange) => {
       if (exchange.round && replies.has(exchange.round.reply)) this.#endSubscription(exchange, reason);
-    }
+    });
   }
 
   /**
@@ -174,12 +175,12 @@ export class ModernInbound {
     this.#closed = true;
     const reason = new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
     this.#suspended.close(reason);
-    for (const exchange of this.#subscriptions) this.#endSubscription(exchange, reason);
+    await inTurns(this.#subscriptions, (exchange) => this.#endSubscription(exchange, reason));
     if (this.#running.size > 0 && timeout > 0) await this.#idle.wait({ timeout });
-    for (const exchange of this.#running.values()) {
+    await inTurns(this.#running.values(), (exchange) => {
       if (exchange.round) this.#answerError(exchange, exchange.round, reason);
       exchange.abort(reason);
-    }
+    });
   }
 
   #accept(message: Request, extra: MessageExtra | undefined, reply: ReplyChannel): void {
