@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
+import { usePlainWrite } from '../transport/plain-write.ts';
 import type { Transport } from '../transport/transport.ts';
 import { ExpectedFaults } from './response-faults.ts';
 import { corrupted } from './corrupted.ts';
@@ -22,6 +23,7 @@ export class StdioFaults {
   constructor(breakpoints: Breakpoints, output: Writable, oncut: () => void) {
     this.#expected = new ExpectedFaults(breakpoints);
     this.#oncut = oncut;
+    usePlainWrite(output);
     const write = output.write.bind(output) as (chunk: Buffer | string, ...rest: unknown[]) => boolean;
     this.#write = write;
     output.write = (chunk: Buffer | string, ...rest: unknown[]): boolean => {

@@ -1,4 +1,5 @@
 import type { Duplex, Readable, Writable } from 'node:stream';
+import { usePlainWrite } from './plain-write.ts';
 
 /** What carries the messages of a connection. `app`: a frame of the inspector, in which an MCP App runs. */
 export type WireProtocol = 'http' | 'stdio' | 'app';
@@ -111,6 +112,7 @@ interface Written {
  * sent, and not the order on the wire.
  */
 function tapWrites(output: Writable, ondata: OnData): () => void {
+  usePlainWrite(output);
   const write = output._write.bind(output);
   const writeAll = output._writev?.bind(output);
   output._write = (chunk: Uint8Array | string, encoding, done) => {

@@ -3,6 +3,7 @@ import type { Holder } from '../../base/buffer-budget.ts';
 import { Deferred } from '../../base/deferred.ts';
 import { sendBudget } from '../../base/send-budget.ts';
 import type { TransportFailure } from '../../jsonrpc/error-chain.ts';
+import { usePlainWrite } from '../plain-write.ts';
 import { SENT_AT_ONCE } from '../transport.ts';
 
 /** The most text that is joined into one write, in UTF-16 units. Beyond it the text is written at once. */
@@ -43,6 +44,7 @@ export class Outgoing implements Holder {
   constructor(output: Writable, limit: number, cutOff: () => void) {
     this.cutOff = cutOff;
     this.#output = output;
+    usePlainWrite(output);
     this.#write = output.write.bind(output);
     this.#limit = limit;
     output.on('drain', () => this.#drained());
