@@ -3,6 +3,7 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import spawn from 'cross-spawn';
 import { ProcessGroup } from '../transport/stdio/process-group.ts';
+import { usePlainWrite } from '../transport/plain-write.ts';
 import { whyNotStarted } from '../transport/stdio/start-error.ts';
 import { closeDescriptor } from './close-descriptor.ts';
 import { printStatus } from './print-status.ts';
@@ -30,8 +31,10 @@ const SILENCE = 2000;
  */
 export async function startThrough(command: string, args: readonly string[]): Promise<ThroughChild> {
   const child = spawn(command, args, { stdio: 'pipe', detached: process.platform !== 'win32', windowsHide: true });
+  let hasExited = false;
   const exited = new Promise<Awaited<ThroughChild['exited']>>((resolve) => {
     child.once('exit', (code, signal) => {
+      hasExited = true;
       watchdog.forget(child.pid!);
       resolve({ code, signal });
     });
@@ -53,7 +56,15 @@ export async function startThrough(command: string, args: readonly string[]): Pr
   };
   return {
     ...{ stdin: stdin!, stdout: stdout!, stderr: stderr!, exited, killAll },
-    kill: (signal) => void child.kill(signal),
+    kill: (signal) => {
+      if (hasExited) return;
+      try {
+        // On Deno, what `child.kill` has sent would count as what ended the child.
+        process.kill(child.pid!, signal);
+      } catch {
+        // It has just exited.
+      }
+    },
   };
 }
 
@@ -113,6 +124,7 @@ class Output {
    */
   constructor([from, gate]: readonly [Readable, Duplex?], to: Writable, onend = (): void => {}) {
     this.#to = to;
+    usePlainWrite(to);
     from.on('data', () => (this.#chunks += 1));
     const last = gate ? from.pipe(gate) : from;
     last.pipe(to, { end: false });

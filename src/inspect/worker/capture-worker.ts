@@ -58,8 +58,11 @@ type Order =
   /** Nothing follows after this last batch. */
   | { readonly last: Uint8Array };
 
-/** A message from the worker: how many read what is captured, or that it has failed. The first says that it is ready. */
+/** How many read what is captured, or that the worker has failed. */
 type Report = { readonly readers: number; readonly url?: string | undefined } | { readonly problem: string };
+
+/** A message from the worker. The first is a report: it is ready, or why it is not. */
+type FromWorker = Report | { readonly done: true };
 
 /**
  * Starts a capture in a worker.
@@ -95,8 +98,9 @@ export async function startCaptureWorker({
   const what = options.file === undefined ? 'what the page shows' : `the recording ${options.file}`;
   // `once` would reject if the worker fails, and nobody would handle that before `close`.
   const exited = new Promise((resolve) => void worker.once('exit', resolve));
-  worker.on('message', (message: Report) => {
-    if ('problem' in message) fail(new Error(message.problem));
+  worker.on('message', (message: FromWorker) => {
+    if ('done' in message) void worker.terminate();
+    else if ('problem' in message) fail(new Error(message.problem));
     else if ('readers' in message) batches.isRead = message.readers > 0;
   });
   worker.on('error', (cause) => fail(new Error(`${what} is incomplete: ${cause.message}`, { cause })));
@@ -115,7 +119,7 @@ export async function startCaptureWorker({
 }
 
 async function serve(port: MessagePort, { target, file, page, started, memory, ...setup }: Setup): Promise<void> {
-  const report = (message: Report): void => port.postMessage(message);
+  const report = (message: FromWorker): void => port.postMessage(message);
   let readers = 0;
   let isReady = false;
   const onreader = (change: 1 | -1): void => {
@@ -140,7 +144,7 @@ async function serve(port: MessagePort, { target, file, page, started, memory, .
       log.close();
       await recording?.close();
       await shown?.close();
-      port.close();
+      report({ done: true });
     };
     const slots = new BatchSlots(memory);
     const take = (batch: Buffer): void => {
