@@ -222,10 +222,10 @@ for _, entry in ipairs(page) do
     reply[#reply + 1] = fields[4]
     reply[#reply + 1] = fields[10]
     bytes = bytes + num(fields[8])
-    if bytes > 262144 then break end
+    if bytes > 65536 then break end
   end
 end
-if last < to and (#page == 500 or bytes > 262144) then reply[2] = string.format('%.0f', last + 1) end
+if last < to and (#page == 500 or bytes > 65536) then reply[2] = string.format('%.0f', last + 1) end
 return reply`,
 );
 

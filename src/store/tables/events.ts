@@ -22,6 +22,8 @@ const SWEEP_INTERVAL = 1000;
 const SWEEP_EVENTS = 500;
 /** How many events are read together. In between, the reader may be slow. */
 const PAGE = 100;
+/** How much text is read together. Characters. */
+const PAGE_TEXT = 64 * 1024;
 
 /**
  * An event log in tables. Events of a session have numbers in the order in which they were appended, over all its streams:
@@ -71,7 +73,7 @@ export class EventsInTables implements EventLog {
     let place = found.n;
     if (place < stream.dropped) throw new EventsPurged(id, `${stream.id}-${stream.dropped}`);
     for (let from = place + 1; from <= last;) {
-      const page = events.page(from, last, PAGE);
+      const page = events.page(from, last, PAGE, PAGE_TEXT);
       for (const event of page) {
         if (event.stream !== stream.id) continue;
         if (event.previous !== place) {
@@ -82,8 +84,11 @@ export class EventsInTables implements EventLog {
         place = event.n;
         yield { id: `${stream.id}-${event.n}`, message: event.message };
       }
-      if (page.length < PAGE) break;
-      from = page.at(-1)!.n + 1;
+      const newest = page.at(-1);
+      if (!newest) break;
+      from = newest.n + 1;
+      // A stream may have few events among many of others.
+      if (from <= last) await nextTurn();
     }
     if (place < last && place === found.n) throw new EventsPurged(id, `${stream.id}-${last}`);
   }

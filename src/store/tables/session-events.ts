@@ -198,8 +198,9 @@ export class SessionEvents {
     return unfinished;
   }
 
-  page(from: number, to: number, limit: number): StoredEvent[] {
-    return this.#page(from, to, limit);
+  /** Some events in the order of their numbers: up to `limit`, or up to the one with which they have `text` characters. */
+  page(from: number, to: number, limit: number, text: number): StoredEvent[] {
+    return this.#page(from, to, limit, false, text);
   }
 
   /** Drops expired events, but not more than this many. Returns how many. */
@@ -302,10 +303,17 @@ export class SessionEvents {
   }
 
   /** Events in the order of their numbers, or in reverse, maybe without those that are being written. */
-  #page(from: number, to: number, limit: number, reverse = false): StoredEvent[] {
+  #page(from: number, to: number, limit: number, reverse = false, most = Infinity): StoredEvent[] {
     const start = this.#key(from);
     const end = to === Infinity ? this.#end : this.#key(to + 1);
-    return [...this.#events.range({ start, end, reverse, limit })].map(([key, text]) => this.#parsed(key, text));
+    const events: StoredEvent[] = [];
+    let length = 0;
+    for (const [key, text] of this.#events.range({ start, end, reverse, limit })) {
+      events.push(this.#parsed(key, text));
+      length += text.length;
+      if (length >= most) break;
+    }
+    return events;
   }
 
   #parsed(key: string, text: string): StoredEvent {
