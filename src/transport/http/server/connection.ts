@@ -80,6 +80,12 @@ export class SseConnection {
     this.#close();
   }
 
+  /** Ends the response, though more would follow. A reader that is slow loses what it has not read. */
+  cutShort(): void {
+    if (this.#full) this.destroy();
+    else this.end();
+  }
+
   destroy(): void {
     if (this.#closed) return;
     this.#stream.destroy();

@@ -1,3 +1,4 @@
+import type { ReadTurns } from '../../../base/read-turns.ts';
 import { shareOf } from '../../../base/share.ts';
 import type { EventLog } from '../../../store/event-log.ts';
 import type { SessionStore } from '../../../store/session-store.ts';
@@ -18,6 +19,8 @@ export interface EndpointOptions {
   readonly sessions: SessionTable<TableSession>;
   readonly connections: OpenConnections;
   readonly log: EventLog;
+  /** Lets those who resume streams read the log. */
+  readonly readTurns: ReadTurns;
   /** Keeps sessions for another process. */
   readonly store: SessionStore | undefined;
   /** Set if several processes use the store at once. */

@@ -6,6 +6,7 @@ import type { RequestListener, Transport } from '../../transport.ts';
 import { ScopeCheck, type ScopesFor } from './access/scope-check.ts';
 import { AuthenticatedCall } from './access/authenticated-call.ts';
 import { BufferBudget } from '../../../base/buffer-budget.ts';
+import { ReadTurns } from '../../../base/read-turns.ts';
 import type { HttpCall, HttpRefusal } from './call.ts';
 import { OpenConnections } from './open-connections.ts';
 import { CorsCall } from './access/cors.ts';
@@ -240,6 +241,7 @@ class Handler implements HttpHandler {
       sessions: this.#sessions,
       connections: this.#connections,
       log: this.state.events,
+      readTurns: new ReadTurns(),
       store,
       shared: store && isAlive && { node, isAlive },
       others: this.#others,

@@ -1,3 +1,4 @@
+import { SLICE } from '../../../../base/read-turns.ts';
 import { stringify } from '../../../../jsonrpc/stringify.ts';
 import type { EventId, EventLog, SessionId } from '../../../../store/event-log.ts';
 import type { SseConnection } from '../connection.ts';
@@ -8,6 +9,8 @@ interface Place {
   readonly log: EventLog;
   readonly session: SessionId;
   readonly after: EventId;
+  /** Runs a read of the log when its turn comes. See `ReadTurns`. */
+  readonly whenItsTurn: (read: () => Promise<number>) => Promise<void>;
 }
 
 /**
@@ -15,12 +18,30 @@ interface Place {
  *
  * @throws EventsPurged if some of them were dropped.
  */
-export async function copyEvents({ log, session, after }: Place, connection: SseConnection): Promise<void> {
-  for await (const { id, message } of log.after(session, after)) {
-    if (connection.closed) return;
-    if (message) connection.write(messageEvent(stringify(message), id));
+export async function copyEvents(
+  { log, session, after, whenItsTurn }: Place,
+  connection: SseConnection,
+): Promise<void> {
+  let place = after;
+  let isAll: boolean;
+  const read = async (): Promise<number> => {
+    let length = 0;
+    isAll = false;
+    for await (const { id, message } of log.after(session, place)) {
+      if (connection.closed) return length;
+      const event = message ? messageEvent(stringify(message), id) : '';
+      connection.write(event);
+      length += event.length;
+      place = id;
+      if (connection.full || length >= SLICE) return length;
+    }
+    isAll = true;
+    return length;
+  };
+  do {
+    await whenItsTurn(read);
     await connection.drained();
-  }
+  } while (!isAll! && !connection.closed);
 }
 
 /**

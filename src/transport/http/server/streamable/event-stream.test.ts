@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { logWith } from '../../../../../test/support/event-log.ts';
 import { deferred } from '../../../../../test/support/service.ts';
+import { ReadTurns } from '../../../../base/read-turns.ts';
 import type { Message } from '../../../../jsonrpc/message.ts';
 import { resultResponse } from '../../../../jsonrpc/message.ts';
 import type { EventId, EventLog, LoggedEvent } from '../../../../store/event-log.ts';
@@ -14,12 +15,24 @@ const note = (n: number): Message => ({ jsonrpc: '2.0', method: 'notifications/n
 /** Waits until all pending work is done. */
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
+const turns = new ReadTurns();
+const whenItsTurn = (read: () => Promise<number>): Promise<void> => turns.run('a client', read);
+
 function streamOn(log: EventLog) {
   const errors: Error[] = [];
   const onerror = (error: Error): void => void errors.push(error);
   return {
     errors,
-    stream: new EventStream({ log, session: 's', id: 'a', requests: undefined, ended: false, priming: false, onerror }),
+    stream: new EventStream({
+      log,
+      session: 's',
+      id: 'a',
+      requests: undefined,
+      ended: false,
+      priming: false,
+      onerror,
+      whenItsTurn,
+    }),
   };
 }
 
@@ -75,6 +88,27 @@ test('the log is read no faster than the reader reads', async () => {
   expect(given).toEqual([note(1)]);
   await drain();
   expect(given).toEqual([1, 2, 3, 4, 5].map(note));
+});
+
+test('many readers of much read a part in each turn of the event loop', async () => {
+  const text = 'x'.repeat(10_000);
+  const streams: EventStream[] = [];
+  for (let count = 0; count < 20; count += 1) {
+    const { stream } = streamOn(memoryEventLog());
+    for (let n = 0; n < 50; n += 1)
+      await stream.send({ jsonrpc: '2.0', method: 'notifications/n', params: { n, text } });
+    streams.push(stream);
+  }
+  const readers = streams.map((stream) => reader(stream));
+  const given = (): number => readers.reduce((sum, each) => sum + each.given.length, 0);
+  const turns: number[] = [];
+  // 10 MB in all.
+  while (given() < 1000) {
+    const before = given();
+    await settled();
+    turns.push(given() - before);
+  }
+  expect(Math.max(...turns)).toBeLessThan(100);
 });
 
 test('a reader gets nothing more after a response has filled it, until it has room', async () => {
@@ -199,7 +233,16 @@ async function replyStream() {
   const errors: string[] = [];
   const onerror = ({ message }: Error): void => void errors.push(message);
   const first = await log.open('s', 'a', [1]);
-  const stream = new EventStream({ log, session: 's', id: 'a', requests: [1], ended: false, priming: true, onerror });
+  const stream = new EventStream({
+    log,
+    session: 's',
+    id: 'a',
+    requests: [1],
+    ended: false,
+    priming: true,
+    onerror,
+    whenItsTurn,
+  });
   /** What a client reads at another process. */
   const events = async (): Promise<readonly LoggedEvent[]> => {
     const found: LoggedEvent[] = [];
@@ -282,7 +325,7 @@ test('of the streams whose end was not stored, few are kept', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const streams = new KeptStreams();
-  const options = { log, session: 's', requests: [1], ended: false, priming: false, onerror: () => {} };
+  const options = { log, session: 's', requests: [1], ended: false, priming: false, onerror: () => {}, whenItsTurn };
   for (let n = 0; n < 1000; n += 1) {
     streams.open({ ...options, id: `${n}` }).end();
     await settled();

@@ -1,3 +1,4 @@
+import { SLICE } from '../../../../base/read-turns.ts';
 import { ErrorCode } from '../../../../jsonrpc/errors.ts';
 import { isResponse, type ErrorObject, type Message, type RequestId } from '../../../../jsonrpc/message.ts';
 import {
@@ -40,6 +41,8 @@ export interface EventStreamOptions {
   readonly ended: boolean;
   /** Whether each connection first gets an event with an id and no data, so that it can be resumed from the start. */
   readonly priming: boolean;
+  /** Runs a read of the log when its turn comes. See `ReadTurns`. */
+  readonly whenItsTurn: (read: () => Promise<number>) => Promise<void>;
   readonly onerror: (error: Error) => void;
 }
 
@@ -62,6 +65,8 @@ export class EventStream {
   readonly #connections: SseConnection[] = [];
   /** The newest connection, once it has read everything in the log. */
   #live: SseConnection | undefined;
+  /** The newest connection that resumes, until it has read everything in the log. */
+  #resuming: SseConnection | undefined;
   /** Responses that the newest connection has not received. Their bytes are counted for that connection. */
   #unsent: Unsent[] = [];
   /** Counts the reads of the log. A new read ends the previous one. */
@@ -176,6 +181,11 @@ export class EventStream {
    */
   attach(connection: SseConnection, after: EventId | undefined): void {
     this.#live = undefined;
+    if (after !== undefined) {
+      // It would never get the rest: each message goes only to the newest connection.
+      this.#resuming?.cutShort();
+      this.#resuming = connection;
+    }
     this.#connections.push(connection);
     if (this.#connections.length > MAX_CONNECTIONS) this.#connections[0]!.end();
     this.#tail = this.#tail.then(() => {
@@ -192,6 +202,7 @@ export class EventStream {
   detach(connection: SseConnection): void {
     const index = this.#connections.indexOf(connection);
     if (index < 0) return;
+    if (this.#resuming === connection) this.#resuming = undefined;
     const newest = index === this.#connections.length - 1;
     this.#connections.splice(index, 1);
     if (!this.connected) this.#letGo(() => true);
@@ -254,6 +265,7 @@ export class EventStream {
         if (this.#ended) connection.end();
         else if (connection.full) continue;
         else this.#live = connection;
+        if (this.#resuming === connection) this.#resuming = undefined;
         return;
       } else {
         isAtEnd ||= this.#ended;
@@ -268,19 +280,29 @@ export class EventStream {
     }
   }
 
-  /** Writes the events after `place` from the log until the connection is full. Returns the new position. */
+  /** Writes the next events after `place` from the log. Returns the new position. */
   async #readOn(connection: SseConnection, place: EventId, current: () => boolean): Promise<EventId> {
-    const { log, session, onerror } = this.#options;
-    try {
+    const { log, session, whenItsTurn, onerror } = this.#options;
+    let last = place;
+    const read = async (): Promise<number> => {
+      let length = 0;
       for await (const { id, message } of log.after(session, place)) {
-        if (!current()) return place;
+        if (!current()) break;
         this.#letGo((response) => response.id === id);
-        if (message) connection.write(messageEvent(stringify(message), id));
-        this.#sent = place = id;
+        if (message) {
+          const event = messageEvent(stringify(message), id);
+          length += event.length;
+          connection.write(event);
+        }
+        this.#sent = last = id;
         // What follows is for those who read the log only.
-        if (connection.full || (this.#ended && id === this.#last)) break;
+        if (connection.full || length >= SLICE || (this.#ended && id === this.#last)) break;
       }
-      return place;
+      return length;
+    };
+    try {
+      await whenItsTurn(read);
+      return last;
     } catch (error) {
       if (!(error instanceof EventsPurged)) throw error;
       // A client that asks for a dropped position gets an error. A slow reader continues after the gap.

@@ -109,6 +109,38 @@ test.each(['nonsense', '1-999', '0-0', '-', '9-1'])('an unknown event id (%s) ge
   expect(await response.json()).toEqual({ jsonrpc: '2.0', error: { code: -32000, message: expect.any(String) } });
 });
 
+test.each(['1-'.repeat(7000), `${'9'.repeat(15_000)}-1`, `1-${'9'.repeat(15_000)}`, '-'.repeat(15_000)])(
+  'a huge event id gets 410',
+  async (id) => {
+    const { session } = await openRaw();
+    const response = await session.get(id);
+    expect(response.status).toBe(410);
+    expect((await response.text()).length).toBeLessThan(300);
+  },
+);
+
+test('a client that resumes a stream again gets all of it there, and the response before ends', async () => {
+  const wire = await openRaw();
+  const events = await streaming(wire, 1, [1]);
+  const { id } = (await events.next())!;
+  await events.cancel();
+  const text = 'x'.repeat(100_000);
+  for (let n = 2; n < 12; n += 1)
+    await wire.server.send({ ...numbered(n), params: { n, text } }, { relatedRequestId: 1 });
+  const former = await Promise.all(Array.from({ length: 5 }, () => wire.session.events(id)));
+  const last = await wire.session.events(id);
+  for (const each of former)
+    await expect(
+      each.rest().then(
+        () => 'ended',
+        () => 'cut off',
+      ),
+    ).resolves.toMatch(/ended|cut off/);
+  for (let n = 1; n < 12; n += 1) expect((await last.message()).params.n).toBe(n);
+  await wire.server.send(answer(1));
+  expect(await last.message()).toEqual(answer(1));
+});
+
 test('an event id gets 410 if a later event was dropped', async () => {
   const wire = await openRaw({ state: { events: memoryEventLog({ maxEvents: 3 }) } });
   const events = await streaming(wire, 1, [1]);

@@ -9,10 +9,12 @@ import { copyEvents, pollEvents } from './copy-events.ts';
 import type { EventStream } from './event-stream.ts';
 import { KeptStreams } from './kept-streams.ts';
 import type { Reply } from './reply.ts';
-import { isOfStandalone, STANDALONE } from './stream-ids.ts';
+import { isOfStandalone, STANDALONE, streamIn } from './stream-ids.ts';
 
 /** What the streams need from their session. */
 export interface StreamsOwner {
+  /** See `shareOf`. */
+  readonly share: string;
   readonly storedId: SessionId;
   readonly profile: RevisionProfile | undefined;
   /** Whether another process opened the session. */
@@ -40,6 +42,8 @@ export class SessionStreams {
   readonly #options: EndpointOptions;
   readonly #names: StreamNames;
   readonly #streams = new KeptStreams();
+  /** Those who read what other processes have written, by stream. */
+  #copying: Map<StreamId, SseConnection> | undefined;
   #count = 0;
 
   constructor(owner: StreamsOwner, options: EndpointOptions, names: StreamNames) {
@@ -77,13 +81,13 @@ export class SessionStreams {
 
   /** Answers a GET with what another process has written to a stream until now. The client asks again for the rest. */
   poll(call: HttpCall, lastEventId: EventId): void {
-    const { log, connections, retry } = this.#options;
+    const { connections, retry } = this.#options;
     const connection = new SseConnection(call.stream(200, SSE_HEADERS), connections, () => {
       this.#owner.lastSeen = performance.now();
     });
-    const place = { log, session: this.#owner.storedId, after: lastEventId };
-    const polled = pollEvents(place, connection, retry, this.#primes);
-    polled.catch((error: Error) => this.#owner.onerror?.(error));
+    this.#copy(streamIn(lastEventId), connection, () =>
+      pollEvents(this.#placeAfter(lastEventId), connection, retry, this.#primes),
+    );
   }
 
   /** The stream that an event id of the session belongs to, if it is still known. Another process may write it. */
@@ -97,6 +101,18 @@ export class SessionStreams {
     if (stream === this.#names.standalone) return this.standalone;
     if (shared && !ended && !(await this.#owner.endIfLost(stream))) return 'elsewhere';
     return this.#add(stream, undefined, true);
+  }
+
+  /** Whether events follow this one on its stream. @throws EventsPurged if some of them were dropped. */
+  async hasMore(lastEventId: EventId): Promise<boolean> {
+    let hasMore = false;
+    await this.#whenItsTurn(async () => {
+      const events = this.#options.log.after(this.#owner.storedId, lastEventId)[Symbol.asyncIterator]();
+      hasMore = (await events.next()).done !== true;
+      await events.return?.();
+      return 0;
+    });
+    return hasMore;
   }
 
   /** Whether an event belongs to the session's own stream at another process. The stream goes on here, after a gap. */
@@ -121,6 +137,9 @@ export class SessionStreams {
     return this.#owner.profile?.primingEvent ?? false;
   }
 
+  readonly #whenItsTurn = (read: () => Promise<number>): Promise<void> =>
+    this.#options.readTurns.run(this.#owner.share, read);
+
   #add(id: StreamId, requests?: readonly RequestId[], ended = false): EventStream {
     return this.#streams.open({
       log: this.#options.log,
@@ -129,6 +148,7 @@ export class SessionStreams {
       requests,
       ended,
       priming: this.#primes,
+      whenItsTurn: this.#whenItsTurn,
       onerror: (error) => this.#owner.onerror?.(error),
     });
   }
@@ -149,16 +169,34 @@ export class SessionStreams {
         stream.detach(connection);
       },
     );
-    const { streamDuration, retry, log } = this.#options;
+    const { streamDuration, retry } = this.#options;
     const timer =
       streamDuration > 0 && this.#primes
         ? setTimeout(() => stream.pause(retry, connection), streamDuration)
         : undefined;
     if (former === undefined) return stream.attach(connection, after);
-    copyEvents({ log, session: this.#owner.storedId, after: former }, connection)
+    this.#copy(stream.id, connection, async () => {
+      try {
+        await copyEvents(this.#placeAfter(former), connection);
+      } finally {
+        if (!connection.closed) stream.attach(connection, after);
+      }
+    });
+  }
+
+  /** Writes events that other processes have written. A client that asks for them again does not read the former response. */
+  #copy(stream: StreamId, connection: SseConnection, write: () => Promise<void>): void {
+    const copying = (this.#copying ??= new Map());
+    copying.get(stream)?.cutShort();
+    copying.set(stream, connection);
+    write()
       .catch((error: Error) => this.#owner.onerror?.(error))
       .finally(() => {
-        if (!connection.closed) stream.attach(connection, after);
+        if (copying.get(stream) === connection) copying.delete(stream);
       });
+  }
+
+  #placeAfter(after: EventId): Parameters<typeof copyEvents>[0] {
+    return { log: this.#options.log, session: this.#owner.storedId, after, whenItsTurn: this.#whenItsTurn };
   }
 }

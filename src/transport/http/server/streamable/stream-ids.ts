@@ -17,6 +17,11 @@ export function newStreamPrefix(shared: SharedStore | undefined): string {
   return `${randomBytes(5).toString('hex')}x${shared ? `${shared.node}x` : ''}`;
 }
 
+/** The stream of an event. */
+export function streamIn(event: EventId): StreamId {
+  return event.slice(0, event.lastIndexOf('-'));
+}
+
 /** Whether an event is of a session's own stream, in any process. */
 export function isOfStandalone(event: EventId): boolean {
   return /^(?:[0-9a-f]{10}x(?:[0-9a-z]+x)?)?0-\d+$/.test(event);

@@ -39,14 +39,16 @@ import {
   tooManySessions,
 } from '../access/refusals.ts';
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
+import type { EventStream } from './event-stream.ts';
 import { reopening, type Opening } from './opening.ts';
 import type { Passed } from './other-processes.ts';
+import type { SessionStreams } from './session-streams.ts';
 import { storedIdOf } from './stored-session.ts';
 import { StreamableSession } from './streamable-session.ts';
 
 /** The longest session id that is looked up in a store, in characters. */
 const MAX_ID = 256;
-/** The most requests that wait for a session to be revived, or for another process. Each keeps the head of its request. */
+/** The most requests that wait for a session to be revived, for another process, or for the event log. Each keeps the head of its request. */
 const MAX_WAITING = 1000;
 
 const acceptsReply = acceptGuard('application/json', 'text/event-stream');
@@ -54,7 +56,7 @@ const acceptsReply = acceptGuard('application/json', 'text/event-stream');
 /** The endpoint of Streamable HTTP: POST, GET and DELETE on one path (2025-11-25, transports: Streamable HTTP). */
 export class StreamableEndpoint extends Endpoint {
   readonly #stateless: StatelessEndpoint | undefined;
-  /** The requests that wait for a session to be revived, or for another process, by their share. */
+  /** The requests that wait for a session to be revived, for another process, or for the event log, by their share. */
   readonly #waiting = new ShareCounts();
   #allWaiting = 0;
   /** Lets those that have waited go on. */
@@ -224,30 +226,24 @@ export class StreamableEndpoint extends Endpoint {
       if (!lastEventId) return session.streams.listen(call, undefined, undefined);
       if (session.streams.isOfFormer(lastEventId))
         return session.streams.listen(call, undefined, undefined, this.options.shared && lastEventId);
-      this.#resume(call, session, lastEventId).catch((error: unknown) =>
-        error instanceof EventsPurged ? refuse(call, 410, error.message) : failed(call, error, this.options.onerror),
+      this.#wait(
+        call,
+        () => resumable(session.streams, lastEventId),
+        (found) => this.#resume(call, session, lastEventId, found),
       );
     });
   }
 
-  async #resume(call: HttpCall, session: StreamableSession, lastEventId: EventId): Promise<void> {
-    const stream = await session.streams.find(lastEventId);
-    if (!stream) return refuse(call, 410, 'The event of Last-Event-ID is no longer stored; send the requests again');
-    const more = await this.#hasMore(session, lastEventId);
+  #resume(call: HttpCall, session: StreamableSession, lastEventId: EventId, found: Resumable | EventsPurged): void {
     if (session.closed) return sessionNotFound(call);
+    if (found instanceof EventsPurged) return refuse(call, 410, found.message);
+    const { stream, hasMore } = found;
+    if (!stream) return refuse(call, 410, 'The event of Last-Event-ID is no longer stored; send the requests again');
     if (stream === 'elsewhere') return session.streams.poll(call, lastEventId);
     // The stream has ended and the client has received all of it. Otherwise the client would reconnect to an empty
     // stream again and again. This status stops it (HTML, section 9.2.3).
-    if (!more && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });
+    if (!hasMore && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });
     session.streams.listen(call, stream, lastEventId);
-  }
-
-  /** Whether events follow this one. Fails if the log has dropped some of them. */
-  async #hasMore(session: StreamableSession, lastEventId: string): Promise<boolean> {
-    const events = this.options.log.after(session.storedId, lastEventId)[Symbol.asyncIterator]();
-    const { done } = await events.next();
-    await events.return?.();
-    return done !== true;
   }
 
   #delete(call: HttpCall): void {
@@ -366,6 +362,22 @@ export class StreamableEndpoint extends Endpoint {
     }
     session.lastSeen = performance.now();
     use(session);
+  }
+}
+
+/** What a client can resume. */
+interface Resumable {
+  readonly stream: EventStream | 'elsewhere' | undefined;
+  readonly hasMore: boolean;
+}
+
+async function resumable(streams: SessionStreams, lastEventId: EventId): Promise<Resumable | EventsPurged> {
+  try {
+    const stream = await streams.find(lastEventId);
+    return { stream, hasMore: stream !== undefined && (await streams.hasMore(lastEventId)) };
+  } catch (error) {
+    if (error instanceof EventsPurged) return error;
+    throw error;
   }
 }
 
