@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { languages } from './languages/languages.ts';
-import { findingsTable, matrixTable } from './languages/table.ts';
+import { findingsTable, matrixTable, tasksSentence } from './languages/table.ts';
 
 const page = new URL('../docs/interop.md', import.meta.url);
 
@@ -9,6 +9,7 @@ const page = new URL('../docs/interop.md', import.meta.url);
 test.each([
   ['matrix', matrixTable(languages)],
   ['findings', findingsTable(languages)],
+  ['tasks', tasksSentence(languages)],
 ])('docs/interop.md has the %s of the languages', (name, table) => {
   const text = readFileSync(page, 'utf8');
   const [head, foot] = [`<!-- ${name} -->\n\n`, `\n\n<!-- end of ${name} -->`];

@@ -41,13 +41,13 @@ export async function openCell(language: Language, row: Row): Promise<Cell> {
 
 async function theirClient(language: Language, row: Row, stops: Stop[]): Promise<OfficialClient> {
   const { way, revision, across } = row;
-  const features = [NODE, ...programs.features, '--stdio'];
+  const features = [NODE, ...programs.features, '--tasks', '--stdio'];
   let server: Reachable = { command: features };
   if (across !== undefined) {
     const legacy = REVISIONS[across].era === 'legacy';
     server = await bridged(legacy ? { url: await legacyServer(stops) } : server, way, revision < across, stops);
   } else if (way !== 'stdio') {
-    const started = await startServer([...programs.features, '--port', '0']);
+    const started = await startServer([...programs.features, '--tasks', '--port', '0']);
     stops.push(() => started.stop());
     server = started;
   }

@@ -14,6 +14,7 @@ export const fastmcp: Language = {
   server: (way) => [python, file('fastmcp_server.py'), `--${way}`],
   client: [python, file('fastmcp_client.py')],
   rows: [...serverRows, ...clientRows, ...bridgedRows()],
+  tasks: false,
   findings: [
     missingResource,
     missingResourceBehindBridge,

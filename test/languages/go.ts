@@ -9,6 +9,7 @@ export const goSdk: Language = {
   server: (way) => [goProgram('server'), `--${way}`],
   client: [goProgram('client')],
   rows: [...serverRows, ...olderClientRows, ...clientRows, ...bridgedRows('stateless')],
+  tasks: false,
   findings: [
     {
       what: 'a server with sessions does not serve 2026-07-28 over HTTP',

@@ -21,6 +21,7 @@ export const javaSdk: Language = {
     { peer: 'client', way: 'sse', revision: '2024-11-05' } as const,
     ...bridgedRows('http', 'stdio'),
   ].filter(has),
+  tasks: false,
   findings: [
     missingResourceBehindBridge,
     {

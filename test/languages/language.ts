@@ -1,6 +1,7 @@
 import type { Revision } from '../../src/protocol/revisions.ts';
 import { features, type Feature, type Peer } from '../interop/features.ts';
 import { featureServer } from '../interop/peers.ts';
+import { tasks } from './tasks.ts';
 
 /** Over Streamable HTTP, a server may have sessions or not. */
 export type Way = 'stdio' | 'http' | 'stateless' | 'sse';
@@ -41,6 +42,8 @@ export interface Language {
   /** The program that a test drives. */
   readonly client: readonly string[];
   readonly rows: readonly Row[];
+  /** Whether it has the tasks of 2026-07-28. */
+  readonly tasks: boolean;
   readonly findings: readonly Finding[];
   /** Where its server differs from the feature server without being wrong. */
   readonly differs?: Partial<Peer>;
@@ -69,12 +72,13 @@ const NEEDS_SESSION = new Set([
 ]);
 
 /** The features that both ends of a row have. */
-export function featuresOf({ way, revision, across = revision }: Row): readonly Feature[] {
+export function featuresOf(language: Language, { way, revision, across = revision }: Row): readonly Feature[] {
   const oldest = revision < across ? revision : across;
-  return features.filter(({ name, has }) => {
+  const common = features.filter(({ name, has }) => {
     if (!has(featureServer) || oldest < (SINCE[name] ?? oldest)) return false;
     return way !== 'stateless' || revision >= '2026-07-28' || !NEEDS_SESSION.has(name);
   });
+  return language.tasks && oldest >= '2026-07-28' ? [...common, tasks] : common;
 }
 
 /** Why a feature does not work in a row. */

@@ -27,7 +27,7 @@ export function languageMatrix(language: Language): void {
 
     const connected = rows.filter((row) => findingOf(language, row, CONNECTION) === undefined);
     describe.each(connected.map((row) => [headingOf(row), row] as const))('%s', (heading, row) => {
-      const features = featuresOf(row).map((feature) => {
+      const features = featuresOf(language, row).map((feature) => {
         const { name: title, run } = feature;
         return { title, run, finding: findingOf(language, row, title) };
       });

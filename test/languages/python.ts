@@ -13,6 +13,7 @@ export const pythonSdk: Language = {
   server: (way) => [python, file('server.py'), `--${way}`],
   client: [python, file('client.py')],
   rows: [...serverRows, ...clientRows, ...bridgedRows()],
+  tasks: false,
   findings: [
     missingResource,
     missingResourceBehindBridge,

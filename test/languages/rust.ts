@@ -10,5 +10,6 @@ export const rustSdk: Language = {
   client: [rustProgram('client')],
   // It has no HTTP+SSE, and so no server that knows only the revisions with a handshake.
   rows: [...serverRows, ...clientRows, ...bridgedRows()].filter(({ way }) => way !== 'sse'),
+  tasks: true,
   findings: [missingResourceBehindBridge],
 };

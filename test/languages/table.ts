@@ -7,7 +7,7 @@ type Passed = (row: Row, feature: string) => boolean;
 export function matrixTable(languages: readonly Language[], passed?: Passed): string {
   const lines = languages.flatMap((language) =>
     language.rows.map((row) => {
-      const names = featuresOf(row).map(({ name }) => name);
+      const names = featuresOf(language, row).map(({ name }) => name);
       if (findingOf(language, row, CONNECTION)) return [language.name, headingOf(row), '—', CONNECTION];
       const works = passed ?? ((_: Row, feature: string) => findingOf(language, row, feature) === undefined);
       const missing = names.filter((name) => !works(row, name));
@@ -16,6 +16,13 @@ export function matrixTable(languages: readonly Language[], passed?: Passed): st
     }),
   );
   return markdown(['SDK', 'Peer', 'Features', 'Fails or differs'], lines);
+}
+
+/** Which SDKs have the tasks of 2026-07-28, in Markdown. */
+export function tasksSentence(languages: readonly Language[]): string {
+  const names = (has: boolean): string =>
+    new Intl.ListFormat('en-GB').format(languages.filter(({ tasks }) => tasks === has).map(({ name }) => name));
+  return `Tasks of 2026-07-28 are tested with ${names(true)}. ${names(false)} have no tasks.`;
 }
 
 /** The findings of all languages in Markdown. Several may have the same. */

@@ -3,10 +3,12 @@ import { parseArgs } from 'node:util';
 import type { HttpListener } from '../../src/transport/http/server/listen.ts';
 import { openStore } from '../../src/cli/open-store.ts';
 import { stop } from '../../src/cli/shutdown.ts';
+import { addErrand } from './errand.ts';
 import { featureServer } from './features.ts';
 
 /**
- * The feature server as a process: over `--stdio`, over the official SDK's stdio transport, or over HTTP on `--port`.
+ * The feature server as a process: over `--stdio`, over the official SDK's stdio transport, or over HTTP on `--port`. With
+ * `--tasks`, it has tools whose calls are tasks.
  */
 
 const options = {
@@ -18,6 +20,7 @@ const options = {
   'stall-timeout': { type: 'string', default: '30000' },
   'state-key': { type: 'string' },
   store: { type: 'string' },
+  tasks: { type: 'boolean', default: false },
 } as const;
 const { values } = parseArgs({ options });
 
@@ -26,6 +29,8 @@ const server = featureServer(() => listener?.handler.sessions ?? 0, {
   askTimeout: Number(values['ask-timeout']),
   stateKey: values['state-key'],
 });
+
+if (values.tasks) addErrand(server);
 
 if (values.stdio) {
   await server.stdio();

@@ -13,6 +13,9 @@ use std::{
     },
 };
 
+#[path = "../polled.rs"]
+mod polled;
+
 use rmcp::{
     ClientHandler, ClientLifecycleMode, ClientServiceExt, ErrorData, RoleClient,
     model::*,
@@ -90,6 +93,7 @@ impl ClientHandler for Handler {
             "roots": { "listChanged": true },
             "sampling": {},
             "elicitation": { "form": {}, "url": {} },
+            "extensions": { TASKS_EXTENSION_ID: {} },
         }))
         .unwrap();
         ClientConfig::new(capabilities, Implementation::new("interop", "1.0.0"))
@@ -237,17 +241,23 @@ async fn call_tool(
             .lock()
             .unwrap()
             .insert(json_of(&handle.progress_token).to_string(), id);
-        let (cancel, cancelled) = oneshot::channel();
+        let (cancel, mut cancelled) = oneshot::channel();
         driver.cancels.lock().unwrap().insert(id, cancel);
         let peer = handle.peer.clone();
         let number = handle.id.clone();
         let result = tokio::select! {
             result = handle.await_response() => result?,
-            _ = cancelled => {
+            _ = &mut cancelled => {
                 let cancel = params_of(&json!({ "requestId": number, "reason": "enough" }))?;
                 peer.notify_cancelled(cancel).await?;
                 return Err(other("the call was cancelled"));
             }
+        };
+        let result = match result {
+            ServerResult::CreateTaskResult(task) => {
+                return polled::polled(driver, client, task, cancelled).await;
+            }
+            result => result,
         };
         let ServerResult::InputRequiredResult(asked) = result else {
             return Ok(json_of(result));

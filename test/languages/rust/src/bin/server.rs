@@ -10,10 +10,14 @@ use std::{
     time::Duration,
 };
 
+#[path = "../errand.rs"]
+mod errand;
+
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt,
     model::*,
     service::{Peer, RequestContext, SubscriptionContext, SubscriptionSink},
+    task_manager::TaskManager,
     transport::streamable_http_server::{
         StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
     },
@@ -25,6 +29,8 @@ use tokio::sync::watch;
 #[derive(Default)]
 struct World {
     cancelled: usize,
+    cancelled_errands: usize,
+    tasks: TaskManager,
     grown: Vec<String>,
     /// Streams of 2026-07-28.
     sinks: Vec<SubscriptionSink>,
@@ -155,7 +161,15 @@ impl Features {
             tool("touch", json!({ "uri": string })),
             tool("sample", json!({ "prompt": string })),
         ];
-        for name in ["wait", "cancellations", "ask", "visit", "roots"] {
+        for name in [
+            "wait",
+            "cancellations",
+            "ask",
+            "visit",
+            "roots",
+            "errand",
+            "cancelled-errands",
+        ] {
             tools.push(tool(name, json!({})));
         }
         for name in &self.world.lock().unwrap().grown {
@@ -230,6 +244,7 @@ impl ServerHandler for Features {
             "prompts": { "listChanged": true },
             "logging": {},
             "completions": {},
+            "extensions": { TASKS_EXTENSION_ID: {} },
         }))
         .unwrap();
         ServerConfig::new(capabilities)
@@ -323,6 +338,8 @@ impl ServerHandler for Features {
                 question(&request, &context, "elicitation/create", params).await
             }
             "roots" => question(&request, &context, "roots/list", json!({})).await,
+            "errand" => errand::start(&self.world),
+            "cancelled-errands" => text(self.world.lock().unwrap().cancelled_errands.to_string()),
             name if self
                 .world
                 .lock()
@@ -462,6 +479,33 @@ impl ServerHandler for Features {
             .sinks
             .retain(|sink| sink.id() != &id);
         Ok(())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let tasks = self.world.lock().unwrap().tasks.clone();
+        Ok(GetTaskResult::new(tasks.get_task(&request.task_id)?))
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let tasks = self.world.lock().unwrap().tasks.clone();
+        tasks.update_task(&request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let tasks = self.world.lock().unwrap().tasks.clone();
+        tasks.cancel_task(&request.task_id)
     }
 
     async fn subscribe(
