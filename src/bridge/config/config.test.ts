@@ -364,3 +364,11 @@ describe('what is probably a mistake is a warning', () => {
     expect(file.warnings).toEqual([]);
   });
 });
+
+test('many problems in one object are found in linear time', () => {
+  const headers = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`X-${i}`, `\${EVERWIRE_MISSING_${i}}`]));
+  const text = JSON.stringify({ mcpServers: { a: { url: 'https://a.example/mcp', headers } } });
+  const before = process.cpuUsage();
+  expect(() => new ConfigFile(text, 'mcp.json', { env: {} }).server('a')).toThrow(/and 59990 more/);
+  expect(process.cpuUsage(before).user).toBeLessThan(30_000_000);
+});

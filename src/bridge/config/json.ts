@@ -1,4 +1,4 @@
-import { evaluate, parse, type DocumentNode, type ValueNode } from '@humanwhocodes/momoa';
+import { evaluate, parse, type DocumentNode, type ObjectNode, type ValueNode } from '@humanwhocodes/momoa';
 import { endOfString } from '../../jsonrpc/bounds.ts';
 
 /**
@@ -26,6 +26,8 @@ interface Position {
 export class ConfigJson {
   readonly value: unknown;
   readonly #root: DocumentNode;
+  /** The members of the objects that positions were asked for. */
+  readonly #members = new Map<ObjectNode, ReadonlyMap<string, Step>>();
 
   /** @throws JsonError */
   constructor(text: string) {
@@ -47,11 +49,28 @@ export class ConfigJson {
   position(path: readonly (string | number)[]): string {
     let at: Step = { value: this.#root.body, loc: this.#root.body.loc };
     for (const key of path) {
-      const next = stepInto(at.value, key);
+      const next = this.#stepInto(at.value, key);
       if (!next) break;
       at = next;
     }
     return written(at.loc.start);
+  }
+
+  #stepInto(value: ValueNode, key: string | number): Step | undefined {
+    if (value.type === 'Array') return value.elements[Number(key)];
+    return value.type === 'Object' ? this.#membersOf(value).get(String(key)) : undefined;
+  }
+
+  /** By key. An object may have very many, and a problem with each. */
+  #membersOf(object: ObjectNode): ReadonlyMap<string, Step> {
+    let members = this.#members.get(object);
+    if (!members) {
+      members = new Map(
+        object.members.map((member) => [member.name.type === 'String' ? member.name.value : '', member]),
+      );
+      this.#members.set(object, members);
+    }
+    return members;
   }
 }
 
@@ -82,12 +101,6 @@ function endOfComment(text: string, start: number): number {
 interface Step {
   readonly value: ValueNode;
   readonly loc: { readonly start: Position };
-}
-
-function stepInto(value: ValueNode, key: string | number): Step | undefined {
-  if (value.type === 'Array') return value.elements[Number(key)];
-  if (value.type !== 'Object') return undefined;
-  return value.members.findLast(({ name }) => name.type === 'String' && name.value === key);
 }
 
 function written({ line, column }: Position): string {
