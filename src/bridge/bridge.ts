@@ -6,15 +6,20 @@ import { openerFor } from '../client/open.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { Opener } from '../client/requester.ts';
 import { kindOf, type Target } from '../client/target.ts';
-import { compose, type Caller, type Service, type Session } from '../core/exchange.ts';
+import { compose, type Caller, type Exchange, type Service, type Session } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { MAX_TIMER } from '../base/timer.ts';
 import { Method } from '../protocol/methods.ts';
+import { REVISIONS } from '../protocol/revisions.ts';
+import type { State } from '../store/state.ts';
 import { bindTasks } from './bound-tasks.ts';
 import { Connection, type ServerDescription } from './connection.ts';
 import { identityOf, keyOf, OWN_IDENTITY } from './identity.ts';
 import { OutageReport } from './outage.ts';
+import type { ConnectionKey } from './pins/pin.ts';
+import { pinsFor, type Pins } from './pins/pins.ts';
 import type { ClientOf } from './question-attribution.ts';
 
 /** The server behind a bridge, and how clients share connections to it. */
@@ -65,6 +70,13 @@ export interface BridgeOptions extends Pick<
    */
   readonly stateKey?: string | Uint8Array | undefined;
   /**
+   * What several processes share that serve the same clients. With a bus and claims, and `per-session`, each client has one
+   * connection to a server with a handshake over all processes, which pass requests on. Default: one in each process.
+   */
+  readonly state?: Pick<State, 'node' | 'isAlive' | 'bus' | 'claims'> | undefined;
+  /** The name of the server for other processes with the same state. Default `server`. */
+  readonly name?: string | undefined;
+  /**
    * Gets errors that cannot be returned to a caller. Also called once when the server becomes unreachable, and again
    * only after it has responded in between. Default: none.
    */
@@ -81,6 +93,10 @@ export interface Bridge {
   readonly restarts: number;
   /** Calls that wait for calls of other clients on the same connection. */
   readonly waiting: number;
+  /** Clients whose connection this process has for all processes. */
+  readonly pins: number;
+  /** How many requests were passed on to other processes. */
+  readonly forwarded: number;
   /**
    * Checks that the server is reachable and responds. Connects if there is no connection. A connection to a URL is kept
    * until the first client has its own. If the server refuses a second connection, the first client uses this one.
@@ -94,6 +110,12 @@ export interface Bridge {
    * @throws RpcError if the server does not respond.
    */
   describe(): Promise<ServerDescription>;
+  /**
+   * Gives up the clients that this process has for all processes, so that others get them. Their requests may finish first.
+   *
+   * @param timeout milliseconds after which unfinished requests are ended. Default 5 000.
+   */
+  drain(timeout?: number): Promise<void>;
   /** Closes all connections to the server. Requests in flight fail. Resolves when all are closed. */
   close(): Promise<void>;
 }
@@ -110,8 +132,8 @@ export function createBridge(options: BridgeOptions): Bridge {
   return new ServerBridge(options);
 }
 
-/** The key of a client: its session's signal, or its identity. For shared connections, their number. */
-type ClientKey = AbortSignal | string | number;
+/** The key of a client: the signal of its session or pin, or its identity. For shared connections, their number. */
+type ClientKey = ConnectionKey | number;
 
 class ServerBridge implements Bridge {
   readonly #options: BridgeOptions;
@@ -131,6 +153,10 @@ class ServerBridge implements Bridge {
   /** The sessions of each shared connection. */
   readonly #sessions: number[];
   readonly #closing = new Set<Promise<void>>();
+  /** Set if each client has one connection over several processes. */
+  readonly #pins: Pins | undefined;
+  /** The era of the newest connection for callers of each era. A server may speak both. */
+  readonly #eras = new Map<string, Connection['era']>();
   #sweep: ReturnType<typeof setInterval> | undefined;
   #closed = false;
   restarts = 0;
@@ -147,6 +173,12 @@ class ServerBridge implements Bridge {
     // The only client gets this error with its call, so it need not be reported.
     const report = options.anonymous === 'one-client' ? [] : [this.#outage.middleware];
     this.service = compose(this.#answer, bind, ...report);
+    this.#pins = pinsFor(options, {
+      serve: (exchange, key) => this.#outage.middleware((each) => this.#serve(each, key))(exchange),
+      end: (client) => this.#forget(client),
+      isStateless: ({ revision }) => this.#eras.get(REVISIONS[revision].era) === 'modern',
+      onerror,
+    });
     this.#opener = openerFor(target, { ...options, connectTimeout });
     this.#remote = kindOf(target) === 'url';
     this.#shared = connections === 'per-session' ? undefined : connections === 'shared' ? 1 : connections;
@@ -163,6 +195,14 @@ class ServerBridge implements Bridge {
 
   get waiting(): number {
     return this.#all().reduce((sum, { attribution }) => sum + (attribution?.waiting ?? 0), 0);
+  }
+
+  get pins(): number {
+    return this.#pins?.size ?? 0;
+  }
+
+  get forwarded(): number {
+    return this.#pins?.forwarded ?? 0;
   }
 
   readonly service: Service;
@@ -197,12 +237,17 @@ class ServerBridge implements Bridge {
     return described;
   }
 
+  async drain(timeout = 5000): Promise<void> {
+    await this.#pins?.drain(timeout);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweep);
     for (const key of this.#connections.keys()) this.#forget(key);
-    if (this.#checked) this.#release(this.#checked);
+    if (this.#checked) void this.#release(this.#checked);
     await Promise.all(this.#closing);
+    await this.#pins?.close();
     this.#opener.close?.();
   }
 
@@ -215,15 +260,16 @@ class ServerBridge implements Bridge {
     let result: T;
     try {
       result = await work(connection);
+      this.#eras.set('modern', connection.era);
     } catch (error) {
-      if (connection === this.#checked) this.#release(connection);
+      if (connection === this.#checked) void this.#release(connection);
       throw error;
     }
     // A client took it over meanwhile.
     if (connection !== this.#checked) return result;
     // Without sessions there is no state to keep, and another process can be started at any time.
     if (this.#remote && connection.era === 'legacy' && !this.#hasClient()) return result;
-    this.#release(connection);
+    void this.#release(connection);
     await Promise.all(this.#closing);
     return result;
   }
@@ -236,13 +282,22 @@ class ServerBridge implements Bridge {
       return this.#connection(this.#placeOf(caller, this.#shared)).service(exchange);
     }
     const key = session && this.#options.anonymous !== 'one-client' ? session.signal : keyOf(caller);
+    return this.#pins ? this.#pins.answer(exchange, key) : this.#serve(exchange, key);
+  };
+
+  /** Serves a request on the connection of its client at this process. */
+  readonly #serve = async (exchange: Exchange, key: ConnectionKey): Promise<JsonObject> => {
+    if (this.#closed) throw closedError();
+    const { caller } = exchange;
     try {
       let connection = this.#connection(key, caller);
       if (connection.era === undefined) connection = await this.#connect(key, connection);
+      this.#eras.set(REVISIONS[caller.revision].era, connection.era);
       return await connection.service(exchange);
     } catch (error) {
       // No session was created, so the next attempt starts from the beginning.
-      if (session && exchange.method === Method.Discover && !this.#connections.get(key)?.inUse) this.#forget(key);
+      if (caller.session && exchange.method === Method.Discover && !this.#connections.get(key)?.inUse)
+        this.#forget(key);
       throw error;
     }
   };
@@ -269,7 +324,7 @@ class ServerBridge implements Bridge {
       return this.#takeChecked(key, connection, error);
     }
     // A check that is still running closes its connection itself.
-    if (this.#checked && !this.#checking) this.#release(this.#checked);
+    if (this.#checked && !this.#checking) void this.#release(this.#checked);
     return connection;
   }
 
@@ -290,7 +345,7 @@ class ServerBridge implements Bridge {
     this.#checked = undefined;
     checked.share = refused.share;
     this.#connections.set(key, checked);
-    this.#release(refused);
+    void this.#release(refused);
     return checked;
   }
 
@@ -369,17 +424,19 @@ class ServerBridge implements Bridge {
     if (typeof key === 'object') key.removeEventListener('abort', this.#sessionOver);
     const connection = this.#connections.get(key);
     this.#connections.delete(key);
-    if (connection) this.#release(connection);
+    const closed = connection && this.#release(connection);
+    if (typeof key !== 'number') this.#pins?.ended(key, closed ?? Promise.resolve());
   }
 
   /** Closes a connection. No client gets it any more. */
-  #release(connection: Connection): void {
+  #release(connection: Connection): Promise<void> {
     if (this.#checked === connection) this.#checked = undefined;
     const closing: Promise<void> = connection
       .close()
       .catch(this.#onerror)
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
+    return closing;
   }
 }
 

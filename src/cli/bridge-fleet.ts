@@ -86,7 +86,10 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
       clearMounts = clear;
     },
   };
-  await serveBridge({ name: 'everwire', service: fleet.service, members }, observer, settings, log);
+  const drain = async (timeout: number): Promise<void> => {
+    await Promise.all(Array.from(bridges.values(), ({ bridge }) => bridge.drain(timeout)));
+  };
+  await serveBridge({ name: 'everwire', service: fleet.service, drain, members }, observer, settings, log);
   // Over stdio, the client connects at once, and its own connections show the same.
   if (settings.stdio) return;
   serving = true;

@@ -33,6 +33,18 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
     'Connections that were lost and reopened',
     byServer(({ restarts }) => restarts),
   );
+  if (settings.state?.bus && settings.state.claims) {
+    metrics?.gauge(
+      'everwire_pins',
+      'Clients whose connection this process has for all processes',
+      byServer(({ pins }) => pins),
+    );
+    metrics?.counter(
+      'everwire_forwarded_requests_total',
+      'Requests that were passed on to the process with the connection of their client',
+      byServer(({ forwarded }) => forwarded),
+    );
+  }
   let storeReachable = (): boolean => true;
   return {
     /** Ready while at least one server is reachable. Without the store, known sessions go on. */

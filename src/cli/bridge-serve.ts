@@ -16,7 +16,6 @@ import { inboundTo, Mounts } from './bridge-mounts.ts';
 import type { Observer } from './bridge-observer.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
 import { Failure } from './failure.ts';
-import { openStore } from './open-store.ts';
 import { announce, serveStdio } from './run.ts';
 import { printStatusThrough, scrubWith } from './print-status.ts';
 import { atEnd } from './shutdown.ts';
@@ -26,6 +25,8 @@ export interface Served {
   /** The name that client configurations use for it. */
   readonly name: string;
   readonly service: Service;
+  /** Gives up the clients that this process has for others, within some milliseconds. */
+  readonly drain: (timeout: number) => Promise<void>;
   /** Each server by its name, also served at `/servers/<name>/mcp`. */
   readonly members?: ServedMembers | undefined;
 }
@@ -61,9 +62,7 @@ export async function serveBridge(
   const onerror = ({ message }: Error): void => warn(message);
   const auth = await authFor(settings.access);
   // To a server, all clients of the bridge are one caller. Only the bridge can keep their states apart.
-  const { stateKey } = settings;
-  const state = settings.stdio ? undefined : await openStore(settings.store, { stateKey, onwarning: warn });
-  const inboundOptions: InboundOptions = { sealState: auth !== undefined, stateKey, state, onerror };
+  const inboundOptions: InboundOptions = { sealState: auth !== undefined, stateKey: settings.stateKey, onerror };
   // Over stdio, the client runs the bridge.
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
   const around = [clean, ...(await interception(settings))];
@@ -96,6 +95,7 @@ export async function serveBridge(
     ...(metrics && { '/metrics': metrics.page({ requiresAuth: settings.metrics === 'gated' }) }),
   });
   const faults = await httpFaults(settings, () => handler);
+  const { state } = settings;
   if (state?.reachable !== undefined) observer.store(() => state.reachable === true);
   const { listen } = await import('../transport/http/server/listen.ts');
   const listener = await listen({
@@ -124,7 +124,12 @@ export async function serveBridge(
     health.drain();
     log.write('debug', 'draining', { sessions: handler.sessions, streams: handler.streams });
     handler.drain();
-    await Promise.all([inbound.close(drainTimeout), mounts.close(drainTimeout)]);
+    await Promise.all([
+      inbound.close(drainTimeout),
+      mounts.close(drainTimeout),
+      // Other processes may still use the servers.
+      served.drain(drainTimeout),
+    ]);
     await listener.close();
   });
   const { format, level } = settings.log;

@@ -8,6 +8,7 @@ import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { Failure } from './failure.ts';
+import type { OpenStore } from './open-store.ts';
 import { readGiven } from './given-for-url.ts';
 import { listenOptions } from './options.ts';
 import {
@@ -52,6 +53,8 @@ export interface BridgeSettings
   wiretap?: Wiretap | undefined;
   /** Breakpoints for what passes. Set after the settings were read. */
   breakpoints?: Breakpoints | undefined;
+  /** The opened store. Set after the settings were read. */
+  state?: OpenStore | undefined;
 }
 
 /** Who may call. Anyone, if there are neither keys nor an issuer. */

@@ -63,6 +63,8 @@ export async function bridgeTo(
       maxConnections: listen.maxSessions,
       stateKey: settings.stateKey ?? OWN_KEY,
       wiretap: settings.wiretap,
+      state: settings.state,
+      name,
     },
     onerror: ({ message }) => warn(message),
   });

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import type { Service } from '../core/exchange.ts';
 import type { ServerDescription } from '../bridge/connection.ts';
 import type { CleanLog } from '../operate/logs.ts';
+import { unrepeated } from '../operate/repetition.ts';
 import { Method } from '../protocol/methods.ts';
 import { killGroups } from '../transport/stdio/process-group.ts';
 import { createObserver } from './bridge-observer.ts';
@@ -11,6 +12,7 @@ import { readSettings, type BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo } from './bridge-target.ts';
 import { Failure } from './failure.ts';
 import { configurationName } from './run.ts';
+import { openStore } from './open-store.ts';
 import { printStatus } from './print-status.ts';
 import { observe } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
@@ -26,6 +28,9 @@ export function hasMoreOptions([first = '', ...others]: readonly string[]): bool
 export async function bridge(words: string[], flags: BridgeFlags): Promise<void> {
   const settings = readSettings(flags);
   const log = await bridgeLog(settings);
+  const onwarning = unrepeated((line) => log.write('warn', line));
+  // Over stdio, there is one client, whose state nobody else needs.
+  if (!settings.stdio) settings.state = await openStore(settings.store, { stateKey: settings.stateKey, onwarning });
   const { config } = settings;
   if (config !== undefined) {
     if (words.length > 0) throw Failure.usage(`--config already names the servers: remove ${JSON.stringify(words[0])}`);
@@ -42,11 +47,12 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const observer = await createObserver(settings, log);
   const patterns = new ToolPatterns([name], settings, log);
   const service = observer.server(name, bridged, patterns.select(name, {}));
+  const drain = (timeout: number): Promise<void> => bridged.drain(timeout);
   const problem = (error: Error): string => `${knownAs(target, name)} did not start as an MCP server: ${error.message}`;
   if (settings.stdio) {
     const first: Service = (exchange) =>
       exchange.method === Method.Discover ? inTime(service(exchange)) : service(exchange);
-    return serveBridge({ name, service: stoppingWith(first, problem, log) }, observer, settings, log);
+    return serveBridge({ name, drain, service: stoppingWith(first, problem, log) }, observer, settings, log);
   }
   let description: ServerDescription;
   try {
@@ -56,7 +62,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
     throw new Error(problem(error as Error), { cause: error });
   }
   const shown = configurationName(description.name) || name;
-  await serveBridge({ name: shown, service }, observer, settings, log);
+  await serveBridge({ name: shown, drain, service }, observer, settings, log);
   logServer(log, name, description, settings.tools);
   patterns.check(name, {}, description.tools);
 }

@@ -10,6 +10,10 @@ export interface Session {
   readonly id: string;
   /** Fires when the session ends, expires, or loses its connection permanently. */
   readonly signal: AbortSignal;
+  /** Names it at all processes that use the same state. Not a secret. Undefined if only this process can have it. */
+  readonly sharedId?: string | undefined;
+  /** Whether another process opened it. Default false. */
+  readonly revived?: boolean | undefined;
 }
 
 /** The sender of a request, and its capabilities. */

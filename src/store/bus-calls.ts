@@ -1,5 +1,3 @@
-import { Recent } from '../base/recent.ts';
-import { idlePause } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { AnswerLost, NotTaken, type Bus, type BusCallOptions, type BusHandler, type NodeId } from './bus.ts';
@@ -8,11 +6,6 @@ import { AnswerLost, NotTaken, type Bus, type BusCallOptions, type BusHandler, t
 const MAX_CALLS = 20_000;
 /** How often the two processes of a call look whether the other one is alive. Milliseconds. */
 const LOOK = 1000;
-
-/** How often a call is sent if it is not certain whether it has arrived. */
-const ATTEMPTS = 3;
-/** How many calls are remembered that were answered, in case they are sent again. */
-const MAX_ANSWERED = 1000;
 
 /** The kinds of the messages of calls. */
 const Kind = { Call: 'call', Answer: 'call-answer', Over: 'call-over' } as const;
@@ -37,7 +30,6 @@ export class BusCalls {
   readonly #waiting = new Map<number, Waiting>();
   /** Calls of others, by process and number. */
   readonly #answering = new Map<string, Answering>();
-  readonly #answered = new Recent(MAX_ANSWERED);
   #count = 0;
   #look: ReturnType<typeof setInterval> | undefined;
   #looking = false;
@@ -77,7 +69,7 @@ export class BusCalls {
     });
     this.#watch();
     const giveUp = (error: unknown): void => this.#waiting.get(n)?.settle(raising(error));
-    const sent = this.#send(to, { from: this.#node, n, kind, body });
+    const sent = this.#bus.send(to, Kind.Call, { from: this.#node, n, kind, body });
     sent.then(
       (taken) => taken || giveUp(new NotTaken('Another process is gone, or takes no such calls')),
       (error: Error) => giveUp(error instanceof NotTaken ? error : lost(error)),
@@ -106,32 +98,8 @@ export class BusCalls {
     for (const { abort } of this.#answering.values()) abort.abort(new AnswerLost('This process has left the bus'));
   }
 
-  /**
-   * Sends a call, again if it is not certain whether it has arrived. The receiver takes it once.
-   *
-   * @throws (rejects) NotTaken if it has certainly not arrived. Another error if that is not certain.
-   */
-  async #send(to: NodeId, message: JsonObject): Promise<boolean> {
-    let doubt: unknown;
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-      try {
-        const taken = await this.#bus.send(to, Kind.Call, message);
-        if (taken || doubt === undefined) return taken;
-        // The process may have ended after the first attempt.
-        break;
-      } catch (error) {
-        doubt ??= error;
-        if (doubt instanceof NotTaken || !(await this.#isAlive(to).catch(() => true))) break;
-        await idlePause(LOOK);
-      }
-    }
-    throw doubt;
-  }
-
   /** Whether a handler has taken a call. */
   #receive({ from, n, kind, body }: JsonObject): boolean {
-    const key = keyOf(from, n);
-    if (this.#answering.has(key) || this.#answered.has(key)) return true;
     const handler = this.#handlers.get(kind as string);
     if (!handler || this.#closed || this.#answering.size >= MAX_CALLS || !isObject(body)) return false;
     void this.#answer(from as NodeId, Number(n), body, handler);
@@ -139,7 +107,7 @@ export class BusCalls {
   }
 
   async #answer(from: NodeId, n: number, body: JsonObject, handler: BusHandler): Promise<void> {
-    const key = keyOf(from, n);
+    const key = `${from} ${n}`;
     const abort = new AbortController();
     this.#answering.set(key, { from, abort });
     this.#watch();
@@ -152,7 +120,6 @@ export class BusCalls {
     }
     if (!abort.signal.aborted) await this.#insist(from, Kind.Answer, { from: this.#node, n, ...answer }, abort.signal);
     this.#answering.delete(key);
-    this.#answered.add(key);
   }
 
   #settle({ from, n, result, error }: JsonObject): boolean {
@@ -166,7 +133,7 @@ export class BusCalls {
   }
 
   #end({ from, n }: JsonObject): boolean {
-    const answering = this.#answering.get(keyOf(from, n));
+    const answering = this.#answering.get(`${String(from)} ${String(n)}`);
     answering?.abort.abort(new AnswerLost('The other process no longer waits for the answer'));
     return answering !== undefined;
   }
@@ -179,7 +146,7 @@ export class BusCalls {
         return;
       } catch {
         if (!(await this.#isAlive(to).catch(() => true))) return;
-        await idlePause(LOOK);
+        await pause();
       }
     }
   }
@@ -212,10 +179,6 @@ export class BusCalls {
   }
 }
 
-function keyOf(from: unknown, n: unknown): string {
-  return `${String(from)} ${String(n)}`;
-}
-
 function lost(error: Error): AnswerLost {
   return new AnswerLost(`A call to another process may have been lost: ${error.message}`, { cause: error });
 }
@@ -229,4 +192,8 @@ function raising(error: unknown): () => never {
 function errorIn({ code, message, data, origin }: JsonObject): RpcError {
   const known = typeof code === 'number' ? code : ErrorCode.InternalError;
   return new RpcError(known, String(message), { data, origin: origin === 'peer' ? 'peer' : 'local' });
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, LOOK).unref());
 }

@@ -11,7 +11,7 @@ export type NodeId = string;
 export type BusListener = (body: JsonObject) => boolean;
 
 /** What a process knows of a call that it answers for another one. */
-export interface BusCall {
+export interface ReceivedCall {
   /** The process that calls. */
   readonly from: NodeId;
   /** Fires when the other process is gone, or no longer waits for the answer. */
@@ -23,7 +23,7 @@ export interface BusCall {
  *
  * @throws (rejects) RpcError, which the other process gets with its code, message, data and origin.
  */
-export type BusHandler = (body: JsonObject, call: BusCall) => Promise<JsonObject>;
+export type BusHandler = (body: JsonObject, call: ReceivedCall) => Promise<JsonObject>;
 
 /** Options of a call to another process. */
 export interface BusCallOptions {
@@ -79,21 +79,6 @@ export interface Bus {
    * taken go on.
    */
   answer(kind: string, handler: BusHandler): () => void;
-}
-
-/** How a process reaches the others that use the same state. */
-export interface BusReach {
-  readonly node: NodeId;
-  readonly bus: Bus;
-  /** Whether a process is still there. */
-  readonly isAlive: (node: NodeId) => Promise<boolean>;
-}
-
-/** Undefined if no other processes use the state, or they cannot be reached. */
-export function reachOf({ node, bus, isAlive }: { [Name in keyof BusReach]?: BusReach[Name] | undefined } = {}):
-  | BusReach
-  | undefined {
-  return node !== undefined && bus && isAlive ? { node, bus, isAlive } : undefined;
 }
 
 /** The listeners of one process. */

@@ -4,7 +4,7 @@
  *
  * @module
  */
-export { AnswerLost, NotTaken, type Bus, type BusCall, type BusCallOptions, type BusHandler } from './bus.ts';
+export { AnswerLost, NotTaken, type Bus, type ReceivedCall, type BusCallOptions, type BusHandler } from './bus.ts';
 export type { BusListener } from './bus.ts';
 export type { Claims } from './claims.ts';
 export { embeddedState } from './embedded/embedded-state.ts';

@@ -120,6 +120,11 @@ export interface Transport {
   /** The session id on the wire, if the transport has one. It is a secret: anyone who has it can use the session. */
   readonly sessionId?: string | undefined;
   /**
+   * Names the session at all processes that use the same state. Not a secret. Undefined if no other process can have the
+   * session.
+   */
+  readonly sharedId?: string | undefined;
+  /**
    * Whether another process opened the session, which may still use it, and the `initialize` that arrives is a repetition.
    * The lists may have changed since the client last heard of them.
    */

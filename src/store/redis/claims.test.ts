@@ -75,7 +75,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     const a = await start(() => silent);
     silent = true;
     await admin.del(`{everwire}:n:${a.node}`);
-    await expect(a.claims.claim('key')).rejects.toThrow();
+    await expect(a.claims.claim('key')).rejects.toThrow('silent');
     silent = false;
     expect(await a.claims.claim('key')).toBe(a.node);
   });

@@ -245,6 +245,8 @@ export class LegacyInbound implements Connection {
     caller.capabilities = params['capabilities'];
     caller.principal = extra?.principal;
     caller.auth = extra?.auth;
+    caller.session.sharedId = this.#transport.sharedId;
+    caller.session.revived = this.#transport.revived;
     this.#phase = 'opening';
     request.cancellable = false;
     const exchange = this.#exchange(request, Method.Discover, {}, extra);

@@ -19,4 +19,6 @@ export class SessionCaller implements Caller {
 class SessionLifetime extends Lifetime implements Session {
   static #count = 0;
   readonly id = `session-${++SessionLifetime.#count}`;
+  sharedId: string | undefined;
+  revived: boolean | undefined;
 }

@@ -1,5 +1,5 @@
 import { Recent } from '../../../../base/recent.ts';
-import { NoShareRoom, ShareRoom } from '../../../../base/share-room.ts';
+import { ShareCounts } from '../../../../base/share.ts';
 import {
   isObject,
   isRequest,
@@ -72,8 +72,9 @@ export class OtherProcesses {
   readonly #ended = new Recent(MAX_ENDED);
   /** Cancellations that come late are for these. */
   readonly #run = new Recent(MAX_RUN);
-  /** Keeps one client from taking the room of all others on the bus. */
-  readonly #room = new ShareRoom(MAX_OF_ONE, MAX_BYTES_OF_ONE);
+  /** The messages that wait for other processes, by the share of their client, and the bytes of them. */
+  readonly #waiting = new ShareCounts();
+  readonly #waitingBytes = new ShareCounts();
   readonly #stop: readonly (() => void)[];
 
   constructor(bus: Bus, node: NodeId, onerror: (error: Error) => void) {
@@ -137,9 +138,7 @@ export class OtherProcesses {
    */
   change(session: SharedSession, changes: readonly Setting[]): Promise<void> {
     const body = { ...nameOf(session), changes };
-    return this.#room.within(session.share, JSON.stringify(changes).length, () =>
-      this.#bus.sendToAll('settings', body),
-    );
+    return this.#withinShare(session, JSON.stringify(changes).length, () => this.#bus.sendToAll('settings', body));
   }
 
   /**
@@ -148,7 +147,7 @@ export class OtherProcesses {
    * @throws (rejects) if some process may not know it.
    */
   end(session: SharedSession): Promise<void> {
-    return this.#room.within(session.share, 0, () => this.#bus.sendToAll('end', nameOf(session)));
+    return this.#withinShare(session, 0, () => this.#bus.sendToAll('end', nameOf(session)));
   }
 
   /** Passes on a response that the client meant to send, which is malformed. Its outcome changes nothing for the client. */
@@ -185,10 +184,25 @@ export class OtherProcesses {
 
   async #pass(session: SharedSession, bytes: number, send: () => Promise<Passed>): Promise<Passed> {
     try {
-      return await this.#room.within(session.share, bytes, send);
+      return await this.#withinShare(session, bytes, send);
     } catch (error) {
-      if (!(error instanceof NoShareRoom)) this.#onerror(error as Error);
+      if (!(error instanceof TooManyWait)) this.#onerror(error as Error);
       return 'unreachable';
+    }
+  }
+
+  /** Keeps one client from taking the room of all others on the bus. */
+  async #withinShare<T>({ share }: SharedSession, bytes: number, send: () => Promise<T>): Promise<T> {
+    const waitingBytes = this.#waitingBytes.of(share);
+    if (waitingBytes > 0 && waitingBytes + bytes > MAX_BYTES_OF_ONE) throw new TooManyWait();
+    if (this.#waiting.of(share) >= MAX_OF_ONE) throw new TooManyWait();
+    this.#waiting.add(share);
+    this.#waitingBytes.add(share, bytes);
+    try {
+      return await send();
+    } finally {
+      this.#waiting.remove(share);
+      this.#waitingBytes.remove(share, bytes);
     }
   }
 
@@ -225,6 +239,12 @@ export class OtherProcesses {
     const session = this.#find(body);
     session?.end().catch(this.#onerror);
     return session !== undefined;
+  }
+}
+
+class TooManyWait extends Error {
+  constructor() {
+    super('Too many messages of one client wait for other processes');
   }
 }
 

@@ -125,6 +125,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     return this.#stored?.id ?? this.sessionId;
   }
 
+  get sharedId(): SessionId | undefined {
+    return this.#options.shared ? this.storedId : undefined;
+  }
+
   /** Tells the server what the client has told other processes. */
   #goOn({ call, record }: Opening): void {
     this.deliver(notification(NotificationMethod.Initialized), call);

@@ -1,0 +1,435 @@
+import { Oldest } from '../../base/oldest.ts';
+import { pause } from '../../base/wait.ts';
+import { acknowledgedOnce } from '../../client/acknowledged-once.ts';
+import { Resubscription } from '../../client/resubscription.ts';
+import { derive } from '../../core/derive.ts';
+import type { Caller, Exchange, Service, Session } from '../../core/exchange.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
+import { Method, NotificationMethod } from '../../protocol/methods.ts';
+import { AnswerLost, NotTaken, type Bus, type ReceivedCall, type NodeId } from '../../store/bus.ts';
+import type { Claims } from '../../store/claims.ts';
+import type { State } from '../../store/state.ts';
+import { NOT_EXECUTED } from '../../transport/http/not-executed.ts';
+import { checkHeaders } from '../header-check.ts';
+import { keyOf } from '../identity.ts';
+import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
+import { Forwards } from './forwards.ts';
+import { Pin, type ConnectionKey } from './pin.ts';
+import { ReceivedExchange } from './received-exchange.ts';
+
+/** How often a request looks for the process of its client, and the pause between. Milliseconds. */
+const ATTEMPTS = 40;
+const PAUSE = 250;
+/** How often processes look whether the clients of others are still there. Milliseconds. */
+const LOOK = 30_000;
+/** How long the connection of a session is kept that no process has open. Milliseconds. */
+const UNUSED = 30 * 60_000;
+/** The most clients of other processes that are remembered. */
+const MAX_ROUTES = 10_000;
+
+/** What several processes that serve the same clients share. */
+export interface SharedProcesses {
+  readonly node: NodeId;
+  readonly isAlive: (node: NodeId) => Promise<boolean>;
+  readonly bus: Bus;
+  readonly claims: Claims;
+}
+
+export interface PinsOptions {
+  readonly processes: SharedProcesses;
+  /** The name of the server, the same at all processes. */
+  readonly name: string;
+  /** Serves a request on a connection of this process. */
+  readonly serve: (exchange: Exchange, connection: ConnectionKey) => Promise<JsonObject>;
+  /** Ends the connection of a client without a session. */
+  readonly end: (client: string) => void;
+  /** Whether the server is known to keep nothing for a caller's connection (2026-07-28), so that any process can serve it. */
+  readonly isStateless: (caller: Caller) => boolean;
+  readonly onerror: (error: Error) => void;
+}
+
+/** The options of a bridge that say whether and what its processes share. */
+interface Sharing {
+  readonly state?: Partial<Pick<State, 'node' | 'isAlive' | 'bus' | 'claims'>> | undefined;
+  readonly name?: string | undefined;
+  readonly connections?: unknown;
+  readonly anonymous?: unknown;
+}
+
+/** Undefined if each process has a connection for each client. */
+export function pinsFor(
+  { state, name = 'server', connections = 'per-session', anonymous }: Sharing,
+  options: Omit<PinsOptions, 'processes' | 'name'>,
+): Pins | undefined {
+  const { node, isAlive, bus, claims } = state ?? {};
+  if (node === undefined || !isAlive || !bus || !claims) return undefined;
+  if (connections !== 'per-session' || anonymous === 'one-client') return undefined;
+  return new Pins({ ...options, processes: { node, isAlive, bus, claims }, name });
+}
+
+/** Another process has the connection now, or will have it. What the client subscribed to may have changed meanwhile. */
+class Moved extends RpcError {}
+
+interface Route {
+  readonly node: NodeId;
+  readonly service: Service;
+}
+
+/**
+ * Gives each client one connection over all processes, because the state of a server belongs to a connection. The process
+ * that gets the first request of a client claims it. The others pass its requests on to that process.
+ */
+export class Pins {
+  readonly #options: PinsOptions;
+  readonly #kind: string;
+  readonly #forwards: Forwards;
+  /** What this process has, by key. */
+  readonly #pins = new Map<string, Pin>();
+  readonly #byConnection = new Map<ConnectionKey, Pin>();
+  /** Where other clients are, by key. */
+  readonly #routes = new Map<string, Route>();
+  readonly #oldestRoute = new Oldest(this.#routes);
+  /** The sessions that are open here, by key. */
+  readonly #sessions = new Map<string, Set<Session>>();
+  /** Claims that end as soon as their connections have. */
+  readonly #releasing = new Map<string, Promise<void>>();
+  readonly #stop: readonly (() => void)[];
+  readonly #closing = new AbortController();
+  readonly #look: ReturnType<typeof setInterval>;
+  #draining = false;
+
+  constructor(options: PinsOptions) {
+    const { processes, name } = options;
+    const { bus, claims } = processes;
+    this.#options = options;
+    this.#kind = `bridge ${name}`;
+    this.#forwards = new Forwards(bus, this.#kind);
+    this.#stop = [
+      bus.answer(this.#kind, (body, call) => this.#receive(body as unknown as ForwardedRequest, call)),
+      bus.answer(`${this.#kind} uses`, async ({ key }) => ({ uses: this.#sessions.has(String(key)) })),
+      bus.answer(`${this.#kind} over`, async ({ key }, { from }) => this.#leave(String(key), from)),
+      claims.onlost((key) => this.#lose(key)),
+      () => this.#forwards.close(),
+    ];
+    this.#look = setInterval(() => void this.#lookAround().catch(options.onerror), LOOK).unref();
+  }
+
+  /** How many clients have their connection at this process. */
+  get size(): number {
+    return this.#pins.size;
+  }
+
+  /** How many requests were passed on to other processes. */
+  get forwarded(): number {
+    return this.#forwards.count;
+  }
+
+  /**
+   * Answers a request wherever the connection of its client is.
+   *
+   * @param connection the key of the client's connection if it has one at each process.
+   */
+  answer(exchange: Exchange, connection: ConnectionKey): Promise<JsonObject> {
+    const { caller } = exchange;
+    const key = this.#keyOf(caller);
+    if (key === undefined || (this.#options.isStateless(caller) && !this.#pins.has(key)))
+      return this.#options.serve(exchange, connection);
+    if (caller.session) this.#follow(key, caller.session);
+    return exchange.method === Method.Listen ? this.#listen(exchange, key) : this.#route(exchange, key);
+  }
+
+  /** The bridge ends a connection, for any reason. */
+  ended(connection: ConnectionKey, closed: Promise<void>): void {
+    const pin = this.#byConnection.get(connection);
+    if (!pin) return;
+    this.#byConnection.delete(connection);
+    this.#pins.delete(pin.key);
+    for (const node of [...pin.distant.keys()]) pin.leave(node, new Error('The connection to the server has ended'));
+    this.#release(pin.key, closed);
+  }
+
+  /**
+   * Claims nothing more, lets calls finish, and gives all clients up, so that other processes get them.
+   *
+   * @param timeout milliseconds after which unfinished calls are ended.
+   */
+  async drain(timeout: number): Promise<void> {
+    this.#draining = true;
+    const given = AbortSignal.timeout(Math.max(1, timeout));
+    await Promise.all(
+      [...this.#pins.values()].map(async (pin) => {
+        while (pin.calls > 0 && !given.aborted) await pin.idle.wait({ signal: given });
+        pin.moved = true;
+        this.#end(pin);
+      }),
+    );
+    await Promise.all(this.#releasing.values());
+  }
+
+  /** Call it after all connections were ended. */
+  async close(): Promise<void> {
+    this.#draining = true;
+    this.#closing.abort();
+    clearInterval(this.#look);
+    await Promise.all(this.#releasing.values());
+    for (const stop of this.#stop) stop();
+  }
+
+  /** Undefined if only this process can have the caller's session. */
+  #keyOf(caller: Caller): string | undefined {
+    const { name } = this.#options;
+    const { session } = caller;
+    if (!session) return JSON.stringify([name, 'client', keyOf(caller)]);
+    return session.sharedId === undefined ? undefined : JSON.stringify([name, 'session', session.sharedId]);
+  }
+
+  async #route(exchange: Exchange, key: string): Promise<JsonObject> {
+    let cause: unknown;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      if (attempt > 1) await pause(PAUSE, exchange.signal);
+      if (exchange.signal.aborted) throw RpcError.from(exchange.signal.reason);
+      const route = await this.#find(exchange, key);
+      if (route === undefined) return this.#serve(exchange, key);
+      try {
+        return await route.service(exchange);
+      } catch (error) {
+        if (error instanceof AnswerLost) this.#forgetRoute(key, route);
+        if (error instanceof AnswerLost && !exchange.signal.aborted) {
+          const why = 'The answer of another process was lost, or that has ended; this may have been done in part';
+          throw new Moved(CONNECTION_CLOSED, why, { cause: error });
+        }
+        if (!(error instanceof NotTaken)) throw error;
+        cause = error;
+        this.#forgetRoute(key, route);
+      }
+    }
+    throw unavailable(cause);
+  }
+
+  /** Where the client is. Undefined if its connection is here. @throws RpcError if that is not known. */
+  async #find({ method, caller }: Exchange, key: string): Promise<Route | undefined> {
+    const { processes, isStateless } = this.#options;
+    const { claims, node } = processes;
+    // No client has two connections at a time.
+    await this.#releasing.get(key);
+    if (claims.holds(key) || isStateless(caller)) return undefined;
+    const known = this.#routes.get(key);
+    if (known) return known;
+    if (this.#draining && !this.#pins.has(key)) throw unavailable(new Error('The server is shutting down'));
+    let holder: NodeId;
+    try {
+      holder = await claims.claim(key);
+    } catch (error) {
+      // Nobody else can claim it now. A session that begins here is nowhere else.
+      const { session } = caller;
+      const begins = method === Method.Discover && session?.sharedId !== undefined && !session.revived;
+      if (begins || this.#pins.has(key)) return undefined;
+      throw unavailable(error);
+    }
+    if (holder === node) return undefined;
+    this.#lose(key);
+    const service = checkHeaders((exchange) => this.#forward(exchange, key, holder));
+    const route = { node: holder, service };
+    this.#routes.set(key, route);
+    if (this.#routes.size > MAX_ROUTES) this.#routes.delete(this.#oldestRoute.take()!);
+    return route;
+  }
+
+  #forgetRoute(key: string, route: Route): void {
+    if (this.#routes.get(key) === route) this.#routes.delete(key);
+  }
+
+  /** @throws as `Bus.call`. */
+  async #forward(exchange: Exchange, key: string, to: NodeId): Promise<JsonObject> {
+    const answer = await this.#forwards.send(to, key, exchange);
+    if (!answer.held) throw new NotTaken('Another process no longer has the client');
+    return answer.result;
+  }
+
+  /** Serves a request here. */
+  async #serve(exchange: Exchange, key: string): Promise<JsonObject> {
+    const pin = this.#pinOf(key, exchange.caller);
+    const isCall = exchange.method !== Method.Listen;
+    try {
+      return await pin.use(isCall, () => this.#options.serve(exchange, pin.connection));
+    } catch (error) {
+      if (pin.moved && !(error instanceof Moved)) {
+        const { code, message, data } = RpcError.from(error);
+        throw new Moved(code, message, { data, cause: error });
+      }
+      throw error;
+    } finally {
+      if (this.#options.isStateless(exchange.caller) && !pin.unclaimed) {
+        pin.unclaimed = true;
+        this.#release(key, Promise.resolve(), true);
+      }
+    }
+  }
+
+  #pinOf(key: string, caller: Caller): Pin {
+    const known = this.#pins.get(key);
+    if (known) return known;
+    const pin = new Pin(key, caller.session ? undefined : keyOf(caller));
+    this.#pins.set(key, pin);
+    this.#byConnection.set(pin.connection, pin);
+    return pin;
+  }
+
+  /** Answers a request of another process. */
+  async #receive(request: ForwardedRequest, call: ReceivedCall): Promise<JsonObject> {
+    const { key, caller } = request;
+    const { processes, isStateless } = this.#options;
+    const { claims, node } = processes;
+    const withoutSession = readCaller(caller, undefined);
+    const stateless = isStateless(withoutSession);
+    const isFree = this.#draining ? this.#pins.has(key) : !stateless;
+    const isHere = isFree && (claims.holds(key) || (await claims.claim(key)) === node);
+    if (!isHere) {
+      if (stateless) this.#release(key, Promise.resolve(), true);
+      return { held: false };
+    }
+    const pin = this.#pins.get(key);
+    const ofSession = pin ? pin.ofSession : isSessionKey(key);
+    const made = pin ?? this.#pinOf(key, ofSession ? { ...withoutSession, session: NO_SESSION } : withoutSession);
+    const session = ofSession ? made.at(call.from) : undefined;
+    const exchange = new ReceivedExchange(processes.bus, request, readCaller(caller, session), call);
+    try {
+      const result = await this.#serve(exchange, key);
+      await exchange.finish();
+      return exchange.lost && exchange.method === Method.Listen ? { held: false } : { held: true, result };
+    } catch (error) {
+      await exchange.finish();
+      if (exchange.method === Method.Listen && (error instanceof Moved || exchange.lost)) return { held: false };
+      throw error;
+    }
+  }
+
+  /**
+   * Listens wherever the connection is. If it moves, listens again, and says that all may have changed. That begins a new
+   * connection, so that the client hears changes also without a call.
+   */
+  async #listen(exchange: Exchange, key: string): Promise<JsonObject> {
+    const resubscription = new Resubscription();
+    const tell = acknowledgedOnce(exchange);
+    let acknowledged = false;
+    const notify: Exchange['notify'] = (method, params) => {
+      if (method === NotificationMethod.Acknowledged) {
+        acknowledged = true;
+        resubscription.acknowledged();
+      }
+      return tell(method, params);
+    };
+    const through = derive(exchange, { notify });
+    const { signal } = exchange;
+    while (!signal.aborted) {
+      try {
+        return await this.#route(through, key);
+      } catch (error) {
+        if (signal.aborted) break;
+        if (!acknowledged || !(error instanceof Moved) || this.#draining) throw error;
+      }
+      resubscription.ended();
+      await resubscription.pause(signal, this.#closing.signal);
+    }
+    return {};
+  }
+
+  /** Remembers a session that is open here until it ends. */
+  #follow(key: string, session: Session): void {
+    const sessions = this.#sessions.get(key) ?? new Set();
+    this.#sessions.set(key, sessions);
+    if (sessions.has(session)) return;
+    sessions.add(session);
+    const over = (): void => {
+      sessions.delete(session);
+      if (sessions.size === 0 && this.#sessions.get(key) === sessions) {
+        this.#sessions.delete(key);
+        // Other processes go on with it.
+        if (!this.#draining) this.#sessionOver(key);
+      }
+    };
+    if (session.signal.aborted) over();
+    else session.signal.addEventListener('abort', over, { once: true });
+  }
+
+  #sessionOver(key: string): void {
+    const route = this.#routes.get(key);
+    this.#routes.delete(key);
+    this.#endIfUnused(key);
+    // If it is lost, the other process asks.
+    if (route) this.#options.processes.bus.call(route.node, `${this.#kind} over`, { key }).catch(() => {});
+  }
+
+  /** The client's session has ended at another process. */
+  #leave(key: string, node: NodeId): JsonObject {
+    this.#pins.get(key)?.leave(node, new Error('The session has ended'));
+    this.#endIfUnused(key);
+    return {};
+  }
+
+  #endIfUnused(key: string): void {
+    const pin = this.#pins.get(key);
+    if (pin?.ofSession && pin.distant.size === 0 && !this.#sessions.has(key)) this.#end(pin);
+  }
+
+  #end(pin: Pin): void {
+    if (typeof pin.connection === 'string') this.#options.end(pin.connection);
+    else pin.end();
+    // If the bridge had no connection yet, it has not said that it has ended.
+    this.ended(pin.connection, Promise.resolve());
+  }
+
+  /** Another process has the client, because this one gave no sign of life. */
+  #lose(key: string): void {
+    const pin = this.#pins.get(key);
+    if (!pin) return;
+    pin.moved = true;
+    this.#end(pin);
+  }
+
+  /** @param stays whether this process goes on without the claim. */
+  #release(key: string, closed: Promise<void>, stays = false): void {
+    const { claims } = this.#options.processes;
+    const releasing: Promise<void> = closed
+      .then(() => (stays || !this.#pins.has(key) ? claims.release(key) : undefined))
+      // It ends with this process.
+      .catch(() => {})
+      .finally(() => {
+        if (this.#releasing.get(key) === releasing) this.#releasing.delete(key);
+      });
+    this.#releasing.set(key, releasing);
+  }
+
+  /** Asks other processes for the sessions that they had open, because their messages may be lost. */
+  async #lookAround(): Promise<void> {
+    const { bus, isAlive } = this.#options.processes;
+    for (const pin of [...this.#pins.values()]) {
+      for (const node of [...pin.distant.keys()]) {
+        try {
+          const { uses } = await bus.call(node, `${this.#kind} uses`, { key: pin.key });
+          if (uses === false) this.#leave(pin.key, node);
+        } catch {
+          // The session goes on at others, so the connection is kept for some time.
+          if (!(await isAlive(node).catch(() => true))) pin.leave(node, new Error('Another process has ended'));
+        }
+      }
+      if (pin.calls === 0 && performance.now() - pin.lastUsed > UNUSED) this.#endIfUnused(pin.key);
+    }
+  }
+}
+
+/** A pin that another process asks for first has no session here. */
+const NO_SESSION: Session = { id: 'none', signal: new AbortController().signal };
+
+function isSessionKey(key: string): boolean {
+  return (JSON.parse(key) as unknown[])[1] === 'session';
+}
+
+/** Nothing was done for the request. */
+function unavailable(cause: unknown): RpcError {
+  const why = cause instanceof Error ? `: ${cause.message}` : '';
+  const message = `The process that has the client's connection cannot be reached${why}; try again later`;
+  return new RpcError(CONNECTION_CLOSED, message, { cause, data: NOT_EXECUTED });
+}
