@@ -56,6 +56,28 @@ test('a session can be used at another process as soon as its client knows it', 
   expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
 });
 
+test.each(['alone', 'in a batch'])(
+  'a process asks although another one was told that the client is ready (%s)',
+  async (how) => {
+    const { a, b } = nodes();
+    const session = await a.http.open('2025-03-26', { elicitation: {}, roots: {} }, false);
+    await new TestSession(b.http, session.id, '2025-03-26').notify('notifications/initialized');
+    const list = { jsonrpc: '2.0', id: 'l', method: 'list' };
+    const call = new Events(await session.post(how === 'alone' ? list : [list]));
+    expect(await call.message()).toMatchObject({ method: 'roots/list' });
+  },
+);
+
+test('a ping does not say that the client is ready to be asked', async () => {
+  const { a, b } = nodes();
+  const session = await a.http.open('2025-11-25', { roots: {} }, false);
+  expect(await answer(session.call(1, 'ping'))).toMatchObject({ result: {} });
+  expect(a.subscribers).toEqual([]);
+  expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
+  expect(a.subscribers).toHaveLength(1);
+  expect(b.subscribers).toEqual([]);
+});
+
 test('a call goes on while another process continues the session, and its stream can be read there', async () => {
   const { a, b } = nodes();
   const session = await a.http.open('2025-11-25');

@@ -74,6 +74,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #storesOpening: boolean;
   /** The call that opens the session. Set until the session is served: before, the client does not know it. */
   #opening: Opening | undefined;
+  /** Whether `notifications/initialized` may reach another process, which then goes on with the session. */
+  #awaitsInitialized: boolean;
   #closed = false;
 
   constructor(opening: Opening, options: EndpointOptions) {
@@ -88,6 +90,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     if (options.store) this.#stored = new StoredSession(options.store, storedIdOf(opening.id));
     const { shared } = options;
     this.#storesOpening = shared !== undefined && !opening.revived;
+    this.#awaitsInitialized = this.#storesOpening;
     if (opening.revived || shared) {
       this.#asked = new Recent(MAX_ASKED);
       const prefix = newStreamPrefix(shared);
@@ -286,6 +289,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   /** Handles a POST with one request. The call is answered with the response. */
   request(call: HttpCall, message: Request): void {
+    this.#checkInitialized(message, call);
     this.#replies.set(message.id, new Reply(this, call, message.id, undefined));
     this.#stored?.expect(message);
     this.deliver(message, call);
@@ -297,11 +301,18 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     for (const message of messages) {
       // One by one: a cancellation only affects requests before it.
       if (isRequest(message)) {
+        this.#checkInitialized(message, call);
         this.#replies.set(message.id, reply);
         this.#stored?.expect(message);
       }
       this.deliver(message, call, messages.length);
     }
+  }
+
+  /** Only a ping may come before the client is initialized (2025-11-25, basic/lifecycle: Initialization). */
+  #checkInitialized({ method }: Request, call: HttpCall): void {
+    if (this.#awaitsInitialized && method !== Method.Ping)
+      this.deliver(notification(NotificationMethod.Initialized), call);
   }
 
   /** Like `request`, for the request that opens the session. Its response carries the id and sets the revision. */
@@ -323,6 +334,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   receive(message: Message, extra: MessageExtra): void {
     if (this.#closed) return;
+    if ('method' in message && message.method === NotificationMethod.Initialized) this.#awaitsInitialized = false;
     this.callOnmessage(this.#questions?.inward(message) ?? message, extra);
     // A cancelled request gets no response (basic/utilities/cancellation: Behavior Requirements).
     if ('method' in message && message.method === 'notifications/cancelled')
