@@ -12,6 +12,7 @@ import { eventLogSuite } from '../../testing/contracts/event-log-suite.ts';
 import { sessionStoreSuite } from '../../testing/contracts/session-store-suite.ts';
 import { taskStoreSuite } from '../../testing/contracts/task-store-suite.ts';
 import { errorResponse, resultResponse, notification } from '../../jsonrpc/message.ts';
+import { EventsPurged } from '../event-log.ts';
 import { StoreUnreachable, type RedisClient } from './commands.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState } from './redis-state.ts';
@@ -194,6 +195,22 @@ describe.skipIf(command === undefined)('with a server', () => {
     await events.open('s', '1', [1]);
     await events.append('s', '1', resultResponse(1, {}));
     await expect(events.append('s', '1', notification('late'))).rejects.toThrow('The stream has ended');
+  });
+
+  test('if Redis loses its data, a stream that goes on has new event ids, and older ones are unknown', async () => {
+    let now = 1000;
+    const { events } = redisState(nodeRedis, { events: { now: () => now } });
+    await events.open('s', '1', ['call']);
+    const before = await events.append('s', '1', notification('n'));
+    await nodeRedis.flushAll();
+    now += 1;
+    const after = await events.append('s', '1', notification('n'));
+    await events.append('s', '1', notification('n'));
+    await events.append('s', '1', notification('n'));
+    const numberOf = (id: string): number => Number(id.split('-')[1]);
+    expect(numberOf(after)).toBeGreaterThan(numberOf(before));
+    expect(await events.find('s', before)).toBeUndefined();
+    await expect(events.after('s', before)[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(EventsPurged);
   });
 
   test('if several processes end a stream at once, each of its requests gets one error', async () => {
