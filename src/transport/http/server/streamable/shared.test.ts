@@ -8,7 +8,7 @@ import { memoryState } from '../../../../store/state.ts';
 /** What a client sees if its requests reach several processes that use one store at once. */
 
 /** Two processes with one store. */
-function nodes(options: { readonly idleTimeout?: number } = {}) {
+function nodes(options: { readonly idleTimeout?: number; readonly grace?: number } = {}) {
   const state = memoryState();
   const alive = new Set(['a', 'b']);
   const isAlive = (node: string): Promise<boolean> => Promise.resolve(alive.has(node));
@@ -27,6 +27,7 @@ function nodes(options: { readonly idleTimeout?: number } = {}) {
         await gate.promise;
         return { node };
       },
+      quiet: () => gate.promise.then(() => ({})),
       list: (exchange) => exchange.ask('roots/list', {}),
       ask: (exchange) => exchange.ask('elicitation/create', { message: 'who?', requestedSchema: { type: 'object' } }),
     });
@@ -215,6 +216,19 @@ test('a call ends with an error if its process ends the silent session, also if 
       message: 'The server has ended this before it was done; it may have been done in part',
     },
   });
+});
+
+test('a call that ends with its process does not say that its session has ended, or that it did not run', async () => {
+  const { a, b } = nodes({ grace: 60_000 });
+  const session = await a.http.open('2025-11-25');
+  const call = session.call('w', 'quiet');
+  await settled();
+  await a.http.handler.close();
+  const response = await call;
+  const { error }: any = await response.json();
+  expect([response.status, error.message]).toEqual([503, expect.stringContaining('may have been done in part')]);
+  expect(error.data).toBeUndefined();
+  expect(await answer(at(b, session).call(1, 'where'))).toMatchObject({ result: { node: 'b' } });
 });
 
 test('a stream can be read at another process if the state keeps no sessions', async () => {

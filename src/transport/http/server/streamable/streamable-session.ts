@@ -275,7 +275,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   async #endReplies(status: number, message: string, kept: boolean): Promise<void> {
     const replies = this.#replies.entries();
     this.#replies.clear();
-    await inTurns(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(status, message));
+    // A status 404 would say that the call did not run, and that the client needs a new session.
+    const [refusal, why] = kept ? [503, UNDONE] : [status, message];
+    await inTurns(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(refusal, why));
     await inTurns(replies, ([id, reply]) => reply.fail(id, kept ? UNDONE : message, kept));
     if (!this.#streams && !this.revived) return;
     await this.#streams?.close();
