@@ -321,6 +321,27 @@ describe.skipIf(command === undefined)('with a server', () => {
     expect(await a.bus.send('other', 'kind', {})).toBe(false);
   });
 
+  test('after Redis was away for longer than a sign of life, nobody counts as gone before all could give another', async () => {
+    stopClock();
+    const a = await start();
+    const score = Date.now() - 4000;
+    await admin.zAdd('{everwire}:nodes', [
+      { score, value: a.node },
+      { score, value: 'other' },
+    ]);
+    await admin.del(`{everwire}:n:${a.node}`);
+    const check = async (): Promise<void> => {
+      await expect(a.bus.send('other', 'kind', {})).rejects.toBeInstanceOf(NotTaken);
+      expect(await a.isAlive('other')).toBe(true);
+    };
+    await check();
+    await expect.poll(() => admin.exists(`{everwire}:n:${a.node}`)).toBe(1);
+    await check();
+    vi.advanceTimersByTime(3000);
+    expect(await a.bus.send('other', 'kind', {})).toBe(false);
+    expect(await a.isAlive('other')).toBe(false);
+  });
+
   test('a message of a process that Redis does not know yet is not handled, because nobody could confirm it', async () => {
     const [a, b] = [await start(), await start()];
     const atB = received(b);

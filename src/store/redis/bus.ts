@@ -142,7 +142,8 @@ export class RedisBus implements Bus {
     this.#unhandledBytes += bytes;
     try {
       const [outcome, id] = await this.#put(to, text, mac, [MAX_WAITING, MAX_WAITING_BYTES], toAll);
-      if (outcome === 'gone' || outcome === 'unsure') this.#checkIsSure(outcome === 'gone');
+      if (outcome === 'gone' || outcome === 'unsure')
+        this.#checkIsSure(outcome === 'gone' && !(await this.#parts.isAlive(to)));
       if (outcome === 'full') throw new NotTaken('Another process has too many messages that it has not read');
       if (outcome !== 'sent' || id === undefined) return false;
       return await this.#whenHandled(unhandled, id, toAll);

@@ -12,6 +12,8 @@ export class Heartbeat {
   readonly #join: () => Promise<void>;
   readonly #onbeat: (sentAt: number, lapsed: boolean) => Promise<void>;
   #hasBegun = false;
+  /** When Redis last had no sign of life of this node, by `performance.now()`. */
+  #lapsed = -Infinity;
   #beating: Promise<void> | undefined;
   readonly #timer: ReturnType<typeof setInterval>;
 
@@ -42,8 +44,16 @@ export class Heartbeat {
     return this.#beating;
   }
 
+  /**
+   * Whether a node is alive, or may be. If Redis had no sign of life of this node, it may have missed those of others, too. So
+   * they have some time to give another.
+   */
   async isAlive(node: NodeId): Promise<boolean> {
-    return node === this.#node || (await this.#commands.send(['EXISTS', this.#commands.key(`n:${node}`)])) === 1;
+    if (node === this.#node) return true;
+    const signs = (await this.#commands.send(['MGET', this.#commands.key(`n:${node}`), this.#key])) as unknown[];
+    const [sign, own] = signs;
+    if (typeof sign === 'string') return true;
+    return typeof own !== 'string' || performance.now() - this.#lapsed < ALIVE;
   }
 
   /** The others need not wait until this node counts as gone. */
@@ -62,6 +72,7 @@ export class Heartbeat {
     const before = await this.#commands.send(['SET', this.#key, '1', 'PX', String(ALIVE), 'GET']);
     const lapsed = this.#hasBegun && typeof before !== 'string';
     this.#hasBegun = true;
+    if (lapsed) this.#lapsed = performance.now();
     await this.#onbeat(sentAt, lapsed);
   }
 

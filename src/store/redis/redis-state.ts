@@ -49,7 +49,10 @@ export interface RedisStateOptions {
 export interface RedisState extends State {
   /** Whether Redis has answered the newest command. Each second, there is one. */
   readonly reachable: boolean;
-  /** Whether a process has given a sign of life in the last three seconds. */
+  /**
+   * Whether a process has given a sign of life in the last three seconds. Also true for three seconds after Redis had none of
+   * this process, because it may have missed those of others, too.
+   */
   isAlive(node: NodeId): Promise<boolean>;
   readonly bus: Bus | undefined;
   readonly claims: Claims;
