@@ -40,6 +40,17 @@ describe('in memory', () => {
     await expect(collect(log, old)).rejects.toThrow(EventsPurged);
   });
 
+  test('a stream that has ended is forgotten with its last event', async () => {
+    const log = memoryEventLog({ maxEvents: 1 });
+    const early = await log.append('s', 'early', undefined);
+    await log.end('s', 'early');
+    const late = await log.append('s', 'late', undefined);
+    await log.append('s', 'other', undefined);
+    expect((await log.find('s', late))?.stream).toBe('late');
+    await log.end('s', 'late');
+    expect([await log.find('s', early), await log.find('s', late)]).toEqual([undefined, undefined]);
+  });
+
   test('an inactive session loses its old events when another session writes', async () => {
     let now = 0;
     const log = memoryEventLog({ maxAge: 100, now: () => now });

@@ -230,7 +230,9 @@ class SessionEvents {
 
   end(id: StreamId): void {
     const stream = this.#streams.get(id);
-    if (stream) stream.ended = true;
+    if (!stream) return;
+    stream.ended = true;
+    if (!stream.head) this.#forget(stream);
   }
 
   unfinished(): UnfinishedStream[] {
@@ -277,13 +279,18 @@ class SessionEvents {
     this.#count -= 1;
     if (stream.head) return;
     stream.tail = undefined;
+    // Nobody can resume it: what a client has not got is lost.
+    if (stream.ended) return this.#forget(stream);
     this.#spent ??= new Set();
     this.#spent.add(stream);
-    if (this.#spent.size <= MAX_SPENT_STREAMS) return;
     const [oldest] = this.#spent;
-    this.#spent.delete(oldest!);
-    this.#streams.delete(oldest!.id);
-    this.#forgotten = Math.max(this.#forgotten, oldest!.last);
+    if (this.#spent.size > MAX_SPENT_STREAMS) this.#forget(oldest!);
+  }
+
+  #forget(stream: Stream): void {
+    this.#spent?.delete(stream);
+    this.#streams.delete(stream.id);
+    this.#forgotten = Math.max(this.#forgotten, stream.last);
   }
 }
 
