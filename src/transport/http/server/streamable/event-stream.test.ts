@@ -31,6 +31,7 @@ function streamOn(log: EventLog) {
       ended: false,
       priming: false,
       onerror,
+      onended: () => {},
       whenItsTurn,
     }),
   };
@@ -101,14 +102,14 @@ test('many readers of much read a part in each turn of the event loop', async ()
   }
   const readers = streams.map((stream) => reader(stream));
   const given = (): number => readers.reduce((sum, each) => sum + each.given.length, 0);
-  const turns: number[] = [];
+  const perTurn: number[] = [];
   // 10 MB in all.
   while (given() < 1000) {
     const before = given();
     await settled();
-    turns.push(given() - before);
+    perTurn.push(given() - before);
   }
-  expect(Math.max(...turns)).toBeLessThan(100);
+  expect(Math.max(...perTurn)).toBeLessThan(100);
 });
 
 test('a reader gets nothing more after a response has filled it, until it has room', async () => {
@@ -241,6 +242,7 @@ async function replyStream() {
     ended: false,
     priming: true,
     onerror,
+    onended: () => {},
     whenItsTurn,
   });
   /** What a client reads at another process. */
@@ -312,6 +314,23 @@ test('a log that does not come back is asked less and less, and then no more', a
   expect(state.ends).toBe(6);
   await vi.advanceTimersByTimeAsync(3_600_000);
   expect([state.ends, stream.done, vi.getTimerCount()]).toEqual([10, true, 0]);
+});
+
+test('a stream is kept until it has ended and nobody reads it', async () => {
+  const streams = new KeptStreams();
+  const log = memoryEventLog();
+  const options = { log, session: 's', requests: [1], ended: false, priming: false, onerror: () => {}, whenItsTurn };
+  const read = streams.open({ ...options, id: 'read' });
+  const { state, leave } = reader(read);
+  const unread = streams.open({ ...options, id: 'unread' });
+  for (const stream of [read, unread]) await stream.send(note(1));
+  state.room = false;
+  void read.send(note(2));
+  for (const stream of [read, unread]) stream.end();
+  await settled();
+  expect([streams.get('read'), streams.get('unread')]).toEqual([read, undefined]);
+  leave();
+  expect(streams.get('read')).toBeUndefined();
 });
 
 test('of the streams whose end was not stored, few are kept', async () => {

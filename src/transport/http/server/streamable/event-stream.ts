@@ -43,6 +43,8 @@ export interface EventStreamOptions {
   readonly priming: boolean;
   /** Runs a read of the log when its turn comes. See `ReadTurns`. */
   readonly whenItsTurn: (read: () => Promise<number>) => Promise<void>;
+  /** Called when the stream has ended, when its last connection is gone after that, and when it is done. */
+  readonly onended: () => void;
   readonly onerror: (error: Error) => void;
 }
 
@@ -153,6 +155,7 @@ export class EventStream {
   async #endInLog(): Promise<void> {
     const { log, session, id, onerror } = this.#options;
     this.#endsInLog = true;
+    this.#options.onended();
     let pause = END_PAUSE;
     do {
       try {
@@ -165,12 +168,13 @@ export class EventStream {
         pause *= 2;
       }
     } while (this.#endsInLog && !this.#closed && pause <= MAX_END_PAUSE);
-    this.#endsInLog = false;
+    this.giveUp();
   }
 
   /** Tells the log no more that the stream has ended. */
   giveUp(): void {
     this.#endsInLog = false;
+    if (this.done) this.#options.onended();
   }
 
   /**
@@ -206,6 +210,7 @@ export class EventStream {
     const newest = index === this.#connections.length - 1;
     this.#connections.splice(index, 1);
     if (!this.connected) this.#letGo(() => true);
+    if (this.#ended && !this.connected) this.#options.onended();
     if (!newest) return;
     this.#live = undefined;
     const next = this.#connections.at(-1);

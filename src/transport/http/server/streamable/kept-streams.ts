@@ -2,14 +2,17 @@ import { inTurns } from '../../../../base/in-turns.ts';
 import type { StreamId } from '../../../../store/event-log.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 
-/** The most ended streams that stay resumable. Beyond this the oldest are forgotten. */
-const MAX_ENDED = 64;
-/** The most streams if the log cannot be told that they have ended. */
+/** The most ended streams of which the log could not be told that they have ended. Beyond it the oldest are forgotten. */
 const MAX_ENDING = 256;
 
-/** The streams of a session by id, for resumption. Few of those that have ended are kept. */
+/**
+ * The streams of a session that go on or are read, by id. One that has ended is forgotten as soon as nobody reads it: a
+ * client that resumes it reads the log.
+ */
 export class KeptStreams {
   readonly #streams = new Map<StreamId, EventStream>();
+  /** Those that have ended and nobody reads, but the log does not know it yet. */
+  readonly #ending = new Set<EventStream>();
 
   /** Whether any stream has a connection. */
   get connected(): boolean {
@@ -21,19 +24,10 @@ export class KeptStreams {
     return this.#streams.get(id);
   }
 
-  open(options: EventStreamOptions): EventStream {
-    for (const [old, { done }] of this.#streams) {
-      if (this.#streams.size <= MAX_ENDED) break;
-      if (done) this.#streams.delete(old);
-    }
-    for (const [old, ending] of this.#streams) {
-      if (this.#streams.size <= MAX_ENDING) break;
-      if (!ending.ended || ending.connected) continue;
-      ending.giveUp();
-      this.#streams.delete(old);
-    }
-    const stream = new EventStream(options);
-    this.#streams.set(options.id, stream);
+  open(options: Omit<EventStreamOptions, 'onended'>): EventStream {
+    const { id } = options;
+    const stream = new EventStream({ ...options, onended: () => this.#onended(stream) });
+    this.#streams.set(id, stream);
     return stream;
   }
 
@@ -42,5 +36,16 @@ export class KeptStreams {
     const closed: Promise<void>[] = [];
     await inTurns(this.#streams.values(), (stream) => void closed.push(stream.close()));
     await Promise.all(closed);
+  }
+
+  #onended(stream: EventStream): void {
+    if (stream.done) {
+      this.#ending.delete(stream);
+      if (this.#streams.get(stream.id) === stream) this.#streams.delete(stream.id);
+    } else if (!stream.connected) {
+      this.#ending.add(stream);
+      const [oldest] = this.#ending;
+      if (this.#ending.size > MAX_ENDING) oldest!.giveUp();
+    }
   }
 }

@@ -17,8 +17,6 @@ export interface StreamsOwner {
   readonly share: string;
   readonly storedId: SessionId;
   readonly profile: RevisionProfile | undefined;
-  /** Whether another process opened the session. */
-  readonly revived: boolean;
   lastSeen: number;
   readonly onerror?: ((error: Error) => void) | undefined;
   /** Ends a stream of another process, unless that process goes on with it. Returns whether it has ended. */
@@ -31,6 +29,14 @@ export interface StreamNames {
   readonly prefix: string;
   /** The id of the session's own stream. With a store of one process, a revived session continues the stream as it was. */
   readonly standalone: StreamId;
+}
+
+/** A stream of which the log knows an event. */
+export interface FoundStream {
+  readonly id: StreamId;
+  readonly ended: boolean;
+  /** Whether another process may write it. */
+  readonly elsewhere: boolean;
 }
 
 /** The names in a session that no other process has. */
@@ -71,12 +77,18 @@ export class SessionStreams {
   }
 
   /**
-   * Answers a GET: opens the session's own stream, or resumes the stream of `lastEventId`.
+   * Answers a GET with the session's own stream.
    *
    * @param former the last event that the client got on its own stream at another process. What followed it comes first.
    */
-  listen(call: HttpCall, stream: EventStream | undefined, lastEventId: EventId | undefined, former?: EventId): void {
-    this.#connect(call, stream ?? this.standalone, lastEventId, undefined, former);
+  listen(call: HttpCall, former?: EventId): void {
+    this.#connect(call, this.standalone, undefined, undefined, former);
+  }
+
+  /** Answers a GET with a stream from an event on. */
+  resume(call: HttpCall, { id }: FoundStream, lastEventId: EventId): void {
+    const own = id === this.#names.standalone ? this.standalone : this.#streams.get(id);
+    this.#connect(call, own ?? this.#add(id, undefined, true), lastEventId);
   }
 
   /** Answers a GET with what another process has written to a stream until now. The client asks again for the rest. */
@@ -90,17 +102,17 @@ export class SessionStreams {
     );
   }
 
-  /** The stream that an event id of the session belongs to, if it is still known. Another process may write it. */
-  async find(lastEventId: EventId): Promise<EventStream | 'elsewhere' | undefined> {
+  /** The stream that an event id of the session belongs to, if the log knows it. */
+  async find(lastEventId: EventId): Promise<FoundStream | undefined> {
     const { log, shared } = this.#options;
-    const { stream, ended } = (await log.find(this.#owner.storedId, lastEventId)) ?? {};
-    if (stream === undefined) return undefined;
-    const known = this.#streams.get(stream);
-    if (known || !(this.#owner.revived || shared)) return known;
+    const { stream: id, ended } = (await log.find(this.#owner.storedId, lastEventId)) ?? {};
+    if (id === undefined) return undefined;
+    const known = this.#streams.get(id);
+    if (known) return { id, ended: known.ended, elsewhere: false };
     // The session's own stream goes on here. Those of other processes can only be read.
-    if (stream === this.#names.standalone) return this.standalone;
-    if (shared && !ended && !(await this.#owner.endIfLost(stream))) return 'elsewhere';
-    return this.#add(stream, undefined, true);
+    if (id === this.#names.standalone) return { id, ended: false, elsewhere: false };
+    const elsewhere = shared !== undefined && !ended && !(await this.#owner.endIfLost(id));
+    return { id, ended: !elsewhere, elsewhere };
   }
 
   /** Whether events follow this one on its stream. @throws EventsPurged if some of them were dropped. */

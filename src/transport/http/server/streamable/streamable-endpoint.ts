@@ -39,10 +39,9 @@ import {
   tooManySessions,
 } from '../access/refusals.ts';
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
-import type { EventStream } from './event-stream.ts';
 import { reopening, type Opening } from './opening.ts';
 import type { Passed } from './other-processes.ts';
-import type { SessionStreams } from './session-streams.ts';
+import type { FoundStream, SessionStreams } from './session-streams.ts';
 import { storedIdOf } from './stored-session.ts';
 import { StreamableSession } from './streamable-session.ts';
 
@@ -223,9 +222,9 @@ export class StreamableEndpoint extends Endpoint {
     if (!this.takesStream(call)) return;
     this.#inSession(call, (session) => {
       const lastEventId = call.header('last-event-id');
-      if (!lastEventId) return session.streams.listen(call, undefined, undefined);
+      if (!lastEventId) return session.streams.listen(call);
       if (session.streams.isOfFormer(lastEventId))
-        return session.streams.listen(call, undefined, undefined, this.options.shared && lastEventId);
+        return session.streams.listen(call, this.options.shared && lastEventId);
       this.#wait(
         call,
         () => resumable(session.streams, lastEventId),
@@ -239,11 +238,11 @@ export class StreamableEndpoint extends Endpoint {
     if (found instanceof EventsPurged) return refuse(call, 410, found.message);
     const { stream, hasMore } = found;
     if (!stream) return refuse(call, 410, 'The event of Last-Event-ID is no longer stored; send the requests again');
-    if (stream === 'elsewhere') return session.streams.poll(call, lastEventId);
+    if (stream.elsewhere) return session.streams.poll(call, lastEventId);
     // The stream has ended and the client has received all of it. Otherwise the client would reconnect to an empty
     // stream again and again. This status stops it (HTML, section 9.2.3).
     if (!hasMore && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });
-    session.streams.listen(call, stream, lastEventId);
+    session.streams.resume(call, stream, lastEventId);
   }
 
   #delete(call: HttpCall): void {
@@ -367,7 +366,7 @@ export class StreamableEndpoint extends Endpoint {
 
 /** What a client can resume. */
 interface Resumable {
-  readonly stream: EventStream | 'elsewhere' | undefined;
+  readonly stream: FoundStream | undefined;
   readonly hasMore: boolean;
 }
 
