@@ -9,7 +9,7 @@ const MAX_TIME = 20;
  * first ones are done before this returns. If `run` returns a promise, the next one waits for it.
  *
  * @param all may grow and shrink meanwhile.
- * @param run must not fail.
+ * @throws (rejects) the first error of `run`. The rest is not done then.
  */
 export async function inTurns<T>(all: Iterable<T>, run: (each: T) => void | Promise<void>): Promise<void> {
   let count = 0;
@@ -34,6 +34,11 @@ export class TurnQueue<T> {
   /** @param run must not fail. */
   constructor(run: (each: T) => void | Promise<void>) {
     this.#run = run;
+  }
+
+  /** How many values wait. */
+  get size(): number {
+    return this.#waiting.size;
   }
 
   /** Adds a value, unless it waits already. */

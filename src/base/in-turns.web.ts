@@ -16,6 +16,10 @@ export class TurnQueue<T> {
     this.#run = run;
   }
 
+  get size(): number {
+    return 0;
+  }
+
   add(each: T): void {
     void this.#run(each);
   }

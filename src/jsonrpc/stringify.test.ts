@@ -32,6 +32,29 @@ test('a constant result is serialized once, and reused for any id', () => {
   expect(read).toBe(1);
 });
 
+test('a constant result in a notification is serialized once, and reused with any other parameters', () => {
+  let read = 0;
+  const result = constant({
+    get content() {
+      read += 1;
+      return ['é"'];
+    },
+  });
+  for (const id of ['a', 'b']) {
+    const params = { taskId: id, result, _meta: { id } };
+    const text = stringify({ ...notification('notifications/tasks'), params });
+    expect(JSON.parse(text)).toEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/tasks',
+      params: { taskId: id, result: { content: ['é"'] }, _meta: { id } },
+    });
+  }
+  expect(read).toBe(1);
+  for (const params of [{ result: { a: 1 } }, { result: 1 }]) {
+    expect(JSON.parse(stringify(notification('n', params)))).toEqual({ jsonrpc: '2.0', method: 'n', params });
+  }
+});
+
 test('a constant cannot be changed', () => {
   const result = constant<{ a: number }>({ a: 1 });
   expect(() => (result.a = 2)).toThrow(TypeError);

@@ -1,5 +1,5 @@
 import { encodeUtf8 } from '../base/bytes.ts';
-import type { JsonObject, Message } from './message.ts';
+import { isObject, type JsonObject, type Message, type Notification } from './message.ts';
 
 /** The cached JSON of a constant value, created on first use. */
 interface Written {
@@ -25,12 +25,28 @@ export function isConstant(value: JsonObject): boolean {
   return constants.has(value);
 }
 
-/** Converts a message to JSON. @throws TypeError (or RangeError) if that is not possible. */
+/**
+ * Converts a message to JSON. The result of a response and the `result` of a notification are converted once if they are
+ * constant.
+ *
+ * @throws TypeError (or RangeError) if that is not possible.
+ */
 export function stringify(message: Message): string {
+  if ('params' in message && isObject(message.params?.['result'])) return withResult(message, message.params);
   const written = 'result' in message ? constants.get(message.result) : undefined;
   if (!written || !('result' in message)) return JSON.stringify(message);
   written.text ??= JSON.stringify(message.result);
   return head(message) + written.text + '}';
+}
+
+/** Writes a notification that has a result, such as that of a task, which may go to many clients. */
+function withResult(message: Message, { result, ...rest }: JsonObject): string {
+  const written = constants.get(result);
+  if (!written) return JSON.stringify(message);
+  written.text ??= JSON.stringify(result);
+  const { params: _params, ...others } = message as Notification;
+  const text = JSON.stringify({ ...others, params: { ...rest, result: 0 } });
+  return `${text.slice(0, -'0}}'.length)}${written.text}}}`;
 }
 
 /** Like `stringify`, but returns UTF-8 parts if they are cached. Throws the same errors. */

@@ -1,7 +1,8 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../test/support/exchange.ts';
 import { deferred } from '../../test/support/service.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { memoryTaskStore } from '../store/memory-tasks.ts';
 import { McpServer } from './mcp-server.ts';
 
 const everything = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true };
@@ -283,6 +284,9 @@ describe('task subscriptions', () => {
   });
 
   function withTasks() {
+    // Time stands still, so that a slow machine does not leave work for later turns.
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
     const base = setUp();
     const asks = deferred();
     base.server.tool('asks', { task: true }, async (_, ctx) => {
@@ -319,7 +323,7 @@ describe('task subscriptions', () => {
     await send('tasks/cancel', { taskId: second });
     await until(first, 'completed');
     expect(changes(one).at(0)).toEqual([first, 'input_required']);
-    expect(changes(one).at(-1)).toEqual([first, 'completed']);
+    await vi.waitFor(() => expect(changes(one).at(-1)).toEqual([first, 'completed']));
     const { resultType, ...task } = await send('tasks/get', { taskId: first });
     expect(resultType).toBe('complete');
     expect(one.exchange.notified.at(-1)?.params).toEqual(task);
@@ -387,6 +391,92 @@ describe('task subscriptions', () => {
       [id, 'input_required'],
       [id, 'completed'],
     ]);
+  });
+
+  describe('of large tasks', () => {
+    const MB = 1024 * 1024;
+
+    /** Tasks that have each a result of a megabyte when they are released, and how often the store was read. */
+    async function large(count: number) {
+      const store = memoryTaskStore();
+      const get = vi.spyOn(store, 'get');
+      const sized = new McpServer({ name: 'large', version: '1', tasks: { store } });
+      const release = deferred();
+      sized.tool('large', { task: true }, async () => {
+        await release.promise;
+        return 'x'.repeat(MB);
+      });
+      const ids: string[] = [];
+      for (let n = 0; n < count; n += 1) {
+        const begun = await sized.service(new TestExchange('tools/call', { name: 'large' }, caller('ada')));
+        ids.push(begun['taskId']);
+      }
+      const state = (id: string) => sized.service(new TestExchange('tasks/get', { taskId: id }, caller('ada')));
+      const until = (status: string) =>
+        vi.waitFor(async () => {
+          for (const id of ids) expect(await state(id)).toMatchObject({ status });
+        });
+      const subscribe = (onnotify?: TestExchangeOptions['onnotify']) => {
+        const exchange = new TestExchange(
+          'subscriptions/listen',
+          { notifications: { taskIds: ids } },
+          { ...caller('ada'), ...(onnotify && { onnotify }) },
+        );
+        void sized.service(exchange);
+        return { exchange };
+      };
+      return { ids, release, until, subscribe, reads: get.mock.calls };
+    }
+
+    test('do not block others while they are looked up', async () => {
+      const { release, until, subscribe, ids } = await large(150);
+      release.resolve();
+      await until('completed');
+      const one = subscribe();
+      await settled();
+      await settled();
+      expect(one.exchange.notified).toEqual([]);
+      await vi.waitFor(() => expect(changes(one)).toHaveLength(150));
+      expect(new Set(changes(one).map(([id]) => id))).toEqual(new Set(ids));
+    });
+
+    test('take no memory for subscribers that do not read: the state is read when it is sent', async () => {
+      const { release, until, subscribe, reads } = await large(20);
+      const taken: (() => void)[] = [];
+      const slow = Array.from({ length: 10 }, () =>
+        subscribe((method) =>
+          method === 'notifications/tasks' ? new Promise<void>((resolve) => taken.push(resolve)) : undefined,
+        ),
+      );
+      await vi.waitFor(() => expect(slow.every(({ exchange }) => exchange.notified.length === 1)).toBe(true));
+      release.resolve();
+      await until('completed');
+      await vi.waitFor(() => expect(taken).toHaveLength(10));
+      expect(slow.map((one) => changes(one).length)).toEqual(slow.map(() => 1));
+      const before = reads.length;
+      for (let n = 0; n < 10; n += 1) await settled();
+      expect(reads.length).toBe(before);
+      while (slow.some((one) => changes(one).length < 20)) {
+        for (const take of taken.splice(0)) take();
+        await settled();
+      }
+      expect(slow.map((one) => new Set(changes(one).map(String)).size)).toEqual(slow.map(() => 20));
+      // Each state is read once for all of them, or a few times if one is faster than the others.
+      expect(reads.length - before).toBeGreaterThanOrEqual(19);
+      expect(reads.length - before).toBeLessThan(100);
+    });
+
+    test('share the result with all subscribers, each of which gets all of it', async () => {
+      const { release, until, subscribe } = await large(1);
+      const all = Array.from({ length: 50 }, () => subscribe());
+      await vi.waitFor(() => expect(all.every(({ exchange }) => exchange.notified.length === 1)).toBe(true));
+      release.resolve();
+      await until('completed');
+      await vi.waitFor(() => expect(all.map((one) => changes(one).length)).toEqual(all.map(() => 1)));
+      const results = all.map(({ exchange }) => exchange.notified[1]?.params?.['result'] as unknown);
+      expect(results[0]).toMatchObject({ content: [{ text: 'x'.repeat(MB) }] });
+      expect(new Set(results).size).toBe(1);
+    });
   });
 
   test('are removed with the subscriber, even while it waits for the store', async () => {

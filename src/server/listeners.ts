@@ -2,6 +2,7 @@ import { inTurns, TurnQueue } from '../base/in-turns.ts';
 import { isAborted, offAbort, onAbort } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { constant } from '../jsonrpc/stringify.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
 import { readFilter } from '../protocol/subscriptions.ts';
 import type { DetailedTask } from '../protocol/tasks.ts';
@@ -24,8 +25,12 @@ export const KINDS = Object.keys(CHANGED) as ListKind[];
 /** Begins the keys of resources. */
 const URI = 'uri ';
 
-/** A notification to be sent. */
-type Due = readonly [method: string, params: JsonObject | undefined];
+/** A notification to be sent. The state of a task may be large, so it is read only then: undefined `params` of a task. */
+interface Due {
+  readonly method: string;
+  readonly params?: JsonObject | undefined;
+  readonly taskId?: string;
+}
 
 /** One open `subscriptions/listen`. There may be ten thousand of them, so it keeps as little as possible. */
 class Listener {
@@ -103,7 +108,13 @@ export class Listeners {
   readonly #index = new Index();
   readonly #changed = new Set<ListKind>();
   /** The listeners that can be sent something now. There may be thousands, so they are sent to in turns. */
-  readonly #ready = new TurnQueue<Listener>((listener) => void this.#sendNext(listener));
+  readonly #ready = new TurnQueue<Listener>((listener) => this.#sendNext(listener));
+  /** The listeners that are sent the state of a task next, one after the other. */
+  readonly #readers = new TurnQueue<Listener>((listener) => this.#sendTask(listener));
+  /** The state that was read last, while others wait to be sent a state. Many may subscribe to the same task. */
+  #read: { readonly id: string; readonly principal: string | undefined; readonly task: JsonObject } | undefined;
+  #taskChanges = 0;
+  #tasks: LazyTasks | undefined;
   readonly #server: string;
   readonly #onerror: (error: Error) => void;
   /** The other processes, by the bus that reaches them. */
@@ -151,6 +162,7 @@ export class Listeners {
         resolve({});
         return;
       }
+      this.#tasks ??= tasks;
       const listener = new Listener(exchange, filter, this.#leave, resolve);
       for (const key of keysOf(filter)) this.#index.add(key, listener);
       const acknowledged = filter.taskIds
@@ -189,18 +201,22 @@ export class Listeners {
 
   #updatedHere(key: string): void {
     if (!key.startsWith(URI)) return;
-    const uri = key.slice(URI.length);
-    for (const listener of this.#index.of(key))
-      this.#deliver(listener, key, NotificationMethod.ResourceUpdated, { uri });
+    const due: Due = { method: NotificationMethod.ResourceUpdated, params: { uri: key.slice(URI.length) } };
+    for (const listener of this.#index.of(key)) this.#deliver(listener, key, due);
   }
 
-  /** Announces that a task of this principal has changed. */
-  readonly taskChanged = (principal: string | undefined, task: DetailedTask): void => {
-    const key = taskKey(task.taskId);
-    for (const listener of this.#index.of(key)) {
-      if (listener.exchange.caller.principal !== principal) continue;
-      this.#deliver(listener, key, NotificationMethod.Task, { ...task });
-    }
+  /**
+   * Announces that a task of this principal has changed.
+   *
+   * @param last its last state, if it is no longer stored.
+   */
+  readonly taskChanged = (principal: string | undefined, id: string, last?: DetailedTask): void => {
+    this.#taskChanges += 1;
+    this.#read = undefined;
+    const key = taskKey(id);
+    const due: Due = { method: NotificationMethod.Task, params: last && { ...last }, taskId: id };
+    for (const listener of this.#index.of(key))
+      if (listener.exchange.caller.principal === principal) this.#deliver(listener, key, due);
   };
 
   readonly #leave = (listener: Listener): void => {
@@ -217,10 +233,8 @@ export class Listeners {
     filter.taskIds = [...visible.keys()];
     if (visible.size === 0) delete filter.taskIds;
     // If a task has already ended or asks a question, there may be no further change: send its state now.
-    for (const task of visible.values()) {
-      const key = taskKey(task.taskId);
-      if (task.status !== 'working' && !listener.due?.has(key))
-        this.#deliver(listener, key, NotificationMethod.Task, { ...task });
+    for (const [id, status] of visible) {
+      if (status !== 'working') this.#deliver(listener, taskKey(id), { method: NotificationMethod.Task, taskId: id });
     }
     await exchange.notify(NotificationMethod.Acknowledged, { notifications: filter });
     listener.busy = false;
@@ -231,22 +245,51 @@ export class Listeners {
     const kinds = [...this.#changed];
     this.#changed.clear();
     for (const kind of kinds) {
-      for (const listener of this.#index.of(kind)) this.#deliver(listener, kind, CHANGED[kind], undefined);
+      for (const listener of this.#index.of(kind)) this.#deliver(listener, kind, { method: CHANGED[kind] });
     }
   }
 
   /** Sends one at a time, so that at most one of each kind waits for a slow reader. */
-  #deliver(listener: Listener, key: string, method: string, params: JsonObject | undefined): void {
-    (listener.due ??= new Map()).set(key, [method, params]);
+  #deliver(listener: Listener, key: string, due: Due): void {
+    (listener.due ??= new Map()).set(key, due);
     if (!listener.busy) this.#ready.add(listener);
   }
 
-  async #sendNext(listener: Listener): Promise<void> {
-    const next = take(listener);
+  #sendNext(listener: Listener): void {
+    const [next] = listener.due?.values() ?? [];
     if (!next) return;
     listener.busy = true;
+    if (next.taskId === undefined) void this.#send(listener, take(listener));
+    else this.#readers.add(listener);
+  }
+
+  async #sendTask(listener: Listener): Promise<void> {
+    const due = take(listener);
+    const params = due?.params ?? (due && (await this.#stateOf(due.taskId!, listener.exchange.caller.principal)));
+    if (this.#readers.size === 0) this.#read = undefined;
+    // If the task is gone, so is the listener, or it has expired while the listener was slow.
+    void this.#send(listener, params && due && { ...due, params });
+  }
+
+  async #stateOf(id: string, principal: string | undefined): Promise<JsonObject | undefined> {
+    if (this.#read?.id === id && this.#read.principal === principal) return this.#read.task;
+    const changes = this.#taskChanges;
     try {
-      await listener.exchange.notify(...next);
+      const state = await (await this.#tasks!.load()).state(id, principal);
+      if (!state) return undefined;
+      const task = { ...state, ...(state.result && { result: constant({ ...state.result }) }) };
+      if (changes === this.#taskChanges) this.#read = { id, principal, task };
+      return task;
+    } catch {
+      // The tasks report it.
+      return undefined;
+    }
+  }
+
+  /** @param due undefined if there is nothing to send after all. */
+  async #send(listener: Listener, due: Due | undefined): Promise<void> {
+    try {
+      if (due && listener.open) await listener.exchange.notify(due.method, due.params);
     } catch {
       // The creator of the exchange reports a failure.
     }

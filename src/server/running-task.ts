@@ -32,8 +32,10 @@ export interface RunningTaskOptions {
   readonly controller: AbortController;
   /** The caller that answers the task's questions. */
   readonly caller: Caller;
-  /** Called after each change, with the stored task. */
-  readonly onchange: (task: TaskRecord) => void;
+  /** Called after each change that is stored. */
+  readonly onchange: () => void;
+  /** Called with the last state of a task that has expired, which the store no longer has. */
+  readonly onexpired: (task: TaskRecord) => void;
   /** Called when nothing more will be stored for the task. */
   readonly onover: () => void;
   /** Gets the errors of failed writes to the store. */
@@ -192,7 +194,7 @@ export class RunningTask {
   async #expire(): Promise<void> {
     if (!this.#decide(failure(new RpcError(ErrorCode.InternalError, 'The task has expired')))) return;
     // The store has dropped the task or will drop it. Subscribers still get the outcome.
-    this.#options.onchange(this.#apply(this.#record));
+    this.#options.onexpired(this.#apply(this.#record));
     try {
       await this.#options.store.delete(this.id, this.principal);
     } catch (problem) {
@@ -278,7 +280,7 @@ export class RunningTask {
     // Another process may have cancelled the task.
     if (isTerminal(record.status)) this.#decide({ status: 'cancelled', statusMessage: 'Cancelled' });
     this.#record = record;
-    this.#options.onchange(record);
+    this.#options.onchange();
   }
 
   /** If the task cannot be stored, it ends with an error. The error is small, so storing it may still work. */

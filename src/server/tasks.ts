@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Deferred } from '../base/deferred.ts';
+import { inTurns } from '../base/in-turns.ts';
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { Waiters } from '../base/waiters.ts';
 import { Quota } from '../base/quota.ts';
@@ -33,8 +34,12 @@ const FIRST_INTERVAL = 25;
 const STOPPED = 'The server was shut down before the task was done';
 const KILLED = 'The server was stopped before the task was done';
 
-/** Called after each change of a task. */
-type TaskListener = (principal: string | undefined, task: DetailedTask) => void;
+/**
+ * Called after each change of a task.
+ *
+ * @param last the last state of a task that has expired. Otherwise `state` has the newest one.
+ */
+type TaskListener = (principal: string | undefined, id: string, last?: DetailedTask) => void;
 
 /**
  * The tasks of a server: tool calls that run while their callers poll (the tasks extension,
@@ -153,16 +158,21 @@ export class Tasks {
 
   /**
    * Filters the ids to the tasks that the caller can follow here: its own tasks, unless another process runs them. Each
-   * with its task.
+   * with its status. A task may be large, so they are read one by one.
    */
-  async visible(ids: readonly string[], { principal }: Caller): Promise<Map<string, DetailedTask>> {
-    const records = await Promise.all(ids.map((id) => this.#read(id, principal)));
-    const visible = new Map<string, DetailedTask>();
-    for (const record of records) {
-      if (record && (isTerminal(record.status) || this.#running.has(record.id)))
-        visible.set(record.id, detailed(record));
-    }
+  async visible(ids: readonly string[], { principal }: Caller): Promise<Map<string, Task['status']>> {
+    const visible = new Map<string, Task['status']>();
+    await inTurns(ids, async (id) => {
+      const record = await this.#read(id, principal);
+      if (record && (isTerminal(record.status) || this.#running.has(record.id))) visible.set(id, record.status);
+    });
     return visible;
+  }
+
+  /** The task as it is now. Undefined if this principal has no such task, or no longer. */
+  async state(id: string, principal: string | undefined): Promise<DetailedTask | undefined> {
+    const record = await this.#read(id, principal);
+    return record && detailed(record);
   }
 
   /**
@@ -207,7 +217,8 @@ export class Tasks {
         store: this.#store,
         controller,
         caller,
-        onchange: (changed) => this.#onchange(changed.principal, detailed(changed)),
+        onchange: () => this.#onchange(record.principal, record.id),
+        onexpired: (last) => this.#onchange(record.principal, record.id, detailed(last)),
         onover: () => this.#forget(task),
         onerror: this.#onerror,
       });

@@ -41,7 +41,7 @@ export class StatelessReply implements ReplyChannel {
     if (this.#over) return SENT_AT_ONCE;
     let event: string;
     try {
-      event = messageEvent(JSON.stringify(message), undefined);
+      event = messageEvent(stringify(message), undefined);
     } catch (error) {
       this.#options.onerror(error as Error);
       return Promise.reject(error);
