@@ -52,7 +52,10 @@ export interface InboundOptions {
   readonly maxSuspended?: number | undefined;
   /** The most suspended requests of one principal. Default 100. */
   readonly maxSuspendedPerPrincipal?: number | undefined;
-  /** The most open subscriptions of 2026-07-28. Default 15 000. */
+  /**
+   * The most open subscriptions of 2026-07-28. Default 15 000. Callers without a principal may have seven eighths of them
+   * from one address.
+   */
   readonly maxSubscriptions?: number | undefined;
   /** The most open subscriptions of one principal. Default 1000. */
   readonly maxSubscriptionsPerPrincipal?: number | undefined;

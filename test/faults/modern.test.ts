@@ -272,7 +272,8 @@ describe('a flood of subscriptions', () => {
       Array.from({ length: 80 }, () => victim.post('subscriptions/listen', LISTEN, { signal: controller.signal })),
     );
     const streams = flood.filter(({ headers }) => headers.get('content-type') === 'text/event-stream');
-    expect([streams.length, victim.listening.size]).toEqual([50, 50]);
+    // One address may have seven eighths of them.
+    expect([streams.length, victim.listening.size]).toEqual([44, 44]);
     expect((await victim.send('tools/call', ECHO)).result.content).toBeDefined();
     controller.abort();
     await expect.poll(() => victim.listening.size).toBe(0);

@@ -267,6 +267,37 @@ test('subscriptions are limited, in total and for each principal, and one that e
   expect(listen('ada').response).toBeUndefined();
 });
 
+describe('one client without a principal leaves room for others', () => {
+  const { service } = scripted({ 'subscriptions/listen': ({ signal }) => aborted(signal).then(() => ({})) });
+  const subscribe = (client: ModernClient, address: string, names: string[] = []): TestReply =>
+    client.send('subscriptions/listen', { notifications: { resourceSubscriptions: names } }, { address });
+
+  test('in the number of subscriptions', () => {
+    const client = new ModernClient(service, { maxSubscriptions: 16 });
+    const own = Array.from({ length: 20 }, (_, n) => subscribe(client, `2001:db8::${n}`));
+    expect(own.filter(({ response }) => response === undefined)).toHaveLength(14);
+    expect(subscribe(client, '192.0.2.2').response).toBeUndefined();
+    for (const { onclose } of own) onclose?.();
+    expect(subscribe(client, '2001:db8::1').response).toBeUndefined();
+  });
+
+  test('in the names that its filters have', () => {
+    const client = new ModernClient(service);
+    let count = 0;
+    const names = (length: number): string[] => Array.from({ length }, () => `${(count += 1)}`.padStart(100, 'a://'));
+    const replies: TestReply[] = [];
+    do replies.push(subscribe(client, '192.0.2.1', names(1000)));
+    while (replies.at(-1)!.response === undefined && count < 500_000);
+    expect(replies.pop()!.response).toMatchObject({
+      error: { code: -32603, message: expect.stringContaining('name too many resources') },
+    });
+    expect(subscribe(client, '192.0.2.2', names(1000)).response).toBeUndefined();
+    replies.pop()!.onclose!();
+    expect(subscribe(client, '192.0.2.1', names(1000)).response).toBeUndefined();
+    expect(client.errors).toEqual([]);
+  });
+});
+
 describe('the filter of a subscription is refused before it reaches a service', () => {
   const names = (count: number, length = 1): string[] =>
     Array.from({ length: count }, (_, n) => `${n}`.padEnd(length, 'x'));

@@ -280,10 +280,10 @@ export class ModernInbound {
 
   #start(method: string, params: JsonObject, round: Round, state?: RequestState, recollection?: Recollection): void {
     // The filter is only validated here. It is passed on unchanged, because unknown members must be kept.
-    if (method === Method.Listen) readFilter(params['notifications']);
+    const filter = method === Method.Listen && readFilter(params['notifications']);
     const exchange = new ModernExchange(method, params, round, this.#ask);
     for (const [key, value] of state?.notes ?? []) exchange.notes.set(key, value);
-    if (method === Method.Listen) this.#subscriptions.add(exchange);
+    if (filter) this.#subscriptions.add(exchange, filter, round.extra?.address);
     else this.#running.set(exchange.number, exchange);
     if (recollection) this.#roundsOf(exchange, recollection);
     round.reply.onclose = this.#abortOf(exchange);
