@@ -107,6 +107,6 @@ export function* changesOf(filter: unknown): Iterable<[method: string, params: J
  * (2026-07-28, schema: ResourceUpdatedNotificationParams).
  */
 export function isWithin(updated: unknown, uri: unknown): boolean {
-  if (typeof updated !== 'string' || typeof uri !== 'string') return false;
-  return updated === uri || updated.startsWith(uri.endsWith('/') ? uri : `${uri}/`);
+  if (typeof updated !== 'string' || typeof uri !== 'string' || !updated.startsWith(uri)) return false;
+  return updated.length === uri.length || uri.endsWith('/') || updated[uri.length] === '/';
 }

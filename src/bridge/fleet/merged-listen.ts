@@ -20,6 +20,7 @@ const WAITING = { count: 1000, size: 10 * 1024 * 1024 };
 export class MergedListen {
   readonly #exchange: Exchange;
   readonly #filter: SubscriptionFilter;
+  readonly #uris: ReadonlySet<string>;
   readonly #members: Members;
   readonly #parts = new Map<FleetMember, ServerListen>();
   readonly #over = new AbortController();
@@ -30,6 +31,7 @@ export class MergedListen {
   constructor(exchange: Exchange, members: Members) {
     this.#exchange = exchange;
     this.#filter = readFilter(exchange.params['notifications']);
+    this.#uris = new Set(this.#filter.resourceSubscriptions);
     this.#members = members;
   }
 
@@ -151,13 +153,15 @@ export class MergedListen {
 
   /** The URI as the caller wrote it: URIs depend on the number of servers, which may have changed since. */
   #outwardUri(member: FleetMember, uri: string): string {
-    const asked = this.#filter.resourceSubscriptions ?? [];
     const wrapped = wrapUri(member.label, uri);
     const named = unwrapUri(uri);
     // A server cannot announce a change of another server's resource.
     const forms = named && this.#members.withLabel(named.label) ? [wrapped] : [wrapped, uri];
     return (
-      forms.find((form) => asked.some((each) => isWithin(form, each))) ?? this.#members.naming.outwardUri(member, uri)
+      // Most are exactly what was asked for. There may be a thousand, so each is not compared with all of them.
+      forms.find((form) => this.#uris.has(form)) ??
+      forms.find((form) => this.#filter.resourceSubscriptions?.some((each) => isWithin(form, each))) ??
+      this.#members.naming.outwardUri(member, uri)
     );
   }
 
