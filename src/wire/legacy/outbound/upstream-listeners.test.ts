@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { TestExchange } from '../../../../test/support/exchange.ts';
+import { TestExchange, type TestExchangeOptions } from '../../../../test/support/exchange.ts';
 import { askedServer } from '../../../../test/support/own-requests.ts';
 import { deferred, settled } from '../../../../test/support/service.ts';
 import type { Session } from '../../../core/exchange.ts';
@@ -179,6 +179,34 @@ describe('a change for thousands of listeners', () => {
     expect(ended).toBeLessThan(MANY);
     await vi.waitFor(() => expect(ended).toBe(MANY));
   });
+});
+
+test('what waits for a slow listener of a session moves to its newer one, with one look at all listeners', async () => {
+  const listeners = new UpstreamListeners(askedServer().send, () => {});
+  const { signal } = new AbortController();
+  const [slow, other] = ['slow', 'other'].map((id): Session => ({ id, signal }));
+  const stuck = { onnotify: () => new Promise<void>(() => {}) };
+  let looks = 0;
+  const listen = (session: Session, options: TestExchangeOptions = {}): TestExchange => {
+    const exchange = new TestExchange('subscriptions/listen', {}, options);
+    const look = (): Session => {
+      looks += 1;
+      return session;
+    };
+    Object.defineProperty(exchange.caller, 'session', { get: look });
+    void listeners.listen(exchange, {});
+    return exchange;
+  };
+  const older = listen(slow!, stuck);
+  for (let n = 0; n < 100; n += 1) listen(other!);
+  await settled();
+  for (let data = 0; data < 500; data += 1) listeners.deliver('notifications/message', { level: 'info', data }, slow);
+  const newer = listen(slow!);
+  looks = 0;
+  older.abort();
+  expect(looks).toBeLessThan(2000);
+  await settled();
+  expect(newer.notified.at(-1)).toMatchObject({ params: { data: 499 } });
 });
 
 test('the cost of a session that subscribes to many resources does not grow with all subscriptions', async () => {

@@ -216,7 +216,9 @@ export class UpstreamListeners {
     const left = this.#perSession.get(session)! - 1;
     if (left > 0) this.#perSession.set(session, left);
     else this.#perSession.delete(session);
-    for (const { method, params } of waiting) this.#ofSession(session).forEach(this.#offering(method, params));
+    if (waiting.length === 0) return;
+    const others = this.#ofSession(session);
+    for (const { method, params } of waiting) others.forEach(this.#offering(method, params));
   }
 
   /** The connection is about to close, so unsubscribe requests are no longer sent. */
