@@ -47,6 +47,19 @@ test('a response settles the request of its id', async () => {
   expect(pending.size).toBe(0);
 });
 
+test('thousands of requests fail in turns of the event loop when the connection closes', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+  const { pending, open } = setUp();
+  let failed = 0;
+  const all = Array.from({ length: 3000 }, () => open().result.catch(() => (failed += 1)));
+  pending.close(new Error('gone'));
+  await new Promise((resolve) => void setImmediate(resolve));
+  expect(failed).toBeLessThan(3000);
+  await expect(open().result).rejects.toThrow('gone');
+  await Promise.all(all);
+  expect([failed, pending.size]).toEqual([3000, 0]);
+});
+
 test('a response that is late or repeated, or has a wrong id or none, settles nothing', async () => {
   const { pending, open } = setUp();
   const { id, result } = open();

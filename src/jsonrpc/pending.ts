@@ -1,3 +1,4 @@
+import { inTurns } from '../base/in-turns.ts';
 import { printableError } from '../base/printable.ts';
 import { RpcError } from './errors.ts';
 import { IdTable } from './id-table.ts';
@@ -126,10 +127,10 @@ export class PendingRequests {
     return entry !== undefined;
   }
 
-  /** Fails all pending and all later requests. */
+  /** Fails all pending and all later requests. There may be thousands, so they fail in turns of the event loop. */
   close(error: Error): void {
     this.#closed ??= error;
-    for (const id of this.#entries?.keys() ?? []) this.cancel(id, error);
+    void inTurns(this.#entries?.keys() ?? [], (id) => void this.cancel(id, error));
   }
 
   #take(id: RequestId): Entry | undefined {

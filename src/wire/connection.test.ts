@@ -54,6 +54,18 @@ class HandTransport implements Transport {
   }
 }
 
+test('thousands of requests of a connection are ended in turns of the event loop when the server closes', async () => {
+  const { inbound, client } = await connected({ work: ({ signal }) => aborted(signal).then(() => ({})) });
+  await client.request(1, 'initialize', hello());
+  await client.send(...Array.from({ length: 3000 }, (_, id) => ({ id: `w${id}`, method: 'work' })));
+  const ended = (): number => client.inbox.filter((message) => 'error' in message).length;
+  const closing = inbound.close(0);
+  await new Promise((resolve) => void setImmediate(resolve));
+  expect(ended()).toBeLessThan(3000);
+  await closing;
+  await vi.waitFor(() => expect(ended()).toBe(3000));
+});
+
 describe('each message goes to the inbound of its era', () => {
   test('one connection speaks both eras, in any order', async () => {
     const { service, seen } = scripted();

@@ -55,7 +55,7 @@ export class Connection {
    */
   async close(timeout: number): Promise<void> {
     if (this.#requests.size > 0 && timeout > 0) await this.#idle.wait({ timeout });
-    this.#requests.cancelAll(new RpcError(CONNECTION_CLOSED, 'The server is shutting down'));
+    await this.#requests.cancelAll(new RpcError(CONNECTION_CLOSED, 'The server is shutting down'));
     await this.#transport.close();
   }
 

@@ -83,15 +83,16 @@ export class RequestsInFlight {
     return request !== undefined;
   }
 
-  /** Cancels all requests and answers them with an error. */
-  cancelAll(error: RpcError): void {
-    for (const request of this.values()) {
+  /** Cancels all requests and answers them with an error. Resolves when all are answered. */
+  cancelAll(error: RpcError): Promise<void> {
+    return inTurns(this.values(), (request) => {
+      if (!request.open) return;
       const { onclose } = request;
       request.onclose = undefined;
       // Nothing that belongs to a request may follow its response.
       onclose?.(error.message);
       request.answer(errorResponse(request.id, error.toObject()));
-    }
+    });
   }
 
   /** The connection has closed. */
