@@ -100,6 +100,59 @@ describe.runIf(findShell('fish'))('fish', () => {
   });
 });
 
+/** Names that end a quoted text, or that a shell expands, if they are not quoted well. */
+const HOSTILE = [
+  ...['it\u2019s', '\u2018;touch pwned;\u2018', "';touch pwned;'", '\u201a;touch pwned;\u201b', '";touch pwned;"'],
+  ...['`touch pwned`', '$(touch pwned)', '${IFS}', '@pwned', '; touch pwned', 'a|touch pwned', '!!', '*', '~', 'a\\'],
+];
+
+function withHostileNames(): void {
+  const mcpServers = Object.fromEntries(HOSTILE.map((name) => [name, {}]));
+  writeFileSync(path.join(folder, 'mcp.json'), JSON.stringify({ mcpServers }));
+}
+
+describe.runIf(findShell('bash'))('hostile names in bash', () => {
+  test('are one word each, and run nothing', () => {
+    withHostileNames();
+    const script = `eval "$(everwire completion bash)"
+      COMP_LINE='everwire call '; COMP_POINT=\${#COMP_LINE}; _everwire
+      eval "words=(\${COMPREPLY[*]})"; printf '%s\\n' "\${words[@]}"`;
+    const { stdout } = spawnSync('bash', ['--norc', '-c', script], { cwd: folder, env, encoding: 'utf8' });
+    expect(stdout.trim().split('\n')).toEqual(HOSTILE);
+    expect(existsSync(path.join(folder, 'pwned'))).toBe(false);
+  });
+
+  test('so are names of files where the shell cannot complete them itself', () => {
+    writeFileSync(path.join(folder, '$(touch pwned)'), '');
+    const script = `eval "$(everwire completion bash)"; compopt() { return 1; }
+      COMP_LINE='everwire call --config $'; COMP_POINT=\${#COMP_LINE}; _everwire
+      eval "words=(\${COMPREPLY[*]})"; printf '%s\\n' "\${words[@]}"`;
+    const { stdout } = spawnSync('bash', ['--norc', '-c', script], { cwd: folder, env, encoding: 'utf8' });
+    expect(stdout.trim()).toBe('$(touch pwned)');
+    expect(existsSync(path.join(folder, 'pwned'))).toBe(false);
+  });
+});
+
+describe.runIf(findShell('pwsh'))('hostile names in PowerShell', () => {
+  test('are one word each, and run nothing', () => {
+    withHostileNames();
+    const script = `everwire completion powershell | Out-String | Invoke-Expression
+      (TabExpansion2 'everwire call ' 14).CompletionMatches | ForEach-Object { Invoke-Expression "Write-Output $($_.CompletionText)" }`;
+    const { stdout } = spawnSync('pwsh', ['-NoProfile', '-Command', script], { cwd: folder, env, encoding: 'utf8' });
+    expect(stdout.trim().split(/\r?\n/)).toEqual(HOSTILE);
+    expect(existsSync(path.join(folder, 'pwned'))).toBe(false);
+  });
+});
+
+test('the script for PowerShell doubles all quotes that end a text in single quotes', () => {
+  const { stdout } = spawnSync('everwire', ['completion', 'powershell'], { cwd: folder, env, encoding: 'utf8' });
+  const [, quotes] = /-replace "(\[.*?\])", '\$0\$0'/.exec(stdout)!;
+  const [, bare] = /-match '(\^.*?\$)'/.exec(stdout)!;
+  // Patterns of .NET mean the same here.
+  expect("'\u2018\u2019\u201a\u201b".replaceAll(new RegExp(quotes!, 'g'), '')).toBe('');
+  expect(HOSTILE.filter((name) => new RegExp(bare!).test(name))).toEqual([]);
+});
+
 test('an unknown shell is an error', async () => {
   const { code, stderr } = await runEverwire(['completion', 'tcsh']);
   expect(code).toBe(2);

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
  * Whether a shell is installed. As root on Debian, its package is installed. If there is none, the reason is printed, and
  * the tests should be skipped.
  */
-export function findShell(name: 'bash' | 'zsh' | 'fish'): boolean {
+export function findShell(name: 'bash' | 'zsh' | 'fish' | 'pwsh'): boolean {
   if (process.platform === 'win32') return false;
   const found = (): boolean => spawnSync(name, ['-c', 'true']).status === 0;
   if (found() || (installed(name) && found())) return true;

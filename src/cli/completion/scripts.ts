@@ -18,7 +18,7 @@ _everwire() {
   COMPREPLY=()
   while IFS= read -r line; do
     if [ "$line" = ":files" ]; then
-      compopt -o default 2> /dev/null || while IFS= read -r word; do COMPREPLY+=("$word"); done < <(compgen -f -- "$current")
+      compopt -o default 2> /dev/null || while IFS= read -r word; do COMPREPLY+=("$(printf '%q' "$word")"); done < <(compgen -f -- "$current")
       return
     fi
     word="\${line%%"$tab"*}"
@@ -64,7 +64,8 @@ end
 complete -c everwire -f -a '(__everwire_complete)'
 `,
   // It passes an empty word as two quotes, because PowerShell 5 leaves out an empty argument, and -- in quotes, because
-  // PowerShell removes it from the arguments of a script.
+  // PowerShell removes it from the arguments of a script. Typographic quotes end a text in single quotes too, and a word that
+  // begins with @ would be a variable.
   powershell: `# everwire completion for PowerShell: add this line to your $PROFILE
 #   everwire completion powershell | Out-String | Invoke-Expression
 Register-ArgumentCompleter -Native -CommandName everwire -ScriptBlock {
@@ -75,7 +76,8 @@ Register-ArgumentCompleter -Native -CommandName everwire -ScriptBlock {
     everwire completion suggest '--' @words $current 2> $null | ForEach-Object {
         if ($_ -ne ':files') {
             $word, $description = $_ -split [char]9, 2
-            $inserted = if ($word -match '^[\\w./:@=-]+$') { $word } else { "'" + $word.Replace("'", "''") + "'" }
+            $inserted = if ($word -match '^[\\w./:-][\\w./:@=-]*$') { $word }
+                else { "'" + ($word -replace "['\\u2018\\u2019\\u201a\\u201b]", '$0$0') + "'" }
             if (-not $description) { $description = $word }
             [System.Management.Automation.CompletionResult]::new($inserted, $word, 'ParameterValue', $description)
         }

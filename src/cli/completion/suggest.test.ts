@@ -77,6 +77,21 @@ describe('the next word may be', () => {
     expect(words('call', 'weather', '')).toEqual([]);
   });
 
+  test('no name that would be an option or ends a line', () => {
+    const servers = {
+      '--config=theirs.json': {},
+      '-h': {},
+      'a\nb': {},
+      'a\tb': {},
+      'a\u2028b': {},
+      'a\u202eb': {},
+      ok: {},
+    };
+    writeFileSync(path.join(folder, 'mcp.json'), JSON.stringify({ mcpServers: servers }));
+    expect(words('call', '--config', 'mcp.json', '')).toEqual(['ok']);
+    expect(words('call', '--config', 'mcp.json', '--conf')).toEqual([]);
+  });
+
   test('a file that a command serves', () => {
     expect(words('dev', '')).toBe(FILES);
     expect(words('dev', 'server.ts', '')).toEqual([]);

@@ -89,7 +89,7 @@ function wordsFor(
   const first = positionals.length === 0;
   if (command.usage().split(' ')[positionals.length + 1] === '<file>') return FILES;
   if (first && WITH_TARGET.test(command.usage()))
-    return namesIn(config, where).map((each) => described(each.name, each.source));
+    return serversIn(config, where).map((each) => described(each.name, each.source));
   if (name === 'list') return KINDS.filter((kind) => !positionals.includes(kind)).map((kind) => described(kind));
   if ((name === 'install' || name === 'uninstall') && first) {
     return HOSTS.map((host) => described(host.name, host.title));
@@ -97,10 +97,15 @@ function wordsFor(
   if (name === 'uninstall' && positionals.length === 1) {
     const host = HOSTS.find((each) => each.name === positionals[0] && each.format === 'json');
     const files = host ? [host.user(where), ...(host.project === undefined ? [] : [host.project])] : [];
-    return files.flatMap((file) => namesIn(file, where)).map((each) => described(each.name));
+    return files.flatMap((file) => serversIn(file, where)).map((each) => described(each.name));
   }
   if (name === 'completion' && first) return SHELLS.map((shell) => described(shell));
   return [];
+}
+
+/** The servers in a configuration. A name like an option would be one, with a value of somebody else. */
+function serversIn(config: string | undefined, where: Surroundings): { name: string; source: string }[] {
+  return namesIn(config, where).filter(({ name }) => !name.startsWith('-'));
 }
 
 function commandsOf(root: Command): Suggestion[] {
