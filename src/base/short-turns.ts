@@ -45,6 +45,6 @@ async function turn(): Promise<void> {
   while (waiting.length > 0 && spent <= MAX_TIME) {
     waiting.shift()!();
     // The work runs now.
-    await undefined;
+    await Promise.resolve();
   }
 }
