@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { languages } from './languages/languages.ts';
 import { findingsTable, matrixTable, tasksSentence } from './languages/table.ts';
+import { untestedSentence } from './languages/untested.ts';
 
 const page = new URL('../docs/interop.md', import.meta.url);
 
@@ -10,6 +11,7 @@ test.each([
   ['matrix', matrixTable(languages)],
   ['findings', findingsTable(languages)],
   ['tasks', tasksSentence(languages)],
+  ['untested', untestedSentence()],
 ])('docs/interop.md has the %s of the languages', (name, table) => {
   const text = readFileSync(page, 'utf8');
   const [head, foot] = [`<!-- ${name} -->\n\n`, `\n\n<!-- end of ${name} -->`];

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { root } from '../support/process.ts';
 import { prepare, toolchains } from './toolchains.ts';
+import { untestedLines } from './untested.ts';
 
 /**
  * Builds the peers in other languages and runs their tests. Skips the languages whose tools are not here. With `--all`,
@@ -15,6 +16,7 @@ for (const toolchain of toolchains) {
   else skipped.push(why);
 }
 for (const why of skipped) console.log(`skipped: ${why}`);
+for (const line of untestedLines()) console.log(line);
 console.log(`The programs are ready after ${Math.round((performance.now() - started) / 1000)} s`);
 
 const args = [
