@@ -7,23 +7,32 @@ const REVISION = '2025-11-25';
 export class HttpSession implements HttpCalls {
   readonly url: URL;
   readonly #headers: string;
+  readonly #expected: (sum: number) => string;
   // Seven digits, so that all requests have the same length.
   #lastId = 1_000_000;
 
-  private constructor(url: URL, sessionId: string) {
+  private constructor(url: URL, sessionId: string, expected: (sum: number) => string) {
     this.url = url;
+    this.#expected = expected;
     this.#headers = `mcp-session-id: ${sessionId}\r\nmcp-protocol-version: ${REVISION}\r\n`;
   }
 
-  /** @throws Error if the server refuses, or opens no session */
-  static async open(url: URL, connection: HttpConnection): Promise<HttpSession> {
+  /**
+   * @param expected a text that a response with this sum contains. Default: the sum as the whole text of the result.
+   * @throws Error if the server refuses, or opens no session
+   */
+  static async open(
+    url: URL,
+    connection: HttpConnection,
+    expected = (sum: number): string => `"${sum}"`,
+  ): Promise<HttpSession> {
     const clientInfo = { name: 'bench', version: '1.0.0' };
     const params = { protocolVersion: REVISION, capabilities: {}, clientInfo };
     const initialize = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
     const { status, head, body } = await connection.request(post(url, '', initialize));
     const sessionId = /\r\nmcp-session-id: *(\S+)/i.exec(head)?.[1];
     if (status !== 200 || sessionId === undefined) throw new Error(`initialize: ${status} ${body}`);
-    const session = new HttpSession(url, sessionId);
+    const session = new HttpSession(url, sessionId, expected);
     const initialized = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
     const reply = await connection.request(post(url, session.#headers, initialized));
     if (reply.status !== 202) throw new Error(`notifications/initialized: ${reply.status} ${reply.body}`);
@@ -34,7 +43,7 @@ export class HttpSession implements HttpCalls {
   call(): { request: string; expected: string } {
     const id = ++this.#lastId;
     const body = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"add","arguments":{"a":${id},"b":1}}}`;
-    return { request: post(this.url, this.#headers, body), expected: `"${id + 1}"` };
+    return { request: post(this.url, this.#headers, body), expected: this.#expected(id + 1) };
   }
 
   /** Opens the session's GET stream on a separate connection. */

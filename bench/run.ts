@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import path from 'node:path';
@@ -14,17 +13,10 @@ import { tryCall } from './http-calls.ts';
 import { HttpSession } from './http-session.ts';
 import { bundledSize, importTimes } from './imports.ts';
 import { ModernCalls, ModernLists } from './modern-calls.ts';
-import {
-  cpuSpent,
-  peakMemory,
-  peerScript,
-  startLines,
-  startPeer,
-  startStdio,
-  stop,
-  type HttpPeer,
-} from './processes.ts';
-import { median, medianSample, type Sample } from './sample.ts';
+import { bridgedPeers, keepOffTheirCore, languagePeers, runtimePeers, type OneCorePeers } from './one-core.ts';
+import { peakMemory, peerScript, startLines, startPeer, startStdio, stop, type HttpPeer } from './processes.ts';
+import { medianRatio, progress, ratio, report, rows, withCpu, type Measured } from './rows.ts';
+import { medianSample, type Sample } from './sample.ts';
 import { bytesPerSession } from './sessions.ts';
 import { pageCosts } from './page.ts';
 import { findBrowser } from '../test/browser/support/find-browser.ts';
@@ -33,10 +25,12 @@ import { subscriptionCost } from './subscriptions.ts';
 import { table } from './table.ts';
 import { typeCheck } from './type-check.ts';
 
-const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import,page] [--seconds 3] [--rounds 3]
+const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import,page,languages,runtimes] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
-"of bare" compares with the first of the same rows: more is better for rates, less for memory, times and sizes.`;
+"of bare" compares with the first of the same rows: more is better for rates, less for memory, times and sizes.
+Without --only, all but languages and runtimes are measured. These need taskset and two processors, and languages also the tools
+of npm run test:languages.`;
 
 const CONNECTIONS = 16;
 const SUBSCRIPTIONS = 10_000;
@@ -66,7 +60,8 @@ const rounds = Number(values.rounds);
  * for its turn, because no connection keeps the hidden classes of its objects alive.
  */
 const WARM_UP = 2;
-const rows: string[][] = [['what', 'who', 'result', 'p50 ms', 'p99 ms', 'cpu µs', 'peak MB', 'of bare']];
+/** For servers in languages whose compilers need longer on one core. */
+const LONG_WARM_UP = 6;
 
 const sections: Record<string, () => Promise<void>> = {
   async http() {
@@ -258,6 +253,8 @@ const sections: Record<string, () => Promise<void>> = {
       'sdk v2': '@modelcontextprotocol/server',
     });
   },
+  languages: () => onOneCore(languagePeers),
+  runtimes: () => onOneCore(runtimePeers),
 };
 
 const HTTP_PEERS = { bare: 'bare-http', everwire: 'everwire-http', 'sdk v1': 'sdk-v1-http', 'sdk v2': 'sdk-v2-http' };
@@ -273,10 +270,12 @@ async function overHttp(
     prepare = (url, connection) => HttpSession.open(url, connection),
     connections = CONNECTIONS,
     turns = rounds,
+    warmUp = WARM_UP,
   }: {
     prepare?: (url: URL, connection: HttpConnection) => HttpCalls | Promise<HttpCalls>;
     connections?: number;
     turns?: number;
+    warmUp?: number;
   } = {},
 ): Promise<readonly Measured[]> {
   const measured = Object.keys(starters).map((who) => ({ who, samples: [] as Sample[], peaks: [] as number[] }));
@@ -289,7 +288,7 @@ async function overHttp(
         const calls = await prepare(url, connection);
         await tryCall(calls, connection);
         connection.close();
-        await loadHttp(calls, connections, WARM_UP);
+        await loadHttp(calls, connections, warmUp);
         samples.push(await withCpu(peer, () => loadHttp(calls, connections, seconds)));
         peaks.push(peakMemory(peer) ?? NaN);
       } finally {
@@ -300,6 +299,22 @@ async function overHttp(
   const reported = measured.map(({ who, samples, peaks }) => ({ who, samples, peak: Math.max(...peaks) }));
   report(what, 'req/s', reported);
   return reported;
+}
+
+/** Each server alone on one core, with sessions, and then behind our bridge on the same core. The load has another core. */
+async function onOneCore(find: () => Promise<OneCorePeers>): Promise<void> {
+  const peers = await find();
+  const free = keepOffTheirCore();
+  const open = (url: URL, connection: HttpConnection): Promise<HttpSession> =>
+    HttpSession.open(url, connection, String);
+  const what = `feature server on one core, tools/call, ${CONNECTIONS} connections`;
+  try {
+    const options = { prepare: open, warmUp: LONG_WARM_UP };
+    await overHttp(what, peers, options);
+    await overHttp(`${what}, our bridge before it`, bridgedPeers(peers), options);
+  } finally {
+    free();
+  }
 }
 
 async function imports(modules: Readonly<Record<string, string>>, what = ''): Promise<void> {
@@ -389,50 +404,6 @@ async function overStdio(
   } finally {
     await Promise.all(peers.map(({ child }) => stop(child)));
   }
-}
-
-/** The samples of a peer, and the most memory that a process of it had: bytes, NaN if the system does not report it. */
-interface Measured {
-  readonly who: string;
-  readonly samples: readonly Sample[];
-  readonly peak: number;
-}
-
-function report(what: string, unit: string, measured: readonly Measured[]): void {
-  const bare = measured[0]!.samples;
-  for (const { who, samples, peak } of measured) {
-    const { perSecond, p50, p99, cpu } = medianSample(samples);
-    const megabytes = Number.isNaN(peak) ? '–' : (peak / 1e6).toFixed(0);
-    const rate = `${Math.round(perSecond)} ${unit}`;
-    const spent = cpu === undefined ? '–' : cpu.toFixed(1);
-    const ofBare = medianRatio(samples, bare, 'perSecond');
-    rows.push([what, who, rate, p50.toFixed(2), p99.toFixed(2), spent, megabytes, ofBare]);
-  }
-}
-
-/** Adds what each request of a load cost a process. */
-async function withCpu(child: ChildProcess, load: () => Promise<Sample>): Promise<Sample> {
-  const before = cpuSpent(child);
-  const mainBefore = cpuSpent(child, 'main');
-  const sample = await load();
-  const after = cpuSpent(child);
-  const mainAfter = cpuSpent(child, 'main');
-  if (before === undefined || after === undefined || mainBefore === undefined || mainAfter === undefined) return sample;
-  return { ...sample, cpu: (after - before) / sample.count, mainCpu: (mainAfter - mainBefore) / sample.count };
-}
-
-/** Compares within each round, because other work on this machine changes from round to round. */
-function medianRatio(samples: readonly Sample[], bare: readonly Sample[], key: 'perSecond' | 'mainCpu'): string {
-  return median(samples.map((sample, round) => sample[key]! / bare[round]![key]!)).toFixed(2);
-}
-
-function ratio(value: number, bare: number): string {
-  return (value / bare).toFixed(2);
-}
-
-function progress(text: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
-  else if (text !== '') process.stderr.write(`${Math.round(performance.now() / 1000)} s: ${text}\n`);
 }
 
 const chosen = values.only.split(',');
