@@ -1,4 +1,4 @@
-import { pause } from '../base/wait.ts';
+import { UntilDone } from '../base/until-done.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Bus } from '../store/bus.ts';
 
@@ -8,10 +8,6 @@ const KIND = 'changes';
 const MAX_URIS = 1000;
 /** The most characters of them. */
 const MAX_CHARS = 256 * 1024;
-/** The first pause before a message that has failed is sent again. Each one is twice as long. Milliseconds. */
-const PAUSE = 1000;
-/** The longest pause. Milliseconds. */
-const MAX_PAUSE = 60_000;
 
 /** What has changed: lists by their names, and resources by their URIs. */
 export interface Changes {
@@ -27,15 +23,13 @@ export interface Changes {
 export class SharedChanges {
   readonly #bus: Bus;
   readonly #server: string;
-  readonly #onerror: (error: Error) => void;
   readonly #stop: () => void;
-  readonly #closing = new AbortController();
+  readonly #telling: UntilDone;
   readonly #lists = new Set<string>();
   readonly #uris = new Set<string>();
   #chars = 0;
   /** Whether more resources have changed than one message may name. */
   #all = false;
-  #telling = false;
 
   /**
    * @param server the name that the processes of one server have in common.
@@ -44,7 +38,10 @@ export class SharedChanges {
   constructor(bus: Bus, server: string, hear: (changes: Changes) => void, onerror: (error: Error) => void) {
     this.#bus = bus;
     this.#server = server;
-    this.#onerror = onerror;
+    this.#telling = new UntilDone(
+      () => this.#tell(),
+      (cause) => onerror(new Error('Other processes do not know yet what has changed', { cause })),
+    );
     this.#stop = bus.on(KIND, (body) => {
       if (body['server'] !== server) return false;
       hear({ lists: textsIn(body['lists']), uris: body['uris'] === 'all' ? 'all' : textsIn(body['uris']) });
@@ -55,18 +52,18 @@ export class SharedChanges {
   /** A list has changed here. */
   listChanged(kind: string): void {
     this.#lists.add(kind);
-    this.#tell();
+    this.#telling.ask();
   }
 
   /** A resource has changed here. */
   resourceUpdated(uri: string): void {
     this.#add(uri);
-    this.#tell();
+    this.#telling.ask();
   }
 
   /** Neither tells nor hears anything more. */
   close(): void {
-    this.#closing.abort();
+    this.#telling.close();
     this.#stop();
   }
 
@@ -78,31 +75,14 @@ export class SharedChanges {
     if (this.#all) this.#uris.clear();
   }
 
-  #tell(): void {
-    if (this.#telling) return;
-    this.#telling = true;
-    // All changes of one turn of the event loop make one message.
-    queueMicrotask(() => void this.#tellAll());
-  }
-
-  async #tellAll(): Promise<void> {
-    const { signal } = this.#closing;
-    let wait = PAUSE;
-    while (!signal.aborted && (this.#lists.size > 0 || this.#uris.size > 0 || this.#all)) {
-      const changes = this.#take();
-      try {
-        await this.#bus.sendToAll(KIND, { server: this.#server, ...changes });
-        wait = PAUSE;
-      } catch (error) {
-        if (signal.aborted) break;
-        if (wait === PAUSE)
-          this.#onerror(new Error('Other processes do not know yet what has changed', { cause: error }));
-        this.#restore(changes);
-        await pause(wait, signal);
-        wait = Math.min(wait * 2, MAX_PAUSE);
-      }
+  async #tell(): Promise<void> {
+    const changes = this.#take();
+    try {
+      await this.#bus.sendToAll(KIND, { server: this.#server, ...changes });
+    } catch (error) {
+      this.#restore(changes);
+      throw error;
     }
-    this.#telling = false;
   }
 
   #take(): Changes {

@@ -1,0 +1,56 @@
+import { pause } from './wait.ts';
+
+/** The first pause after a failure. Each one is twice as long. Milliseconds. */
+const PAUSE = 1000;
+/** The longest pause. Milliseconds. */
+const MAX_PAUSE = 60_000;
+
+/**
+ * Work that may fail, and is repeated until it is done. It runs once at a time. What asks for it meanwhile makes it run
+ * once more.
+ */
+export class UntilDone {
+  readonly #work: () => Promise<void>;
+  readonly #onfailure: (error: unknown) => void;
+  readonly #closing = new AbortController();
+  #wanted = false;
+  #running = false;
+
+  /** @param onfailure gets the first failure after a success. */
+  constructor(work: () => Promise<void>, onfailure: (error: unknown) => void) {
+    this.#work = work;
+    this.#onfailure = onfailure;
+  }
+
+  /** Runs the work, after the current turn of the event loop has gone on. */
+  ask(): void {
+    this.#wanted = true;
+    if (this.#running) return;
+    this.#running = true;
+    queueMicrotask(() => void this.#run());
+  }
+
+  /** The work is not repeated any more. */
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing;
+    let wait = PAUSE;
+    while (this.#wanted && !signal.aborted) {
+      this.#wanted = false;
+      try {
+        await this.#work();
+        wait = PAUSE;
+      } catch (error) {
+        if (signal.aborted) break;
+        if (wait === PAUSE) this.#onfailure(error);
+        this.#wanted = true;
+        await pause(wait, signal);
+        wait = Math.min(wait * 2, MAX_PAUSE);
+      }
+    }
+    this.#running = false;
+  }
+}
