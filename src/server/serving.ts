@@ -15,7 +15,7 @@ import { listenFor } from './http-service.ts';
 import { compact } from './registry.ts';
 
 /** How a server is served over HTTP. */
-export type HttpServerOptions = Omit<HttpHandlerOptions, 'onsession' | 'onrequest' | 'onerror'>;
+export type HttpServerOptions = Omit<HttpHandlerOptions, 'onsession' | 'onrequest' | 'sharesChanges' | 'onerror'>;
 
 export interface ServingOptions {
   readonly inbound: InboundOptions & { readonly onerror: (error: Error) => void };
@@ -171,7 +171,7 @@ export class Serving {
   #httpOptions({ onsession, onrequest }: Inbound, options: ListenOptions): ListenOptions {
     const { http, inbound } = this.#options;
     const own = { onerror: inbound.onerror, sessionKey: inbound.stateKey };
-    return { ...own, ...http, ...compact(options), onsession, onrequest };
+    return { ...own, ...http, ...compact(options), sharesChanges: true, onsession, onrequest };
   }
 
   /** Uses the state, if there is one. `leave` must be called when the server is closed, `forget` if it is not served. */

@@ -34,8 +34,8 @@ export interface UnfinishedStream {
  * Resumability and Redelivery).
  *
  * Everything is scoped by session: an event id is valid only in its own session. The log is bounded in bytes and in age.
- * Concurrent calls are safe for different streams. A stream has one writer, which opens it first, and then makes one call
- * after the other.
+ * Concurrent calls are safe for different streams. A stream with requests has one writer, which opens it first, and then
+ * makes one call after the other. Several processes may write a stream without requests at once, if they may use the log.
  */
 export interface EventLog {
   /**

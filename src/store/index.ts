@@ -28,6 +28,7 @@ export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from 
 export {
   IN_USE,
   SessionStoreFull,
+  type OwnStreamPlace,
   type SessionRecord,
   type SessionSettings,
   type SessionStore,

@@ -2,6 +2,7 @@ import { inTurns } from '../base/in-turns.ts';
 import type { SessionId } from './event-log.ts';
 import { SessionIndex, type Place } from './session-index.ts';
 import {
+  divided,
   sessionBounds,
   SessionStoreFull,
   type SessionBounds,
@@ -97,14 +98,14 @@ export class IndexedSessions implements SessionStore {
     return text === undefined || !settings ? undefined : { ...(JSON.parse(text) as SessionRecord), ...settings };
   }
 
-  async put(id: SessionId, { logLevel, resources, ...rest }: SessionRecord): Promise<void> {
-    const record = JSON.stringify(rest);
-    const settings = logLevel === undefined && !resources ? undefined : JSON.stringify({ logLevel, resources });
+  async put(id: SessionId, given: SessionRecord): Promise<void> {
+    const [record, text] = divided(given).map((part) => JSON.stringify(part)) as [string, string];
+    const settings = text === '{}' ? undefined : text;
     await this.#write(
       id,
       { record, settings },
       {
-        share: rest.share ?? '',
+        share: given.share ?? '',
         usedAt: this.#now(),
         recordBytes: Buffer.byteLength(record),
         settingsBytes: settings === undefined ? 0 : Buffer.byteLength(settings),

@@ -1,13 +1,28 @@
 import { checkBounds } from '../base/bounds.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import type { SessionId } from './event-log.ts';
+import type { NodeId } from './bus.ts';
+import type { EventId, SessionId } from './event-log.ts';
 
-/** What a client changes in its session. It contains only JSON. */
+/** A session's own stream (GET), if several processes use the store. */
+export interface OwnStreamPlace {
+  /** The process that passes its events on to the client: where the client reads it, or has read it last. */
+  readonly reader: NodeId;
+  /** The event after which a client begins that names no other one. Undefined if the stream was never used. */
+  readonly after?: EventId | undefined;
+}
+
+/** What changes in a session while it is used. It contains only JSON. */
 export interface SessionSettings {
   /** The log level that the client has set. */
   readonly logLevel?: string | undefined;
   /** The URIs of the resources that the client has subscribed to. */
   readonly resources?: readonly string[] | undefined;
+  readonly own?: OwnStreamPlace | undefined;
+}
+
+/** Divides a record into what may be large and does not change, and what changes. */
+export function divided({ logLevel, resources, own, ...rest }: SessionRecord): [rest: object, SessionSettings] {
+  return [rest, { logLevel, resources, own }];
 }
 
 /** What another process needs to continue a session. It contains only JSON. */

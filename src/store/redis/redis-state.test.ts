@@ -79,6 +79,19 @@ describe.skipIf(command === undefined)('with a server', () => {
     ...taskStoreSuite(async (tasks) => redisState(await client(), { tasks }).tasks),
   ];
 
+  test('several processes write one stream, and each reads what all have written', async () => {
+    const logs = [0, 1, 2].map(() => redisState(nodeRedis).events);
+    const [first] = await Promise.all(logs.map((log) => log.open('s', '0')));
+    const ids = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => logs[n % 3]!.append('s', '0', { jsonrpc: '2.0', method: `m${n}` })),
+    );
+    for (const log of logs) {
+      const read: string[] = [];
+      for await (const { id } of log.after('s', first!)) read.push(id);
+      expect(new Set(read)).toEqual(new Set(ids));
+    }
+  });
+
   test('a slow network that splits everything changes nothing', async () => {
     const client = await through({ delay: 1, split: 1000 });
     for (const { name, run } of cases(() => client)) {

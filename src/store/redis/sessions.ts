@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { SessionId } from '../event-log.ts';
 import {
+  divided,
   sessionBounds,
   SessionStoreFull,
   type SessionRecord,
@@ -43,10 +44,9 @@ export class RedisSessions implements SessionStore {
     return { ...(JSON.parse(record) as SessionRecord), ...(JSON.parse(settings) as SessionSettings) };
   }
 
-  put(id: SessionId, { logLevel, resources, ...rest }: SessionRecord): Promise<void> {
-    const record = JSON.stringify(rest);
-    const settings = JSON.stringify({ logLevel, resources });
-    const share = rest.share ?? '';
+  put(id: SessionId, given: SessionRecord): Promise<void> {
+    const [record, settings] = divided(given).map((part) => JSON.stringify(part)) as [string, string];
+    const share = given.share ?? '';
     return this.#writes.run(id, async () => {
       const bytes = Buffer.byteLength(record) + Buffer.byteLength(settings);
       this.#checkSize(bytes);

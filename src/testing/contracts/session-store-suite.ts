@@ -75,6 +75,14 @@ export function sessionStoreSuite(
     assert.deepEqual(await store.get('s'), { ...record('one'), ...second });
   });
 
+  define('the place of the own stream is a setting', {}, async (store) => {
+    await store.put('s', { ...record('one'), own: { reader: 'a' } });
+    assert.deepEqual(await store.get('s'), { ...record('one'), own: { reader: 'a' } });
+    const own = { reader: 'b', after: '0-1' };
+    assert.deepEqual(await store.change('s', (before) => ({ ...before, own })), { own });
+    assert.deepEqual(await store.get('s'), { ...record('one'), own });
+  });
+
   define('a session that is stored again has its new settings only', {}, async (store) => {
     await store.put('s', { ...record('one'), logLevel: 'error' });
     await store.put('s', record('two'));

@@ -27,6 +27,8 @@ export interface EndpointOptions {
   readonly shared: SharedStore | undefined;
   /** Set if these processes pass messages on to each other. */
   readonly others: OtherProcesses | undefined;
+  /** Whether the server tells all processes of changes, so that only the one with a session's own stream sends them. */
+  readonly sharesChanges: boolean;
   /** Makes the ids of sessions that another process can revive without a store. */
   readonly seal: SessionSeal | undefined;
   readonly maxBodyBytes: number;

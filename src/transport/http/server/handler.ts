@@ -107,6 +107,12 @@ export interface HttpHandlerOptions extends HostRules {
    * each session, within `maxBufferedBytes`; sessions end with the process.
    */
   readonly state?: HandlerState | undefined;
+  /**
+   * Whether the service sends each change of a list or a resource at all processes with the same state, as an `McpServer`
+   * does. Then only the process at which a client reads the session's own stream sends it. Default false: what any process
+   * sends reaches the client.
+   */
+  readonly sharesChanges?: boolean | undefined;
   /** Called with errors that cannot be reported to a client. Default: none. */
   readonly onerror?: ((error: Error) => void) | undefined;
   /** Called for each refused request, and for each response that is cut off because it is not read. Must not throw. */
@@ -204,7 +210,7 @@ class Handler implements HttpHandler {
     const { path = '/mcp', ssePath = '/sse', messagesPath = '/messages', publicPrefix = '' } = options;
     const { maxBodyBytes = 4 * MIB, maxBufferedBytes = 256 * MIB } = options;
     const { maxSessions = 10_000, maxRequests = 20_000, idleTimeout = 1_800_000, stallTimeout = 30_000 } = options;
-    const { keepAlive = 15_000, grace = 100, retry = 1000, streamDuration = 0 } = options;
+    const { keepAlive = 15_000, grace = 100, retry = 1000, streamDuration = 0, sharesChanges = false } = options;
     if (!onsession && !onrequest) throw new TypeError('Set onsession, onrequest or both');
     checkPaths(ssePath === false ? [path] : [path, ssePath, messagesPath]);
     const positive = { maxBodyBytes, maxBufferedBytes, maxSessions, maxRequests, idleTimeout, stallTimeout };
@@ -245,6 +251,7 @@ class Handler implements HttpHandler {
       store,
       shared: store && isAlive && { node, isAlive },
       others: this.#others,
+      sharesChanges,
       seal: sessionKey === undefined || store ? undefined : new SessionSeal(sessionKey),
       maxBodyBytes,
       onsession,

@@ -18,10 +18,7 @@ interface Place {
  *
  * @throws EventsPurged if some of them were dropped.
  */
-export async function copyEvents(
-  { log, session, after, whenItsTurn }: Place,
-  connection: SseConnection,
-): Promise<void> {
+async function copyEvents({ log, session, after, whenItsTurn }: Place, connection: SseConnection): Promise<void> {
   let place = after;
   let isAll: boolean;
   const read = async (): Promise<number> => {

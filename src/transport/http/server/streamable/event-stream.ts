@@ -45,6 +45,10 @@ export interface EventStreamOptions {
   readonly whenItsTurn: (read: () => Promise<number>) => Promise<void>;
   /** Called when the stream has ended, when its last connection is gone after that, and when it is done. */
   readonly onended: () => void;
+  /**
+   * Set if other processes may write the stream, too, which is open in the log. Its first connection begins after this event.
+   */
+  readonly start?: EventId | undefined;
   readonly onerror: (error: Error) => void;
 }
 
@@ -75,6 +79,10 @@ export class EventStream {
   #turn = 0;
   #ended = false;
   #closed = false;
+  /** Counts what may have come into the log, if other processes write the stream, too. */
+  #news = 0;
+  /** The newest message of this process, until its live connection has read it in the log. */
+  #newest: { readonly id: EventId; readonly json: string } | undefined;
   /** Whether the log could not store a response. */
   #isIncomplete = false;
   #endsInLog = false;
@@ -83,16 +91,24 @@ export class EventStream {
     this.id = options.id;
     this.#options = options;
     this.#ended = options.ended;
-    this.#tail = options.log
-      .open(options.session, options.id, options.requests)
-      .then((id) => {
-        this.#last = this.#sent = id;
-      })
-      .catch(options.onerror);
+    this.#sent = options.start;
+    if (this.#isShared) this.#tail = Promise.resolve();
+    else
+      this.#tail = options.log
+        .open(options.session, options.id, options.requests)
+        .then((id) => {
+          this.#last = this.#sent = id;
+        })
+        .catch(options.onerror);
   }
 
   get connected(): boolean {
     return this.#connections.length > 0;
+  }
+
+  /** Whether other processes may write the stream, too. Then connections get everything from the log, in its order. */
+  get #isShared(): boolean {
+    return this.#options.start !== undefined;
   }
 
   get ended(): boolean {
@@ -116,6 +132,10 @@ export class EventStream {
       // The log has removed a session that ended. Do not add to it again.
       if (this.#ended) return;
       const id = await this.#append(message);
+      if (this.#isShared) {
+        this.#newest = this.#live && id !== undefined ? { id, json } : undefined;
+        return this.readOn();
+      }
       if (!this.#live) {
         if (isResponse(message)) this.#keepResponse(id, json);
         return;
@@ -126,6 +146,24 @@ export class EventStream {
     });
     this.#tail = sent.catch(onerror);
     return sent.then(() => this.#connections.at(-1)?.sent());
+  }
+
+  /** Other processes may have written events. */
+  readOn(): void {
+    this.#news += 1;
+    if (this.#live && this.#sent !== undefined) this.#follow(this.#live, this.#sent);
+  }
+
+  /** The next connection begins after this event, unless it resumes after another one. */
+  startAfter(id: EventId): void {
+    this.#tail = this.#tail.then(() => void (this.#sent = id));
+  }
+
+  /** Ends the connections. The client goes on reading at another process. Returns the last event that was sent. */
+  async stop(retry: number): Promise<EventId | undefined> {
+    this.pause(retry);
+    await this.#tail;
+    return this.#sent;
   }
 
   /** A response that cannot be stored is still sent, because the work is done. Returns undefined for it. */
@@ -265,7 +303,7 @@ export class EventStream {
     while (current()) {
       if (connection.full) {
         await connection.drained();
-      } else if (place === this.#last) {
+      } else if (!this.#isShared && place === this.#last) {
         this.#writeUnsent(connection);
         if (this.#ended) connection.end();
         else if (connection.full) continue;
@@ -274,9 +312,18 @@ export class EventStream {
         return;
       } else {
         isAtEnd ||= this.#ended;
+        const news = this.#news;
         const next = await this.#readOn(connection, place, current);
         // Others have ended the stream in the log, and the client has read what they have added.
         if (next === place && isAtEnd && current()) return connection.end();
+        if (this.#isShared && next === place) {
+          if (news !== this.#news || connection.full || !current()) continue;
+          this.#sent = place;
+          this.#live = connection;
+          this.#newest = undefined;
+          if (this.#resuming === connection) this.#resuming = undefined;
+          return;
+        }
         // The log may deliver an event before `append` has returned its id.
         if (next === place) await this.#tail;
         isAtEnd = next === place;
@@ -312,9 +359,20 @@ export class EventStream {
       if (!(error instanceof EventsPurged)) throw error;
       // A client that asks for a dropped position gets an error. A slow reader continues after the gap.
       onerror(error);
+      if (this.#isShared && error.until === undefined) return (this.#sent = await this.#goOnAfterLoss(connection));
       const { until = this.#last ?? place } = error;
       return (this.#sent = until);
     }
+  }
+
+  /** The log has lost what it had. Its new events have other ids. Returns the event from which to go on. */
+  async #goOnAfterLoss(connection: SseConnection): Promise<EventId> {
+    const { log, session, id } = this.#options;
+    const newest = this.#newest;
+    if (!newest) return log.open(session, id);
+    this.#newest = undefined;
+    connection.write(messageEvent(newest.json, newest.id));
+    return newest.id;
   }
 
   #keepResponse(id: EventId | undefined, json: string): void {

@@ -12,7 +12,7 @@ import {
 } from '../../../../jsonrpc/message.ts';
 import { NotificationMethod } from '../../../../protocol/methods.ts';
 import type { Bus, NodeId } from '../../../../store/bus.ts';
-import type { SessionId } from '../../../../store/event-log.ts';
+import type { EventId, SessionId } from '../../../../store/event-log.ts';
 import type { MessageExtra } from '../../../transport.ts';
 import type { Revival } from './opening.ts';
 import { askerOf } from './question-ids.ts';
@@ -36,6 +36,15 @@ const MAX_OF_ONE = 64;
 /** The most bytes of them. A single message may be larger. */
 const MAX_BYTES_OF_ONE = 2 * 1024 * 1024;
 
+/** How long the process that passed a session's own stream on to its client may take to stop this. Milliseconds. */
+const TAKE_OVER_TIMEOUT = 5000;
+
+/** The own stream of a session, as a process has left it. */
+export interface LeftStream {
+  /** The last event that the client has got there, if any. */
+  readonly after?: EventId;
+}
+
 /** What a session is for the other processes that have it. */
 export interface SharedSession {
   /** The name of the session at all processes. */
@@ -54,6 +63,10 @@ export interface SharedSession {
   receive(message: Message, extra: MessageExtra): void;
   /** Repeats what the client has changed at another process. */
   replay(changes: readonly Setting[], extra: MessageExtra): void;
+  /** Another process passes the session's own stream on to the client now. Undefined if this one did not. */
+  releaseOwnStream(): Promise<LeftStream | undefined>;
+  /** The session's own stream has new events. Returns whether this process passes them on to the client. */
+  readOwnStream(): boolean;
   end(): Promise<void>;
 }
 
@@ -68,7 +81,7 @@ export class OtherProcesses {
   readonly #bus: Bus;
   readonly #node: NodeId;
   readonly #onerror: (error: Error) => void;
-  readonly #sessions = new Map<SessionId, SharedSession>();
+  readonly #sessions = new Map<SessionId, { readonly session: SharedSession; readonly stop: () => void }>();
   readonly #ended = new Recent(MAX_ENDED);
   /** Cancellations that come late are for these. */
   readonly #run = new Recent(MAX_RUN);
@@ -85,16 +98,23 @@ export class OtherProcesses {
       bus.on('message', (body) => this.#receive(body)),
       bus.on('settings', (body) => this.#change(body)),
       bus.on('end', (body) => this.#end(body)),
+      bus.on('own-stream', (body) => this.#find(body)?.readOwnStream() ?? false),
+      bus.on('own-stream-taken', (body) => this.#release(body)),
     ];
   }
 
   /** This process has the session now. */
   add(session: SharedSession): void {
-    this.#sessions.set(session.storedId, session);
+    const kind = takeOverKind(session.storedId);
+    const stop = this.#bus.answer(kind, async () => ({ left: await session.releaseOwnStream() }));
+    this.#sessions.set(session.storedId, { session, stop });
   }
 
   delete(session: SharedSession): void {
-    if (this.#sessions.get(session.storedId) === session) this.#sessions.delete(session.storedId);
+    const known = this.#sessions.get(session.storedId);
+    if (known?.session !== session) return;
+    known.stop();
+    this.#sessions.delete(session.storedId);
   }
 
   /** Whether another process has ended the session, which may have been read from the store before that. */
@@ -108,7 +128,8 @@ export class OtherProcesses {
   }
 
   /**
-   * How to pass on a response or notification of the client that is not for this process. Undefined if it is for this one.
+   * How to pass on a response or notification of the client that is not only for this process. Undefined if it is for this
+   * one.
    *
    * @param bytes the size of the message.
    */
@@ -124,11 +145,12 @@ export class OtherProcesses {
       // The question may have been answered meanwhile, so it is not wrong if nothing waits for its progress.
       return asker === undefined ? undefined : () => this.#send(asker, session, message, bytes, 'taken');
     }
+    if (isForAll(message)) return () => this.#tellAll(session, message, bytes);
     if (message.method !== NotificationMethod.Cancelled || !isRequestId(requestId)) return undefined;
     if (session.inUse(requestId) || String(requestId).length > MAX_ID) return undefined;
     if (this.#run.has(runKey(session, requestId))) return undefined;
     const why = typeof reason === 'string' ? { reason: reason.slice(0, MAX_REASON) } : {};
-    return () => this.#cancel(session, notification(message.method, { requestId, ...why }), bytes);
+    return () => this.#tellAll(session, notification(message.method, { requestId, ...why }), bytes);
   }
 
   /**
@@ -148,6 +170,24 @@ export class OtherProcesses {
    */
   end(session: SharedSession): Promise<void> {
     return this.#withinShare(session, 0, () => this.#bus.sendToAll('end', nameOf(session)));
+  }
+
+  /** Takes the own stream of a session over from another process. Undefined if that is gone, or has it no more. */
+  async takeOver(from: NodeId, session: SharedSession): Promise<LeftStream | undefined> {
+    try {
+      const signal = AbortSignal.timeout(TAKE_OVER_TIMEOUT);
+      const { left } = await this.#bus.call(from, takeOverKind(session.storedId), {}, { signal });
+      if (isObject(left)) return typeof left['after'] === 'string' ? { after: left['after'] } : {};
+    } catch {
+      // It may be suspended, and must learn it when it goes on.
+    }
+    this.#bus.sendToAll('own-stream-taken', { ...nameOf(session), reader: this.#node }).catch(this.#onerror);
+    return undefined;
+  }
+
+  /** Tells the process that passes the own stream of a session on to its client that there are new events. */
+  async hint(reader: NodeId, session: SharedSession): Promise<void> {
+    await this.#bus.send(reader, 'own-stream', nameOf(session));
   }
 
   /** Passes on a response that the client meant to send, which is malformed. Its outcome changes nothing for the client. */
@@ -173,8 +213,8 @@ export class OtherProcesses {
     return this.#pass(session, bytes, async () => ((await this.#bus.send(to, 'message', body)) ? 'taken' : otherwise));
   }
 
-  /** Any process may run the request. It may also have been answered meanwhile. */
-  #cancel(session: SharedSession, message: Message, bytes: number): Promise<Passed> {
+  /** Any process may run a request that is cancelled. It may also have been answered meanwhile. */
+  #tellAll(session: SharedSession, message: Message, bytes: number): Promise<Passed> {
     const body = { ...nameOf(session), message, bytes: 0 };
     return this.#pass(session, bytes, async () => {
       await this.#bus.sendToAll('message', body);
@@ -208,7 +248,7 @@ export class OtherProcesses {
 
   /** The session that a message is about. It must belong to the same principal. */
   #find({ session: id, principal }: JsonObject): SharedSession | undefined {
-    const session = this.#sessions.get(id as SessionId);
+    const session = this.#sessions.get(id as SessionId)?.session;
     return session?.principal === principal ? session : undefined;
   }
 
@@ -234,6 +274,12 @@ export class OtherProcesses {
     return true;
   }
 
+  #release(body: JsonObject): boolean {
+    const session = this.#find(body);
+    session?.releaseOwnStream().catch(this.#onerror);
+    return session !== undefined;
+  }
+
   #end(body: JsonObject): boolean {
     this.#ended.add(body['session']);
     const session = this.#find(body);
@@ -256,9 +302,19 @@ function nameOf({ storedId, principal }: SharedSession): JsonObject {
   return { session: storedId, ...(principal === undefined ? {} : { principal }) };
 }
 
+function takeOverKind(session: SessionId): string {
+  return `take-over ${session}`;
+}
+
+/** Whether a notification of the client is for all processes that have the session. */
+export function isForAll(message: Message): boolean {
+  return 'method' in message && message.method === NotificationMethod.RootsListChanged;
+}
+
 /** Whether something here waits for a message that has reached another process. */
 function isFor(session: SharedSession, message: Message): boolean {
   if (isResponse(message)) return session.mayHaveAsked(message.id);
   if (isRequest(message)) return false;
-  return message.method === NotificationMethod.Progress || session.inUse(message.params?.['requestId']);
+  if (message.method === NotificationMethod.Progress || isForAll(message)) return true;
+  return session.inUse(message.params?.['requestId']);
 }

@@ -1,13 +1,14 @@
-import type { RequestId } from '../../../../jsonrpc/message.ts';
+import type { Message, RequestId } from '../../../../jsonrpc/message.ts';
 import type { RevisionProfile } from '../../../../protocol/revisions.ts';
 import type { EventId, SessionId, StreamId } from '../../../../store/event-log.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import { SSE_HEADERS } from '../sse.ts';
-import { copyEvents, pollEvents } from './copy-events.ts';
+import { pollEvents } from './copy-events.ts';
 import type { EventStream } from './event-stream.ts';
 import { KeptStreams } from './kept-streams.ts';
+import { OwnStream, type OwnStreamParts } from './own-stream.ts';
 import type { Reply } from './reply.ts';
 import { isOfStandalone, STANDALONE, streamIn } from './stream-ids.ts';
 
@@ -50,12 +51,22 @@ export class SessionStreams {
   readonly #streams = new KeptStreams();
   /** Those who read what other processes have written, by stream. */
   #copying: Map<StreamId, SseConnection> | undefined;
+  /** The session's own stream, if several processes use the store. */
+  readonly own: OwnStream | undefined;
   #count = 0;
 
-  constructor(owner: StreamsOwner, options: EndpointOptions, names: StreamNames) {
+  /** @param shared what the own stream needs of the session, if several processes use the store. */
+  constructor(
+    owner: StreamsOwner,
+    options: EndpointOptions,
+    names: StreamNames,
+    shared?: Omit<OwnStreamParts, 'create'>,
+  ) {
     this.#owner = owner;
     this.#options = options;
     this.#names = names;
+    const create = (start: EventId): EventStream => this.#add(STANDALONE, undefined, false, start);
+    if (shared) this.own = new OwnStream({ ...shared, create });
   }
 
   /** Whether any stream has a connection. */
@@ -63,8 +74,13 @@ export class SessionStreams {
     return this.#streams.connected;
   }
 
-  /** The session's own stream. */
-  get standalone(): EventStream {
+  /** Sends a message that belongs to no call. */
+  send(message: Message): Promise<void> {
+    return (this.own ?? this.#standalone).send(message);
+  }
+
+  /** The session's own stream, if no other process uses the store. */
+  get #standalone(): EventStream {
     const { standalone } = this.#names;
     return this.#streams.get(standalone) ?? this.#add(standalone);
   }
@@ -76,18 +92,19 @@ export class SessionStreams {
     return stream;
   }
 
-  /**
-   * Answers a GET with the session's own stream.
-   *
-   * @param former the last event that the client got on its own stream at another process. What followed it comes first.
-   */
-  listen(call: HttpCall, former?: EventId): void {
-    this.#connect(call, this.standalone, undefined, undefined, former);
+  /** Answers a GET with the session's own stream, if no other process uses the store. */
+  listen(call: HttpCall): void {
+    this.#connect(call, this.#standalone, undefined);
+  }
+
+  /** Answers a GET with the session's own stream, which several processes write. */
+  listenTo(call: HttpCall, own: EventStream, lastEventId: EventId | undefined): void {
+    this.#connect(call, own, lastEventId);
   }
 
   /** Answers a GET with a stream from an event on. */
   resume(call: HttpCall, { id }: FoundStream, lastEventId: EventId): void {
-    const own = id === this.#names.standalone ? this.standalone : this.#streams.get(id);
+    const own = id === this.#names.standalone ? this.#standalone : this.#streams.get(id);
     this.#connect(call, own ?? this.#add(id, undefined, true), lastEventId);
   }
 
@@ -141,6 +158,7 @@ export class SessionStreams {
 
   /** Resolves when all streams have written everything. */
   close(): Promise<void> {
+    this.own?.close();
     return this.#streams.close();
   }
 
@@ -152,26 +170,21 @@ export class SessionStreams {
   readonly #whenItsTurn = (read: () => Promise<number>): Promise<void> =>
     this.#options.readTurns.run(this.#owner.share, read);
 
-  #add(id: StreamId, requests?: readonly RequestId[], ended = false): EventStream {
+  #add(id: StreamId, requests?: readonly RequestId[], ended = false, start?: EventId): EventStream {
     return this.#streams.open({
       log: this.#options.log,
       session: this.#owner.storedId,
       id,
       requests,
       ended,
+      start,
       priming: this.#primes,
       whenItsTurn: this.#whenItsTurn,
       onerror: (error) => this.#owner.onerror?.(error),
     });
   }
 
-  #connect(
-    call: HttpCall,
-    stream: EventStream,
-    after: EventId | undefined,
-    headers?: HttpHeaders,
-    former?: EventId,
-  ): void {
+  #connect(call: HttpCall, stream: EventStream, after: EventId | undefined, headers?: HttpHeaders): void {
     const connection = new SseConnection(
       call.stream(200, { ...headers, ...SSE_HEADERS }),
       this.#options.connections,
@@ -186,14 +199,7 @@ export class SessionStreams {
       streamDuration > 0 && this.#primes
         ? setTimeout(() => stream.pause(retry, connection), streamDuration)
         : undefined;
-    if (former === undefined) return stream.attach(connection, after);
-    this.#copy(stream.id, connection, async () => {
-      try {
-        await copyEvents(this.#placeAfter(former), connection);
-      } finally {
-        if (!connection.closed) stream.attach(connection, after);
-      }
-    });
+    stream.attach(connection, after);
   }
 
   /** Writes events that other processes have written. A client that asks for them again does not read the former response. */
@@ -208,7 +214,7 @@ export class SessionStreams {
       });
   }
 
-  #placeAfter(after: EventId): Parameters<typeof copyEvents>[0] {
+  #placeAfter(after: EventId): Parameters<typeof pollEvents>[0] {
     return { log: this.#options.log, session: this.#owner.storedId, after, whenItsTurn: this.#whenItsTurn };
   }
 }

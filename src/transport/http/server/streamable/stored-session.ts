@@ -10,8 +10,9 @@ import {
   type Response,
 } from '../../../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../../../jsonrpc/pending.ts';
+import type { NodeId } from '../../../../store/bus.ts';
 import type { EventLog, SessionId, StreamId } from '../../../../store/event-log.ts';
-import type { SessionRecord, SessionStore } from '../../../../store/session-store.ts';
+import type { OwnStreamPlace, SessionRecord, SessionSettings, SessionStore } from '../../../../store/session-store.ts';
 import { changed, settingOf, type Setting } from './session-settings.ts';
 import { isWritten, type SharedStore } from './stream-ids.ts';
 
@@ -58,13 +59,22 @@ export class StoredSession {
     this.id = id;
   }
 
-  /** The client has sent `initialize`. */
-  begin(owner: Owner, initialize: JsonObject): void {
+  /**
+   * The client has sent `initialize`.
+   *
+   * @param reader this process, if several use the store. The client reads the session's own stream here first.
+   */
+  begin(owner: Owner, initialize: JsonObject, reader: NodeId | undefined): void {
     const { protocolVersion, capabilities, clientInfo } = initialize;
     // Nothing else in it can be used again.
     const kept = { protocolVersion, capabilities, clientInfo };
     const { principal } = owner;
-    this.#record = { ...(principal === undefined ? {} : { principal }), share: storedShareOf(owner), initialize: kept };
+    this.#record = {
+      ...(principal === undefined ? {} : { principal }),
+      ...(reader === undefined ? {} : { own: { reader } }),
+      share: storedShareOf(owner),
+      initialize: kept,
+    };
   }
 
   /** `initialize` has succeeded. Stores a new session. */
@@ -72,6 +82,16 @@ export class StoredSession {
     const record = this.#record;
     this.#record = undefined;
     if (record) await this.#store.put(this.id, record);
+  }
+
+  /** What is stored of the session. Undefined if it is not in the store. */
+  read(): Promise<SessionRecord | undefined> {
+    return this.#store.get(this.id);
+  }
+
+  /** Changes where the session's own stream is. Returns the new settings; undefined if it is not in the store. */
+  changeOwn(change: (own: OwnStreamPlace | undefined) => OwnStreamPlace): Promise<SessionSettings | undefined> {
+    return this.#store.change(this.id, (settings) => ({ ...settings, own: change(settings.own) }));
   }
 
   /** A request came, which may change the record. */

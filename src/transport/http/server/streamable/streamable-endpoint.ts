@@ -40,9 +40,10 @@ import {
 } from '../access/refusals.ts';
 import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-endpoint.ts';
 import { reopening, type Opening } from './opening.ts';
-import type { Passed } from './other-processes.ts';
+import { isForAll, type Passed } from './other-processes.ts';
 import type { FoundStream, SessionStreams } from './session-streams.ts';
 import { storedIdOf } from './stored-session.ts';
+import { STANDALONE } from './stream-ids.ts';
 import { StreamableSession } from './streamable-session.ts';
 
 /** The longest session id that is looked up in a store, in characters. */
@@ -132,7 +133,10 @@ export class StreamableEndpoint extends Endpoint {
     }
     if (!session) throw noSession();
     const pass = this.options.others?.passing(session, message, call.bodyBytes);
-    if (pass) return this.#wait(call, pass, (outcome) => respondPassed(call, outcome));
+    if (pass) {
+      if (isForAll(message)) session.deliver(message, call);
+      return this.#wait(call, pass, (outcome) => respondPassed(call, outcome));
+    }
     // A response that the server cannot accept is refused (2025-11-25, transports: Sending Messages, 4).
     if (isStray(message, session)) return refuseMessage(call, 400, notAsked(this.options.shared !== undefined));
     session.deliver(message, call);
@@ -180,8 +184,11 @@ export class StreamableEndpoint extends Endpoint {
       const isOwn = 'method' in message && own.has(message.params?.['requestId']);
       const isHere = isOwn || isRequest(message);
       const pass = isHere ? undefined : others.passing(session, message, stringify(message).length);
-      if (pass) passing.push(pass);
-      else rest.push(message);
+      if (!pass) rest.push(message);
+      else {
+        passing.push(pass);
+        if (isForAll(message)) session.deliver(message, call, messages.length);
+      }
     }
     if (passing.length === 0) return false;
     const passed = () => Promise.all(passing.map((pass) => pass()));
@@ -222,9 +229,8 @@ export class StreamableEndpoint extends Endpoint {
     if (!this.takesStream(call)) return;
     this.#inSession(call, (session) => {
       const lastEventId = call.header('last-event-id');
-      if (!lastEventId) return session.streams.listen(call);
-      if (session.streams.isOfFormer(lastEventId))
-        return session.streams.listen(call, this.options.shared && lastEventId);
+      if (!lastEventId) return this.#listen(call, session, undefined);
+      if (session.streams.isOfFormer(lastEventId)) return session.streams.listen(call);
       this.#wait(
         call,
         () => resumable(session.streams, lastEventId),
@@ -233,11 +239,26 @@ export class StreamableEndpoint extends Endpoint {
     });
   }
 
+  /** Answers with the session's own stream. If several processes use the store, this one passes it on from now on. */
+  #listen(call: HttpCall, session: StreamableSession, lastEventId: EventId | undefined): void {
+    const { own } = session.streams;
+    if (!own) return session.streams.listen(call);
+    this.#wait(
+      call,
+      () => own.claim(lastEventId),
+      (stream) => {
+        if (session.closed) sessionNotFound(call);
+        else session.streams.listenTo(call, stream, lastEventId);
+      },
+    );
+  }
+
   #resume(call: HttpCall, session: StreamableSession, lastEventId: EventId, found: Resumable | EventsPurged): void {
     if (session.closed) return sessionNotFound(call);
     if (found instanceof EventsPurged) return refuse(call, 410, found.message);
     const { stream, hasMore } = found;
     if (!stream) return refuse(call, 410, 'The event of Last-Event-ID is no longer stored; send the requests again');
+    if (session.streams.own && stream.id === STANDALONE) return this.#listen(call, session, lastEventId);
     if (stream.elsewhere) return session.streams.poll(call, lastEventId);
     // The stream has ended and the client has received all of it. Otherwise the client would reconnect to an empty
     // stream again and again. This status stops it (HTML, section 9.2.3).

@@ -7,6 +7,7 @@ import {
   isRequest,
   isResponse,
   notification,
+  type JsonObject,
   type Message,
   type Request,
   type RequestId,
@@ -15,12 +16,15 @@ import {
 import { Method, NotificationMethod } from '../../../../protocol/methods.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import type { SessionId, StreamId } from '../../../../store/event-log.ts';
+import type { OwnStreamPlace, SessionSettings } from '../../../../store/session-store.ts';
 import { BaseTransport } from '../../../base-transport.ts';
 import { SENT_AT_ONCE, type MessageExtra, type SendOptions, type Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Opening, Revival } from './opening.ts';
+import type { LeftStream } from './other-processes.ts';
+import type { OwnStreamParts } from './own-stream.ts';
 import { QuestionIds } from './question-ids.ts';
 import { SessionExtra } from './session-extra.ts';
 import { OWN_NAMES, SessionStreams, type StreamNames, type StreamsOwner } from './session-streams.ts';
@@ -33,6 +37,11 @@ import { newStreamPrefix, STANDALONE } from './stream-ids.ts';
 
 /** How many of its own questions a session remembers. Answers to others are meant for another process. */
 const MAX_ASKED = 1000;
+const LIST_CHANGES = [
+  ['tools', NotificationMethod.ToolsListChanged],
+  ['prompts', NotificationMethod.PromptsListChanged],
+  ['resources', NotificationMethod.ResourcesListChanged],
+] as const;
 const ENDED = 'The session has ended';
 const UNDONE = 'The server has ended this before it was done; it may have been done in part';
 
@@ -50,8 +59,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** When the client's last message came, by `performance.now()`. */
   lastSeen = performance.now();
 
-  /** Whether another process opened the session. If several use the store, it may be alive and use it too. */
+  /** Whether a process that is gone opened the session. */
   readonly revived: boolean;
+  /** Whether another process opened the session. If several use the store, it may be alive and use it too. */
+  readonly #wasOpenedElsewhere: boolean;
   /** Resolves when the session is revived, or cannot be. Undefined if it was opened here, or is open. */
   revival: Promise<Revival> | undefined;
   #endRevival: ((succeeded: boolean) => void) | undefined;
@@ -69,6 +80,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   readonly #replies = new IdTable<RequestId, Reply>();
   /** Undefined while there is none, because most sessions have none. */
   #streams: SessionStreams | undefined;
+  /** Where other processes have stored that the session's own stream is. */
+  readonly #ownStream: OwnStreamPlace | undefined;
+  /** How the server says that its lists have changed, if it does. */
+  #lists: readonly string[] = [];
   #initializing: RequestId | undefined;
   /** Whether the session must be in the store before its client knows it. */
   #storesOpening: boolean;
@@ -83,7 +98,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.sessionId = opening.id;
     this.principal = opening.call.principal;
     this.share = shareOf(opening.call);
-    this.revived = opening.revived;
+    this.#wasOpenedElsewhere = opening.revived;
+    this.revived = opening.revived && !options.shared;
+    this.#ownStream = opening.record?.own;
     this.#isStored = opening.record !== undefined;
     this.#opening = opening;
     this.#options = options;
@@ -95,7 +112,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       this.#asked = new Recent(MAX_ASKED);
       const prefix = newStreamPrefix(shared);
       if (shared) this.#questions = new QuestionIds(prefix);
-      this.#streamNames = { prefix, standalone: opening.record && !shared ? STANDALONE : prefix + STANDALONE };
+      this.#streamNames = { prefix, standalone: opening.record || shared ? STANDALONE : prefix + STANDALONE };
     }
     if (!opening.revived) return;
     const opened = new Promise<boolean>((resolve) => {
@@ -159,7 +176,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   }
 
   get streams(): SessionStreams {
-    return (this.#streams ??= new SessionStreams(this, this.#options, this.#streamNames));
+    return (this.#streams ??= new SessionStreams(this, this.#options, this.#streamNames, this.#ownStreamParts()));
   }
 
   /** Whether any stream of the session has a connection. */
@@ -182,7 +199,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
         if (isRequest(message)) this.#asked?.add(message.id);
         const related = options?.relatedRequestId;
         const reply = this.#replies.get(related);
-        return reply ? reply.send(message) : this.streams.standalone.send(message);
+        return reply ? reply.send(message) : this.streams.send(message);
       }
       if (message.id === this.#initializing && this.#storesOpening && 'result' in message)
         return this.#storeOpening(message);
@@ -228,8 +245,37 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       this.report(new Error(`${method} from another process could not be repeated: ${response.error.message}`));
       return SENT_AT_ONCE;
     }
-    if (method !== Method.Subscribe || !late) return SENT_AT_ONCE;
-    return this.streams.standalone.send(notification(NotificationMethod.ResourceUpdated, { uri: params?.['uri'] }));
+    // If others use the store, the client misses nothing until nobody passes its own stream on.
+    if (method !== Method.Subscribe || !late || this.#options.shared) return SENT_AT_ONCE;
+    return this.streams.send(notification(NotificationMethod.ResourceUpdated, { uri: params?.['uri'] }));
+  }
+
+  /** Undefined if no other process uses the store at the same time. */
+  #ownStreamParts(): Omit<OwnStreamParts, 'create'> | undefined {
+    const { shared, log, others, sharesChanges, retry } = this.#options;
+    if (!shared || !this.#stored) return undefined;
+    return {
+      ...{ session: this, stored: this.#stored, log, others, sharesChanges, retry, node: shared.node },
+      opened: !this.#wasOpenedElsewhere,
+      place: this.#ownStream,
+      onlost: (settings) => this.#sayAllChanged(settings),
+      onerror: (error) => this.report(error),
+    };
+  }
+
+  /** Nobody has passed the session's own stream on to the client, so it may have missed changes. */
+  #sayAllChanged({ resources = [] }: SessionSettings): void {
+    const updates = resources.map((uri) => notification(NotificationMethod.ResourceUpdated, { uri }));
+    for (const message of [...this.#lists.map((method) => notification(method)), ...updates])
+      this.streams.send(message).catch((error: Error) => this.report(error));
+  }
+
+  async releaseOwnStream(): Promise<LeftStream | undefined> {
+    return this.streams.own?.release();
+  }
+
+  readOwnStream(): boolean {
+    return this.streams.own?.readOn() ?? false;
   }
 
   /** Ends the session. While the process ends, a stored session is kept for the next one. */
@@ -279,7 +325,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     const [refusal, why] = kept ? [503, UNDONE] : [status, message];
     await inTurns(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(refusal, why));
     await inTurns(replies, ([id, reply]) => reply.fail(id, kept ? UNDONE : message, kept));
-    if (!this.#streams && !this.revived) return;
+    if (!this.#streams && !this.#wasOpenedElsewhere) return;
     await this.#streams?.close();
     if (!kept) await this.#options.log.drop(this.storedId);
   }
@@ -321,7 +367,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #initialize({ call, initialize: message, revived }: Opening): void {
     this.#initializing = message.id;
     if (revived) return this.deliver(message, call);
-    this.#stored?.begin(call, message.params ?? {});
+    this.#stored?.begin(call, message.params ?? {}, this.#options.shared?.node);
     const reply = new Reply(this, call, message.id, undefined);
     // The headers are set now, because the stream of a slow response begins before its result is known.
     reply.headers = { ...JSON_HEADERS, 'mcp-session-id': this.sessionId };
@@ -368,6 +414,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.#initializing = undefined;
     if ('result' in response) {
       this.profile = profileOf(response.result['protocolVersion']);
+      const capabilities: JsonObject = response.result['capabilities'] ?? {};
+      this.#lists = LIST_CHANGES.filter(([list]) => capabilities[list]?.['listChanged']).map(([, method]) => method);
       this.#endRevival?.(true);
       this.#stored?.opened().catch((error: Error) => this.report(error));
     } else setImmediate(() => void this.close().catch((error: Error) => this.report(error)));
