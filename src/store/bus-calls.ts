@@ -6,17 +6,27 @@ import { AnswerLost, NotTaken, type Bus, type BusCallOptions, type BusHandler, t
 const MAX_CALLS = 20_000;
 /** How often the two processes of a call look whether the other one is alive. Milliseconds. */
 const LOOK = 1000;
+/**
+ * How many looks there are for each comparison of the calls that both processes know. One of them may have taken the other for
+ * gone, because that was suspended, or because Redis was gone.
+ */
+const LOOKS = 5;
+/** How many comparisons follow the last call to a process. */
+const LATER = 12;
 
 /** The kinds of the messages of calls. */
-const Kind = { Call: 'call', Answer: 'call-answer', Over: 'call-over' } as const;
+const Kind = { Call: 'call', Answer: 'call-answer', Over: 'call-over', Known: 'call-known' } as const;
 
 interface Waiting {
   readonly to: NodeId;
+  /** Whether the other process has got it. */
+  taken: boolean;
   readonly settle: (answer: () => JsonObject) => void;
 }
 
 interface Answering {
   readonly from: NodeId;
+  readonly n: number;
   readonly abort: AbortController;
 }
 
@@ -30,7 +40,10 @@ export class BusCalls {
   readonly #waiting = new Map<number, Waiting>();
   /** Calls of others, by process and number. */
   readonly #answering = new Map<string, Answering>();
+  /** The processes to compare calls with, and how often yet. */
+  readonly #compared = new Map<NodeId, number>();
   #count = 0;
+  #looks = 0;
   #look: ReturnType<typeof setInterval> | undefined;
   #looking = false;
   #closed = false;
@@ -42,6 +55,7 @@ export class BusCalls {
     bus.on(Kind.Call, (message) => this.#receive(message));
     bus.on(Kind.Answer, (message) => this.#settle(message));
     bus.on(Kind.Over, (message) => this.#end(message));
+    bus.on(Kind.Known, (message) => this.#compare(message));
   }
 
   answer(kind: string, handler: BusHandler): () => void {
@@ -65,13 +79,18 @@ export class BusCalls {
           reject(error);
         }
       };
-      this.#waiting.set(n, { to, settle });
+      this.#waiting.set(n, { to, taken: false, settle });
     });
+    this.#compared.set(to, LATER);
     this.#watch();
     const giveUp = (error: unknown): void => this.#waiting.get(n)?.settle(raising(error));
     const sent = this.#bus.send(to, Kind.Call, { from: this.#node, n, kind, body });
     sent.then(
-      (taken) => taken || giveUp(new NotTaken('Another process is gone, or takes no such calls')),
+      (taken) => {
+        const waiting = this.#waiting.get(n);
+        if (waiting) waiting.taken = taken;
+        if (!taken) giveUp(new NotTaken('Another process is gone, or takes no such calls'));
+      },
       (error: Error) => giveUp(error instanceof NotTaken ? error : lost(error)),
     );
     const onabort = (): void => giveUp(signal!.reason);
@@ -109,7 +128,7 @@ export class BusCalls {
   async #answer(from: NodeId, n: number, body: JsonObject, handler: BusHandler): Promise<void> {
     const key = `${from} ${n}`;
     const abort = new AbortController();
-    this.#answering.set(key, { from, abort });
+    this.#answering.set(key, { from, n, abort });
     this.#watch();
     let answer: JsonObject;
     try {
@@ -122,10 +141,11 @@ export class BusCalls {
     this.#answering.delete(key);
   }
 
-  #settle({ from, n, result, error }: JsonObject): boolean {
+  #settle({ from, n, result, error, lost: isLost }: JsonObject): boolean {
     const waiting = this.#waiting.get(Number(n));
     if (!waiting || waiting.to !== from) return false;
     waiting.settle(() => {
+      if (isLost === true) throw new AnswerLost('Another process has given up a call, because this one seemed gone');
       if (isObject(error)) throw errorIn(error);
       return result as JsonObject;
     });
@@ -134,7 +154,7 @@ export class BusCalls {
 
   #end({ from, n }: JsonObject): boolean {
     const answering = this.#answering.get(`${String(from)} ${String(n)}`);
-    answering?.abort.abort(new AnswerLost('The other process no longer waits for the answer'));
+    answering?.abort.abort(noLongerWaits());
     return answering !== undefined;
   }
 
@@ -158,7 +178,7 @@ export class BusCalls {
 
   async #lookAround(): Promise<void> {
     if (this.#looking) return;
-    if (this.#waiting.size + this.#answering.size === 0) {
+    if (this.#waiting.size + this.#answering.size + this.#compared.size === 0) {
       clearInterval(this.#look);
       this.#look = undefined;
       return;
@@ -169,7 +189,37 @@ export class BusCalls {
     // Nobody knows what is alive while the bus carries nothing.
     const alive = async (node: NodeId): Promise<boolean> => this.#isAlive(node).catch(() => true);
     await Promise.all([...nodes].map(async (node) => (await alive(node)) || this.#lose(node)));
+    this.#looks += 1;
+    if (this.#looks % LOOKS === 0) this.#tellKnown();
     this.#looking = false;
+  }
+
+  /** Tells other processes which calls wait for their answers. */
+  #tellKnown(): void {
+    const known = new Map<NodeId, { taken: number[]; sent: number[] }>();
+    for (const node of this.#compared.keys()) known.set(node, { taken: [], sent: [] });
+    for (const [n, { to, taken }] of this.#waiting) {
+      this.#compared.set(to, LATER);
+      known.get(to)?.[taken ? 'taken' : 'sent'].push(n);
+    }
+    for (const [node, calls] of known) {
+      const left = this.#compared.get(node)! - 1;
+      if (left > 0) this.#compared.set(node, left);
+      else this.#compared.delete(node);
+      // If it is lost, the next one follows.
+      this.#bus.send(node, Kind.Known, { from: this.#node, newest: this.#count, ...calls }).catch(() => {});
+    }
+  }
+
+  /** Ends the calls that only one of two processes knows. */
+  #compare({ from, newest, taken, sent }: JsonObject): boolean {
+    const [certain, all] = [taken as number[], new Set([...(taken as number[]), ...(sent as number[])])];
+    for (const { from: caller, n, abort } of this.#answering.values())
+      if (caller === from && n <= Number(newest) && !all.has(n)) abort.abort(noLongerWaits());
+    for (const n of certain)
+      if (this.#answering.get(`${String(from)} ${n}`)?.abort.signal.aborted !== false)
+        void this.#insist(from as NodeId, Kind.Answer, { from: this.#node, n, lost: true });
+    return true;
   }
 
   #lose(node: NodeId): void {
@@ -181,6 +231,10 @@ export class BusCalls {
 
 function lost(error: Error): AnswerLost {
   return new AnswerLost(`A call to another process may have been lost: ${error.message}`, { cause: error });
+}
+
+function noLongerWaits(): AnswerLost {
+  return new AnswerLost('The other process no longer waits for the answer');
 }
 
 function raising(error: unknown): () => never {
