@@ -2,6 +2,7 @@ import { Oldest } from '../../base/oldest.ts';
 import { pause } from '../../base/wait.ts';
 import { acknowledgedOnce } from '../../client/acknowledged-once.ts';
 import { Resubscription } from '../../client/resubscription.ts';
+import { abortReason, isAborted } from '../../core/base-exchange.ts';
 import { derive } from '../../core/derive.ts';
 import type { Caller, Exchange, Service, Session } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
@@ -137,6 +138,7 @@ export class Pins {
     if (key === undefined || (this.#options.isStateless(caller) && !this.#pins.has(key)))
       return this.#options.serve(exchange, connection);
     if (caller.session) this.#follow(key, caller.session);
+    if (exchange.method !== Method.Listen && this.#isSurelyHere(key)) return this.#serve(exchange, key);
     return exchange.method === Method.Listen ? this.#listen(exchange, key) : this.#route(exchange, key);
   }
 
@@ -185,18 +187,22 @@ export class Pins {
     return session.sharedId === undefined ? undefined : JSON.stringify([name, 'session', session.sharedId]);
   }
 
+  #isSurelyHere(key: string): boolean {
+    return this.#pins.has(key) && this.#options.processes.claims.holds(key);
+  }
+
   async #route(exchange: Exchange, key: string): Promise<JsonObject> {
     let cause: unknown;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       if (attempt > 1) await pause(PAUSE, exchange.signal);
-      if (exchange.signal.aborted) throw RpcError.from(exchange.signal.reason);
+      if (isAborted(exchange)) throw RpcError.from(abortReason(exchange));
       const route = await this.#find(exchange, key);
       if (route === undefined) return this.#serve(exchange, key);
       try {
         return await route.service(exchange);
       } catch (error) {
         if (error instanceof AnswerLost) this.#forgetRoute(key, route);
-        if (error instanceof AnswerLost && !exchange.signal.aborted) {
+        if (error instanceof AnswerLost && !isAborted(exchange)) {
           const why = 'The answer of another process was lost, or that has ended; this may have been done in part';
           throw new Moved(CONNECTION_CLOSED, why, { cause: error });
         }

@@ -1,0 +1,308 @@
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
+import { deferred, settled } from '../../../test/support/service.ts';
+import { NotAsked, type Exchange, type Session } from '../../core/exchange.ts';
+import { RpcError } from '../../jsonrpc/errors.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
+import { memoryBus } from '../../store/memory-bus.ts';
+import { memoryClaims } from '../../store/memory-claims.ts';
+import { Pins, type SharedProcesses } from './pins.ts';
+
+/** Processes of a bridge whose server is a function. Each connection counts its calls. */
+function world() {
+  const gone = new Set<string>();
+  const [bus, claims] = [memoryBus((node) => !gone.has(node)), memoryClaims((node) => !gone.has(node))];
+  const serve = (work: (exchange: Exchange, node: string) => JsonObject | Promise<JsonObject>, name: string) => {
+    const ended: unknown[] = [];
+    let broken = false;
+    const own = claims(name);
+    const processes: SharedProcesses = {
+      node: name,
+      isAlive: async (node) => !gone.has(node),
+      bus: bus(name),
+      claims: {
+        ...own,
+        claim: (key) => (broken ? Promise.reject(new Error('the store is out')) : own.claim(key)),
+        holds: (key) => !broken && own.holds(key),
+      },
+    };
+    const pins = new Pins({
+      processes,
+      name: 'server',
+      serve: async (exchange, connection) => {
+        if (typeof connection === 'object') connection.addEventListener('abort', () => ended.push(connection));
+        return work(exchange, name);
+      },
+      end: (client) => ended.push(client),
+      isStateless: () => false,
+      onerror: () => {},
+    });
+    onTestFinished(() => pins.close());
+    return {
+      pins,
+      ended,
+      gone: () => void gone.add(name),
+      breakStore: (): void => void (broken = true),
+      call: (exchange: Exchange) => pins.answer(exchange, new AbortController().signal),
+    };
+  };
+  return { serve, gone };
+}
+
+/** A session at one process. Its other parts have the same name. */
+class TestSession implements Session {
+  readonly id = 'local';
+  readonly #abort = new AbortController();
+  readonly sharedId: string;
+
+  constructor(sharedId = 'shared') {
+    this.sharedId = sharedId;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  end(): void {
+    this.#abort.abort(new Error('over'));
+  }
+}
+
+function request(method: string, params: JsonObject, session: Session, options: TestExchangeOptions = {}) {
+  return new TestExchange(method, params, { ...options, caller: { session, capabilities: { elicitation: {} } } });
+}
+
+afterEach(() => settled());
+
+describe('a request that another process serves', () => {
+  test('has its method, parameters and caller, and its result comes back', async () => {
+    const { serve } = world();
+    const seen: Exchange[] = [];
+    const work = (each: Exchange, node: string): JsonObject => {
+      seen.push(each);
+      return { node, params: each.params };
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    expect(await a.call(request('tools/call', {}, new TestSession()))).toMatchObject({ node: 'a' });
+    const caller = {
+      principal: 'ada',
+      clientInfo: { name: 'client', version: '1' },
+      capabilities: { roots: {} },
+      logLevel: 'error' as const,
+      revision: '2025-06-18' as const,
+      session: new TestSession(),
+    };
+    const asked = new TestExchange('tools/call', { name: 'ü', deep: [{ x: null }] }, { caller });
+    expect(await b.call(asked)).toEqual({ node: 'a', params: asked.params });
+    const { session, ...rest } = seen[1]!.caller;
+    expect({ ...rest, session: session?.sharedId }).toEqual({ ...caller, session: undefined, auth: undefined });
+    expect(session?.signal.aborted).toBe(false);
+  });
+
+  test('sends its notifications in order, before its result', async () => {
+    const { serve } = world();
+    const work = (each: Exchange): JsonObject => {
+      for (let n = 0; n < 500; n += 1) void each.notify('notifications/progress', { n });
+      return {};
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const asked = request('tools/call', {}, new TestSession());
+    await b.call(asked);
+    expect(asked.notified.map(({ params }) => params?.['n'])).toEqual(Array.from({ length: 500 }, (_, n) => n));
+  });
+
+  test('waits for a client that takes notifications slowly', async () => {
+    const { serve } = world();
+    let sent = 0;
+    const work = async (each: Exchange): Promise<JsonObject> => {
+      for (; sent < 3; sent += 1) await each.notify('notifications/message', { data: sent });
+      return {};
+    };
+    const [a, b] = [serve(() => ({}), 'a'), serve(work, 'b')];
+    await b.call(request('tools/call', {}, new TestSession()));
+    sent = 0;
+    const taken = deferred();
+    const slow = request('tools/call', {}, new TestSession(), { onnotify: () => taken.promise });
+    const call = a.call(slow);
+    await expect.poll(() => slow.notified.length).toBe(1);
+    await settled();
+    expect(sent).toBe(0);
+    taken.resolve();
+    expect(await call).toEqual({});
+    expect(slow.notified).toHaveLength(3);
+  });
+
+  test('asks its client, and gets the answer or the error', async () => {
+    const { serve } = world();
+    const work = async (each: Exchange): Promise<JsonObject> => {
+      if (each.params['ask'] !== true) return {};
+      return { answer: await each.ask('elicitation/create', { message: 'Who?' }, { key: 'k' }) };
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const ask = (onask: (method: string, params: JsonObject) => JsonObject | Promise<JsonObject>) =>
+      b.call(request('tools/call', { ask: true }, new TestSession(), { onask }));
+    expect(await ask((_, params) => ({ action: 'accept', ...params }))).toEqual({
+      answer: { action: 'accept', message: 'Who?' },
+    });
+    const refused = new RpcError(-32042, 'no', { data: { why: 1 }, origin: 'peer' });
+    await expect(ask(() => Promise.reject(refused))).rejects.toMatchObject({ code: -32042, data: { why: 1 } });
+    await expect(ask(() => Promise.reject(new NotAsked('elicitation/create', 'x')))).rejects.toThrow('was not asked');
+  });
+
+  test.each([
+    new RpcError(-32002, 'not there', { data: { uri: 'x' }, origin: 'peer' }),
+    new RpcError(-32602, 'bad'),
+    new RpcError(-32000, 'lost', { data: { notExecuted: true } }),
+  ])('fails with the same error: %s', async (error) => {
+    const { serve } = world();
+    const work = (each: Exchange): Promise<JsonObject> =>
+      each.params['fail'] === true ? Promise.reject(error) : Promise.resolve({});
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const { code, message, data, origin } = error;
+    const failed = b.call(request('tools/call', { fail: true }, new TestSession()));
+    await expect(failed).rejects.toMatchObject({ code, message, data, origin });
+  });
+
+  test('is cancelled there when its client cancels', async () => {
+    const { serve } = world();
+    const cancelled = deferred();
+    const begun = deferred();
+    const work = (each: Exchange): Promise<JsonObject> | JsonObject => {
+      if (each.params['wait'] !== true) return {};
+      begun.resolve();
+      return new Promise(() => {
+        each.signal.addEventListener('abort', () => cancelled.resolve());
+      });
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const asked = request('tools/call', { wait: true }, new TestSession());
+    const call = b.call(asked);
+    await begun.promise;
+    asked.abort();
+    await expect(call).rejects.toThrow('aborted');
+    await cancelled.promise;
+  });
+
+  test('ends once with an error if that process ends, and the next one is served by a living one', async () => {
+    const { serve } = world();
+    const begun = deferred();
+    const work = (each: Exchange, node: string): Promise<JsonObject> | JsonObject => {
+      if (each.params['wait'] !== true) return { node };
+      begun.resolve();
+      return new Promise(() => {});
+    };
+    const [a, b, c] = [serve(work, 'a'), serve(work, 'b'), serve(work, 'c')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const call = b.call(request('tools/call', { wait: true }, new TestSession()));
+    await begun.promise;
+    a.gone();
+    await expect(call).rejects.toMatchObject({ code: -32000, message: expect.stringContaining('done in part') });
+    const nodes = [];
+    for (const each of [c, b, c]) nodes.push((await each.call(request('tools/call', {}, new TestSession())))['node']);
+    expect(nodes).toEqual(['c', 'c', 'c']);
+  });
+
+  test('certainly did not run if it is not known where it could, and goes on where the connection is', async () => {
+    const { serve } = world();
+    let runs = 0;
+    const work = (): JsonObject => ({ runs: (runs += 1) });
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    for (const each of [a, b]) each.breakStore();
+    const notExecuted = { code: -32000, data: { notExecuted: true } };
+    await expect(b.call(request('tools/call', {}, new TestSession()))).rejects.toMatchObject(notExecuted);
+    await expect(b.call(request('tools/call', {}, new TestSession('x')))).rejects.toMatchObject(notExecuted);
+    expect(await a.call(request('tools/call', {}, new TestSession()))).toEqual({ runs: 2 });
+    expect(await b.call(request('server/discover', {}, new TestSession('new')))).toEqual({ runs: 3 });
+  });
+});
+
+describe('a connection', () => {
+  test('ends when the session has ended at all processes, and not before', async () => {
+    const { serve } = world();
+    const [a, b] = [serve(() => ({}), 'a'), serve(() => ({}), 'b')];
+    const [atA, atB] = [new TestSession(), new TestSession()];
+    await a.call(request('tools/call', {}, atA));
+    await b.call(request('tools/call', {}, atB));
+    expect([a.pins.size, b.pins.size]).toEqual([1, 0]);
+    atA.end();
+    await settled();
+    expect(a.pins.size).toBe(1);
+    atB.end();
+    await expect.poll(() => a.pins.size).toBe(0);
+    expect(a.ended.length).toBeGreaterThan(0);
+    const next = new TestSession();
+    await b.call(request('tools/call', {}, next));
+    await expect.poll(() => b.pins.size).toBe(1);
+  });
+
+  test('belongs to one client', async () => {
+    const { serve } = world();
+    const [a, b] = [serve((_, node) => ({ node }), 'a'), serve((_, node) => ({ node }), 'b')];
+    const of = (name: string, principal: string): TestExchange =>
+      new TestExchange('tools/call', {}, { caller: { principal, clientInfo: { name, version: '1' } } });
+    expect(await a.call(of('x', 'ada'))).toEqual({ node: 'a' });
+    expect(await b.call(of('x', 'bob'))).toEqual({ node: 'b' });
+    expect(await b.call(of('y', 'ada'))).toEqual({ node: 'b' });
+    expect(await b.call(of('x', 'ada'))).toEqual({ node: 'a' });
+    expect(await a.call(request('tools/call', {}, new TestSession('one')))).toEqual({ node: 'a' });
+    expect(await b.call(request('tools/call', {}, new TestSession('two')))).toEqual({ node: 'b' });
+  });
+
+  test('is given up by a process that ends orderly, when its calls have ended', async () => {
+    const { serve } = world();
+    const [begun, go] = [deferred(), deferred()];
+    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
+      if (each.params['wait'] === true) {
+        begun.resolve();
+        await go.promise;
+      }
+      return { node };
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const call = b.call(request('tools/call', { wait: true }, new TestSession()));
+    await begun.promise;
+    const drained = a.pins.drain(60_000);
+    await settled();
+    go.resolve();
+    expect(await call).toEqual({ node: 'a' });
+    await drained;
+    expect(await b.call(request('tools/call', {}, new TestSession()))).toEqual({ node: 'b' });
+  });
+});
+
+describe('a subscription', () => {
+  const LISTEN = { notifications: { toolsListChanged: true, resourceSubscriptions: ['x://1'] } };
+
+  test('goes on at another process, and says that all may have changed', async () => {
+    const { serve } = world();
+    const begun: string[] = [];
+    const work = async (each: Exchange, node: string): Promise<JsonObject> => {
+      if (each.method !== 'subscriptions/listen') return { node };
+      begun.push(node);
+      await each.notify('notifications/subscriptions/acknowledged', LISTEN);
+      return new Promise(() => {});
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const listening = request('subscriptions/listen', LISTEN, new TestSession());
+    const over = b.call(listening);
+    await expect.poll(() => listening.notified.length).toBe(1);
+    a.gone();
+    await expect.poll(() => begun, { timeout: 30_000 }).toEqual(['a', 'b']);
+    await expect
+      .poll(() => listening.notified.map(({ method }) => method), { timeout: 30_000 })
+      .toEqual([
+        'notifications/subscriptions/acknowledged',
+        'notifications/tools/list_changed',
+        'notifications/resources/updated',
+      ]);
+    listening.abort();
+    over.catch(() => {});
+  });
+});
