@@ -70,6 +70,19 @@ describe.skipIf(command === undefined)('with a server', () => {
     expect(a.lost).toEqual([]);
   });
 
+  test('after Redis was gone with its data, nobody takes what a process that is alive had', async () => {
+    let silent = false;
+    const [a, b] = [await start(() => silent), await start()];
+    await a.claims.claim('key');
+    silent = true;
+    await admin.flushAll();
+    const claimed = b.claims.claim('key');
+    await expect.poll(() => admin.exists(`{everwire}:n:${b.node}`)).toBe(1);
+    silent = false;
+    expect(await claimed).toBe(a.node);
+    expect(a.lost).toEqual([]);
+  });
+
   test('a claim is refused while Redis knows no sign of life of the process', async () => {
     let silent = false;
     const a = await start(() => silent);

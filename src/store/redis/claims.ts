@@ -15,6 +15,8 @@ const PORTION = 200;
  * wait a second longer.
  */
 const TRUSTED = 2000;
+/** How long after Redis was gone all processes need to give a sign of life. Milliseconds. */
+const ALIVE = 3000;
 
 /** The claims of the processes that use one Redis. They end with the signs of life of their process. */
 export class RedisClaims implements Claims {
@@ -24,6 +26,8 @@ export class RedisClaims implements Claims {
   readonly #known = new KnownClaims();
   #beaten = -Infinity;
   #renewed = 0;
+  /** When Redis last turned out to know nothing of this process, by `performance.now()`. */
+  #lapsed = -Infinity;
 
   /** @param beat gives a sign of life now. */
   constructor(commands: Commands, node: NodeId, beat: () => Promise<void>) {
@@ -35,9 +39,11 @@ export class RedisClaims implements Claims {
   async claim(key: string): Promise<NodeId> {
     const hash = hashOf(key);
     const ask = async (): Promise<string> => String(await this.#commands.run(CLAIM, hash, this.#node, TTL));
+    await this.#whenOthersAreKnown(key);
     let holder = await ask();
     if (holder === '') {
       await this.#beat();
+      await this.#whenOthersAreKnown(key);
       holder = await ask();
     }
     if (holder === '') throw new Error('Redis does not know that this process is alive');
@@ -66,11 +72,18 @@ export class RedisClaims implements Claims {
    * @param lapsed whether it had none for some time, or has lost it, so that others may have taken the claims.
    */
   async beaten(sentAt: number, lapsed: boolean): Promise<void> {
+    if (lapsed) this.#lapsed = performance.now();
     if (lapsed || sentAt - this.#renewed > RENEWAL) {
       await this.#renew();
       this.#renewed = sentAt;
     }
     this.#beaten = sentAt;
+  }
+
+  /** After Redis was gone, the processes that had claims need time to say so. */
+  async #whenOthersAreKnown(key: string): Promise<void> {
+    const left = this.#lapsed + ALIVE - performance.now();
+    if (left > 0 && !this.#known.has(key)) await new Promise((resolve) => setTimeout(resolve, left));
   }
 
   async #renew(): Promise<void> {
