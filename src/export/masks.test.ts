@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { readHead } from './http-head.ts';
 import { Masks } from './masks.ts';
+import type { RecordedExchange } from './recorded-wire.ts';
 
 const SECRET = 'planted-secret';
 const masks = new Masks({ exchanges: [], parts: [] });
@@ -15,6 +17,14 @@ describe('a secret is masked', () => {
     `{\\"token\\": \\"${SECRET}\\"}`,
     `{"password":"two words \\" ${SECRET}","x":1}`,
     `${'long-'.repeat(20)}token=${SECRET}`,
+    `node server.js --api-key ${SECRET} --port 1`,
+    `node server.js --token "${SECRET}"`,
+    `grant_type=authorization_code&code=${SECRET}&x=1`,
+    `grant_type=authorization_code&code_verifier=${SECRET}&x=1`,
+    `device_code=${SECRET}`,
+    `AccountKey=${SECRET};EndpointSuffix=x`,
+    `{"privateKey":"${SECRET}"}`,
+    `PROXY-AUTHORIZATION: Basic ${SECRET}`,
   ])('in the text %s', (text) => {
     expect(masks.text(text)).toContain('**********');
     expect(masks.text(text)).not.toContain(SECRET);
@@ -24,6 +34,8 @@ describe('a secret is masked', () => {
     { apiKeys: [SECRET, [SECRET]] },
     { secret: { value: SECRET } },
     { properties: { password: { token: SECRET } } },
+    { credentials: [SECRET] },
+    { access_key: SECRET, accessKey: SECRET, api_keys: [SECRET], deviceCode: SECRET, codeVerifier: SECRET },
   ])('in the JSON %j', (value) => {
     expect(JSON.stringify(masks.value(value))).not.toContain(SECRET);
   });
@@ -48,14 +60,49 @@ describe('a secret is masked', () => {
   });
 });
 
+function exchange(head: string, responseHead = 'HTTP/1.1 200 OK', responseBody = ''): RecordedExchange {
+  const [request, response] = [readHead(head), readHead(responseHead)];
+  return { n: 1, records: [1], conn: 1, sent: 0, request, response, body: '', responseBody };
+}
+
+test('the id of a session is masked, wherever it is', () => {
+  const id = 'abcdefgh-1234';
+  const opened = exchange('POST /mcp HTTP/1.1', `HTTP/1.1 200 OK\r\nMcp-Session-Id: ${id}`);
+  const sse = exchange(
+    'GET /sse HTTP/1.1',
+    'HTTP/1.1 200 OK',
+    'event: endpoint\ndata: /messages?sessionId=sse-12345678\n\n',
+  );
+  const own = new Masks({ exchanges: [opened, sse], parts: [] });
+  expect(own.head(`POST /mcp HTTP/1.1\r\nMCP-SESSION-ID: ${id}`)).toBe(
+    'POST /mcp HTTP/1.1\r\nMCP-SESSION-ID: **********',
+  );
+  expect(own.text(`session ${id} ended`)).toBe('session [redacted] ended');
+  expect(own.target('/messages?sessionId=sse-12345678')).toBe('/messages?sessionId=[redacted]');
+});
+
+test('the password of basic credentials is masked, wherever it is', () => {
+  const credentials = Buffer.from(`ada:${SECRET}`).toString('base64');
+  const own = new Masks({
+    exchanges: [exchange(`POST / HTTP/1.1\r\nAUTHORIZATION: Basic ${credentials}`)],
+    parts: [],
+  });
+  expect(own.text(`login of ada with ${SECRET}`)).toBe('login of ada with [redacted]');
+});
+
+test('numbers are masked only if they are secret', () => {
+  const value = { password: 12_345_678, code: -32_602, maxTokens: 5, progressToken: 7 };
+  expect(masks.value(value)).toEqual({ ...value, password: '**********' });
+});
+
 test('a schema of a secret is no secret', () => {
   const schema = { properties: { password: { type: 'string', enum: ['one', 'two'] } }, required: ['password'] };
   expect(masks.value(schema)).toEqual(schema);
 });
 
 test('a hostile text takes linear time', () => {
-  const texts = [' ', '\\', 'a', 'a.', 'token=', 'token="', '"\':', 'a: ', 'https://'].map((each) =>
-    `a${each}`.repeat(200_000),
+  const texts = [' ', '\\', 'a', 'a.', 'token=', 'token="', '--token ', ' --token', '"\':', 'a: ', 'https://'].map(
+    (each) => `a${each}`.repeat(200_000),
   );
   const runs = [' ', '\\'].map((each) => `token${each.repeat(1_000_000)}`);
   const start = performance.now();

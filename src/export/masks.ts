@@ -12,8 +12,16 @@ const OF_SCHEMAS: ReadonlySet<string | undefined> = new Set([
   ...['properties', 'patternProperties', 'dependentSchemas'],
   ...['$defs', 'definitions'],
 ]);
-/** A name in a text and what is before its value, such as `PASSWORD=` or `"token": "`. JSON may be text in other JSON. */
-const NAME = /(?<![\w.-])([\w.-]+)\\*["']?\s*[:=]\s*(\\*["']?)/g;
+/** What is secret also as a number. Other names, such as `maxTokens`, are of numbers that are none. */
+const SECRET_NUMBER = /secret|passw|passphrase|pwd/i;
+/** The header of a session, and the names that servers of HTTP+SSE give to its parameter. Who knows the id can use the session. */
+const SESSION_HEADER = 'mcp-session-id';
+const SESSION_PARAMETER = /[?&]session_?id=([^&#\s]+)/gi;
+/**
+ * A name in a text and what is before its value, such as `PASSWORD=` or `"token": "`, or the option of a command, such as
+ * `--token `. JSON may be text in other JSON.
+ */
+const NAME = /(?<![\w.-])(?:([\w.-]+)\\*["']?\s*[:=]|(--[\w-]+)(?=\s))\s*(\\*["']?)/g;
 /**
  * The value after a name, by what is before it: nothing, a quote, or an escaped quote. It may begin with the name of a
  * scheme.
@@ -42,10 +50,11 @@ export class Masks {
     const found = new Set<string>();
     for (const { request, response, body, responseBody } of exchanges) {
       for (const [name, value] of [...request.headers, ...(response?.headers ?? [])])
-        if (isSecretName(name)) for (const word of value.split(/[\s;,=]+/)) found.add(word);
+        for (const word of wordsOf(name, value)) found.add(word);
       for (const value of parametersOf(request.first[1])) found.add(value);
       for (const text of [body, responseBody])
         if (!isOfMessages(text)) for (const value of valuesIn(text)) found.add(value);
+      for (const [, id] of `${request.first[1]}\n${responseBody}`.matchAll(SESSION_PARAMETER)) found.add(id!);
     }
     for (const { kind, text } of parts)
       if (kind !== 'head') for (const value of kind === 'message' ? membersOf(text) : valuesIn(text)) found.add(value);
@@ -101,7 +110,7 @@ export class Masks {
 
   /** The value of a header. */
   header(name: string, value: string): string {
-    return isSecretName(name) ? MASK : this.target(value);
+    return isSecretName(name) || name.toLowerCase() === SESSION_HEADER ? MASK : this.target(value);
   }
 
   /** The head of an HTTP message. */
@@ -112,6 +121,24 @@ export class Masks {
       return value.length === 0 ? this.#scrub(line) : `${name}: ${this.header(name, value.join(':').trim())}`;
     });
     return [this.target(first), ...lines].join('\r\n').trimEnd();
+  }
+}
+
+/** The secrets in a header. The password of basic credentials may also stand elsewhere, without their encoding. */
+function wordsOf(name: string, value: string): string[] {
+  if (name.toLowerCase() === SESSION_HEADER) return [value];
+  if (!isSecretName(name)) return [];
+  const [, basic] = /^basic\s+([\w+/]+=*)$/i.exec(value) ?? [];
+  return [...value.split(/[\s;,=]+/), value.replace(SCHEME, ''), ...(basic === undefined ? [] : [passwordIn(basic)])];
+}
+
+/** The password of basic credentials (RFC 7617, section 2). */
+function passwordIn(credentials: string): string {
+  try {
+    const bytes = Uint8Array.from(atob(credentials), (character) => character.charCodeAt(0));
+    return new TextDecoder().decode(bytes).replace(/^[^:]*:/, '');
+  } catch {
+    return '';
   }
 }
 
@@ -126,9 +153,9 @@ function parametersOf(target: string): string[] {
 /** The places of the values in a text whose names say that they are secret. */
 function* namedIn(text: string): Generator<[start: number, end: number]> {
   let done = 0;
-  for (const { 0: before, 1: name, 2: quote, index } of text.matchAll(NAME)) {
+  for (const { 0: before, 1: named, 2: option, 3: quote, index } of text.matchAll(NAME)) {
     const start = index + before.length;
-    if (start < done || !isSecret(name!)) continue;
+    if (start < done || !isSecret((named ?? option)!)) continue;
     const pattern = VALUES[quote!.slice(-2)] ?? VALUES['']!;
     pattern.lastIndex = start;
     const [value] = pattern.exec(text) ?? [];
@@ -176,6 +203,8 @@ function mapTexts(
 ): unknown {
   const map = (each: unknown, secret: string | undefined, parent: string | undefined): unknown => {
     if (typeof each === 'string') return change(each, secret);
+    if (typeof each === 'number' && secret !== undefined && SECRET_NUMBER.test(secret))
+      return change(String(each), secret);
     if (Array.isArray(each)) return each.map((entry) => map(entry, secret, undefined));
     if (!isObject(each)) return each;
     const members = Object.entries<unknown>(each).map(([name, member]): [string, unknown] => {

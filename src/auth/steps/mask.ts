@@ -53,7 +53,9 @@ function maskedReply({ status, headers, body }: Reply, scrub: (text: string) => 
 
 function maskedUrl(text: string): string {
   const url = peerUrl(text);
-  if (!url) return text;
+  // What cannot be read has no parameters that could be told apart.
+  if (!url) return text.replace(/[?#][^]*$/, '?…');
+  if (isSecretFragment(url.hash)) url.hash = '';
   const parameters = [...url.searchParams];
   if (!parameters.some(([name]) => SECRET_MEMBERS.has(name))) return url.href;
   // Not one by one with `set`, which takes seconds for a name that occurs many times.
@@ -61,6 +63,11 @@ function maskedUrl(text: string): string {
     parameters.map(([name, value]): [string, string] => [name, SECRET_MEMBERS.has(name) ? '********' : value]),
   ).toString();
   return url.href;
+}
+
+/** Whether a fragment has a secret, as the implicit grant of OAuth 2.0 sends it. */
+function isSecretFragment(hash: string): boolean {
+  return Array.from(new URLSearchParams(hash.slice(1)).keys()).some((name) => SECRET_MEMBERS.has(name));
 }
 
 function maskedHeaders(
