@@ -1,4 +1,4 @@
-import { evictable, type Holding } from '../../../base/eviction.ts';
+import { evictable, type EvictionRules, type Holding } from '../../../base/eviction.ts';
 import { inTurns } from '../../../base/in-turns.ts';
 import { ShareCounts, shareOf, type Owner } from '../../../base/share.ts';
 
@@ -27,6 +27,8 @@ export interface SessionTableOptions {
 
 /** A full table evicts sessions that were silent for this long (milliseconds) before it refuses new ones. */
 const EVICTABLE_AFTER = 60_000;
+/** How many sessions that were silent for long are found together, so that not every new one needs a search. */
+const FOUND_TOGETHER = 100;
 
 /** A session and its owner. */
 class Place<Session extends TableSession> implements Holding {
@@ -54,6 +56,8 @@ class Place<Session extends TableSession> implements Holding {
 export class SessionTable<Session extends TableSession> {
   readonly #places = new Map<string, Place<Session>>();
   readonly #counts = new ShareCounts();
+  /** Those that were silent the longest in the last search, the longest first, and when they were last used. */
+  readonly #silent = new Map<Place<Session>, number>();
   readonly #options: SessionTableOptions;
   #touchedAt = performance.now();
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -74,12 +78,13 @@ export class SessionTable<Session extends TableSession> {
   makeRoom(newcomer: Owner): boolean {
     const { maxSessions } = this.#options;
     if (this.#places.size < maxSessions) return true;
-    const evicted = evictable([...this.#places.values()], {
+    const rules = {
       places: maxSessions,
       counts: this.#counts,
       newcomer: shareOf(newcomer),
       unusedSince: performance.now() - EVICTABLE_AFTER,
-    });
+    };
+    const evicted = evictable(this.#stillSilent(), rules) ?? this.#search(rules);
     if (evicted) this.#end(evicted.session);
     return evicted !== undefined;
   }
@@ -98,11 +103,30 @@ export class SessionTable<Session extends TableSession> {
     const place = this.#places.get(id);
     if (!place) return;
     this.#places.delete(id);
+    this.#silent.delete(place);
     this.#counts.remove(place.share);
     if (this.#places.size === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
     }
+  }
+
+  /** All others were used later than these. */
+  #stillSilent(): Place<Session>[] {
+    for (const [place, lastUsed] of this.#silent)
+      if (place.busy || place.lastUsed !== lastUsed) this.#silent.delete(place);
+    return [...this.#silent.keys()];
+  }
+
+  #search(rules: EvictionRules): Place<Session> | undefined {
+    const all = [...this.#places.values()];
+    const found = evictable(all, rules);
+    this.#silent.clear();
+    if (!found) return undefined;
+    const silent = all.filter((place) => !place.busy && place.lastUsed <= rules.unusedSince);
+    for (const place of silent.toSorted((a, b) => a.lastUsed - b.lastUsed).slice(0, FOUND_TOGETHER))
+      this.#silent.set(place, place.lastUsed);
+    return found;
   }
 
   async close(): Promise<void> {
