@@ -12,10 +12,14 @@ export class Quota {
     this.#maxPerOwner = maxPerOwner;
   }
 
-  /** Reserves an amount. Returns false, and reserves nothing, if a limit would be exceeded. */
-  take(owner: string | undefined, amount: number): boolean {
+  /**
+   * Reserves an amount. Returns false, and reserves nothing, if a limit would be exceeded.
+   *
+   * @param maxOwned the limit of this owner. Default: that of all owners.
+   */
+  take(owner: string | undefined, amount: number, maxOwned = this.#maxPerOwner): boolean {
     const owned = amount + (owner === undefined ? 0 : this.#owned.of(owner));
-    if (this.#total + amount > this.#max || (owner !== undefined && owned > this.#maxPerOwner)) return false;
+    if (this.#total + amount > this.#max || (owner !== undefined && owned > maxOwned)) return false;
     this.#total += amount;
     if (owner !== undefined) this.#owned.add(owner, amount);
     return true;

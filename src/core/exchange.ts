@@ -28,6 +28,8 @@ export interface Caller {
   readonly principal: string | undefined;
   /** Further data about the principal, if it sent a credential. Never contains the credential itself. */
   readonly auth: AuthInfo | undefined;
+  /** The address at the other end of its connection, if known: that of the client, or of a proxy. Only in 2026-07-28. */
+  readonly address?: string | undefined;
   /**
    * The least severe log level that the caller requested; undefined if it requested none. The inbound side applies the
    * default of its era and filters. A service may read this to avoid needless work.

@@ -97,6 +97,12 @@ export class RunningTask {
     return this.#record.principal;
   }
 
+  /** Whose part of the limits it uses. Undefined if only the total limits apply. */
+  get share(): string | undefined {
+    const { principal, share } = this.#record;
+    return principal === undefined ? share && `share ${share}` : `principal ${principal}`;
+  }
+
   /** The task as last stored. */
   get record(): TaskRecord {
     return this.#record;

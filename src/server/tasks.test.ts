@@ -202,6 +202,15 @@ describe('a tools/call', () => {
     // 128 bits in base64url are 22 characters.
     for (const id of ids) expect(id.length).toBeGreaterThanOrEqual(22);
   });
+
+  test('of one address without a principal leaves room for others, and IPv6 addresses of one network are one', async () => {
+    const { server, call } = setUp({ tasks: { store: memoryTaskStore({ maxTasks: 8 }) } });
+    server.tool('slow', { task: { required: true } }, held().handler);
+    const begin = (address: string) => call('slow', { address });
+    for (let n = 0; n < 7; n += 1) expect(await begin(`2001:db8::${n}`)).toMatchObject({ resultType: 'task' });
+    await expect(begin('2001:db8::ffff')).rejects.toMatchObject({ code: -32603 });
+    expect(await begin('192.0.2.1')).toMatchObject({ resultType: 'task' });
+  });
 });
 
 describe('a task that the handler starts', () => {

@@ -4,12 +4,14 @@ import { inTurns } from '../base/in-turns.ts';
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { Waiters } from '../base/waiters.ts';
 import { Quota } from '../base/quota.ts';
+import { PART_OF_ONE } from '../base/share.ts';
 import { completeRounds } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
 import { isTerminal, type DetailedTask, type Task } from '../protocol/tasks.ts';
 import { memoryTaskStore } from '../store/memory-tasks.ts';
+import { storedShareOf } from '../base/stored-share.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
 import { failure, RunningTask } from './running-task.ts';
 import type { TaskSettings } from './task-config.ts';
@@ -27,7 +29,7 @@ import { TaskExchange } from './task-exchange.ts';
 const MAX_ID = 256;
 /** The memory limit for the requests of running tasks and the answers to them, in bytes (estimated). */
 const MAX_SIZE = 256 * 1024 * 1024;
-/** The same limit for one principal. */
+/** The same limit for one principal. An address without a principal may have seven eighths of all. */
 const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
 /** The shortest interval at which callers are asked to poll, in milliseconds. A task begins with it. */
 const FIRST_INTERVAL = 25;
@@ -204,7 +206,7 @@ export class Tasks {
       const now = Date.now();
       const record: TaskRecord = {
         id: randomBytes(24).toString('base64url'),
-        ...(caller.principal === undefined ? {} : { principal: caller.principal }),
+        ...ownerOf(caller),
         runner: this.#runner,
         status: 'working',
         ...(statusMessage === undefined ? {} : { statusMessage }),
@@ -259,14 +261,15 @@ export class Tasks {
   /** Counts the memory of a task. Returns false, and counts nothing, if there is no room. */
   #admit(task: RunningTask, value: JsonObject): boolean {
     const size = weightOf(value);
-    if (!this.#quota.take(task.principal, size)) return false;
+    const most = task.principal === undefined ? MAX_SIZE * PART_OF_ONE : MAX_PRINCIPAL_SIZE;
+    if (!this.#quota.take(task.share, size, most)) return false;
     task.size += size;
     return true;
   }
 
   #forget(task: RunningTask): void {
     if (!this.#running.delete(task.id)) return;
-    this.#quota.giveBack(task.principal, task.size);
+    this.#quota.giveBack(task.share, task.size);
     if (this.#running.size === 0) this.#idle.wake();
   }
 
@@ -335,6 +338,12 @@ export class Tasks {
       lastUpdatedAt: Math.max(Date.now(), task.lastUpdatedAt),
     }));
   }
+}
+
+/** Whose a task is, and whose part of the limits it uses. */
+function ownerOf({ principal, address }: Caller): Pick<TaskRecord, 'principal' | 'share'> {
+  if (principal !== undefined) return { principal };
+  return address === undefined ? {} : { share: storedShareOf({ principal, address }) };
 }
 
 /** The outcome of a task whose handler has ended with its process. */

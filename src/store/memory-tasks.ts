@@ -23,7 +23,13 @@ export interface MemoryTaskStoreOptions {
   now?: (() => number) | undefined;
 }
 
-/** The number and size of the tasks of one principal. */
+/** Who has a limit of its own for a task. Undefined if only the total limit applies. */
+function ownerOf({ principal, share }: Pick<TaskRecord, 'principal' | 'share'>): string | undefined {
+  if (principal !== undefined) return `principal ${principal}`;
+  return share === undefined ? undefined : `share ${share}`;
+}
+
+/** The number and size of the tasks of one owner. */
 interface Share {
   readonly tasks: number;
   readonly bytes: number;
@@ -34,6 +40,8 @@ const NOTHING: Share = { tasks: 0, bytes: 0 };
 /** What is known of a task without its text. */
 export interface KeptTask {
   readonly principal: string | undefined;
+  /** See `TaskRecord`. */
+  readonly share?: string | undefined;
   readonly runner: string;
   readonly bytes: number;
   readonly terminal: boolean;
@@ -84,7 +92,7 @@ export function taskBounds(options: MemoryTaskStoreOptions): TaskBounds {
 export class IndexedTasks implements TaskStore {
   readonly #tasks = new Map<string, KeptTask>();
   readonly #texts: TaskTexts;
-  readonly #shares = new Map<string | undefined, Share>();
+  readonly #shares = new Map<string, Share>();
   readonly #bounds: TaskBounds;
   readonly #now: () => number;
   #bytes = 0;
@@ -124,10 +132,12 @@ export class IndexedTasks implements TaskStore {
     this.#sweep();
     if (this.#tasks.has(task.id)) throw new Error('A task with this id already exists');
     if (this.#tasks.size >= maxTasks) throw new TaskStoreFull(`There are already ${maxTasks} tasks`);
-    if (task.principal !== undefined && this.#shareOf(task.principal).tasks >= maxPerPrincipal) {
-      throw new TaskStoreFull(`This caller already has ${maxPerPrincipal} tasks`);
+    const most = task.principal === undefined ? maxTasks * PART_OF_ONE : maxPerPrincipal;
+    const owner = ownerOf(task);
+    if (owner !== undefined && this.#shareOf(owner).tasks >= most) {
+      throw new TaskStoreFull(`This caller already has ${Math.ceil(most)} tasks`);
     }
-    this.#checkRoom(kept.bytes, task.principal);
+    this.#checkRoom(kept.bytes, owner);
     this.#add(task.id, kept);
     await this.#unconfirmed.write(task.id, undefined, kept, () => this.#texts.write(task.id, text, kept));
   }
@@ -144,7 +154,7 @@ export class IndexedTasks implements TaskStore {
     return this.#update(id, principal, change, (kept, before) => {
       this.#checkSize(kept);
       this.#sweep();
-      this.#checkRoom(kept.bytes - before.bytes, principal);
+      this.#checkRoom(kept.bytes - before.bytes, ownerOf(before));
     });
   }
 
@@ -210,7 +220,8 @@ export class IndexedTasks implements TaskStore {
     let until = Number.POSITIVE_INFINITY;
     if (task.ttlMs !== null) until = task.createdAt + task.ttlMs;
     else if (terminal) until = task.lastUpdatedAt + maxAge;
-    return { text, kept: { principal: task.principal, runner: task.runner, bytes, terminal, until } };
+    const { principal, share, runner } = task;
+    return { text, kept: { principal, ...(share !== undefined && { share }), runner, bytes, terminal, until } };
   }
 
   #checkSize({ bytes }: KeptTask): void {
@@ -218,38 +229,39 @@ export class IndexedTasks implements TaskStore {
     if (bytes > maxTaskBytes) throw new TaskStoreFull(`A task must not be larger than ${maxTaskBytes} bytes`);
   }
 
-  #checkRoom(bytes: number, principal: string | undefined): void {
+  #checkRoom(bytes: number, owner: string | undefined): void {
     const { maxBytes } = this.#bounds;
     if (this.#bytes + bytes > maxBytes) {
       throw new TaskStoreFull(`All tasks together must not be larger than ${maxBytes} bytes`);
     }
     const most = maxBytes * PART_OF_ONE;
-    if (principal !== undefined && this.#shareOf(principal).bytes + bytes > most) {
+    if (owner !== undefined && this.#shareOf(owner).bytes + bytes > most) {
       throw new TaskStoreFull(`The tasks of one caller must not be larger than ${most} bytes`);
     }
   }
 
-  #shareOf(principal: string | undefined): Share {
-    return this.#shares.get(principal) ?? NOTHING;
+  #shareOf(owner: string): Share {
+    return this.#shares.get(owner) ?? NOTHING;
   }
 
-  #count(principal: string | undefined, tasks: number, bytes: number): void {
-    const share = this.#shareOf(principal);
-    const now = { tasks: share.tasks + tasks, bytes: share.bytes + bytes };
+  #count(owner: string | undefined, tasks: number, bytes: number): void {
     this.#bytes += bytes;
-    if (now.tasks > 0) this.#shares.set(principal, now);
-    else this.#shares.delete(principal);
+    if (owner === undefined) return;
+    const share = this.#shareOf(owner);
+    const now = { tasks: share.tasks + tasks, bytes: share.bytes + bytes };
+    if (now.tasks > 0) this.#shares.set(owner, now);
+    else this.#shares.delete(owner);
   }
 
   #add(id: string, kept: KeptTask): void {
     this.#tasks.set(id, kept);
     this.#quietUntil = Math.min(this.#quietUntil, kept.until);
-    this.#count(kept.principal, 1, kept.bytes);
+    this.#count(ownerOf(kept), 1, kept.bytes);
   }
 
-  #forget(id: string, { bytes, principal }: KeptTask): void {
+  #forget(id: string, kept: KeptTask): void {
     // It may have expired since the last check.
-    if (this.#tasks.delete(id)) this.#count(principal, -1, -bytes);
+    if (this.#tasks.delete(id)) this.#count(ownerOf(kept), -1, -kept.bytes);
   }
 
   #remove(id: string, kept: KeptTask): Promise<void> {

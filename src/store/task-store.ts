@@ -7,6 +7,8 @@ export interface TaskRecord {
   readonly id: string;
   /** The owner of the task; undefined if callers are not authenticated. */
   readonly principal?: string | undefined;
+  /** Without a principal: whose part of the store's limits the task uses. A hash of the caller's address, if it is known. */
+  readonly share?: string | undefined;
   /** The server that runs the task, by its name among the servers that share the store. */
   readonly runner: string;
   readonly status: TaskStatus;
@@ -28,7 +30,8 @@ export interface TaskRecord {
  * Keeps tasks for their `ttlMs` and no longer (tasks extension: Tasks).
  *
  * Everything is scoped by principal: a task of one principal does not exist for others. A finished task never changes.
- * The store is bounded in number and bytes, in total and per principal. A full store refuses new tasks and keeps the
+ * The store is bounded in number and bytes, in total and per principal. A share without a
+ * principal may have seven eighths of both. A full store refuses new tasks and keeps the
  * existing ones. Safe to call concurrently.
  */
 export interface TaskStore {

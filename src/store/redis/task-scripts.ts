@@ -1,21 +1,21 @@
 import { freeing, storing } from './commands.ts';
 
 /**
- * Keys, where `i` is the hash of a task id and `o` that of its owner:
+ * Keys, where `i` is the hash of a task id:
  *
  * - `:t:i` is a hash: `text` the task, `tag` another one after each change, `owner`, `until` and `over`.
- * - `:tu` has the time at which each task expires as score. `:ti` says how large it is, whose and which runner's.
- * - `:tn` has the number of tasks of each owner, `:tb` their size, and `:tt` is the size of all.
+ * - `:tu` has the time at which each task expires as score. `:ti` says how large it is, whose part of the limits it uses, and its runner.
+ * - `:tn` has the number of tasks of each share, `:tb` their size, and `:tt` is the size of all.
  * - `:tr:r` is the set of the tasks of a runner.
  */
 const COMMON = `
 local function num(value) return tonumber(value or 0) or 0 end
-local function count(owner, tasks, bytes)
+local function count(share, tasks, bytes)
   redis.call('INCRBY', P .. ':tt', bytes)
-  redis.call('HINCRBY', P .. ':tb', owner, bytes)
-  if redis.call('HINCRBY', P .. ':tn', owner, tasks) <= 0 then
-    redis.call('HDEL', P .. ':tn', owner)
-    redis.call('HDEL', P .. ':tb', owner)
+  redis.call('HINCRBY', P .. ':tb', share, bytes)
+  if redis.call('HINCRBY', P .. ':tn', share, tasks) <= 0 then
+    redis.call('HDEL', P .. ':tn', share)
+    redis.call('HDEL', P .. ':tb', share)
   end
 end
 local function remove(id)
@@ -31,16 +31,16 @@ end
 local function sweep(now)
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', P .. ':tu', '-inf', string.format('%.0f', now), 'LIMIT', 0, 100)) do remove(id) end
 end
-local function room(owner, bytes, max_bytes, part)
+local function room(share, bytes, max_bytes, part)
   if num(redis.call('GET', P .. ':tt')) + bytes > max_bytes then return 'bytes' end
-  if owner ~= '-' and num(redis.call('HGET', P .. ':tb', owner)) + bytes > part then return 'share' end
+  if share ~= '-' and num(redis.call('HGET', P .. ':tb', share)) + bytes > part then return 'share' end
 end
-local function save(id, text, tag, owner, over, until_, now, bytes, runner, index_ttl)
+local function save(id, text, tag, owner, over, until_, now, bytes, share, runner, index_ttl)
   local key = P .. ':t:' .. id
   redis.call('HSET', key, 'text', text, 'tag', tag, 'owner', owner, 'over', over, 'until', string.format('%.0f', until_))
   redis.call('PEXPIRE', key, string.format('%.0f', math.max(until_ - now, 0) + 60000))
   redis.call('ZADD', P .. ':tu', until_, id)
-  redis.call('HSET', P .. ':ti', id, cjson.encode({ bytes, owner, runner }))
+  redis.call('HSET', P .. ':ti', id, cjson.encode({ bytes, share, runner }))
   redis.call('SADD', P .. ':tr:' .. runner, id)
   for _, name in ipairs({ ':tu', ':ti', ':tn', ':tb', ':tt', ':tr:' .. runner }) do
     local ttl = math.max(until_ - now + 120000, index_ttl)
@@ -64,15 +64,16 @@ export const CREATE = storing(
   COMMON,
   `
 local runner, text, tag, over, until_, bytes = ARGV[4], ARGV[5], ARGV[6], ARGV[7], num(ARGV[8]), num(ARGV[9])
-local max_tasks, max_own, max_bytes, part, index_ttl = num(ARGV[10]), num(ARGV[11]), num(ARGV[12]), num(ARGV[13]), num(ARGV[14])
+local share, max_tasks, max_own = ARGV[10], num(ARGV[11]), num(ARGV[12])
+local max_bytes, part, index_ttl = num(ARGV[13]), num(ARGV[14]), num(ARGV[15])
 sweep(now)
 if redis.call('EXISTS', P .. ':t:' .. id) == 1 then return 'exists' end
 if redis.call('ZCARD', P .. ':tu') >= max_tasks then return 'tasks' end
-if owner ~= '-' and num(redis.call('HGET', P .. ':tn', owner)) >= max_own then return 'own' end
-local full = room(owner, bytes, max_bytes, part)
+if share ~= '-' and num(redis.call('HGET', P .. ':tn', share)) >= max_own then return 'own' end
+local full = room(share, bytes, max_bytes, part)
 if full then return full end
-count(owner, 1, bytes)
-save(id, text, tag, owner, over, until_, now, bytes, runner, index_ttl)
+count(share, 1, bytes)
+save(id, text, tag, owner, over, until_, now, bytes, share, runner, index_ttl)
 return ''`,
 );
 
@@ -90,16 +91,16 @@ export const REPLACE = storing(
   COMMON,
   `
 local runner, text, tag, over, until_, bytes = ARGV[4], ARGV[5], ARGV[6], ARGV[7], num(ARGV[8]), num(ARGV[9])
-local max_bytes, part, index_ttl, former = num(ARGV[10]), num(ARGV[11]), num(ARGV[12]), ARGV[13]
+local share, max_bytes, part, index_ttl, former = ARGV[10], num(ARGV[11]), num(ARGV[12]), num(ARGV[13]), ARGV[14]
 local found = find(id, owner, now)
 if not found or found[4] ~= former then return 'again' end
 sweep(now)
 local known = redis.call('HGET', P .. ':ti', id)
 local before = known and num(cjson.decode(known)[1]) or 0
-local full = room(owner, bytes - before, max_bytes, part)
+local full = room(share, bytes - before, max_bytes, part)
 if full then return full end
-count(owner, known and 0 or 1, bytes - before)
-save(id, text, tag, owner, over, until_, now, bytes, runner, index_ttl)
+count(share, known and 0 or 1, bytes - before)
+save(id, text, tag, owner, over, until_, now, bytes, share, runner, index_ttl)
 return ''`,
 );
 

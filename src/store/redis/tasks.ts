@@ -15,6 +15,11 @@ function ownerOf(principal: string | undefined): string {
   return principal === undefined ? '-' : hashOf(principal);
 }
 
+/** Who has a limit of its own for a task; `-` if only the total limit applies. */
+function countedFor({ principal, share }: TaskRecord): string {
+  return principal === undefined && share !== undefined ? hashOf(`share ${share}`) : ownerOf(principal);
+}
+
 /** Tasks in Redis. A task without a `ttlMs` is kept for `maxAge` after its last change. */
 export class RedisTasks implements TaskStore {
   readonly #commands: Commands;
@@ -30,11 +35,11 @@ export class RedisTasks implements TaskStore {
   }
 
   async create(task: TaskRecord): Promise<void> {
-    const { maxTasks, maxPerPrincipal } = this.#bounds;
-    const bounds = [maxTasks, maxPerPrincipal, ...this.#room()].map(finite);
+    const { maxTasks } = this.#bounds;
+    const bounds = [maxTasks, this.#mostOf(task), ...this.#room()].map(finite);
     const refusal = await this.#commands.run(CREATE, ...this.#written(task), ...bounds);
     if (refusal === 'exists') throw new Error('A task with this id already exists');
-    this.#check(refusal);
+    this.#check(refusal, this.#mostOf(task));
   }
 
   async get(id: string, principal: string | undefined): Promise<TaskRecord | undefined> {
@@ -84,7 +89,13 @@ export class RedisTasks implements TaskStore {
     const until = finite(ttlMs === null ? lastUpdatedAt + maxAge : createdAt + ttlMs);
     const tag = randomBytes(9).toString('base64url');
     const names = [hashOf(id), ownerOf(principal), this.#now(), hashOf(runner)];
-    return [...names, text, tag, isTerminal(status) ? 1 : 0, until, bytes];
+    return [...names, text, tag, isTerminal(status) ? 1 : 0, until, bytes, countedFor(task)];
+  }
+
+  /** How many tasks the caller of this one may have. */
+  #mostOf({ principal }: TaskRecord): number {
+    const { maxTasks, maxPerPrincipal } = this.#bounds;
+    return principal === undefined ? Math.ceil(maxTasks * PART_OF_ONE) : maxPerPrincipal;
   }
 
   /** The limits in bytes, and how long what is known of all tasks is kept. */
@@ -93,11 +104,11 @@ export class RedisTasks implements TaskStore {
     return [maxBytes, maxBytes * PART_OF_ONE, maxAge];
   }
 
-  #check(refusal: unknown): void {
-    const { maxTasks, maxPerPrincipal, maxBytes } = this.#bounds;
+  #check(refusal: unknown, mostOwn?: number): void {
+    const { maxTasks, maxBytes } = this.#bounds;
     const messages = new Map<unknown, string>([
       ['tasks', `There are already ${maxTasks} tasks`],
-      ['own', `This caller already has ${maxPerPrincipal} tasks`],
+      ['own', `This caller already has ${mostOwn} tasks`],
       ['bytes', `All tasks together must not be larger than ${maxBytes} bytes`],
       ['share', `The tasks of one caller must not be larger than ${maxBytes * PART_OF_ONE} bytes`],
     ]);

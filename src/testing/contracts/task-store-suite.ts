@@ -177,6 +177,27 @@ export function taskStoreSuite(open: (bounds: TaskStoreBounds) => TaskStore | Pr
     await assert.rejects(store.create(task('f')), TaskStoreFull);
   });
 
+  define('a share without a principal leaves room for others, in number', { maxTasks: 8 }, async (store) => {
+    const anonymous = (id: string, share: string): TaskRecord => task(id, { principal: undefined, share });
+    for (let n = 0; n < 7; n += 1) await store.create(anonymous(`a${n}`, 'one'));
+    await assert.rejects(store.create(anonymous('more', 'one')), TaskStoreFull);
+    await store.create(anonymous('b', 'two'));
+    assert.equal((await store.get('b', undefined))?.share, 'two');
+    await store.delete('b', undefined);
+    await store.update('a0', undefined, (before) => ({ ...before, status: 'completed' }));
+    await assert.rejects(store.create(anonymous('more', 'one')), TaskStoreFull);
+    await store.delete('a0', undefined);
+    await store.create(anonymous('more', 'one'));
+  });
+
+  define('a share without a principal leaves room for others, in bytes', { maxBytes: 10_000 }, async (store) => {
+    const large = (id: string, share: string, length: number): TaskRecord =>
+      task(id, { principal: undefined, share, statusMessage: 'x'.repeat(length) });
+    await store.create(large('a', 'one', 8000));
+    await assert.rejects(store.create(large('b', 'one', 1000)), TaskStoreFull);
+    await store.create(large('b', 'two', 1000));
+  });
+
   define(
     'a task that would be too large is refused, and the stored task stays unchanged',
     { maxBytes: 10_000 },

@@ -19,6 +19,7 @@ class RequestCaller implements Caller {
   readonly logLevel: LogLevel | undefined;
   readonly principal: string | undefined;
   readonly auth: AuthInfo | undefined;
+  readonly address: string | undefined;
   readonly session: undefined;
 
   constructor(revision: Revision, meta: JsonObject, extra: MessageExtra | undefined) {
@@ -28,6 +29,7 @@ class RequestCaller implements Caller {
     this.logLevel = meta[Meta.LogLevel];
     this.principal = extra?.principal;
     this.auth = extra?.auth;
+    this.address = extra?.address;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { shareOf, type Owner } from '../../../../base/share.ts';
+import type { Owner } from '../../../../base/share.ts';
 import { ErrorCode } from '../../../../jsonrpc/errors.ts';
 import {
   errorResponse,
@@ -13,6 +13,7 @@ import { CONNECTION_CLOSED } from '../../../../jsonrpc/pending.ts';
 import type { NodeId } from '../../../../store/bus.ts';
 import type { EventLog, SessionId, StreamId } from '../../../../store/event-log.ts';
 import type { OwnStreamPlace, SessionRecord, SessionSettings, SessionStore } from '../../../../store/session-store.ts';
+import { storedShareOf } from '../../../../base/stored-share.ts';
 import { changed, settingOf, type Setting } from './session-settings.ts';
 import { isWritten, type SharedStore } from './stream-ids.ts';
 
@@ -25,11 +26,6 @@ const LOST: ErrorObject = {
 /** The name of a session in a store. Whoever can read the store cannot use the session. */
 export function storedIdOf(sessionId: string): SessionId {
   return createHash('sha256').update('everwire-session').update(sessionId).digest('base64url');
-}
-
-/** The share of a session in a store, without the address or the principal itself. */
-function storedShareOf(owner: Owner): string {
-  return createHash('sha256').update('everwire-share').update(shareOf(owner)).digest('base64url').slice(0, 22);
 }
 
 const NOT_STORED =
