@@ -115,6 +115,11 @@ export class EventStream {
     return this.#ended;
   }
 
+  /** Whether the log will have an error for a response that it could not store. Only clients that were connected got it. */
+  get failsLater(): boolean {
+    return this.#isIncomplete && this.#endsInLog;
+  }
+
   /** Whether the stream can be forgotten: nobody reads it, and it has ended, in the log too. */
   get done(): boolean {
     return this.#ended && !this.#endsInLog && !this.connected;

@@ -3,6 +3,7 @@ import { logWith } from '../../../../../test/support/event-log.ts';
 import { Events, openRaw, type RawSession } from '../../../../../test/support/http.ts';
 import { deferred, settled } from '../../../../../test/support/service.ts';
 import { nextTurn } from '../../../../base/wait.ts';
+import type { EventLog } from '../../../../store/event-log.ts';
 import { memoryEventLog } from '../../../../store/memory.ts';
 import type { Message } from '../../../../jsonrpc/message.ts';
 
@@ -250,6 +251,39 @@ test('among many ended streams, one that is still being read is not forgotten', 
     await events.rest();
   }
   expect((await wire.session.get(id)).status).toBe(200);
+});
+
+test('a client that resumes before the log knows of a lost response asks again, and then gets an error', async () => {
+  const state = { works: true };
+  const ifItWorks = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (!state.works) throw new Error('the store is gone');
+    return work();
+  };
+  const inner = memoryEventLog();
+  const log: EventLog = {
+    open: (...stream) => inner.open(...stream),
+    append: (...event) => ifItWorks(() => inner.append(...event)),
+    end: (...stream) => ifItWorks(() => inner.end(...stream)),
+    after: (...place) => inner.after(...place),
+    find: (...place) => inner.find(...place),
+    unfinished: (session) => inner.unfinished(session),
+    drop: (session) => inner.drop(session),
+  };
+  const wire = await openRaw({ state: { events: log } });
+  const events = await streaming(wire, 1, [1]);
+  await events.next();
+  const { id: first } = (await events.next())!;
+  await events.cancel();
+  state.works = false;
+  await wire.server.send(answer(1)).catch(() => {});
+  await settled();
+  const early = await wire.session.get(first);
+  expect([early.status, messages(await new Events(early).rest())]).toEqual([200, []]);
+  state.works = true;
+  await vi.advanceTimersByTimeAsync(1000);
+  const rest = await (await wire.session.events(first)).rest();
+  expect(messages(rest)).toMatchObject([{ id: 1, error: { message: expect.stringContaining('could not be stored') } }]);
+  expect((await wire.session.get(rest.at(-1)!.id)).status).toBe(204);
 });
 
 test('a slow log loses nothing, repeats nothing and keeps the order', async () => {

@@ -36,7 +36,7 @@ export interface StreamNames {
 export interface FoundStream {
   readonly id: StreamId;
   readonly ended: boolean;
-  /** Whether another process may write it. */
+  /** Whether only the log has what follows: another process may write it, or the log could not be reached. */
   readonly elsewhere: boolean;
 }
 
@@ -125,6 +125,7 @@ export class SessionStreams {
     const { stream: id, ended } = (await log.find(this.#owner.storedId, lastEventId)) ?? {};
     if (id === undefined) return undefined;
     const known = this.#streams.get(id);
+    if (known?.failsLater) return { id, ended: false, elsewhere: true };
     if (known) return { id, ended: known.ended, elsewhere: false };
     // The session's own stream goes on here. Those of other processes can only be read.
     if (id === this.#names.standalone) return { id, ended: false, elsewhere: false };
