@@ -13,6 +13,7 @@ import {
 } from '../event-log.ts';
 import type { MemoryEventLogOptions } from '../memory.ts';
 import { finite, type Commands } from './commands.ts';
+import { OpenRequests } from './open-requests.ts';
 import { APPEND, DROP, END, FIND, READ, UNFINISHED } from './event-scripts.ts';
 
 /** What each event takes besides its text, roughly. Bytes. */
@@ -37,6 +38,7 @@ export class RedisEvents implements EventLog {
   readonly #commands: Commands;
   readonly #now: (() => number) | undefined;
   readonly #maxAge: number;
+  readonly #open = new OpenRequests();
   /** The arguments of `APPEND` after the time. */
   readonly #bounds: readonly number[];
 
@@ -62,17 +64,21 @@ export class RedisEvents implements EventLog {
   }
 
   open(session: SessionId, stream: StreamId, requests?: readonly RequestId[]): Promise<EventId> {
+    if (requests) this.#open.open(session, stream, requests);
     return this.#append(session, stream, undefined, 'open', requests);
   }
 
-  append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {
-    return this.#append(session, stream, message, 'append');
+  async append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {
+    const id = await this.#append(session, stream, message, 'append', this.#open.of(session, stream));
+    if (message && isResponse(message)) this.#open.answered(session, stream, message.id);
+    return id;
   }
 
   async end(session: SessionId, stream: StreamId, failure?: ErrorObject): Promise<void> {
     const about = [keyOfSession(session), stream];
     if (!failure) await this.#commands.run(END, ...about);
     else await this.#change(about, 'fail', JSON.stringify(failure), EVENT_BYTES, '', '');
+    this.#open.end(session, stream);
   }
 
   async *after(session: SessionId, id: EventId): AsyncGenerator<LoggedEvent> {
@@ -123,6 +129,7 @@ export class RedisEvents implements EventLog {
   }
 
   async drop(session: SessionId): Promise<void> {
+    this.#open.drop(session);
     await this.#commands.run(DROP, keyOfSession(session));
   }
 

@@ -226,6 +226,20 @@ describe.skipIf(command === undefined)('with a server', () => {
     await expect(events.after('s', before)[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(EventsPurged);
   });
 
+  test('if Redis loses its data, another process can still end the calls of a stream that went on', async () => {
+    const { events } = redisState(nodeRedis);
+    const other = redisState(ioredis).events;
+    await events.open('s', '1', ['first', 'second', 'third']);
+    await events.append('s', '1', resultResponse('first', {}));
+    await nodeRedis.flushAll();
+    const last = await events.append('s', '1', resultResponse('third', {}));
+    expect(await other.unfinished('s')).toEqual([{ stream: '1', requests: ['second'] }]);
+    await other.end('s', '1', { code: -1, message: 'gone' });
+    const rest: unknown[] = [];
+    for await (const { message } of events.after('s', last)) rest.push(message);
+    expect(rest).toEqual([errorResponse('second', { code: -1, message: 'gone' })]);
+  });
+
   test('if several processes end a stream at once, each of its requests gets one error', async () => {
     const [one, two] = [redisState(nodeRedis).events, redisState(ioredis).events];
     const requests = Array.from({ length: 20 }, (_, id) => id);
