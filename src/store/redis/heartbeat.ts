@@ -70,9 +70,11 @@ export class Heartbeat {
   async #beat(): Promise<void> {
     const sentAt = performance.now();
     const before = await this.#commands.send(['SET', this.#key, '1', 'PX', String(ALIVE), 'GET']);
-    const lapsed = this.#hasBegun && typeof before !== 'string';
+    const hadNone = typeof before !== 'string';
+    const lapsed = this.#hasBegun && hadNone;
     this.#hasBegun = true;
-    if (lapsed) this.#lapsed = performance.now();
+    // Also at the start: Redis may have come back just before.
+    if (hadNone) this.#lapsed = performance.now();
     await this.#onbeat(sentAt, lapsed);
   }
 
