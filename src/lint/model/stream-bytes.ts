@@ -24,13 +24,13 @@ export class StreamBytes {
 
   /** The bytes of a range with one or several pieces. Undefined if some are missing. */
   read(stream: string, range: readonly number[]): Uint8Array | undefined {
+    const chunks = this.#streams.get(stream) ?? [];
     const pieces: Uint8Array[] = [];
     for (let at = 0; at < range.length; at += 2) {
       let offset = range[at]!;
       const end = range[at + 1]!;
-      for (const { start, bytes } of this.#streams.get(stream) ?? []) {
-        if (offset >= end) break;
-        if (start + bytes.length <= offset) continue;
+      for (let next = firstAfter(chunks, offset); next < chunks.length && offset < end; next += 1) {
+        const { start, bytes } = chunks[next]!;
         if (start > offset) return undefined;
         const piece = bytes.subarray(offset - start, end - start);
         pieces.push(piece);
@@ -75,4 +75,16 @@ function joined(pieces: readonly Uint8Array[]): Uint8Array {
     at += piece.length;
   }
   return whole;
+}
+
+/** The first chunk that ends after an offset. An event stream has many chunks before the newest event. */
+function firstAfter(chunks: readonly Chunk[], offset: number): number {
+  let [low, high] = [0, chunks.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const { start, bytes } = chunks[middle]!;
+    if (start + bytes.length <= offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
