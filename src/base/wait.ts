@@ -48,6 +48,11 @@ export function pause(milliseconds: number, signal: AbortSignal): Promise<void> 
   return waitFor(new Promise<void>(() => {}), { signal, timeout: Math.max(1, milliseconds) }).catch(() => {});
 }
 
+/** Waits for some milliseconds. Does not keep the process alive. */
+export function idlePause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref?.());
+}
+
 /** Resolves in the next turn of the event loop. */
 export function nextTurn(): Promise<void> {
   return new Promise(inNextTurn);

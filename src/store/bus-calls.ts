@@ -1,3 +1,5 @@
+import { Recent } from '../base/recent.ts';
+import { idlePause } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { AnswerLost, NotTaken, type Bus, type BusCallOptions, type BusHandler, type NodeId } from './bus.ts';
@@ -13,6 +15,11 @@ const LOOK = 1000;
 const LOOKS = 5;
 /** How many comparisons follow the last call to a process. */
 const LATER = 12;
+
+/** How often a call is sent if it is not certain whether it has arrived. */
+const ATTEMPTS = 3;
+/** How many calls are remembered that were answered, in case they are sent again. */
+const MAX_ANSWERED = 1000;
 
 /** The kinds of the messages of calls. */
 const Kind = { Call: 'call', Answer: 'call-answer', Over: 'call-over', Known: 'call-known' } as const;
@@ -40,6 +47,7 @@ export class BusCalls {
   readonly #waiting = new Map<number, Waiting>();
   /** Calls of others, by process and number. */
   readonly #answering = new Map<string, Answering>();
+  readonly #answered = new Recent(MAX_ANSWERED);
   /** The processes to compare calls with, and how often yet. */
   readonly #compared = new Map<NodeId, number>();
   #count = 0;
@@ -84,7 +92,7 @@ export class BusCalls {
     this.#compared.set(to, LATER);
     this.#watch();
     const giveUp = (error: unknown): void => this.#waiting.get(n)?.settle(raising(error));
-    const sent = this.#bus.send(to, Kind.Call, { from: this.#node, n, kind, body });
+    const sent = this.#send(to, { from: this.#node, n, kind, body });
     sent.then(
       (taken) => {
         const waiting = this.#waiting.get(n);
@@ -117,8 +125,32 @@ export class BusCalls {
     for (const { abort } of this.#answering.values()) abort.abort(new AnswerLost('This process has left the bus'));
   }
 
+  /**
+   * Sends a call, again if it is not certain whether it has arrived. The receiver takes it once.
+   *
+   * @throws (rejects) NotTaken if it has certainly not arrived. Another error if that is not certain.
+   */
+  async #send(to: NodeId, message: JsonObject): Promise<boolean> {
+    let doubt: unknown;
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      try {
+        const taken = await this.#bus.send(to, Kind.Call, message);
+        if (taken || doubt === undefined) return taken;
+        // The process may have ended after the first attempt.
+        break;
+      } catch (error) {
+        doubt ??= error;
+        if (doubt instanceof NotTaken || !(await this.#isAlive(to).catch(() => true))) break;
+        await idlePause(LOOK);
+      }
+    }
+    throw doubt;
+  }
+
   /** Whether a handler has taken a call. */
   #receive({ from, n, kind, body }: JsonObject): boolean {
+    const key = keyOf(from, n);
+    if (this.#answering.has(key) || this.#answered.has(key)) return true;
     const handler = this.#handlers.get(kind as string);
     if (!handler || this.#closed || this.#answering.size >= MAX_CALLS || !isObject(body)) return false;
     void this.#answer(from as NodeId, Number(n), body, handler);
@@ -126,7 +158,7 @@ export class BusCalls {
   }
 
   async #answer(from: NodeId, n: number, body: JsonObject, handler: BusHandler): Promise<void> {
-    const key = `${from} ${n}`;
+    const key = keyOf(from, n);
     const abort = new AbortController();
     this.#answering.set(key, { from, n, abort });
     this.#watch();
@@ -139,6 +171,7 @@ export class BusCalls {
     }
     if (!abort.signal.aborted) await this.#insist(from, Kind.Answer, { from: this.#node, n, ...answer }, abort.signal);
     this.#answering.delete(key);
+    this.#answered.add(key);
   }
 
   #settle({ from, n, result, error, lost: isLost }: JsonObject): boolean {
@@ -153,7 +186,7 @@ export class BusCalls {
   }
 
   #end({ from, n }: JsonObject): boolean {
-    const answering = this.#answering.get(`${String(from)} ${String(n)}`);
+    const answering = this.#answering.get(keyOf(from, n));
     answering?.abort.abort(noLongerWaits());
     return answering !== undefined;
   }
@@ -166,7 +199,7 @@ export class BusCalls {
         return;
       } catch {
         if (!(await this.#isAlive(to).catch(() => true))) return;
-        await pause();
+        await idlePause(LOOK);
       }
     }
   }
@@ -229,6 +262,10 @@ export class BusCalls {
   }
 }
 
+function keyOf(from: unknown, n: unknown): string {
+  return `${String(from)} ${String(n)}`;
+}
+
 function lost(error: Error): AnswerLost {
   return new AnswerLost(`A call to another process may have been lost: ${error.message}`, { cause: error });
 }
@@ -246,8 +283,4 @@ function raising(error: unknown): () => never {
 function errorIn({ code, message, data, origin }: JsonObject): RpcError {
   const known = typeof code === 'number' ? code : ErrorCode.InternalError;
   return new RpcError(known, String(message), { data, origin: origin === 'peer' ? 'peer' : 'local' });
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, LOOK).unref());
 }
