@@ -1,17 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { connect as connectOfficial, type ClientKind, type OfficialClient } from '../interop/clients.ts';
 import { programs, type RunningServer } from '../support/process.ts';
-import { findRedis, startRedis, type RedisServer } from '../support/redis-server.ts';
 import { frontOf, type Front, type Passing } from './front.ts';
-import { at, bridgeTo, World } from './world.ts';
+import { describeWithRedis, type Shared } from './with-redis.ts';
+import { at, bridgeTo } from './world.ts';
 
 /** Official clients, whose answers, cancellations and settings reach another process than their calls. */
 
 const OFFICIAL: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy'];
-const KEY = 'the-state-key-of-all-processes';
-const command = findRedis();
-let redis: RedisServer;
-let world: World;
 
 /** Calls go to the first server, everything else to the second one. */
 const callsFirst = ({ body }: Passing): number => (body.includes('"tools/call"') ? 0 : 1);
@@ -23,14 +19,12 @@ interface Started {
 }
 
 async function start(
+  shared: Shared,
   kind: ClientKind,
   choose?: (passing: Passing) => number | undefined,
-  program: readonly string[] = programs.features,
+  program?: readonly string[],
 ): Promise<Started> {
-  const args = [...program];
-  const end = args.indexOf('--');
-  args.splice(end < 0 ? args.length : end, 0, '--store', redis.url, '--state-key', KEY);
-  const servers = [await world.serve(args), await world.serve(args)];
+  const servers = await shared.serve(2, program);
   const front = await frontOf(servers, choose);
   const client = await connectOfficial(kind, 'http', at(front));
   onTestFinished(() => client.close().catch(() => {}));
@@ -39,18 +33,9 @@ async function start(
 
 const textOf = (result: Record<string, any>): string => result['content'][0].text;
 
-describe.skipIf(command === undefined)('two servers', () => {
-  beforeAll(async () => {
-    redis = await startRedis(command!);
-  });
-  afterAll(() => redis.stop());
-  beforeEach(() => {
-    world = new World();
-  });
-  afterEach(() => world.end());
-
+describeWithRedis('two servers', (shared) => {
   test.each(OFFICIAL)('ask, and the answers reach the other one (%s)', async (kind) => {
-    const { front, client } = await start(kind, callsFirst);
+    const { front, client } = await start(shared, kind, callsFirst);
     expect(textOf(await client.callTool({ name: 'ask' }))).toContain('Ada');
     expect(textOf(await client.callTool({ name: 'sample', arguments: { prompt: 'Say it.' } }))).toContain('sampled');
     expect(textOf(await client.callTool({ name: 'roots' }))).toContain('file:///tmp/project');
@@ -61,7 +46,7 @@ describe.skipIf(command === undefined)('two servers', () => {
 
   test.each(OFFICIAL)('ask in turn, and so do two bridges (%s)', async (kind) => {
     for (const program of [programs.features, bridgeTo([...programs.features, '--stdio'], '--port', '0')]) {
-      const { front, client } = await start(kind, undefined, program);
+      const { front, client } = await start(shared, kind, undefined, program);
       for (let n = 0; n < 8; n += 1) {
         client.answers.elicitation = () => ({ action: 'accept', content: { name: `number ${n}` } });
         expect(textOf(await client.callTool({ name: 'ask' }))).toContain(`number ${n}`);
@@ -71,7 +56,7 @@ describe.skipIf(command === undefined)('two servers', () => {
   });
 
   test.each(OFFICIAL)('cancel a call that runs at the other one (%s)', async (kind) => {
-    const { client } = await start(kind, callsFirst);
+    const { client } = await start(shared, kind, callsFirst);
     const abort = new AbortController();
     const call = client.callTool({ name: 'wait' }, { signal: abort.signal, onprogress: () => abort.abort() });
     await expect(call).rejects.toThrow(/abort/i);
@@ -81,7 +66,7 @@ describe.skipIf(command === undefined)('two servers', () => {
   });
 
   test.each(OFFICIAL)('take a log level from the other one (%s)', async (kind) => {
-    const { client } = await start(kind, callsFirst);
+    const { client } = await start(shared, kind, callsFirst);
     const log = (level: string) => client.callTool({ name: 'log', arguments: { level, data: level } });
     await log('info');
     await client.setLevel('error');
@@ -97,7 +82,7 @@ describe.skipIf(command === undefined)('two servers', () => {
   });
 
   test.each(OFFICIAL)('end a session that the other one has, with its calls (%s)', async (kind) => {
-    const { servers, front, client } = await start(kind, callsFirst);
+    const { servers, front, client } = await start(shared, kind, callsFirst);
     let begun!: () => void;
     const hasBegun = new Promise<void>((resolve) => (begun = resolve));
     const call = client.callTool({ name: 'wait' }, { onprogress: begun }).catch((error: unknown) => error);
@@ -125,7 +110,7 @@ describe.skipIf(command === undefined)('two servers', () => {
   });
 
   test('refuse the answer to a question of a server that was killed', async () => {
-    const { servers, client } = await start('sdk 1.x', callsFirst);
+    const { servers, client } = await start(shared, 'sdk 1.x', callsFirst);
     client.answers.elicitation = () => {
       servers[0]!.child.kill('SIGKILL');
       return { action: 'accept', content: { name: 'Ada' } };

@@ -1,30 +1,18 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { connect as connectOfficial, type ClientKind } from '../interop/clients.ts';
 import { programs } from '../support/process.ts';
-import { findRedis, startRedis, type RedisServer } from '../support/redis-server.ts';
 import { frontOf } from './front.ts';
-import { at, World } from './world.ts';
+import { describeWithRedis } from './with-redis.ts';
+import { at } from './world.ts';
 
 /** Official clients, whose requests reach two servers in turn that use one Redis. */
 
 const OFFICIAL: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy'];
-const command = findRedis();
-let redis: RedisServer;
-let world: World;
 
-describe.skipIf(command === undefined)('two servers', () => {
-  beforeAll(async () => {
-    redis = await startRedis(command!);
-  });
-  afterAll(() => redis.stop());
-  beforeEach(() => {
-    world = new World();
-  });
-  afterEach(() => world.end());
-
+describeWithRedis('two servers', (shared) => {
   test.each(OFFICIAL)('serve the calls of one session in turn, and one goes on alone (%s)', async (kind) => {
-    const args = [...programs.features, '--store', redis.url];
-    const servers = [await world.serve(args), await world.serve(args)];
+    const args = [...programs.features, '--store', shared.redis.url];
+    const servers = [await shared.world.serve(args), await shared.world.serve(args)];
     const front = await frontOf(servers);
     const client = await connectOfficial(kind, 'http', at(front));
     onTestFinished(() => client.close().catch(() => {}));
