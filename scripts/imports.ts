@@ -30,7 +30,17 @@ const ALLOWED: Record<string, readonly string[]> = {
   schema: ['base', 'jsonrpc'],
   protocol: ['base', 'jsonrpc', 'schema'],
   core: ['base', 'jsonrpc', 'schema', 'protocol'],
-  wire: ['base', 'jsonrpc', 'schema', 'protocol', 'core', 'transport/transport.ts', 'transport/carrier.ts'],
+  wire: [
+    'base',
+    'jsonrpc',
+    'schema',
+    'protocol',
+    'core',
+    'store/bus.ts',
+    'store/state.ts',
+    'transport/transport.ts',
+    'transport/carrier.ts',
+  ],
   store: ['base', 'jsonrpc', 'schema', 'protocol'],
   transport: [
     'base',

@@ -60,7 +60,7 @@ export { memoryEventLog, type MemoryEventLog, type MemoryEventLogOptions } from 
  * The service, its paths, its authentication and its limits. Give either `service`, with the options of
  * `createInbound`, or `onsession` and `onrequest`.
  */
-export interface HttpHandlerOptions extends TransportOptions, Omit<InboundOptions, 'onerror'> {
+export interface HttpHandlerOptions extends TransportOptions, Omit<InboundOptions, 'onerror' | 'state'> {
   /** The service of a server, a bridge, a fleet or a connected client. It is served to clients of every revision. */
   readonly service?: Service | undefined;
 }

@@ -62,7 +62,8 @@ export async function serveBridge(
   const onerror = ({ message }: Error): void => warn(message);
   const auth = await authFor(settings.access);
   // To a server, all clients of the bridge are one caller. Only the bridge can keep their states apart.
-  const inboundOptions: InboundOptions = { sealState: auth !== undefined, stateKey: settings.stateKey, onerror };
+  const { state, stateKey } = settings;
+  const inboundOptions: InboundOptions = { sealState: auth !== undefined, stateKey, state, onerror };
   // Over stdio, the client runs the bridge.
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
   const around = [clean, ...(await interception(settings))];
@@ -95,7 +96,6 @@ export async function serveBridge(
     ...(metrics && { '/metrics': metrics.page({ requiresAuth: settings.metrics === 'gated' }) }),
   });
   const faults = await httpFaults(settings, () => handler);
-  const { state } = settings;
   if (state?.reachable !== undefined) observer.store(() => state.reachable === true);
   const { listen } = await import('../transport/http/server/listen.ts');
   const listener = await listen({

@@ -93,7 +93,7 @@ export class Serving {
   async listen(options: Omit<ListenOptions, 'onsession' | 'onrequest'>): Promise<HttpListener> {
     this.#demandOpen();
     const { listen } = await import('../transport/http/server/listen.ts');
-    const inbound = await this.#inbound();
+    const inbound = await this.#inbound(options.state);
     const http = this.#httpOptions(inbound, options);
     const state = this.#use(http);
     const listener = await listenFor(inbound, listen, http).catch((error: unknown) => {
@@ -188,12 +188,12 @@ export class Serving {
     };
   }
 
-  async #inbound(): Promise<Inbound> {
+  async #inbound(state: HttpServerOptions['state'] = this.#options.http.state): Promise<Inbound> {
     const { createInbound } = await import('../wire/serve.ts');
     const { randomBytes } = await import('node:crypto');
     // All entry points share one: a repeated request may arrive through another one.
     const stateKey = (this.#stateKey ??= this.#options.inbound.stateKey ?? randomBytes(32));
-    return createInbound(this.#service, { ...this.#options.inbound, stateKey });
+    return createInbound(this.#service, { ...this.#options.inbound, stateKey, state });
   }
 
   /** @returns the function that closes this way. */

@@ -81,6 +81,21 @@ export interface Bus {
   answer(kind: string, handler: BusHandler): () => void;
 }
 
+/** How a process reaches the others that use the same state. */
+export interface BusReach {
+  readonly node: NodeId;
+  readonly bus: Bus;
+  /** Whether a process is still there. */
+  readonly isAlive: (node: NodeId) => Promise<boolean>;
+}
+
+/** Undefined if no other processes use the state, or they cannot be reached. */
+export function reachOf({ node, bus, isAlive }: { [Name in keyof BusReach]?: BusReach[Name] | undefined } = {}):
+  | BusReach
+  | undefined {
+  return node !== undefined && bus && isAlive ? { node, bus, isAlive } : undefined;
+}
+
 /** The listeners of one process. */
 export class BusListeners {
   readonly #listeners = new Map<string, Set<BusListener>>();

@@ -2,6 +2,8 @@ import type { Exchange, Service } from '../core/exchange.ts';
 import { MAX_TIMER } from '../base/timer.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
+import { reachOf } from '../store/bus.ts';
+import type { State } from '../store/state.ts';
 import type { RequestListener, Transport } from '../transport/transport.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
 import { TotalLoad } from './total-load.ts';
@@ -59,6 +61,11 @@ export interface InboundOptions {
   readonly maxSubscriptions?: number | undefined;
   /** The most open subscriptions of one principal. Default 1000. */
   readonly maxSubscriptionsPerPrincipal?: number | undefined;
+  /**
+   * The state that several processes use, if they do. With its bus and a `stateKey`, a caller may return with answers to
+   * another process than the one that asked: the answers are passed on. Default: they must reach the same process.
+   */
+  readonly state?: Partial<Pick<State, 'node' | 'isAlive' | 'bus'>> | undefined;
 }
 
 /** A service that accepts any number of clients. */
@@ -133,6 +140,7 @@ class ServiceInbound implements Inbound {
         maxSuspendedPerPrincipal: options.maxSuspendedPerPrincipal ?? 100,
         maxSubscriptions: options.maxSubscriptions ?? 15_000,
         maxSubscriptionsPerPrincipal: options.maxSubscriptionsPerPrincipal ?? 1000,
+        reach: reachOf(options.state),
       });
       this.#modern = modern;
       this.onrequest = (message, extra, reply) => {

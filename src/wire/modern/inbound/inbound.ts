@@ -25,19 +25,21 @@ import {
 import { saysItsRevision } from '../../../protocol/own-revision.ts';
 import { readFilter } from '../../../protocol/subscriptions.ts';
 import type { Implementation } from '../../../protocol/types.ts';
+import type { BusReach } from '../../../store/bus.ts';
 import type { MessageExtra, ReplyChannel } from '../../../transport/transport.ts';
 import { CAN_CONTINUE } from '../../continuation.ts';
 import type { SafeToRerun } from '../../rerun.ts';
 import { checkQuestion, readResponses } from '../../../core/questions.ts';
 import { readCaller, unsupportedVersion } from './caller.ts';
 import { InputRounds, recollect, type Recollection } from './input-rounds.ts';
-import { requestDigest } from './digest.ts';
 import { modernError, statusOf } from '../translate/errors.ts';
 import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
 import { SuspendedRequests } from './suspended-requests.ts';
 import { ResultShaper } from '../translate/results.ts';
 import { Subscriptions } from './subscriptions.ts';
-import { StateSeal, type RequestState, type StateBinding } from './sealed-state.ts';
+import { PassedRounds } from './passed-rounds.ts';
+import { RequestStates } from './request-states.ts';
+import type { RequestState } from './sealed-state.ts';
 
 export interface ModernInboundOptions {
   /** Called with errors that cannot be reported to a caller. */
@@ -58,6 +60,8 @@ export interface ModernInboundOptions {
   readonly sealState: boolean;
   /** Whether a request may run again from the start in a process that does not remember it. */
   readonly safeToRerun: SafeToRerun;
+  /** The other processes to which callers may return with answers. */
+  readonly reach: BusReach | undefined;
 }
 
 /** Methods that only handshake revisions have. They never reach the service. */
@@ -93,14 +97,13 @@ export class ModernInbound {
   readonly #service: Service;
   readonly #options: ModernInboundOptions;
   readonly #results: ResultShaper;
-  readonly #seal: StateSeal;
-  /** Whether a state that cannot be decrypted was reported. */
-  #foreignReported = false;
+  readonly #states: RequestStates;
   readonly #suspended: SuspendedRequests<InputRounds>;
   /** Exchanges that are being answered now. Suspended exchanges are not included. */
   readonly #running = new IdTable<number, ModernExchange>();
   readonly #subscriptions: Subscriptions;
   readonly #inputRounds = new WeakMap<ModernExchange, InputRounds>();
+  readonly #passed: PassedRounds | undefined;
   #closed = false;
   readonly #idle = new Waiters();
 
@@ -108,13 +111,14 @@ export class ModernInbound {
     this.#service = service;
     this.#options = options;
     this.#results = new ResultShaper(options);
-    this.#seal = new StateSeal(options.stateKey, options.askTimeout);
+    this.#states = new RequestStates(options);
     this.#subscriptions = new Subscriptions(options.maxSubscriptions, options.maxSubscriptionsPerPrincipal);
     this.#suspended = new SuspendedRequests({
       lifetime: options.askTimeout,
       maxSuspended: options.maxSuspended,
       maxSuspendedPerPrincipal: options.maxSuspendedPerPrincipal,
     });
+    this.#passed = options.reach && new PassedRounds(options.reach, this.#takePassed, options.onerror);
   }
 
   /** The number of suspended exchanges. */
@@ -175,12 +179,15 @@ export class ModernInbound {
     this.#closed = true;
     const reason = new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
     this.#suspended.close(reason);
+    const deadline = performance.now() + timeout;
     await inTurns(this.#subscriptions, (exchange) => this.#endSubscription(exchange, reason));
     if (this.#running.size > 0 && timeout > 0) await this.#idle.wait({ timeout });
+    await this.#passed?.whenIdle(deadline - performance.now());
     await inTurns(this.#running.values(), (exchange) => {
       if (exchange.round) this.#answerError(exchange, exchange.round, reason);
       exchange.abort(reason);
     });
+    this.#passed?.close(reason);
   }
 
   #accept(message: Request, extra: MessageExtra | undefined, reply: ReplyChannel): void {
@@ -216,7 +223,7 @@ export class ModernInbound {
   #acceptRetry(method: string, params: JsonObject, round: Round): void {
     const responses = readResponses(params);
     const { requestState, inputResponses, ...original } = params;
-    const state = requestState === undefined ? undefined : this.#open(method, params, round);
+    const state = requestState === undefined ? undefined : this.#states.open(round.caller.principal, method, params);
     if (state?.exchange === undefined) {
       const service = state ? state.service : requestState;
       const own: JsonObject = { ...original };
@@ -225,58 +232,51 @@ export class ModernInbound {
       return this.#start(method, own, round, state);
     }
     const suspended = this.#suspended.get(state.exchange);
-    if (suspended) {
-      // Set before `resume`, which sends held notifications: the reader may disconnect meanwhile.
-      round.reply.onclose = this.#abortOf(suspended.exchange);
-      suspended.resume(round, state.round, responses);
-      if (suspended.exchange.round) this.#running.set(suspended.exchange.number, suspended.exchange);
-      return;
-    }
+    if (suspended) return this.#resume(suspended, round, state, responses);
+    const rerun = (to: Round): void => this.#rerun(method, original, to, state, responses);
+    if (!this.#passed?.isElsewhere(state.place)) return rerun(round);
+    const request: Request = { jsonrpc: '2.0', id: round.id, method, params };
+    this.#passed
+      .pass(state.place, request, round, rerun)
+      .catch((error: unknown) => this.#refuse(request, round.reply, RpcError.from(error)));
+  }
+
+  /** @throws Refusal if the state or an answer is refused. */
+  #resume(suspended: InputRounds, round: Round, state: RequestState, responses: JsonObject): void {
+    // Set before `resume`, which sends held notifications: the reader may disconnect meanwhile.
+    round.reply.onclose = this.#abortOf(suspended.exchange);
+    suspended.resume(round, state.round, responses);
+    if (suspended.exchange.round) this.#running.set(suspended.exchange.number, suspended.exchange);
+  }
+
+  /** Begins again with the answers so far. @throws Refusal if the handler must not run twice. */
+  #rerun(method: string, params: JsonObject, round: Round, state: RequestState, responses: JsonObject): void {
+    if (this.#closed) throw new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
     if (!state.record) {
       throw Refusal.params(
         '"requestState" belongs to a request that no longer waits for answers: it was answered, timed out, or its process has ended; call again without it',
       );
     }
-    this.#start(method, original, round, state, recollect(state, responses));
+    this.#start(method, params, round, state, recollect(state, responses));
   }
 
-  /** The state that a retry carries. Undefined if it is the service's own state. */
-  #open(method: string, params: JsonObject, { caller }: Round): RequestState | undefined {
-    const { requestState } = params;
-    if (typeof requestState !== 'string') throw Refusal.params('"requestState" must be a string');
-    const binding: StateBinding = {
-      principal: caller.principal,
-      get digest() {
-        return requestDigest(method, params);
-      },
-    };
-    if (this.#options.sealState) {
-      try {
-        return this.#seal.open(requestState, binding);
-      } catch (error) {
-        this.#reportForeignState();
-        throw error;
-      }
-    }
+  /** Continues an exchange with a retry that has reached another process. Returns false if none is suspended here. */
+  readonly #takePassed = (request: Request, extra: MessageExtra, reply: ReplyChannel): boolean => {
+    const { id, method, params = {} } = request;
     try {
-      return this.#seal.open(requestState, binding);
-    } catch {
-      // The server behind the service may also be an Everwire that seals its states in the same way.
-      return undefined;
+      const caller = readCaller(request, extra, this.#options.supportedVersions);
+      const state = this.#states.open(caller.principal, method, params);
+      const suspended = state?.exchange === undefined ? undefined : this.#suspended.get(state.exchange);
+      if (!state || !suspended) return false;
+      // The other headers stay those of the first request.
+      const { header } = suspended.exchange;
+      const round = { id, caller, extra: { ...extra, header }, reply, progressToken: progressTokenOf(params) };
+      this.#resume(suspended, round, state, readResponses(params));
+    } catch (error) {
+      this.#refuse(request, reply, RpcError.from(error));
     }
-  }
-
-  /** Once, because clients can send any number of them. */
-  #reportForeignState(): void {
-    if (!this.#seal.failedToDecrypt || this.#foreignReported) return;
-    this.#foreignReported = true;
-    this.#options.onerror(
-      new Error(
-        'A client sent a "requestState" of another key: another process, or this one before its restart, may have made it. ' +
-          'Give all of them the same stateKey (--state-key)',
-      ),
-    );
-  }
+    return true;
+  };
 
   #start(method: string, params: JsonObject, round: Round, state?: RequestState, recollection?: Recollection): void {
     // The filter is only validated here. It is passed on unchanged, because unknown members must be kept.
@@ -403,8 +403,8 @@ export class ModernInbound {
     try {
       const state = rounds.state(this.#options.safeToRerun(exchange));
       if (!CAN_CONTINUE && !state.record) throw new RpcError(ErrorCode.InternalError, CANNOT_RUN_AGAIN);
-      const binding = { principal: round.caller.principal, digest: requestDigest(method, params) };
-      const requestState = this.#seal.seal(state, binding);
+      const own = this.#passed ? { ...state, place: this.#passed.place } : state;
+      const requestState = this.#states.seal(own, round.caller.principal, method, params);
       const result = this.#results.shape({ resultType: 'input_required', inputRequests, requestState }, method);
       round.reply.answer(resultResponse(round.id, result));
       if (!CAN_CONTINUE) return exchange.abort(new RpcError(ErrorCode.InternalError, RUNS_AGAIN));
@@ -428,11 +428,8 @@ export class ModernInbound {
     const { requestState } = result;
     if (!this.#options.sealState || (requestState === undefined && !noted?.size)) return result;
     const state: RequestState = { service: requestState, notes: noted && [...noted] };
-    const binding = {
-      principal: exchange.caller.principal,
-      digest: requestDigest(exchange.method, exchange.params),
-    };
-    return { ...result, requestState: this.#seal.seal(state, binding) };
+    const sealed = this.#states.seal(state, exchange.caller.principal, exchange.method, exchange.params);
+    return { ...result, requestState: sealed };
   }
 }
 

@@ -3,11 +3,19 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { checkStateKey } from '../../../base/state-key.ts';
 
+/** An inbound among those of all processes that use the same state. */
+export interface Place {
+  readonly node: string;
+  readonly inbound: string;
+}
+
 /** The state that a client sends back with the next round of a request. The client can neither read nor change it. */
 export interface RequestState {
   /** The exchange that waits for its next round, and the number of that round. Absent if no exchange waits. */
   readonly exchange?: string | undefined;
   readonly round?: number | undefined;
+  /** Where the exchange waits, if it can be reached from other processes. */
+  readonly place?: Place | undefined;
   /** The `requestState` of the service itself. */
   readonly service?: string | undefined;
   /** The answers so far and the open questions, for a process that does not have them in memory. */

@@ -1,0 +1,144 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { connect as connectOfficial } from '../interop/clients.ts';
+import { root, type RunningServer } from '../support/process.ts';
+import { connect, type Kind, type LifeClient } from './clients.ts';
+import { frontOf, type Front, type Passing } from './front.ts';
+import { describeWithRedis } from './with-redis.ts';
+import { at, bridgeTo } from './world.ts';
+
+/**
+ * Calls of 2026-07-28 that ask their client. The client returns with its answers to another process than the one in which
+ * the call waits.
+ */
+
+const KINDS: readonly Kind[] = ['official 2.x, 2026-07-28', 'ours, 2026-07-28'];
+
+let folder: string;
+let runs: string;
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'everwire-suspended-'));
+  runs = path.join(folder, 'runs');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** What the tools of all processes have done, in order. */
+const done = (): string[] => (existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n') : []);
+
+/** First calls go to the first server, answers to the second one. */
+const answersSecond = ({ body }: Passing): number => (body.includes('"requestState"') ? 1 : 0);
+
+describeWithRedis('several servers', (shared) => {
+  const program = (): string[] => [`${root}test/fixtures/suspending.mjs`, '--runs', runs];
+
+  async function start(
+    kind: Kind,
+    count: number,
+    choose?: (passing: Passing) => number | undefined,
+  ): Promise<{ servers: RunningServer[]; front: Front; client: LifeClient }> {
+    const servers = await shared.serve(count, program());
+    const front = await frontOf(servers, choose);
+    return { servers, front, client: await connect(kind, 'http', at(front)) };
+  }
+
+  async function answerAll(client: LifeClient, ...names: string[]): Promise<void> {
+    for (const [index, name] of names.entries())
+      (await client.asked(['first?', 'second?', 'third?'][index]!)).answer(name);
+  }
+
+  test.each(KINDS)('continue a call wherever its answers arrive (%s)', async (kind) => {
+    const { front, client } = await start(kind, 3);
+    const call = client.call('survey');
+    await answerAll(client, 'Ada', 'Bea', 'Cy');
+    const [pid] = done()[0]!.match(/\d+/)!;
+    expect(await call).toBe(`Ada Bea Cy ${pid}`);
+    expect(done()).toEqual([`survey ${pid}`, ...Array.from({ length: 3 }, () => `survey answered ${pid}`)]);
+    const rounds = front.passed.filter(({ body }) => body.includes('"survey"'));
+    expect(new Set(rounds.map(({ server }) => server)).size).toBe(3);
+  });
+
+  test('bring progress to the process of the caller', async () => {
+    const front = await frontOf(await shared.serve(2, program()), answersSecond);
+    const client = await connectOfficial('client 2.x modern', 'http', at(front));
+    onTestFinished(() => client.close());
+    const messages: (string | undefined)[] = [];
+    const onprogress = ({ message }: { message?: string }): void => void messages.push(message);
+    await client.callTool({ name: 'survey' }, { onprogress });
+    expect(messages).toContain('counted');
+  });
+
+  test.each(KINDS)('end a call whose caller leaves another process (%s)', async (kind) => {
+    const { servers, client } = await start(kind, 2, answersSecond);
+    const abort = new AbortController();
+    const call = client.call('hold', {}, { signal: abort.signal });
+    (await client.asked('go?')).answer('Ada');
+    await expect.poll(done).toEqual([`hold ${servers[0]!.pid}`]);
+    abort.abort();
+    await expect(call).rejects.toThrow(/abort|cancel/i);
+    await expect.poll(done).toEqual([`hold ${servers[0]!.pid}`, `cancelled ${servers[0]!.pid}`]);
+  });
+
+  test.each(KINDS)('run a call again that is safe to rerun, if its process was killed (%s)', async (kind) => {
+    const { servers, client } = await start(kind, 2, answersSecond);
+    const call = client.call('safe');
+    const first = await client.asked('first?');
+    servers[0]!.child.kill('SIGKILL');
+    await servers[0]!.stop();
+    first.answer('Ada');
+    (await client.asked('second?')).answer('Bea');
+    (await client.asked('third?')).answer('Cy');
+    expect(await call).toBe(`Ada Bea Cy ${servers[1]!.pid}`);
+  });
+
+  test.each(KINDS)('run it again if its process is killed while it goes on (%s)', async (kind) => {
+    const { servers, client } = await start(kind, 2, answersSecond);
+    const call = client.call('hold-safe');
+    (await client.asked('go?')).answer(`${servers[0]!.pid}`);
+    await expect.poll(() => client.forms.length).toBe(2);
+    client.forms[1]!.answer('again');
+    await expect.poll(done).toContain(`hold ${servers[0]!.pid}`);
+    servers[0]!.child.kill('SIGKILL');
+    expect(await call).toBe(`${servers[1]!.pid}`);
+  });
+
+  test.each(KINDS)('say clearly that another call is lost with its process (%s)', async (kind) => {
+    const { servers, client } = await start(kind, 2, answersSecond);
+    const call = client.call('survey');
+    const first = await client.asked('first?');
+    servers[0]!.child.kill('SIGKILL');
+    await servers[0]!.stop();
+    first.answer('Ada');
+    await expect(call).rejects.toThrow('no longer waits for answers');
+    expect(done()).toEqual([`survey ${servers[0]!.pid}`]);
+  });
+
+  test.each(KINDS)('end a call whose caller was lost with its process (%s)', async (kind) => {
+    const { servers, client } = await start(kind, 2, answersSecond);
+    const abort = new AbortController();
+    const call = client.call('hold', {}, { signal: abort.signal });
+    const ended = call.catch((error: unknown) => error);
+    (await client.asked('go?')).answer('Ada');
+    await expect.poll(done).toEqual([`hold ${servers[0]!.pid}`]);
+    servers[1]!.child.kill('SIGKILL');
+    await expect.poll(done).toContain(`cancelled ${servers[0]!.pid}`);
+    // The official client waits for its own timeout.
+    abort.abort();
+    expect(await ended).toBeInstanceOf(Error);
+  });
+
+  // It suspends the call, because its server asks on the stream of the call.
+  test.each(KINDS)('continue a call in a bridge, whichever of two gets the answer (%s)', async (kind) => {
+    const servers = await shared.serve(2, bridgeTo(shared.world.stateful, '--port', '0'));
+    const front = await frontOf(servers);
+    const client = await connect(kind, 'http', at(front));
+    for (let n = 0; n < 4; n += 1) {
+      const call = client.call('greet', { who: `${n}` });
+      (await client.asked(`Who is ${n}?`)).answer(`number ${n}`);
+      expect(await call).toBe(`${n} is number ${n}`);
+    }
+    const [first, second] = front.counts;
+    expect(Math.min(first!, second!)).toBeGreaterThan(3);
+  });
+});
