@@ -1,4 +1,5 @@
 import type { State } from '../store/state.ts';
+import { nodeOf, runnerOf } from './runner-names.ts';
 import type { KeptTasks, TasksOptions } from './task-rules.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -48,12 +49,12 @@ export class LazyTasks {
 
   /** The options of the tasks, with the store of the state unless they have one. */
   options(given: TasksOptions): KeptTasks {
-    const { tasks, isAlive, node } = this.#state ?? {};
+    const { tasks, isAlive, node = '', bus } = this.#state ?? {};
     if (given.store || !isAlive || given.runner !== undefined) return { ...given, store: given.store ?? tasks };
     // A server ends the tasks under its name that it does not run, and a process may have several servers.
     runners += 1;
-    const isRunning = (runner: string): Promise<boolean> => isAlive(runner.replace(/-\d+$/, ''));
-    return { store: tasks, runner: `${node}-${runners}`, isAlive: isRunning };
+    const isRunning = (runner: string): Promise<boolean> => isAlive(nodeOf(runner));
+    return { store: tasks, runner: runnerOf(node, runners), isAlive: isRunning, bus };
   }
 
   /** See `Tasks.close`. */

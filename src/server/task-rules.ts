@@ -23,6 +23,8 @@ export interface TasksOptions {
 export interface KeptTasks extends TasksOptions {
   /** Whether a runner is still there. */
   readonly isAlive?: State['isAlive'];
+  /** Reaches the runners in other processes. Given only with `isAlive`. */
+  readonly bus?: State['bus'];
 }
 
 /** The initial values of a task. */

@@ -13,6 +13,7 @@ import { isTerminal, type DetailedTask, type Task } from '../protocol/tasks.ts';
 import { memoryTaskStore } from '../store/memory-tasks.ts';
 import { storedShareOf } from '../base/stored-share.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
+import { OtherRunners, Unreachable, type TaskRequest } from './other-runners.ts';
 import { failure, RunningTask } from './running-task.ts';
 import type { TaskSettings } from './task-config.ts';
 import {
@@ -35,6 +36,7 @@ const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
 const FIRST_INTERVAL = 25;
 const STOPPED = 'The server was shut down before the task was done';
 const KILLED = 'The server was stopped before the task was done';
+const CANCELLED = { status: 'cancelled', statusMessage: 'Cancelled by its caller' } as const;
 
 /**
  * Called after each change of a task.
@@ -51,6 +53,8 @@ export class Tasks {
   readonly #store: TaskStore;
   readonly #runner: string;
   readonly #isAlive: KeptTasks['isAlive'];
+  readonly #others: OtherRunners | undefined;
+  readonly #leave: (() => void) | undefined;
   readonly #onchange: TaskListener;
   readonly #onerror: (error: Error) => void;
   readonly #running = new Map<string, RunningTask>();
@@ -64,7 +68,7 @@ export class Tasks {
   readonly #idle = new Waiters();
 
   constructor(
-    { store = memoryTaskStore(), runner, isAlive }: KeptTasks,
+    { store = memoryTaskStore(), runner, isAlive, bus }: KeptTasks,
     onchange: TaskListener,
     onerror: (error: Error) => void,
   ) {
@@ -75,6 +79,8 @@ export class Tasks {
     if (runner === undefined || isAlive) this.#recovered = Promise.resolve();
     this.#onchange = onchange;
     this.#onerror = onerror;
+    this.#others = isAlive && bus && new OtherRunners(bus, isAlive);
+    this.#leave = this.#others?.serve(this.#runner, (...asked) => this.#take(...asked));
   }
 
   /**
@@ -125,7 +131,9 @@ export class Tasks {
     return { resultType: 'complete', ...detailed(await this.#find(params, caller)) };
   }
 
-  /** `tasks/update`. @throws RpcError −32021, −32602; −32603 if another process runs the task. */
+  /**
+   * `tasks/update`. @throws RpcError −32021, −32602; −32603 if another process runs the task and cannot be reached.
+   */
   async update({ params, caller }: Exchange): Promise<JsonObject> {
     demandTasks(caller);
     const record = await this.#find(params, caller);
@@ -133,28 +141,14 @@ export class Tasks {
     if (!isObject(inputResponses)) {
       throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "inputResponses" must be an object');
     }
-    const task = this.#running.get(record.id);
-    if (task) {
-      // The handler may keep answers for any time, so they are limited.
-      if (!this.#admit(task, inputResponses)) {
-        throw new RpcError(ErrorCode.InternalError, 'There is no room for an answer of this size now; try again later');
-      }
-      await task.answer(inputResponses);
-    } else if (!isTerminal(record.status)) {
-      const why = 'another server runs it; route requests for a task by their Mcp-Name header';
-      throw new RpcError(ErrorCode.InternalError, `The task cannot be answered here: ${why}`);
-    }
+    await this.#ask(record, { inputResponses });
     return { resultType: 'complete' };
   }
 
   /** `tasks/cancel`. @throws RpcError −32021, −32602. */
   async cancel({ params, caller }: Exchange): Promise<JsonObject> {
     demandTasks(caller);
-    const record = await this.#find(params, caller);
-    const outcome = { status: 'cancelled', statusMessage: 'Cancelled by its caller' } as const;
-    const task = this.#running.get(record.id);
-    if (task) await task.end(outcome);
-    else if (!isTerminal(record.status)) await this.#reach(this.#replace(record, outcome));
+    await this.#ask(await this.#find(params, caller), { cancel: true });
     return { resultType: 'complete' };
   }
 
@@ -185,12 +179,53 @@ export class Tasks {
    */
   async close(timeout: number): Promise<void> {
     this.#closed = true;
+    await this.#end(timeout);
+    this.#leave?.();
+  }
+
+  async #end(timeout: number): Promise<void> {
     if (this.#running.size === 0) return;
     const reason = new RpcError(ErrorCode.InternalError, STOPPED);
     const idle = this.#idle.wait({ timeout: Math.max(1, timeout) });
     for (const task of this.#running.values()) task.interrupt(reason);
     await idle;
     await Promise.all([...this.#running.values()].map((task) => task.end(failure(reason))));
+  }
+
+  /** Lets the runner of a task do something with it. Nothing is done with a task that has ended. */
+  async #ask(record: TaskRecord, request: TaskRequest): Promise<void> {
+    if (await this.#take(record.id, record.principal, request)) return;
+    if (isTerminal(record.status)) return;
+    const isElsewhere = this.#others && record.runner !== this.#runner;
+    try {
+      if (isElsewhere && (await this.#others.ask(record, request))) return;
+    } catch (error) {
+      // A runner learns from the store that its task was cancelled.
+      if (!('cancel' in request && error instanceof Unreachable)) throw error;
+    }
+    if ('cancel' in request) return void (await this.#reach(this.#replace(record, CANCELLED)));
+    if (isElsewhere) {
+      // It has ended meanwhile, or its process has.
+      const now = await this.#read(record.id, record.principal);
+      if (now && !isTerminal(now.status)) throw new Unreachable();
+      return;
+    }
+    const why = 'another server runs it; route requests for a task by their Mcp-Name header';
+    throw new RpcError(ErrorCode.InternalError, `The task cannot be answered here: ${why}`);
+  }
+
+  /** Does something with a task that runs here. Returns false if it does not. */
+  async #take(id: string, principal: string | undefined, request: TaskRequest): Promise<boolean> {
+    const task = this.#running.get(id);
+    if (!task || task.principal !== principal) return false;
+    if ('cancel' in request) await task.end(CANCELLED);
+    else {
+      // The handler may keep answers for any time, so they are limited.
+      if (!this.#admit(task, request.inputResponses))
+        throw new RpcError(ErrorCode.InternalError, 'There is no room for an answer of this size now; try again later');
+      await task.answer(request.inputResponses);
+    }
+    return true;
   }
 
   /** Undefined if there are too many tasks and the tool does not require one. */

@@ -1,8 +1,10 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect as connectOfficial } from '../interop/clients.ts';
+import { Events } from '../support/http.ts';
+import { modernHeaders, modernRequest } from '../support/modern.ts';
 import { root, type RunningServer } from '../support/process.ts';
 import { connect, type Kind, type LifeClient } from './clients.ts';
 import { frontOf, type Front, type Passing } from './front.ts';
@@ -126,6 +128,60 @@ describeWithRedis('several servers', (shared) => {
     // The official client waits for its own timeout.
     abort.abort();
     expect(await ended).toBeInstanceOf(Error);
+  });
+
+  describe('with a task', () => {
+    const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+    const answer = (name: string) => ({ action: 'accept', content: { name } });
+
+    async function send({ url }: RunningServer, method: string, params: Record<string, unknown>): Promise<any> {
+      const message = modernRequest(1, method, params, TASKS);
+      const body = JSON.stringify(message);
+      const response = await fetch(url, { method: 'POST', headers: modernHeaders(message), body });
+      if (response.headers.get('content-type') === 'application/json') return response.json();
+      const events = await new Events(response).rest();
+      return JSON.parse(events.findLast(({ data }) => data)!.data!);
+    }
+
+    /** A task of the first server, whose first question can be read at the second one. */
+    async function begun() {
+      const servers = await shared.serve(2, program());
+      const { taskId } = (await send(servers[0]!, 'tools/call', { name: 'task' })).result;
+      const read = async () => (await send(servers[1]!, 'tasks/get', { taskId })).result;
+      const asked = async (message: string): Promise<string> => {
+        const open = async () => Object.entries<any>((await read()).inputRequests ?? {});
+        await expect.poll(async () => (await open())[0]?.[1].params.message).toBe(message);
+        return (await open())[0]![0];
+      };
+      await asked('first?');
+      return { servers, taskId, read, asked };
+    }
+
+    test('take its answers at another process', async () => {
+      const { servers, taskId, read, asked } = await begun();
+      for (const message of ['first?', 'second?', 'third?']) {
+        const inputResponses = { [await asked(message)]: answer(message) };
+        expect((await send(servers[1]!, 'tasks/update', { taskId, inputResponses })).error).toBeUndefined();
+      }
+      await expect.poll(read).toMatchObject({ status: 'completed' });
+      expect((await read()).result.content[0].text).toBe(`first? second? third? ${servers[0]!.pid}`);
+    });
+
+    test('cancel it at another process', async () => {
+      const { servers, taskId, read } = await begun();
+      expect((await send(servers[1]!, 'tasks/cancel', { taskId })).error).toBeUndefined();
+      expect(await read()).toMatchObject({ status: 'cancelled', statusMessage: 'Cancelled by its caller' });
+    });
+
+    test('say that it has failed with its process', async () => {
+      const { servers, taskId, read, asked } = await begun();
+      const inputResponses = { [await asked('first?')]: answer('Ada') };
+      servers[0]!.child.kill('SIGKILL');
+      await servers[0]!.stop();
+      expect((await send(servers[1]!, 'tasks/update', { taskId, inputResponses })).error).toBeUndefined();
+      const statusMessage = 'The server was stopped before the task was done';
+      expect(await read()).toMatchObject({ status: 'failed', statusMessage });
+    });
   });
 
   // It suspends the call, because its server asks on the stream of the call.

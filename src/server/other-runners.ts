@@ -1,0 +1,73 @@
+import { NoShareRoom, ShareRoom } from '../base/share-room.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { AnswerLost, NotTaken, type Bus } from '../store/bus.ts';
+import type { TaskRecord } from '../store/task-store.ts';
+import { nodeOf } from './runner-names.ts';
+
+/** The most requests for tasks of one principal, or for one task without a principal, that wait for other processes. */
+const MAX_OF_ONE = 64;
+/** The most bytes of their answers. A single one may be larger. */
+const MAX_BYTES_OF_ONE = 2 * 1024 * 1024;
+
+/** What only the runner of a task can do with it. */
+export type TaskRequest = { readonly cancel: true } | { readonly inputResponses: JsonObject };
+
+/**
+ * Does what another process was asked to do with a task of a runner here.
+ *
+ * @returns whether the task runs here.
+ * @throws RpcError (rejects) for the client.
+ */
+export type TaskTaker = (id: string, principal: string | undefined, request: TaskRequest) => Promise<boolean>;
+
+/** The runners of tasks in other processes. They do what only they can do. */
+export class OtherRunners {
+  readonly #bus: Bus;
+  readonly #isAlive: (runner: string) => Promise<boolean>;
+  readonly #room = new ShareRoom(MAX_OF_ONE, MAX_BYTES_OF_ONE);
+
+  constructor(bus: Bus, isAlive: (runner: string) => Promise<boolean>) {
+    this.#bus = bus;
+    this.#isAlive = isAlive;
+  }
+
+  /** Lets the other processes ask a runner of this one. Returns a function that ends this. */
+  serve(runner: string, take: TaskTaker): () => void {
+    return this.#bus.answer(kindOf(runner), async ({ id, principal, request }) => {
+      return { taken: await take(id, principal, request as TaskRequest) };
+    });
+  }
+
+  /**
+   * Passes a request on to the runner of a task.
+   *
+   * @returns whether the task runs there. False if the runner is gone.
+   * @throws RpcError (rejects) that of the runner, or one that says that it cannot be reached.
+   */
+  async ask({ id, principal, runner }: TaskRecord, request: TaskRequest): Promise<boolean> {
+    const bytes = 'cancel' in request ? 0 : Buffer.byteLength(JSON.stringify(request));
+    const share = principal === undefined ? `task ${id}` : `principal ${principal}`;
+    try {
+      const { taken } = await this.#room.within(share, bytes, () =>
+        this.#bus.call(nodeOf(runner), kindOf(runner), { id, principal, request }),
+      );
+      return taken === true;
+    } catch (error) {
+      if (!(error instanceof NotTaken || error instanceof AnswerLost || error instanceof NoShareRoom)) throw error;
+      if (!(error instanceof NoShareRoom) && !(await this.#isAlive(runner).catch(() => true))) return false;
+      throw new Unreachable({ cause: error });
+    }
+  }
+}
+
+/** The process that runs a task is alive, and cannot be reached. */
+export class Unreachable extends RpcError {
+  constructor(options?: { readonly cause: Error }) {
+    super(ErrorCode.InternalError, 'The process that runs the task cannot be reached; try again later', options);
+  }
+}
+
+function kindOf(runner: string): string {
+  return `task ${runner}`;
+}
