@@ -1,7 +1,7 @@
 import { NoShareRoom, ShareRoom } from '../base/share-room.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { AnswerLost, NotTaken, type Bus } from '../store/bus.ts';
+import { isUnanswered, type Bus } from '../store/bus.ts';
 import type { TaskRecord } from '../store/task-store.ts';
 import { nodeOf } from './runner-names.ts';
 
@@ -54,7 +54,7 @@ export class OtherRunners {
       );
       return taken === true;
     } catch (error) {
-      if (!(error instanceof NotTaken || error instanceof AnswerLost || error instanceof NoShareRoom)) throw error;
+      if (!(isUnanswered(error) || error instanceof NoShareRoom)) throw error;
       if (!(error instanceof NoShareRoom) && !(await this.#isAlive(runner).catch(() => true))) return false;
       throw new Unreachable({ cause: error });
     }

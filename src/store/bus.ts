@@ -45,6 +45,11 @@ export class AnswerLost extends Error {
   readonly notExecuted = false;
 }
 
+/** Whether a call got no answer. By name, because a bus may come from another copy of this package. */
+export function isUnanswered(error: unknown): error is NotTaken | AnswerLost {
+  return error instanceof Error && (error.name === 'NotTaken' || error.name === 'AnswerLost');
+}
+
 /**
  * Carries messages between the processes that use one state. What arrives was sent by one of these processes, to this one,
  * and arrives once. A process never gets its own messages. Those that are sent at the same time arrive in any order.

@@ -7,7 +7,7 @@ import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import type { JsonObject, Notification, Request, Response } from '../../../jsonrpc/message.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
 import { NotificationMethod } from '../../../protocol/methods.ts';
-import { AnswerLost, NotTaken, type ReceivedCall, type BusReach } from '../../../store/bus.ts';
+import { isUnanswered, type ReceivedCall, type BusReach } from '../../../store/bus.ts';
 import type { MessageExtra, ReplyChannel } from '../../../transport/transport.ts';
 import type { Round } from './exchange.ts';
 import { NOTICES, ReceivedNotices, RoundNotices } from './round-notices.ts';
@@ -116,7 +116,7 @@ export class PassedRounds {
     try {
       return await bus.call(node, kindOf({ inbound }), body, { signal });
     } catch (error) {
-      if (!(error instanceof NotTaken || error instanceof AnswerLost)) throw error;
+      if (!isUnanswered(error)) throw error;
       // While the other process is alive, the handler may go on there.
       if (!(await isAlive(node).catch(() => true))) return undefined;
       const message = 'The process that waits for these answers cannot be reached; send them again later';
