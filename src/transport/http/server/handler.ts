@@ -1,6 +1,7 @@
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { memoryEventLog, type MemoryEventLog } from '../../../store/memory.ts';
+import { reachOf } from '../../../store/bus.ts';
 import type { State } from '../../../store/state.ts';
 import type { RequestListener, Transport } from '../../transport.ts';
 import { ScopeCheck, type ScopesFor } from './access/scope-check.ts';
@@ -17,6 +18,7 @@ import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './acce
 import { reported } from './access/refusal-format.ts';
 import { failed, NO_HEADERS, refuse, shuttingDown, unchecked } from './access/refusals.ts';
 import { SessionTable, type TableSession } from './sessions.ts';
+import { PassedPosts } from './sse/passed-posts.ts';
 import { SseEndpoint } from './sse/sse-endpoint.ts';
 import { StatelessEndpoint } from './stateless/stateless-endpoint.ts';
 import { OtherProcesses } from './streamable/other-processes.ts';
@@ -198,6 +200,7 @@ class Handler implements HttpHandler {
   readonly #connections: OpenConnections;
   readonly #sessions: SessionTable<TableSession>;
   readonly #others: OtherProcesses | undefined;
+  readonly #passed: PassedPosts | undefined;
   readonly #streamable: StreamableEndpoint;
   readonly #sse: SseEndpoint;
   readonly #stateless: StatelessEndpoint | undefined;
@@ -264,7 +267,9 @@ class Handler implements HttpHandler {
     };
     this.#stateless = onrequest && new StatelessEndpoint(shared, onrequest, maxRequests);
     this.#streamable = new StreamableEndpoint(shared, this.#stateless);
-    this.#sse = new SseEndpoint(shared, publicPrefix + messagesPath);
+    const reach = this.ssePath === false ? undefined : reachOf(this.state);
+    this.#passed = reach && new PassedPosts(reach, this.#sessions, onerror);
+    this.#sse = new SseEndpoint(shared, publicPrefix + messagesPath, this.#passed);
   }
 
   get sessions(): number {
@@ -316,6 +321,7 @@ class Handler implements HttpHandler {
       await this.#sessions.close();
     } finally {
       this.#others?.close();
+      this.#passed?.close();
     }
   }
 

@@ -1,10 +1,10 @@
 import { BatchAnswers } from '../../../../jsonrpc/batch.ts';
-import { isRequest, type Message, type RequestId, type Response } from '../../../../jsonrpc/message.ts';
+import { isRequest, type Message, type Request, type RequestId, type Response } from '../../../../jsonrpc/message.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
 import { InFlight } from '../../../in-flight.ts';
 import { BaseTransport } from '../../../base-transport.ts';
-import type { Transport } from '../../../transport.ts';
+import type { MessageExtra, Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
@@ -19,6 +19,8 @@ import { stringify } from '../../../../jsonrpc/stringify.ts';
 export class SseSession extends BaseTransport implements Transport {
   readonly sessionId: string;
   readonly principal: string | undefined;
+  /** A header of the request for the stream, for messages that reached another process. Credentials are hidden. */
+  readonly header: MessageExtra['header'];
   readonly #connection: SseConnection;
   readonly #address: string;
   readonly #options: EndpointOptions;
@@ -29,10 +31,11 @@ export class SseSession extends BaseTransport implements Transport {
   lastSeen = performance.now();
 
   /** @param address the URL for the client's messages. */
-  constructor(id: string, call: HttpCall, address: string, options: EndpointOptions) {
+  constructor(id: string, call: HttpCall, address: string, options: EndpointOptions, header?: MessageExtra['header']) {
     super();
     this.sessionId = id;
     this.principal = call.principal;
+    this.header = header;
     this.#address = address;
     this.#options = options;
     this.#connection = new SseConnection(call.stream(200, SSE_HEADERS), options.connections, () => void this.close());
@@ -79,31 +82,41 @@ export class SseSession extends BaseTransport implements Transport {
   }
 
   /**
-   * Handles the body of one POST. Returns false if the call has been answered.
+   * Handles the body of one POST.
    *
+   * @param extraOf what is known about a message, by the number of messages in the body.
+   * @param admits whether the caller may make the requests of a batch.
+   * @returns false if it may not.
    * @throws InvalidMessage if the body is refused. None of its messages has been delivered then.
    */
-  receive(body: Message | readonly unknown[], call: HttpCall): boolean {
+  receive(
+    body: Message | readonly unknown[],
+    extraOf: (among: number) => MessageExtra,
+    admits: (requests: readonly Request[]) => boolean = () => true,
+  ): boolean {
     this.lastSeen = performance.now();
     const inUse = (id: RequestId): boolean => this.#inFlight.has(id);
     if ('jsonrpc' in body) {
       if (isRequest(body) && inUse(body.id)) throw idInUse(body.id);
-      this.deliver(body, call);
+      this.#deliver(body, extraOf(1));
       return true;
     }
     const batch = admitBatch(body, { profile: this.#profile, inUse });
-    if (!this.#options.scopes.admits(call, batch.messages.filter(isRequest), true)) return false;
+    if (!admits(batch.messages.filter(isRequest))) return false;
     const ready = this.#answers.add(batch);
     if (ready) this.#answer(ready);
-    for (const message of batch.messages) this.deliver(message, call, batch.messages.length);
+    for (const message of batch.messages) this.#deliver(message, extraOf(batch.messages.length));
     return true;
   }
 
-  /** @param among the number of messages in the body of the call. */
-  deliver(message: Message, call: HttpCall, among = 1): void {
+  deliver(message: Message, call: HttpCall): void {
+    this.#deliver(message, new CallExtra(call));
+  }
+
+  #deliver(message: Message, extra: MessageExtra): void {
     if (this.#closed) return;
     this.#inFlight.add(message);
-    this.callOnmessage(message, new CallExtra(call, among));
+    this.callOnmessage(message, extra);
     if ('method' in message && message.method === 'notifications/cancelled') {
       const rest = this.#answers.abandon(message.params?.['requestId']);
       if (rest) this.#answer(rest);
