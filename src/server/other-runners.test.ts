@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Events } from '../../test/support/http.ts';
 import { modernHeaders, modernRequest } from '../../test/support/modern.ts';
 import { aborted } from '../../test/support/service.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -51,7 +52,9 @@ async function nodes(change: (bus: Bus, node: string) => Bus = (bus) => bus) {
         headers: modernHeaders(message),
         body: JSON.stringify(message),
       });
-      return response.json();
+      if (response.headers.get('content-type') === 'application/json') return response.json();
+      const events = await new Events(response).rest();
+      return JSON.parse(events.findLast(({ data }) => data)!.data!);
     };
     return { send, aborts };
   });
