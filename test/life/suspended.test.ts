@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -128,6 +128,17 @@ describeWithRedis('several servers', (shared) => {
     // The official client waits for its own timeout.
     abort.abort();
     expect(await ended).toBeInstanceOf(Error);
+  });
+
+  test.each(KINDS)('finish a call during which Redis was restarted without its data (%s)', async (kind) => {
+    const { servers, client } = await start(kind, 2, answersSecond);
+    const call = client.call('gated');
+    (await client.asked('go?')).answer('Ada');
+    await expect.poll(done).toEqual([`gated ${servers[0]!.pid}`]);
+    await shared.redis.restart();
+    appendFileSync(runs, 'open\n');
+    expect(await call).toBe(`${servers[0]!.pid}`);
+    expect(done()).toEqual([`gated ${servers[0]!.pid}`, 'open']);
   });
 
   describe('with a task', () => {
