@@ -1,7 +1,7 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
+import { onLine } from './lines.ts';
 
 const WINDOWS = process.platform === 'win32';
 /** Milliseconds, as for `expect.poll` in `vitest.config.ts`: only what hangs takes so long. */
@@ -73,8 +73,8 @@ export function startProgram(
   const said = (): void => {
     for (const look of waiting) look();
   };
-  createInterface(child.stdout).on('line', (line) => stdout.push(line));
-  createInterface(child.stderr).on('line', (line) => {
+  onLine(child.stdout, (line) => stdout.push(line));
+  onLine(child.stderr, (line) => {
     stderr.push(line);
     said();
   });
