@@ -253,6 +253,8 @@ public class Server {
     // A port that the system picks.
     tomcat.setPort(0);
     tomcat.getConnector().setProperty("address", "127.0.0.1");
+    // Otherwise, a connection closes after 100 requests.
+    tomcat.getConnector().setProperty("maxKeepAliveRequests", "-1");
     var context = tomcat.addContext("", folder.getPath());
     var wrapper = Tomcat.addServlet(context, "mcp", servlet);
     wrapper.setAsyncSupported(true);
