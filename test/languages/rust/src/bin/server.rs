@@ -546,6 +546,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A port that the system picks.
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     eprintln!("listening on http://{}/mcp", listener.local_addr()?);
+    // Otherwise, small responses wait for the acknowledgement of the one before.
+    let listener = axum::serve::ListenerExt::tap_io(listener, |stream| {
+        let _ = stream.set_nodelay(true);
+    });
     axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).await?;
     Ok(())
 }
