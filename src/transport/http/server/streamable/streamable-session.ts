@@ -7,7 +7,6 @@ import {
   isRequest,
   isResponse,
   notification,
-  type JsonObject,
   type Message,
   type Request,
   type RequestId,
@@ -22,6 +21,7 @@ import { SENT_AT_ONCE, type MessageExtra, type SendOptions, type Transport } fro
 import type { HttpCall } from '../call.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import type { EventStream } from './event-stream.ts';
+import { listChangesOf } from './list-changes.ts';
 import type { Opening, Revival } from './opening.ts';
 import type { LeftStream } from './other-processes.ts';
 import type { OwnStreamParts } from './own-stream.ts';
@@ -37,11 +37,6 @@ import { newStreamPrefix, STANDALONE } from './stream-ids.ts';
 
 /** How many of its own questions a session remembers. Answers to others are meant for another process. */
 const MAX_ASKED = 1000;
-const LIST_CHANGES = [
-  ['tools', NotificationMethod.ToolsListChanged],
-  ['prompts', NotificationMethod.PromptsListChanged],
-  ['resources', NotificationMethod.ResourcesListChanged],
-] as const;
 const ENDED = 'The session has ended';
 const UNDONE = 'The server has ended this before it was done; it may have been done in part';
 
@@ -414,8 +409,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.#initializing = undefined;
     if ('result' in response) {
       this.profile = profileOf(response.result['protocolVersion']);
-      const capabilities: JsonObject = response.result['capabilities'] ?? {};
-      this.#lists = LIST_CHANGES.filter(([list]) => capabilities[list]?.['listChanged']).map(([, method]) => method);
+      this.#lists = listChangesOf(response.result);
       this.#endRevival?.(true);
       this.#stored?.opened().catch((error: Error) => this.report(error));
     } else setImmediate(() => void this.close().catch((error: Error) => this.report(error)));
