@@ -80,6 +80,14 @@ export class Mounts {
     return this.#sum(({ handler }) => handler.sessions);
   }
 
+  get revived(): number {
+    return this.#sum(({ handler }) => handler.revived);
+  }
+
+  get takenOver(): number {
+    return this.#sum(({ handler }) => handler.takenOver);
+  }
+
   get streams(): number {
     return this.#sum(({ handler }) => handler.streams);
   }

@@ -97,6 +97,12 @@ export async function serveBridge(
   });
   const faults = await httpFaults(settings, () => handler);
   if (state?.reachable !== undefined) observer.store(() => state.reachable === true);
+  if (state?.bus)
+    metrics?.gauge(
+      'everwire_bus_delay_seconds',
+      'How long another process took to confirm the newest message',
+      () => (state.busDelay ?? 0) / 1000,
+    );
   const { listen } = await import('../transport/http/server/listen.ts');
   const listener = await listen({
     ...settings.listen,
@@ -219,6 +225,16 @@ function refusalsTo(log: Log, metrics: Metrics | undefined): (refusal: HttpRefus
 function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mounts: Mounts): void {
   metrics.gauge('everwire_sessions', 'Live sessions', () => handler.sessions + mounts.sessions);
   metrics.gauge('everwire_streams', 'Event streams with a connected reader', () => handler.streams + mounts.streams);
+  metrics.counter(
+    'everwire_sessions_revived_total',
+    'Sessions of other processes that were continued',
+    () => handler.revived + mounts.revived,
+  );
+  metrics.counter(
+    'everwire_own_streams_taken_over_total',
+    'Own streams of sessions that clients read here after another process',
+    () => handler.takenOver + mounts.takenOver,
+  );
   // This includes the mounts: their requests come through this handler, and they share its event log.
   metrics.gauge('everwire_http_buffered_bytes', 'Bytes kept in memory for HTTP clients', () => handler.bufferedBytes);
   metrics.gauge('everwire_pending_send_bytes', 'Bytes that wait for servers that do not read', () => sendBudget.bytes);

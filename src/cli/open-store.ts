@@ -7,6 +7,8 @@ import { atLast } from './shutdown.ts';
 export interface OpenStore extends State {
   /** Whether the store can be reached. Undefined if it is always there. */
   readonly reachable?: boolean | undefined;
+  /** See `RedisState`. */
+  readonly busDelay?: number | undefined;
 }
 
 /** How long a command to Redis may take. Milliseconds. */

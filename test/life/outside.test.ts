@@ -221,7 +221,9 @@ describe.skipIf(command === undefined)('two servers', () => {
 
   test('are bridges, and the server of one of them has changed', async () => {
     const bridges = await Promise.all(
-      [1, 2].map(() => world.serve(bridgeTo([...programs.features, '--stdio'], '--port', '0', ...stored()))),
+      [1, 2].map(() =>
+        world.serve(bridgeTo([...programs.features, '--stdio'], '--port', '0', '--metrics', ...stored())),
+      ),
     );
     const front = await frontOf(bridges, callsSecond);
     const client = await connectOfficial('sdk 1.x', 'http', at(front));
@@ -229,6 +231,10 @@ describe.skipIf(command === undefined)('two servers', () => {
     await client.callTool({ name: 'grow', arguments: { name: 'grown' } });
     await client.notice('notifications/tools/list_changed');
     expect(client.errors).toEqual([]);
+    const metrics = await (await fetch(new URL('/metrics', bridges[1]!.url))).text();
+    expect(metrics).toMatch(/^everwire_sessions_revived_total 1$/m);
+    expect(metrics).toMatch(/^everwire_own_streams_taken_over_total 0$/m);
+    expect(metrics).toMatch(/^everwire_bus_delay_seconds 0\.\d+$/m);
   });
 
   test('say over HTTP+SSE what has changed at the other one', async () => {

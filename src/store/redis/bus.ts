@@ -58,6 +58,8 @@ interface Unhandled {
   readonly to: NodeId;
   readonly bytes: number;
   readonly handled: Deferred<boolean>;
+  /** When it was sent, by `performance.now()`. */
+  readonly sent: number;
 }
 
 /**
@@ -72,6 +74,8 @@ export class RedisBus implements Bus {
   /** The messages of this process that are not handled yet, by their numbers. */
   readonly #unhandled = new Map<number, Unhandled>();
   #unhandledBytes = 0;
+  /** Milliseconds until another process has confirmed the newest message that one has. */
+  delay: number | undefined;
   #hasReportedForgery = false;
   #hasJoined = false;
   /** When Redis last knew nothing of this process, by `performance.now()`. */
@@ -137,7 +141,7 @@ export class RedisBus implements Bus {
     const bytes = Buffer.byteLength(text);
     const full = this.#unhandledBytes > 0 && this.#unhandledBytes + bytes > MAX_WAITING_BYTES;
     if (full || this.#unhandled.size >= MAX_WAITING) throw new NotTaken('Too many messages to other processes wait');
-    const unhandled = { to, bytes, handled: new Deferred<boolean>() };
+    const unhandled = { to, bytes, handled: new Deferred<boolean>(), sent: performance.now() };
     this.#unhandled.set(n, unhandled);
     this.#unhandledBytes += bytes;
     try {
@@ -211,7 +215,9 @@ export class RedisBus implements Bus {
     const { from, n, kind, body } = message;
     if (kind === HANDLED_KIND) {
       const unhandled = this.#unhandled.get(Number(body['n']));
-      if (unhandled?.to === from) unhandled.handled.resolve(body['taken'] === true);
+      if (unhandled?.to !== from) return;
+      this.delay = performance.now() - unhandled.sent;
+      unhandled.handled.resolve(body['taken'] === true);
       return;
     }
     const answer = this.#messages.write(from, HANDLED_KIND, { n, taken: this.#listeners.take(kind, body) });

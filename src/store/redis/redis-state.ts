@@ -49,6 +49,8 @@ export interface RedisStateOptions {
 export interface RedisState extends State {
   /** Whether Redis has answered the newest command. Each second, there is one. */
   readonly reachable: boolean;
+  /** Milliseconds until another process has confirmed the newest message that one has. Undefined before the first one. */
+  readonly busDelay: number | undefined;
   /**
    * Whether a process has given a sign of life in the last three seconds. Also true for three seconds after Redis had none of
    * this process, because it may have missed those of others, too.
@@ -100,6 +102,9 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
     tasks,
     get reachable() {
       return commands.reachable;
+    },
+    get busDelay() {
+      return bus?.delay;
     },
     isAlive,
     close,

@@ -148,6 +148,10 @@ export interface HttpHandler {
   readonly requests: number;
   /** Whether new sessions and requests are refused: `drain` or `close` was called. */
   readonly draining: boolean;
+  /** How many sessions of other processes this one has continued. */
+  readonly revived: number;
+  /** How many own streams of sessions this process has taken over from others, because their clients read them here. */
+  readonly takenOver: number;
   /** Bytes kept in memory for clients now, including the default event log. */
   readonly bufferedBytes: number;
   /** The memory budget for all clients. An adapter that makes an `HttpCall` counts the bytes it keeps there. */
@@ -282,6 +286,14 @@ class Handler implements HttpHandler {
 
   get requests(): number {
     return this.#stateless?.inFlight ?? 0;
+  }
+
+  get revived(): number {
+    return this.#streamable.revived;
+  }
+
+  get takenOver(): number {
+    return this.#others?.takenOver ?? 0;
   }
 
   get draining(): boolean {

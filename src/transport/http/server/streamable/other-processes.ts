@@ -88,6 +88,8 @@ export class OtherProcesses {
   /** The messages that wait for other processes, by the share of their client, and the bytes of them. */
   readonly #waiting = new ShareCounts();
   readonly #waitingBytes = new ShareCounts();
+  /** How many own streams of sessions were taken over from other processes. */
+  takenOver = 0;
   readonly #stop: readonly (() => void)[];
 
   constructor(bus: Bus, node: NodeId, onerror: (error: Error) => void) {
@@ -174,6 +176,7 @@ export class OtherProcesses {
 
   /** Takes the own stream of a session over from another process. Undefined if that is gone, or has it no more. */
   async takeOver(from: NodeId, session: SharedSession): Promise<LeftStream | undefined> {
+    this.takenOver += 1;
     try {
       const signal = AbortSignal.timeout(TAKE_OVER_TIMEOUT);
       const { left } = await this.#bus.call(from, takeOverKind(session.storedId), {}, { signal });

@@ -147,6 +147,10 @@ test('a client that names no event gets what it has not got at the process befor
   expect((await former.rest()).filter(({ data }) => data)).toEqual([]);
   await log(a, 'two');
   expect(await next(events, 1)).toEqual(['two']);
+  expect([a, b].map(({ http }) => [http.handler.revived, http.handler.takenOver])).toEqual([
+    [0, 0],
+    [1, 1],
+  ]);
 });
 
 test('a question outside of calls reaches the client at another process, and the answer the one that asked', async () => {

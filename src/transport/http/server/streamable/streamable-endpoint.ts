@@ -59,6 +59,8 @@ export class StreamableEndpoint extends Endpoint {
   /** The requests that wait for a session to be revived, for another process, or for the event log, by their share. */
   readonly #waiting = new ShareCounts();
   #allWaiting = 0;
+  /** How many sessions of other processes were continued here. */
+  revived = 0;
   /** Lets those that have waited go on. */
   readonly #turns = new FewPerTurn();
 
@@ -326,7 +328,9 @@ export class StreamableEndpoint extends Endpoint {
   ): void {
     if (!params) return sessionNotFound(call);
     const session = this.#open(reopening(id, params, call, record));
-    if (session) this.#goOn(session, call, use);
+    if (!session) return;
+    this.revived += 1;
+    this.#goOn(session, call, use);
   }
 
   #goOn(session: TableSession, call: HttpCall, use: (session: StreamableSession) => void): void {
