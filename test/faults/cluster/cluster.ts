@@ -137,7 +137,8 @@ export class Cluster {
   /** Ends everything. */
   async end(): Promise<void> {
     this.front.stop();
-    await Promise.all(this.members.map((member) => this.stop(member)));
+    // A copy: those that are stopped are no members any more.
+    await Promise.all([...this.members].map((member) => this.stop(member)));
     await this.redis.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
