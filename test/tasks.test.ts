@@ -193,7 +193,8 @@ describe('tasks over HTTP', () => {
     );
     const answers = await Promise.all(Array.from({ length: 200 }, () => send('tools/call', { name: 'slow' })));
     const taken = answers.filter(({ result }) => result);
-    expect(taken).toHaveLength(10);
+    // One address without a principal may have seven eighths.
+    expect(taken).toHaveLength(9);
     expect(new Set(answers.filter(({ error }) => error).map(({ error }) => error.code))).toEqual(new Set([-32603]));
     go.resolve();
     for (const { result } of taken) await until(result.taskId, 'completed');
