@@ -9,6 +9,7 @@ import {
   type RedisServer,
 } from '../../../test/support/redis-server.ts';
 import { deferred } from '../../../test/support/service.ts';
+import { nextTurn } from '../../base/wait.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { busSuite } from '../../testing/contracts/bus-suite.ts';
 import { NotTaken } from '../bus.ts';
@@ -86,6 +87,9 @@ describe.skipIf(command === undefined)('with a server', () => {
     };
     onTestFinished(stop);
     await joined(state);
+    // The process has also got the replies before.
+    await client.sendCommand(['PING']);
+    await nextTurn();
     return {
       ...state,
       get reachable() {
