@@ -1,5 +1,5 @@
 import { Recent } from '../../../../base/recent.ts';
-import { ShareCounts } from '../../../../base/share.ts';
+import { NoShareRoom, ShareRoom } from '../../../../base/share-room.ts';
 import {
   isObject,
   isRequest,
@@ -85,9 +85,8 @@ export class OtherProcesses {
   readonly #ended = new Recent(MAX_ENDED);
   /** Cancellations that come late are for these. */
   readonly #run = new Recent(MAX_RUN);
-  /** The messages that wait for other processes, by the share of their client, and the bytes of them. */
-  readonly #waiting = new ShareCounts();
-  readonly #waitingBytes = new ShareCounts();
+  /** Keeps one client from taking the room of all others on the bus. */
+  readonly #room = new ShareRoom(MAX_OF_ONE, MAX_BYTES_OF_ONE);
   /** How many own streams of sessions were taken over from other processes. */
   takenOver = 0;
   readonly #stop: readonly (() => void)[];
@@ -162,7 +161,9 @@ export class OtherProcesses {
    */
   change(session: SharedSession, changes: readonly Setting[]): Promise<void> {
     const body = { ...nameOf(session), changes };
-    return this.#withinShare(session, JSON.stringify(changes).length, () => this.#bus.sendToAll('settings', body));
+    return this.#room.within(session.share, JSON.stringify(changes).length, () =>
+      this.#bus.sendToAll('settings', body),
+    );
   }
 
   /**
@@ -171,7 +172,7 @@ export class OtherProcesses {
    * @throws (rejects) if some process may not know it.
    */
   end(session: SharedSession): Promise<void> {
-    return this.#withinShare(session, 0, () => this.#bus.sendToAll('end', nameOf(session)));
+    return this.#room.within(session.share, 0, () => this.#bus.sendToAll('end', nameOf(session)));
   }
 
   /** Takes the own stream of a session over from another process. Undefined if that is gone, or has it no more. */
@@ -227,25 +228,10 @@ export class OtherProcesses {
 
   async #pass(session: SharedSession, bytes: number, send: () => Promise<Passed>): Promise<Passed> {
     try {
-      return await this.#withinShare(session, bytes, send);
+      return await this.#room.within(session.share, bytes, send);
     } catch (error) {
-      if (!(error instanceof TooManyWait)) this.#onerror(error as Error);
+      if (!(error instanceof NoShareRoom)) this.#onerror(error as Error);
       return 'unreachable';
-    }
-  }
-
-  /** Keeps one client from taking the room of all others on the bus. */
-  async #withinShare<T>({ share }: SharedSession, bytes: number, send: () => Promise<T>): Promise<T> {
-    const waitingBytes = this.#waitingBytes.of(share);
-    if (waitingBytes > 0 && waitingBytes + bytes > MAX_BYTES_OF_ONE) throw new TooManyWait();
-    if (this.#waiting.of(share) >= MAX_OF_ONE) throw new TooManyWait();
-    this.#waiting.add(share);
-    this.#waitingBytes.add(share, bytes);
-    try {
-      return await send();
-    } finally {
-      this.#waiting.remove(share);
-      this.#waitingBytes.remove(share, bytes);
     }
   }
 
@@ -288,12 +274,6 @@ export class OtherProcesses {
     const session = this.#find(body);
     session?.end().catch(this.#onerror);
     return session !== undefined;
-  }
-}
-
-class TooManyWait extends Error {
-  constructor() {
-    super('Too many messages of one client wait for other processes');
   }
 }
 
