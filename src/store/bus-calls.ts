@@ -24,6 +24,8 @@ const MAX_ANSWERED = 1000;
 /** The kinds of the messages of calls. */
 const Kind = { Call: 'call', Answer: 'call-answer', Over: 'call-over', Known: 'call-known' } as const;
 
+const UNWRITABLE = new RpcError(ErrorCode.InternalError, 'The answer of another process cannot be written as JSON');
+
 interface Waiting {
   readonly to: NodeId;
   /** Whether the other process has got it. */
@@ -89,7 +91,6 @@ export class BusCalls {
       };
       this.#waiting.set(n, { to, taken: false, settle });
     });
-    this.#compared.set(to, LATER);
     this.#watch();
     const giveUp = (error: unknown): void => this.#waiting.get(n)?.settle(raising(error));
     const sent = this.#send(to, { from: this.#node, n, kind, body });
@@ -97,9 +98,13 @@ export class BusCalls {
       (taken) => {
         const waiting = this.#waiting.get(n);
         if (waiting) waiting.taken = taken;
-        if (!taken) giveUp(new NotTaken('Another process is gone, or takes no such calls'));
+        if (taken) this.#compareWith(to);
+        else giveUp(new NotTaken('Another process is gone, or takes no such calls'));
       },
-      (error: Error) => giveUp(error instanceof NotTaken ? error : lost(error)),
+      (error: Error) => {
+        if (!(error instanceof NotTaken)) this.#compareWith(to);
+        giveUp(error instanceof NotTaken ? error : lost(error));
+      },
     );
     const onabort = (): void => giveUp(signal!.reason);
     signal?.addEventListener('abort', onabort);
@@ -169,7 +174,9 @@ export class BusCalls {
       const error = RpcError.from(thrown);
       answer = { error: { ...error.toObject(), origin: error.origin } };
     }
-    if (!abort.signal.aborted) await this.#insist(from, Kind.Answer, { from: this.#node, n, ...answer }, abort.signal);
+    const message = { from: this.#node, n, ...answer };
+    const unwritable = { from: this.#node, n, error: UNWRITABLE.toObject() };
+    if (!abort.signal.aborted) await this.#insist(from, Kind.Answer, message, abort.signal, unwritable);
     this.#answering.delete(key);
     this.#answered.add(key);
   }
@@ -191,17 +198,37 @@ export class BusCalls {
     return answering !== undefined;
   }
 
-  /** Repeats a message until it is known what became of it. The receiver ignores what it has got before. */
-  async #insist(to: NodeId, kind: string, body: JsonObject, signal?: AbortSignal): Promise<void> {
+  /**
+   * Repeats a message until it is known what became of it. The receiver ignores what it has got before.
+   *
+   * @param otherwise what is sent if it cannot be written as JSON.
+   */
+  async #insist(
+    to: NodeId,
+    kind: string,
+    body: JsonObject,
+    signal?: AbortSignal,
+    otherwise?: JsonObject,
+  ): Promise<void> {
+    let checked = otherwise === undefined;
     while (!this.#closed && signal?.aborted !== true) {
       try {
         await this.#bus.send(to, kind, body);
         return;
       } catch {
+        if (!checked && !isWritable(body)) return this.#insist(to, kind, otherwise!, signal);
+        checked = true;
         if (!(await this.#isAlive(to).catch(() => true))) return;
         await idlePause(LOOK);
       }
     }
+  }
+
+  /** Compares calls with a process that has got one, or may have. Clients can make up processes, which get none. */
+  #compareWith(node: NodeId): void {
+    if (this.#closed) return;
+    this.#compared.set(node, LATER);
+    this.#watch();
   }
 
   /** Looks whether the others are alive, as long as there are calls. */
@@ -232,7 +259,7 @@ export class BusCalls {
     const known = new Map<NodeId, { taken: number[]; sent: number[] }>();
     for (const node of this.#compared.keys()) known.set(node, { taken: [], sent: [] });
     for (const [n, { to, taken }] of this.#waiting) {
-      this.#compared.set(to, LATER);
+      if (taken) this.#compared.set(to, LATER);
       known.get(to)?.[taken ? 'taken' : 'sent'].push(n);
     }
     for (const [node, calls] of known) {
@@ -264,6 +291,15 @@ export class BusCalls {
 
 function keyOf(from: unknown, n: unknown): string {
   return `${String(from)} ${String(n)}`;
+}
+
+function isWritable(body: JsonObject): boolean {
+  try {
+    JSON.stringify(body);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function lost(error: Error): AnswerLost {

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { busSuite } from '../testing/contracts/bus-suite.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
+import { BusCalls } from './bus-calls.ts';
 import { AnswerLost } from './bus.ts';
 import { memoryBus } from './memory-bus.ts';
 
@@ -56,5 +58,36 @@ describe('if a process seemed gone to the other one, and goes on', () => {
     gone.add('b');
     await vi.advanceTimersByTimeAsync(1000);
     await other;
+  });
+});
+
+describe('calls', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test('to processes that do not exist cause no further messages', async () => {
+    const kinds: string[] = [];
+    const send = async (_: string, kind: string): Promise<boolean> => {
+      kinds.push(kind);
+      return false;
+    };
+    const calls = new BusCalls('a', { send, on: () => () => {} }, async () => false);
+    const outcomes = Array.from({ length: 50 }, (_, n) => calls.call(`made-up-${n}`, 'kind', {}));
+    expect((await Promise.allSettled(outcomes)).map(({ status }) => status)).not.toContain('fulfilled');
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect(kinds).toEqual(Array(50).fill('call'));
+  });
+
+  test('end with an error if their answer cannot be written as JSON', async () => {
+    const join = memoryBus();
+    const [a, b] = [join('a'), join('b')];
+    b.answer('result', async () => ({ value: 1n }));
+    b.answer('error', () => Promise.reject(new RpcError(-32001, 'no', { data: 1n })));
+    const outcomes = ['result', 'error'].map((kind) => a.call('b', kind, {}).catch((error: unknown) => error));
+    await vi.advanceTimersByTimeAsync(60_000);
+    const late = new Promise((resolve) => void setTimeout(resolve, 1, 'no answer'));
+    const ended = Promise.all(outcomes.map((outcome) => Promise.race([outcome, late])));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await ended).toMatchObject([{ code: -32603 }, { code: -32603 }]);
   });
 });
