@@ -4,6 +4,8 @@ import { deferred, settled } from '../../../test/support/service.ts';
 import { NotAsked, type Exchange, type Session } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
+import type { Bus } from '../../store/bus.ts';
+import type { Claims } from '../../store/claims.ts';
 import { memoryBus } from '../../store/memory-bus.ts';
 import { memoryClaims } from '../../store/memory-claims.ts';
 import { Pins, type SharedProcesses } from './pins.ts';
@@ -12,23 +14,33 @@ import { Pins, type SharedProcesses } from './pins.ts';
 function world() {
   const gone = new Set<string>();
   const [bus, claims] = [memoryBus((node) => !gone.has(node)), memoryClaims((node) => !gone.has(node))];
-  const serve = (work: (exchange: Exchange, node: string) => JsonObject | Promise<JsonObject>, name: string) => {
+  const claimed: string[] = [];
+  const shared = new Map<string, readonly [Bus, Claims]>();
+  const serve = (
+    work: (exchange: Exchange, node: string) => JsonObject | Promise<JsonObject>,
+    name: string,
+    server = 'server',
+  ) => {
     const ended: unknown[] = [];
     let broken = false;
-    const own = claims(name);
+    const [ownBus, own] = shared.get(name) ?? [bus(name), claims(name)];
+    shared.set(name, [ownBus, own]);
     const processes: SharedProcesses = {
       node: name,
       isAlive: async (node) => !gone.has(node),
-      bus: bus(name),
+      bus: ownBus,
       claims: {
         ...own,
-        claim: (key) => (broken ? Promise.reject(new Error('the store is out')) : own.claim(key)),
+        claim: (key) => {
+          claimed.push(key);
+          return broken ? Promise.reject(new Error('the store is out')) : own.claim(key);
+        },
         holds: (key) => !broken && own.holds(key),
       },
     };
     const pins = new Pins({
       processes,
-      name: 'server',
+      name: server,
       serve: async (exchange, connection) => {
         if (typeof connection === 'object') connection.addEventListener('abort', () => ended.push(connection));
         return work(exchange, name);
@@ -46,7 +58,7 @@ function world() {
       call: (exchange: Exchange) => pins.answer(exchange, new AbortController().signal),
     };
   };
-  return { serve, gone };
+  return { serve, gone, claimed };
 }
 
 /** A session at one process. Its other parts have the same name. */
@@ -251,6 +263,27 @@ describe('a connection', () => {
     expect(await b.call(of('x', 'ada'))).toEqual({ node: 'a' });
     expect(await a.call(request('tools/call', {}, new TestSession('one')))).toEqual({ node: 'a' });
     expect(await b.call(request('tools/call', {}, new TestSession('two')))).toEqual({ node: 'b' });
+  });
+
+  test('is found by a short key, whatever its client declares', async () => {
+    const { serve, claimed } = world();
+    const a = serve(() => ({}), 'a');
+    const clientInfo = { name: 'n'.repeat(100_000), version: '1' };
+    const capabilities = { experimental: { more: 'm'.repeat(100_000) } };
+    await a.call(new TestExchange('tools/call', {}, { caller: { clientInfo, capabilities } }));
+    expect(claimed).toHaveLength(1);
+    expect(claimed[0]!.length).toBeLessThan(200);
+  });
+
+  test('is that of its server, whatever the names of servers', async () => {
+    const { serve } = world();
+    const names = ['x uses', 'x over', 'x'];
+    const at = (node: string) => names.map((name) => serve((_, where) => ({ where, name }), node, name));
+    const [a, b] = [at('a'), at('b')];
+    const call = (): TestExchange => request('tools/call', {}, new TestSession());
+    for (const each of a) await each.call(call());
+    const results = await Promise.all(b.map((each) => each.call(call())));
+    expect(results).toEqual(names.map((name) => ({ where: 'a', name })));
   });
 
   test('is given up by a process that ends orderly, when its calls have ended', async () => {

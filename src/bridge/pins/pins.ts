@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Oldest } from '../../base/oldest.ts';
 import { pause } from '../../base/wait.ts';
 import { acknowledgedOnce } from '../../client/acknowledged-once.ts';
@@ -84,7 +85,10 @@ interface Route {
  */
 export class Pins {
   readonly #options: PinsOptions;
+  /** Kinds of calls. No name of a server makes one of them equal to that of another server. */
   readonly #kind: string;
+  readonly #uses: string;
+  readonly #over: string;
   readonly #forwards: Forwards;
   /** What this process has, by key. */
   readonly #pins = new Map<string, Pin>();
@@ -106,11 +110,13 @@ export class Pins {
     const { bus, claims } = processes;
     this.#options = options;
     this.#kind = `bridge ${name}`;
+    this.#uses = `bridge-uses ${name}`;
+    this.#over = `bridge-over ${name}`;
     this.#forwards = new Forwards(bus, this.#kind);
     this.#stop = [
       bus.answer(this.#kind, (body, call) => this.#receive(body as unknown as ForwardedRequest, call)),
-      bus.answer(`${this.#kind} uses`, async ({ key }) => ({ uses: this.#sessions.has(String(key)) })),
-      bus.answer(`${this.#kind} over`, async ({ key }, { from }) => this.#leave(String(key), from)),
+      bus.answer(this.#uses, async ({ key }) => ({ uses: this.#sessions.has(String(key)) })),
+      bus.answer(this.#over, async ({ key }, { from }) => this.#leave(String(key), from)),
       claims.onlost((key) => this.#lose(key)),
       () => this.#forwards.close(),
     ];
@@ -183,7 +189,9 @@ export class Pins {
   #keyOf(caller: Caller): string | undefined {
     const { name } = this.#options;
     const { session } = caller;
-    if (!session) return JSON.stringify([name, 'client', keyOf(caller)]);
+    // Clients choose what they declare, so it may be long.
+    if (!session)
+      return JSON.stringify([name, 'client', createHash('sha256').update(keyOf(caller)).digest('base64url')]);
     return session.sharedId === undefined ? undefined : JSON.stringify([name, 'session', session.sharedId]);
   }
 
@@ -365,7 +373,7 @@ export class Pins {
     this.#routes.delete(key);
     this.#endIfUnused(key);
     // If it is lost, the other process asks.
-    if (route) this.#options.processes.bus.call(route.node, `${this.#kind} over`, { key }).catch(() => {});
+    if (route) this.#options.processes.bus.call(route.node, this.#over, { key }).catch(() => {});
   }
 
   /** The client's session has ended at another process. */
@@ -414,7 +422,7 @@ export class Pins {
     for (const pin of [...this.#pins.values()]) {
       for (const node of [...pin.distant.keys()]) {
         try {
-          const { uses } = await bus.call(node, `${this.#kind} uses`, { key: pin.key });
+          const { uses } = await bus.call(node, this.#uses, { key: pin.key });
           if (uses === false) this.#leave(pin.key, node);
         } catch {
           // The session goes on at others, so the connection is kept for some time.
