@@ -295,9 +295,9 @@ class ServerBridge implements Bridge {
       this.#eras.set(REVISIONS[caller.revision].era, connection.era);
       return await connection.service(exchange);
     } catch (error) {
-      // No session was created, so the next attempt starts from the beginning.
-      if (caller.session && exchange.method === Method.Discover && !this.#connections.get(key)?.inUse)
-        this.#forget(key);
+      // No session or no connection was made, so the next attempt starts from the beginning.
+      const begins = caller.session ? exchange.method === Method.Discover : !this.#connections.has(key);
+      if (begins && !this.#connections.get(key)?.inUse) this.#forget(key);
       throw error;
     }
   };

@@ -5,6 +5,8 @@ import { scripted } from '../../test/support/service.ts';
 import type { Caller, Exchange, Service, Session } from '../core/exchange.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { memoryBus } from '../store/memory-bus.ts';
+import { memoryClaims } from '../store/memory-claims.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import type { Transport } from '../transport/transport.ts';
 import { serve } from '../wire/serve.ts';
@@ -252,6 +254,22 @@ test('if a principal has more than half of the connections, others can close one
   expect(await call('mallory', '6', 'count')).toMatchObject({ count: 3 });
   expect(await call('ada', 'a', 'count')).toMatchObject({ count: 4 });
   expect(bridge.upstreams).toBe(4);
+});
+
+test('a client that is refused because of the limit leaves nothing to several processes', async () => {
+  const { open, opened } = gate();
+  const { service } = scripted({ work: () => opened.then(() => ({})) });
+  const [bus, claims] = [memoryBus(), memoryClaims()];
+  const stateAt = (node: string) => ({ node, isAlive: async () => true, bus: bus(node), claims: claims(node) });
+  const { bridge } = bridged(service, { maxConnections: 1, state: stateAt('a') });
+  const held = bridge.service(from('first', 'work'));
+  await expect.poll(() => bridge.upstreams, { timeout: 30_000 }).toBe(1);
+  for (const name of ['p', 'q', 'r']) await expect(bridge.service(from(name, 'echo'))).rejects.toThrow('in use');
+  expect(bridge.pins).toBe(1);
+  const other = bridged(scripted({ echo: () => ({ other: true }) }).service, { state: stateAt('b') });
+  expect(await other.bridge.service(from('p', 'echo'))).toMatchObject({ other: true });
+  open();
+  await held;
 });
 
 test('a connection that is being opened is not idle', async () => {
