@@ -8,7 +8,7 @@ WORKDIR /src
 COPY . .
 RUN npm ci --ignore-scripts
 RUN npm pack --pack-destination /tmp
-RUN npm install --global --prefix /opt/everwire /tmp/everwire-*.tgz pino prom-client @opentelemetry/api
+RUN npm install --global --prefix /opt/everwire /tmp/everwire-*.tgz pino prom-client @opentelemetry/api @redis/client
 
 FROM node:24-slim
 # The first process of a container has to reap processes that a server leaves behind, which Node does not do.
