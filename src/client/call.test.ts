@@ -97,6 +97,52 @@ describe('a call settles', () => {
     await call;
   });
 
+  test.each([true, false])(
+    'within its time if questions come again and again (for the session: %s)',
+    async (outlives) => {
+      vi.useFakeTimers();
+      let asked = 0;
+      const client = await clientOf(
+        async (exchange) => {
+          while (!exchange.signal.aborted) {
+            await new Promise((resolve) => setTimeout(resolve, 100));
+            asked += 1;
+            await exchange.ask('roots/list', {}, { outlivesRequest: outlives }).catch(() => {});
+          }
+          return {};
+        },
+        { onerror: () => {} },
+      );
+      const settled = vi.fn<() => void>();
+      const call = client.callTool('flood', {}, { timeout: 8050, maxTimeout: 20_000 }).catch(settled);
+      await vi.advanceTimersByTimeAsync(8049);
+      expect(settled).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(settled).toHaveBeenCalledWith(expect.objectContaining({ limit: 8050 }));
+      expect(asked).toBe(80);
+      await call;
+    },
+  );
+
+  test('with what a question has left of its time', async () => {
+    vi.useFakeTimers();
+    const client = await clientOf(
+      async (exchange) => {
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        await exchange.ask('roots/list', {});
+        return never();
+      },
+      { onroots: () => new Promise((resolve) => setTimeout(() => resolve([]), 10_000)) },
+    );
+    const settled = vi.fn<() => void>();
+    const call = client.callTool('ask', {}, { timeout: 1000 }).catch(settled);
+    await vi.advanceTimersByTimeAsync(10_999);
+    expect(settled).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(settled).toHaveBeenCalledWith(expect.objectContaining({ limit: 1000 }));
+    await call;
+  });
+
   test('with the reason of its signal, whether it fires before or during the call', async () => {
     const started = deferred<Exchange>();
     const client = await clientOf((exchange) => {
