@@ -70,11 +70,11 @@ export interface BridgeOptions extends Pick<
    */
   readonly stateKey?: string | Uint8Array | undefined;
   /**
-   * What several processes share that serve the same clients. With a bus and claims, and `per-session`, each client has one
-   * connection to a server with a handshake over all processes, which pass requests on. Default: one in each process.
+   * The state of several processes that serve the same clients. With a bus, claims and `per-session`, they have one connection
+   * to a server with a handshake for each client, and pass requests on. Default: each process has its own.
    */
   readonly state?: Pick<State, 'node' | 'isAlive' | 'bus' | 'claims'> | undefined;
-  /** The name of the server for other processes with the same state. Default `server`. */
+  /** Names the server in the state. The same in all processes, and different for each server. Default `server`. */
   readonly name?: string | undefined;
   /**
    * Gets errors that cannot be returned to a caller. Also called once when the server becomes unreachable, and again
@@ -93,7 +93,7 @@ export interface Bridge {
   readonly restarts: number;
   /** Calls that wait for calls of other clients on the same connection. */
   readonly waiting: number;
-  /** Clients whose connection this process has for all processes. */
+  /** Clients whose one connection for all processes is at this process. */
   readonly pins: number;
   /** How many requests were passed on to other processes. */
   readonly forwarded: number;
@@ -111,7 +111,7 @@ export interface Bridge {
    */
   describe(): Promise<ServerDescription>;
   /**
-   * Gives up the clients that this process has for all processes, so that others get them. Their requests may finish first.
+   * Lets requests finish, and closes the connections that this process has for all, so that others can open them again.
    *
    * @param timeout milliseconds after which unfinished requests are ended. Default 5 000.
    */

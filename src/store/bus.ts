@@ -27,11 +27,11 @@ export type BusHandler = (body: JsonObject, call: ReceivedCall) => Promise<JsonO
 
 /** Options of a call to another process. */
 export interface BusCallOptions {
-  /** Ends the call. The handler learns that nobody waits for its answer. */
+  /** Ends the call. Then the signal of the handler fires, too. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A message or call has certainly not reached the other process, or a handler there. */
+/** The other process has certainly not handled a message or call. */
 export class NotTaken extends Error {
   override readonly name = 'NotTaken';
   /** As in the errors of transports. */
@@ -72,11 +72,11 @@ export interface Bus {
   /** Adds a listener for messages of one kind. Returns a function that removes it. */
   on(kind: string, listener: BusListener): () => void;
   /**
-   * Calls another process, and waits for its answer as long as both are alive. While messages cannot be passed on, the call
-   * waits.
+   * Calls another process, and waits for its answer as long as both are alive. There is no time limit. A call that was taken
+   * also waits while messages cannot be passed on.
    *
-   * @throws (rejects) RpcError of the handler. NotTaken if the call certainly reached no handler. AnswerLost if the other
-   * process is gone, or it is not certain that it has got the call. The reason of the signal.
+   * @throws (rejects) RpcError of the handler. NotTaken if the call certainly reached no handler. AnswerLost if it may have
+   * reached one, and no answer will come. The reason of the signal if that ends the call.
    */
   call(to: NodeId, kind: string, body: JsonObject, options?: BusCallOptions): Promise<JsonObject>;
   /**

@@ -1,8 +1,8 @@
 import type { NodeId } from './bus.ts';
 
 /**
- * Says which process has something that only one may have at a time, such as the connection of a client to a server. A claim
- * ends with its process: if that gives no sign of life, another one may have what it claimed.
+ * Says which process has something that only one may have at a time, such as the connection of a client to a server. If a
+ * process gives no sign of life, others can claim what it had.
  */
 export interface Claims {
   /**
@@ -14,7 +14,7 @@ export interface Claims {
   claim(key: string): Promise<NodeId>;
   /** Gives a claim up. Does nothing if another process has it. */
   release(key: string): Promise<void>;
-  /** Whether this process certainly has it. If not, `claim` finds out. Asks nobody. */
+  /** Whether this process certainly has it, without asking the store. If false, `claim` finds out who has it. */
   holds(key: string): boolean;
   /**
    * Adds a listener for claims that this process had, and that another one has now, because this one gave no sign of life for

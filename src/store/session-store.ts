@@ -5,9 +5,9 @@ import type { EventId, SessionId } from './event-log.ts';
 
 /** A session's own stream (GET), if several processes use the store. */
 export interface OwnStreamPlace {
-  /** The process that passes its events on to the client: where the client reads it, or has read it last. */
+  /** The process at which the client reads the stream, or has read it last. */
   readonly reader: NodeId;
-  /** The event after which a client begins that names no other one. Undefined if the stream was never used. */
+  /** Where a client without a `Last-Event-ID` begins: after this event. Undefined if the stream was never used. */
   readonly after?: EventId | undefined;
 }
 
@@ -17,6 +17,7 @@ export interface SessionSettings {
   readonly logLevel?: string | undefined;
   /** The URIs of the resources that the client has subscribed to. */
   readonly resources?: readonly string[] | undefined;
+  /** Where the session's own stream is read. Undefined if only one process uses the store. */
   readonly own?: OwnStreamPlace | undefined;
 }
 

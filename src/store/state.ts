@@ -19,11 +19,14 @@ export interface State {
    */
   readonly isAlive?: ((node: NodeId) => Promise<boolean>) | undefined;
   /**
-   * Passes on what reaches another process than the one that it is for. Without it, such answers are refused, and
-   * cancellations, settings and changes have an effect only where they arrive.
+   * Passes messages on if they reach another process than the one that they are for. Without it, answers to questions of
+   * another process are refused, and cancellations, settings and changes have an effect only where they arrive.
    */
   readonly bus?: Bus | undefined;
-  /** Says which process has the connection of a client to a server behind a bridge. Without it, each process has its own. */
+  /**
+   * Says which process of a bridge has the connection of a client to the server. Without it, each process has a connection of
+   * its own for the client.
+   */
   readonly claims?: Claims | undefined;
   readonly sessions: SessionStore;
   readonly events: EventLog;

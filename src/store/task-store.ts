@@ -7,7 +7,7 @@ export interface TaskRecord {
   readonly id: string;
   /** The owner of the task; undefined if callers are not authenticated. */
   readonly principal?: string | undefined;
-  /** Without a principal: whose part of the store's limits the task uses. A hash of the caller's address, if it is known. */
+  /** Who the task counts towards in the limits of the store if it has no principal: a hash of the address, if known. */
   readonly share?: string | undefined;
   /** The server that runs the task, by its name among the servers that share the store. */
   readonly runner: string;

@@ -49,11 +49,11 @@ export interface RedisStateOptions {
 export interface RedisState extends State {
   /** Whether Redis has answered the newest command. Each second, there is one. */
   readonly reachable: boolean;
-  /** Milliseconds until another process has confirmed the newest message that one has. Undefined before the first one. */
+  /** How many milliseconds another process took to confirm the newest confirmed message. Undefined before the first one. */
   readonly busDelay: number | undefined;
   /**
-   * Whether a process has given a sign of life in the last three seconds. Also true for three seconds after Redis had none of
-   * this process, because it may have missed those of others, too.
+   * Whether a process has given a sign of life in the last three seconds. If Redis had no sign of life of this process, it may
+   * have missed those of others, too. So every process counts as alive until three seconds after that.
    */
   isAlive(node: NodeId): Promise<boolean>;
   readonly bus: Bus | undefined;

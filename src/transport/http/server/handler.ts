@@ -111,8 +111,8 @@ export interface HttpHandlerOptions extends HostRules {
   readonly state?: HandlerState | undefined;
   /**
    * Whether the service sends each change of a list or a resource at all processes with the same state, as an `McpServer`
-   * does. Then only the process at which a client reads the session's own stream sends it. Default false: what any process
-   * sends reaches the client.
+   * does. Then the client gets it only from the process where it reads the session's own stream, and so only once. Default
+   * false: the client gets what any process sends.
    */
   readonly sharesChanges?: boolean | undefined;
   /** Called with errors that cannot be reported to a client. Default: none. */
