@@ -135,7 +135,7 @@ export class BusCalls {
    *
    * @throws (rejects) NotTaken if it has certainly not arrived. Another error if that is not certain.
    */
-  async #send(to: NodeId, message: JsonObject): Promise<boolean> {
+  async #send(to: NodeId, message: { readonly n: number } & JsonObject): Promise<boolean> {
     let doubt: unknown;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       try {
@@ -147,6 +147,8 @@ export class BusCalls {
         doubt ??= error;
         if (doubt instanceof NotTaken || !(await this.#isAlive(to).catch(() => true))) break;
         await idlePause(LOOK);
+        // It has arrived if it was answered, and must not begin if nobody waits for it.
+        if (!this.#waiting.has(message.n)) break;
       }
     }
     throw doubt;

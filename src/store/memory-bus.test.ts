@@ -78,6 +78,29 @@ describe('calls', () => {
     expect(kinds).toEqual(Array(50).fill('call'));
   });
 
+  test('that were answered are not sent again if only the confirmation was lost', async () => {
+    const join = memoryBus();
+    const [sender, b] = [join('a'), join('b')];
+    let lost = false;
+    const send = async (...[to, kind, body]: Parameters<typeof sender.send>): Promise<boolean> => {
+      const taken = await sender.send(to, kind, body);
+      if (kind !== 'call' || lost) return taken;
+      lost = true;
+      await new Promise((resolve) => void setTimeout(resolve, 5000));
+      throw new Error('not confirmed');
+    };
+    const a = new BusCalls('a', { send, on: sender.on }, async () => true);
+    let runs = 0;
+    b.answer('once', async () => ({ runs: (runs += 1) }));
+    b.answer('other', async () => ({}));
+    expect(await a.call('b', 'once', {})).toEqual({ runs: 1 });
+    // As many as a process may answer in some seconds.
+    const others = Promise.all(Array.from({ length: 2000 }, () => a.call('b', 'other', {})));
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await others).toHaveLength(2000);
+    expect(runs).toBe(1);
+  });
+
   test('end with an error if their answer cannot be written as JSON', async () => {
     const join = memoryBus();
     const [a, b] = [join('a'), join('b')];
