@@ -8,6 +8,7 @@ import type { Bus } from '../../store/bus.ts';
 import type { Claims } from '../../store/claims.ts';
 import { memoryBus } from '../../store/memory-bus.ts';
 import { memoryClaims } from '../../store/memory-claims.ts';
+import type { ConnectionKey } from './pin.ts';
 import { Pins, type SharedProcesses } from './pins.ts';
 
 /** Processes of a bridge whose server is a function. Each connection counts its calls. */
@@ -17,7 +18,7 @@ function world() {
   const claimed: string[] = [];
   const shared = new Map<string, readonly [Bus, Claims]>();
   const serve = (
-    work: (exchange: Exchange, node: string) => JsonObject | Promise<JsonObject>,
+    work: (exchange: Exchange, node: string, connection: ConnectionKey) => JsonObject | Promise<JsonObject>,
     name: string,
     server = 'server',
   ) => {
@@ -43,7 +44,7 @@ function world() {
       name: server,
       serve: async (exchange, connection) => {
         if (typeof connection === 'object') connection.addEventListener('abort', () => ended.push(connection));
-        return work(exchange, name);
+        return work(exchange, name, connection);
       },
       end: (client) => ended.push(client),
       isStateless: () => false,
@@ -273,6 +274,26 @@ describe('a connection', () => {
     await a.call(new TestExchange('tools/call', {}, { caller: { clientInfo, capabilities } }));
     expect(claimed).toHaveLength(1);
     expect(claimed[0]!.length).toBeLessThan(200);
+  });
+
+  test('begins when the former one has closed, for requests of other processes too', async () => {
+    const { serve } = world();
+    const connections: ConnectionKey[] = [];
+    const work = (_: Exchange, node: string, connection: ConnectionKey): JsonObject => {
+      connections.push(connection);
+      return { node };
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    expect(await b.call(request('tools/call', {}, new TestSession()))).toEqual({ node: 'a' });
+    const closed = deferred();
+    a.pins.ended(connections[0]!, closed.promise);
+    const next = b.call(request('tools/call', {}, new TestSession()));
+    await settled();
+    expect(connections).toHaveLength(2);
+    closed.resolve();
+    await next;
+    expect(connections).toHaveLength(3);
   });
 
   test('is that of its server, whatever the names of servers', async () => {

@@ -298,6 +298,7 @@ export class Pins {
     const { claims, node } = processes;
     const withoutSession = readCaller(caller, undefined);
     const stateless = isStateless(withoutSession);
+    await this.#releasing.get(key);
     const isFree = this.#draining ? this.#pins.has(key) : !stateless;
     const isHere = isFree && (claims.holds(key) || (await claims.claim(key)) === node);
     if (!isHere) {
