@@ -372,7 +372,9 @@ test('at most 100 questions wait, and further ones are refused at once', async (
   await known(attribution, ...names);
   const calls = names.map((name) => calling(attribution, name));
   await settled();
-  const waiting = Array.from({ length: 100 }, () => Promise.resolve(attribution.question(never)));
+  const waiting = Array.from({ length: 100 }, () =>
+    Promise.resolve(attribution.question(new AbortController().signal)),
+  );
   expect(await failure(attribution.question(never))).toMatchObject({ code: -32603 });
   for (const call of calls.slice(1)) call.finish();
   expect(new Set(await Promise.all(waiting))).toEqual(new Set([calls[0]!.given]));
