@@ -52,6 +52,19 @@ test('costly work runs in turns of its own, in order, and cheap work after it', 
   expect(inShortTurns(() => 'at once')).toBe('at once');
 });
 
+test('peers take turns, however much one of them has to do', async () => {
+  const ran: string[] = [];
+  const start = (whose: string, count: number): Promise<unknown> =>
+    Promise.all(Array.from({ length: count }, async () => await inShortTurns(() => ran.push(costly(whose)), whose)));
+  const many = start('many', 12);
+  await Promise.all([start('one', 2), start('other', 1)]);
+  expect(ran).toEqual(['many', 'many', 'one', 'other', 'many', 'one']);
+  await many;
+  expect(ran).toHaveLength(15);
+  await nextTurn();
+  await nextTurn();
+});
+
 test('an error is the error of its own work, and the work keeps its asynchronous context', async () => {
   const storage = new AsyncLocalStorage<string>();
   const first = inShortTurns(() => costly('first'));

@@ -3,7 +3,8 @@ import { inNextTurn } from './next-turn.ts';
 /** How long the work of one turn of the event loop may take before further work waits for the next one. Milliseconds. */
 const MAX_TIME = 20;
 
-const waiting: (() => void)[] = [];
+/** What waits, by whose it is. Whoever has waited longest since their last work comes first. */
+const waiting = new Map<unknown, (() => void)[]>();
 /** How long the work of this turn has taken. Milliseconds. */
 let spent = 0;
 let begun = false;
@@ -12,9 +13,11 @@ let begun = false;
  * Runs work that a peer can make costly, such as the check of a value. At once, if the work of this turn of the event loop was
  * cheap so far. Otherwise in one of the next turns, in order. So a hundred costly checks that arrive together take a hundred
  * turns, and other work runs between them.
+ *
+ * @param whose the peer whose work it is. Peers take turns: one with much work does not keep the others waiting.
  */
-export function inShortTurns<T>(work: () => T): T | Promise<Awaited<T>> {
-  if (waiting.length > 0 || spent > MAX_TIME) return inTurn(work);
+export function inShortTurns<T>(work: () => T, whose?: unknown): T | Promise<Awaited<T>> {
+  if (waiting.size > 0 || spent > MAX_TIME) return inTurn(work, whose);
   if (!begun) {
     begun = true;
     inNextTurn(() => void turn());
@@ -22,10 +25,25 @@ export function inShortTurns<T>(work: () => T): T | Promise<Awaited<T>> {
   return timed(work);
 }
 
-async function inTurn<T>(work: () => T): Promise<Awaited<T>> {
+async function inTurn<T>(work: () => T, whose: unknown): Promise<Awaited<T>> {
   // The work must run in its own asynchronous context, so it does not run in `turn`.
-  await new Promise<void>((resolve) => waiting.push(resolve));
+  await new Promise<void>((resolve) => {
+    const queue = waiting.get(whose);
+    if (queue) queue.push(resolve);
+    else waiting.set(whose, [resolve]);
+  });
   return await timed(work);
+}
+
+/** Lets the next work run. */
+function next(): void {
+  for (const [whose, queue] of waiting) {
+    const run = queue.shift()!;
+    // The map is read in its order, so these come again after all others.
+    waiting.delete(whose);
+    if (queue.length > 0) waiting.set(whose, queue);
+    return run();
+  }
 }
 
 function timed<T>(work: () => T): T {
@@ -40,10 +58,10 @@ function timed<T>(work: () => T): T {
 /** A turn begins. */
 async function turn(): Promise<void> {
   spent = 0;
-  begun = waiting.length > 0;
+  begun = waiting.size > 0;
   if (begun) inNextTurn(() => void turn());
-  while (waiting.length > 0 && spent <= MAX_TIME) {
-    waiting.shift()!();
+  while (waiting.size > 0 && spent <= MAX_TIME) {
+    next();
     // The work runs now.
     await Promise.resolve();
   }

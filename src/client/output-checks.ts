@@ -44,7 +44,7 @@ export class OutputChecks {
     let issues: ReturnType<JsonSchema['validate']>['issues'];
     try {
       const schema = this.#compiled.get(output) ?? (await this.#compile(name, output));
-      ({ issues } = await inShortTurns(() => schema.validate(structuredContent)));
+      ({ issues } = await inShortTurns(() => schema.validate(structuredContent), this));
     } catch (error) {
       // Another result may have been checked meanwhile.
       if (this.#compiled.get(output) === null) return;
@@ -60,7 +60,7 @@ export class OutputChecks {
 
   async #compile(name: string, output: JsonObject): Promise<JsonSchema> {
     const { JsonSchema } = await import('../schema/json-schema.ts');
-    const schema = await inShortTurns(() => new JsonSchema(output, `The output schema of the tool ${name}`));
+    const schema = await inShortTurns(() => new JsonSchema(output, `The output schema of the tool ${name}`), this);
     this.#compiled.set(output, schema);
     return schema;
   }

@@ -1,6 +1,7 @@
 import { isPeerUrl } from '../base/peer-url.ts';
 import { paced } from '../base/paced.ts';
 import { inShortTurns } from '../base/short-turns.ts';
+import { peerOf } from '../core/peer-of.ts';
 import type { AskOptions, Caller, Exchange } from '../core/exchange.ts';
 import { ELICIT_ACTIONS } from '../core/questions.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -202,7 +203,7 @@ export class Context {
     const params = { message, requestedSchema: schema.json };
     const answer = checkedAnswer(await this.exchange.ask(Method.Elicit, params, options));
     if (answer.action !== 'accept') return withoutContent(answer, answer.action);
-    const checked = await inShortTurns(() => schema.validate(answer.content ?? {}));
+    const checked = await inShortTurns(() => schema.validate(answer.content ?? {}), peerOf(this.exchange.caller));
     if (checked.issues) {
       throw new RpcError(ErrorCode.InvalidParams, `The answer does not match the form: ${complaint(checked.issues)}`);
     }

@@ -1,5 +1,7 @@
 import { inShortTurns } from '../base/short-turns.ts';
+import { isAborted } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
+import { peerOf } from '../core/peer-of.ts';
 import { checkParamHeaders } from '../core/param-headers.ts';
 import { needsInput } from '../core/rounds.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
@@ -172,7 +174,12 @@ export class Tools {
   async call(exchange: Exchange): Promise<JsonObject> {
     const { entry: tool, args } = this.registry.requested(exchange);
     if (tool.input.headers !== undefined) checkParamHeaders(tool.input.headers, args, exchange);
-    let checked = inShortTurns(() => tool.input.validate(args));
+    const check = () => {
+      // The caller may have left while the check waited.
+      if (isAborted(exchange)) exchange.signal.throwIfAborted();
+      return tool.input.validate(args);
+    };
+    let checked = inShortTurns(check, peerOf(exchange.caller));
     if (checked instanceof Promise) checked = await checked;
     if (checked.issues) return toolError(`Invalid arguments for tool ${tool.name}: ${complaint(checked.issues)}`);
     const { value } = checked;
