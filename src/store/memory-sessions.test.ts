@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { sessionStoreSuite } from '../testing/contracts/session-store-suite.ts';
 import { IndexedSessions, memorySessionStore, type SessionTexts } from './memory-sessions.ts';
 import { IN_USE } from './session-store.ts';
@@ -40,4 +40,24 @@ test('with many small shares, those in use are kept, and a full store stays fast
   expect(await sessions.get('s0')).toBeDefined();
   await expect(sessions.put('u', { share: 'u', initialize: {} })).rejects.toThrow('all other sessions are in use');
   expect(await sessions.get('t0')).toBeDefined();
+});
+
+test('a failed write while thousands of sessions are noted as used is the error of that call only', async () => {
+  const unhandled = vi.fn<(error: unknown) => void>();
+  process.on('unhandledRejection', unhandled);
+  onTestFinished(() => void process.off('unhandledRejection', unhandled));
+  const sessions = new IndexedSessions(
+    {},
+    {
+      record: () => '{}',
+      settings: () => undefined,
+      write: () => Promise.reject(new Error('No space left on device')),
+      remove: () => Promise.resolve(),
+    },
+  );
+  const ids = Array.from({ length: 2000 }, (_, n) => `s${n}`);
+  for (const id of ids) sessions.restore(id, { share: '', usedAt: Date.now(), recordBytes: 2, settingsBytes: 0 });
+  await expect(sessions.touch(ids)).rejects.toThrow('No space left on device');
+  await new Promise(setImmediate);
+  expect(unhandled).not.toHaveBeenCalled();
 });

@@ -133,7 +133,10 @@ export class IndexedSessions implements SessionStore {
       if (!place) return;
       const used = { ...place, usedAt: this.#now() };
       this.#index.set(id, used);
-      stored.push(this.#texts.write(id, {}, used));
+      const writing = this.#texts.write(id, {}, used);
+      // Nobody waits for it yet in the next turns.
+      writing.catch(() => {});
+      stored.push(writing);
     });
     await Promise.all(stored);
   }
