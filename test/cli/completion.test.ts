@@ -133,6 +133,16 @@ describe.runIf(findShell('bash'))('hostile names in bash', () => {
   });
 });
 
+test.runIf(findShell('bash'))('names of files below ~ are completed where bash cannot do it itself', () => {
+  writeFileSync(path.join(folder, 'my file.json'), '');
+  const script = `eval "$(everwire completion bash)"; compopt() { return 1; }
+    COMP_LINE='everwire call --config ~/my'; COMP_POINT=\${#COMP_LINE}; _everwire
+    eval "words=(\${COMPREPLY[*]})"; printf '%s\\n' "\${words[@]}"`;
+  const home = { ...env, HOME: folder };
+  const { stdout } = spawnSync('bash', ['--norc', '-c', script], { cwd: folder, env: home, encoding: 'utf8' });
+  expect(stdout.trim()).toBe(path.join(folder, 'my file.json'));
+});
+
 describe.runIf(findShell('pwsh'))('hostile names in PowerShell', () => {
   test('are one word each, and run nothing', () => {
     withHostileNames();

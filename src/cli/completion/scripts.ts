@@ -7,7 +7,7 @@ import type { SHELLS } from './shells.ts';
  */
 export const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = {
   // Also for the old version of macOS, which lacks `mapfile` and `compopt`. It splits words at = and :, and inserts only the
-  // part after these, so the line is split again.
+  // part after these, so the line is split again. A ~ for a home folder must not be quoted.
   bash: `# everwire completion for bash: add this line to ~/.bashrc
 #   eval "$(everwire completion bash)"
 _everwire() {
@@ -18,7 +18,11 @@ _everwire() {
   COMPREPLY=()
   while IFS= read -r line; do
     if [ "$line" = ":files" ]; then
-      compopt -o default 2> /dev/null || while IFS= read -r word; do COMPREPLY+=("$(printf '%q' "$word")"); done < <(compgen -f -- "$current")
+      compopt -o default 2> /dev/null || while IFS= read -r word; do
+        word="$(printf '%q' "$word")"
+        case "$current" in '~'*) word="\${word#?}" ;; esac
+        COMPREPLY+=("$word")
+      done < <(compgen -f -- "$current")
       return
     fi
     word="\${line%%"$tab"*}"
