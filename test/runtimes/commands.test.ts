@@ -18,7 +18,7 @@ const everything = ['--', node, ...programs.everything];
 let checkedOnNode: Promise<Outcome> | undefined;
 
 /** `everwire` on another runtime, with official servers and clients on Node. */
-describe.each(runtimes)('everwire on $name', ({ command }) => {
+describe.each(runtimes)('everwire on $name', ({ name, command }) => {
   const start = ([program = '', ...args]: readonly string[], words: readonly string[]): RunningProcess => {
     const child = startProgram(program, [...args, ...programs.everwire, ...words]);
     onTestFinished(async () => void (await child.stop()));
@@ -139,8 +139,8 @@ describe.each(runtimes)('everwire on $name', ({ command }) => {
     });
 
     describe.skipIf(process.platform === 'win32')('inspect --through', () => {
-      // Bun and Deno keep copies of the descriptors, which cannot be closed.
-      throughSuite(command, false);
+      // Bun and Deno keep copies of the descriptors, which cannot be closed. A write to stdout blocks Deno.
+      throughSuite(command, false, name !== 'Deno');
 
       test('records the bytes as they passed', async () => {
         const file = path.join(temporaryFolder(), 'recording');
