@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { inTurns, TurnQueue } from './in-turns.ts';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { allInTurns, inTurns, TurnQueue } from './in-turns.ts';
 import { nextTurn } from './wait.ts';
 
 // Time stands still, however slow the machine is.
@@ -63,4 +63,20 @@ test('a queue does everything that is added, in order, and nothing twice', async
   await vi.waitFor(() => expect(done).toEqual([...numbers(1200), 2000]));
   queue.add(7);
   expect(done.at(-1)).toBe(7);
+});
+
+test('what is started in turns may fail at once', async () => {
+  const unhandled = vi.fn<(error: unknown) => void>();
+  process.on('unhandledRejection', unhandled);
+  onTestFinished(() => void process.off('unhandledRejection', unhandled));
+  const started: number[] = [];
+  const all = allInTurns(numbers(2000), async (n) => {
+    started.push(n);
+    if (n === 1000) await new Promise(setImmediate);
+    throw new Error(`failed ${n}`);
+  });
+  await expect(all).rejects.toThrow('failed 0');
+  await new Promise(setImmediate);
+  expect(started).toHaveLength(2000);
+  expect(unhandled).not.toHaveBeenCalled();
 });

@@ -1,4 +1,4 @@
-import { inTurns } from '../base/in-turns.ts';
+import { allInTurns, inTurns } from '../base/in-turns.ts';
 import type { SessionId } from './event-log.ts';
 import { SessionIndex, type Place } from './session-index.ts';
 import {
@@ -127,18 +127,13 @@ export class IndexedSessions implements SessionStore {
   }
 
   async touch(ids: readonly SessionId[]): Promise<void> {
-    const stored: Promise<unknown>[] = [];
-    await inTurns(ids, (id) => {
+    await allInTurns(ids, (id) => {
       const place = this.#find(id);
-      if (!place) return;
+      if (!place) return undefined;
       const used = { ...place, usedAt: this.#now() };
       this.#index.set(id, used);
-      const writing = this.#texts.write(id, {}, used);
-      // Nobody waits for it yet in the next turns.
-      writing.catch(() => {});
-      stored.push(writing);
+      return this.#texts.write(id, {}, used);
     });
-    await Promise.all(stored);
   }
 
   async delete(id: SessionId): Promise<void> {

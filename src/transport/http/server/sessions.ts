@@ -1,5 +1,5 @@
 import { evictable, type EvictionRules, type Holding } from '../../../base/eviction.ts';
-import { inTurns } from '../../../base/in-turns.ts';
+import { allInTurns, inTurns } from '../../../base/in-turns.ts';
 import { ShareCounts, shareOf, type Owner } from '../../../base/share.ts';
 
 /** What a session table needs from a session. */
@@ -130,9 +130,7 @@ export class SessionTable<Session extends TableSession> {
   }
 
   async close(): Promise<void> {
-    const closed: Promise<void>[] = [];
-    await inTurns(this.#places.values(), ({ session }) => void closed.push(session.close()));
-    await Promise.all(closed);
+    await allInTurns(this.#places.values(), ({ session }) => session.close());
   }
 
   #sweep(): void {

@@ -1,4 +1,4 @@
-import { inTurns } from '../../../../base/in-turns.ts';
+import { allInTurns } from '../../../../base/in-turns.ts';
 import type { StreamId } from '../../../../store/event-log.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 
@@ -33,9 +33,7 @@ export class KeptStreams {
 
   /** Resolves when all streams have written everything. A session may have 10,000. */
   async close(): Promise<void> {
-    const closed: Promise<void>[] = [];
-    await inTurns(this.#streams.values(), (stream) => void closed.push(stream.close()));
-    await Promise.all(closed);
+    await allInTurns(this.#streams.values(), (stream) => stream.close());
   }
 
   #onended(stream: EventStream): void {
