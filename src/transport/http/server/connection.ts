@@ -1,3 +1,4 @@
+import { afterMicrotasks } from '../../../base/after-microtasks.ts';
 import { Deferred } from '../../../base/deferred.ts';
 import type { HttpStream } from './call.ts';
 import type { OpenConnections } from './open-connections.ts';
@@ -18,6 +19,8 @@ export class SseConnection {
   #closed = false;
   #senders = 0;
   #drain: Deferred | undefined;
+  /** What waits for text that follows at once. */
+  #joined = '';
 
   constructor(stream: HttpStream, connections: OpenConnections, onclose: () => void) {
     this.#stream = stream;
@@ -40,8 +43,25 @@ export class SseConnection {
     return this.#closed;
   }
 
-  write(text: string): void {
-    if (this.#closed || this.#stream.write(text) || this.#full) return;
+  /**
+   * @param joins whether the text is written together with all that follows before any other callback. Questions that a server
+   * asks at once reach the client together, so that it can answer them together.
+   */
+  write(text: string, joins = false): void {
+    if (this.#closed) return;
+    if (!joins && this.#joined === '') return this.#write(text);
+    if (this.#joined === '') afterMicrotasks(() => this.#flush());
+    this.#joined += text;
+  }
+
+  #flush(): void {
+    const text = this.#joined;
+    this.#joined = '';
+    if (text !== '' && !this.#closed) this.#write(text);
+  }
+
+  #write(text: string): void {
+    if (this.#stream.write(text) || this.#full) return;
     this.#full = true;
     this.#stream.watch(this.#connections.stallTimeout);
   }
@@ -76,6 +96,7 @@ export class SseConnection {
 
   end(): void {
     if (this.#closed) return;
+    this.#flush();
     this.#stream.end();
     this.#close();
   }

@@ -62,7 +62,7 @@ export class SseSession extends BaseTransport implements Transport {
       this.#inFlight.settle(message);
       const ready = this.#answers.take(message);
       if (ready === undefined) return Promise.resolve();
-      return this.#write(ready === message ? json : JSON.stringify(ready));
+      return this.#write(ready === message ? json : JSON.stringify(ready), isRequest(message));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -127,8 +127,8 @@ export class SseSession extends BaseTransport implements Transport {
     void this.#write(JSON.stringify(batch));
   }
 
-  #write(json: string): Promise<void> {
-    this.#connection.write(messageEvent(json, undefined));
+  #write(json: string, joins = false): Promise<void> {
+    this.#connection.write(messageEvent(json, undefined), joins);
     return this.#connection.sent();
   }
 }

@@ -1,6 +1,6 @@
 import { SLICE } from '../../../../base/read-turns.ts';
 import { ErrorCode } from '../../../../jsonrpc/errors.ts';
-import { isResponse, type ErrorObject, type Message, type RequestId } from '../../../../jsonrpc/message.ts';
+import { isRequest, isResponse, type ErrorObject, type Message, type RequestId } from '../../../../jsonrpc/message.ts';
 import {
   EventsPurged,
   type EventId,
@@ -145,7 +145,7 @@ export class EventStream {
         if (isResponse(message)) this.#keepResponse(id, json);
         return;
       }
-      this.#live.write(messageEvent(json, id));
+      this.#live.write(messageEvent(json, id), isRequest(message));
       this.#sent = id ?? this.#sent;
       if (this.#live.full && this.#sent !== undefined) this.#follow(this.#live, this.#sent);
     });
@@ -349,7 +349,7 @@ export class EventStream {
         if (message) {
           const event = messageEvent(stringify(message), id);
           length += event.length;
-          connection.write(event);
+          connection.write(event, isRequest(message));
         }
         this.#sent = last = id;
         // What follows is for those who read the log only.
