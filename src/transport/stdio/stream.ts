@@ -1,4 +1,5 @@
 import { finished, type Duplex, type Readable, type Writable } from 'node:stream';
+import { afterMicrotasks } from '../../base/after-microtasks.ts';
 import { sendBudgetExceeded } from '../../base/send-budget.ts';
 import { isRequest, type Message } from '../../jsonrpc/message.ts';
 import { BaseTransport } from '../base-transport.ts';
@@ -253,11 +254,9 @@ export class StreamTransport extends BaseTransport implements Transport {
   /** Joins all messages that are sent before any other callback runs into one write. */
   #joinUntilIdle(): void {
     this.#outgoing.hold();
-    queueMicrotask(this.#flushSoon);
+    afterMicrotasks(this.#flush);
   }
 
-  /** Inside a microtask, `process.nextTick` runs after all microtasks that follow from it. */
-  readonly #flushSoon = (): void => process.nextTick(this.#flush);
   readonly #flush = (): void => this.#outgoing.flush();
 
   #write(line: string, answer: boolean): Promise<void> {
