@@ -10,7 +10,7 @@ import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { Method, NotificationMethod } from '../../protocol/methods.ts';
-import { AnswerLost, NotTaken, type Bus, type ReceivedCall, type NodeId } from '../../store/bus.ts';
+import { AnswerLost, NotTaken, reachOf, type BusReach, type ReceivedCall, type NodeId } from '../../store/bus.ts';
 import type { Claims } from '../../store/claims.ts';
 import type { State } from '../../store/state.ts';
 import { NOT_EXECUTED } from '../../transport/http/not-executed.ts';
@@ -32,10 +32,7 @@ const UNUSED = 30 * 60_000;
 const MAX_ROUTES = 10_000;
 
 /** What several processes that serve the same clients share. */
-export interface SharedProcesses {
-  readonly node: NodeId;
-  readonly isAlive: (node: NodeId) => Promise<boolean>;
-  readonly bus: Bus;
+export interface SharedProcesses extends BusReach {
   readonly claims: Claims;
 }
 
@@ -65,10 +62,11 @@ export function pinsFor(
   { state, name = 'server', connections = 'per-session', anonymous }: Sharing,
   options: Omit<PinsOptions, 'processes' | 'name'>,
 ): Pins | undefined {
-  const { node, isAlive, bus, claims } = state ?? {};
-  if (node === undefined || !isAlive || !bus || !claims) return undefined;
+  const reach = reachOf(state);
+  const claims = state?.claims;
+  if (!reach || !claims) return undefined;
   if (connections !== 'per-session' || anonymous === 'one-client') return undefined;
-  return new Pins({ ...options, processes: { node, isAlive, bus, claims }, name });
+  return new Pins({ ...options, processes: { ...reach, claims }, name });
 }
 
 /** Another process has the connection now, or will have it. What the client subscribed to may have changed meanwhile. */
