@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
-import { allInTurns, inTurns, TurnQueue } from './in-turns.ts';
+import { allInTurns } from './all-in-turns.ts';
+import { inTurns, TurnQueue } from './in-turns.ts';
 import { nextTurn } from './wait.ts';
 
 // Time stands still, however slow the machine is.

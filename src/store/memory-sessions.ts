@@ -1,4 +1,5 @@
-import { allInTurns, inTurns } from '../base/in-turns.ts';
+import { allInTurns } from '../base/all-in-turns.ts';
+import { inTurns } from '../base/in-turns.ts';
 import type { SessionId } from './event-log.ts';
 import { SessionIndex, type Place } from './session-index.ts';
 import {

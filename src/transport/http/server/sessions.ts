@@ -1,5 +1,6 @@
 import { evictable, type EvictionRules, type Holding } from '../../../base/eviction.ts';
-import { allInTurns, inTurns } from '../../../base/in-turns.ts';
+import { allInTurns } from '../../../base/all-in-turns.ts';
+import { inTurns } from '../../../base/in-turns.ts';
 import { ShareCounts, shareOf, type Owner } from '../../../base/share.ts';
 
 /** What a session table needs from a session. */

@@ -1,4 +1,4 @@
-import { allInTurns } from '../../../../base/in-turns.ts';
+import { allInTurns } from '../../../../base/all-in-turns.ts';
 import type { StreamId } from '../../../../store/event-log.ts';
 import { EventStream, type EventStreamOptions } from './event-stream.ts';
 
