@@ -1,28 +1,19 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { connect as connectOfficial, type ClientKind, type OfficialClient } from '../interop/clients.ts';
 import { programs, type RunningServer } from '../support/process.ts';
-import { findRedis, startRedis, type RedisServer } from '../support/redis-server.ts';
 import { Events, POST_HEADERS as POST } from '../support/http.ts';
 import { connect as connectEither, type Kind } from './clients.ts';
 import { frontOf, type Front, type Passing } from './front.ts';
-import { at, bridgeTo, World } from './world.ts';
+import { describeWithRedis, type Shared } from './with-redis.ts';
+import { at, bridgeTo } from './world.ts';
 
 /** What reaches a client outside of its calls, if several processes serve it. */
 
 const HANDSHAKE: readonly ClientKind[] = ['sdk 1.x', 'client 2.x legacy'];
-const KEY = 'the-state-key-of-all-processes';
-const command = findRedis();
-let redis: RedisServer;
-let world: World;
+let shared: Shared;
 
 /** The session is opened at the first server, which has its own stream. Calls go to the second one. */
 const callsSecond = ({ body }: Passing): number => (body.includes('"tools/call"') ? 1 : 0);
-
-const stored = (): string[] => ['--store', redis.url, '--state-key', KEY];
-
-function serve(count: number): Promise<RunningServer[]> {
-  return Promise.all(Array.from({ length: count }, () => world.serve([...programs.features, ...stored()])));
-}
 
 interface Started {
   readonly servers: readonly RunningServer[];
@@ -35,7 +26,7 @@ async function start(
   choose: (passing: Passing) => number | undefined,
   transport: 'http' | 'sse' = 'http',
 ): Promise<Started> {
-  const servers = await serve(2);
+  const servers = await shared.serve(2);
   const front = await frontOf(servers, choose);
   const client = await connectOfficial(kind, transport, at(front));
   onTestFinished(() => client.close().catch(() => {}));
@@ -116,15 +107,8 @@ class RawStream {
   }
 }
 
-describe.skipIf(command === undefined)('two servers', () => {
-  beforeAll(async () => {
-    redis = await startRedis(command!);
-  });
-  afterAll(() => redis.stop());
-  beforeEach(() => {
-    world = new World();
-  });
-  afterEach(() => world.end());
+describeWithRedis('two servers', (given) => {
+  shared = given;
 
   test.each<ClientKind>([...HANDSHAKE, 'client 2.x modern'])(
     'say at one what has changed at the other (%s)',
@@ -161,7 +145,7 @@ describe.skipIf(command === undefined)('two servers', () => {
   });
 
   test.each(HANDSHAKE)('go on with the stream of one that was killed (%s)', async (kind) => {
-    const servers = await serve(2);
+    const servers = await shared.serve(2);
     const front = await frontOf(servers, callsSecond);
     const client = await connectOfficial(kind, 'http', { ...at(front), attempts: 30 });
     onTestFinished(() => client.close().catch(() => {}));
@@ -182,7 +166,7 @@ describe.skipIf(command === undefined)('two servers', () => {
   });
 
   test.each<Kind>(['official 1.x', 'ours, handshake'])('say all that changes, wherever it does (%s)', async (kind) => {
-    const servers = await serve(3);
+    const servers = await shared.serve(3);
     const front = await frontOf(servers);
     const client = await connectEither(kind, 'http', at(front));
     const changes = await client.subscribe('feature://fixed');
@@ -195,7 +179,7 @@ describe.skipIf(command === undefined)('two servers', () => {
   });
 
   test('lose and repeat nothing while the stream moves between them', async () => {
-    const servers = await serve(3);
+    const servers = await shared.serve(3);
     const session = await RawSession.open(servers);
     const rounds = Array.from({ length: 20 }, (_, n) => n);
     const uris = rounds.flatMap((n) => [`feature://item/read-${n}`, `feature://item/away-${n}`]);
@@ -220,11 +204,7 @@ describe.skipIf(command === undefined)('two servers', () => {
   });
 
   test('are bridges, and the server of one of them has changed', async () => {
-    const bridges = await Promise.all(
-      [1, 2].map(() =>
-        world.serve(bridgeTo([...programs.features, '--stdio'], '--port', '0', '--metrics', ...stored())),
-      ),
-    );
+    const bridges = await shared.serve(2, bridgeTo([...programs.features, '--stdio'], '--port', '0', '--metrics'));
     const front = await frontOf(bridges, callsSecond);
     const client = await connectOfficial('sdk 1.x', 'http', at(front));
     onTestFinished(() => client.close().catch(() => {}));
@@ -238,7 +218,7 @@ describe.skipIf(command === undefined)('two servers', () => {
   });
 
   test('say over HTTP+SSE what has changed at the other one', async () => {
-    const servers = await serve(2);
+    const servers = await shared.serve(2);
     const client = await connectOfficial('sdk 1.x', 'sse', at(servers[0]!));
     onTestFinished(() => client.close().catch(() => {}));
     await client.subscribe('feature://fixed');

@@ -1,17 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { connect as connectOfficial, type OfficialClient } from '../interop/clients.ts';
 import { programs, type RunningServer } from '../support/process.ts';
-import { findRedis, startRedis, type RedisServer } from '../support/redis-server.ts';
 import { frontOf, type Front, type Passing } from './front.ts';
-import { at, bridgeTo, World } from './world.ts';
+import { describeWithRedis, type Shared } from './with-redis.ts';
+import { at, bridgeTo } from './world.ts';
 
 /** Several bridges with one Redis, behind a balancer that never sticks: each client has one child over all of them. */
 
-const KEY = 'the-state-key-of-all-processes';
 const PATIENT = { timeout: 30_000 };
-const command = findRedis();
-let redis: RedisServer;
-let world: World;
+let shared: Shared;
 
 type Choose = (passing: Passing) => number | undefined;
 
@@ -22,8 +19,7 @@ interface Started {
 }
 
 async function start(count = 3): Promise<Started> {
-  const args = bridgeTo(world.stateful, '--port', '0', '--store', redis.url, '--state-key', KEY);
-  const servers = await Promise.all(Array.from({ length: count }, () => world.serve(args)));
+  const servers = await shared.serve(count, bridgeTo(shared.world.stateful, '--port', '0'));
   let choose: Choose | undefined;
   const front = await frontOf(servers, (passing) => choose?.(passing));
   const connect = async (chosen?: Choose): Promise<OfficialClient> => {
@@ -48,20 +44,13 @@ function callsElsewhere(): Choose {
       : 1 + ((turn += 1) % 2);
 }
 
-describe.skipIf(command === undefined)('three bridges with one Redis', () => {
-  beforeAll(async () => {
-    redis = await startRedis(command!);
-  });
-  afterAll(() => redis.stop());
-  beforeEach(() => {
-    world = new World();
-  });
-  afterEach(() => world.end());
+describeWithRedis('three bridges with one Redis', (given) => {
+  shared = given;
 
   test('a client has one child, which ends with its session, and shares it with nobody', async () => {
     const { front, connect } = await start();
     // The bridges have looked what the server is.
-    await expect.poll(() => world.alive, PATIENT).toEqual([]);
+    await expect.poll(() => shared.world.alive, PATIENT).toEqual([]);
     const [ada, grace] = [await connect(), await connect()];
     const [ofAda, ofGrace] = [new Set<number>(), new Set<number>()];
     for (let n = 1; n <= 9; n += 1) {
@@ -75,10 +64,10 @@ describe.skipIf(command === undefined)('three bridges with one Redis', () => {
     expect(textOf(await grace.callTool({ name: 'recall' }))).toBe('');
     expect([ofAda.size, ofGrace.size]).toEqual([1, 1]);
     expect(new Set([...ofAda, ...ofGrace]).size).toBe(2);
-    expect(new Set(world.alive)).toEqual(new Set([...ofAda, ...ofGrace]));
+    expect(new Set(shared.world.alive)).toEqual(new Set([...ofAda, ...ofGrace]));
     for (const count of front.counts) expect(count).toBeGreaterThan(3);
     await end(ada, front);
-    await expect.poll(() => world.alive, PATIENT).toEqual([...ofGrace]);
+    await expect.poll(() => shared.world.alive, PATIENT).toEqual([...ofGrace]);
     expect((await countOf(grace)).calls).toBe(10);
   });
 
@@ -130,7 +119,7 @@ describe.skipIf(command === undefined)('three bridges with one Redis', () => {
     await client.callTool({ name: 'learn', arguments: { name: 'learnt' } });
     await client.notice('notifications/tools/list_changed', () => true, 0, 30_000);
     expect(textOf(await client.callTool({ name: 'learnt' }))).toBe('learnt');
-    expect(world.alive).toHaveLength(1);
+    expect(shared.world.alive).toHaveLength(1);
   });
 
   test('if the process of the child is killed, calls end with an error, and later ones have one new child', async () => {
@@ -166,7 +155,7 @@ describe.skipIf(command === undefined)('three bridges with one Redis', () => {
     expect(ends).toBe(1);
     expect(after.size).toBe(1);
     expect(after.has(pid)).toBe(false);
-    await expect.poll(() => world.alive, PATIENT).toEqual([...after]);
+    await expect.poll(() => shared.world.alive, PATIENT).toEqual([...after]);
     await client.notice('notifications/resources/updated', () => true, heard, 30_000);
     await client.notice('notifications/tools/list_changed', () => true, heard, 30_000);
     const from = client.notices.length;
@@ -178,7 +167,7 @@ describe.skipIf(command === undefined)('three bridges with one Redis', () => {
     const { servers, connect } = await start();
     const client = await connect((passing) => (passing.body.includes('"initialize"') ? 0 : callsAtOthers(passing)));
     const { pid } = await countOf(client);
-    const gate = world.gate();
+    const gate = shared.world.gate();
     let begun!: () => void;
     const hasBegun = new Promise<void>((resolve) => (begun = resolve));
     const call = client.callTool({ name: 'count', arguments: { gate: gate.name } }, { onprogress: begun });
@@ -191,7 +180,7 @@ describe.skipIf(command === undefined)('three bridges with one Redis', () => {
     const { calls, pid: next } = await countOf(client);
     expect(calls).toBe(1);
     expect(next).not.toBe(pid);
-    await expect.poll(() => world.alive, PATIENT).toEqual([next]);
+    await expect.poll(() => shared.world.alive, PATIENT).toEqual([next]);
   });
 
   test('a process that was stopped for long has lost its clients, and ends their children when it goes on', async () => {
@@ -203,7 +192,7 @@ describe.skipIf(command === undefined)('three bridges with one Redis', () => {
     expect(calls).toBe(1);
     expect(next).not.toBe(pid);
     servers[0]!.child.kill('SIGCONT');
-    await expect.poll(() => world.alive, PATIENT).toEqual([next]);
+    await expect.poll(() => shared.world.alive, PATIENT).toEqual([next]);
     expect(await countOf(client)).toEqual({ calls: 2, pid: next });
   });
 
@@ -214,18 +203,18 @@ describe.skipIf(command === undefined)('three bridges with one Redis', () => {
     const { pid } = await countOf(client);
     server = 1;
     expect(await countOf(client)).toEqual({ calls: 2, pid });
-    await redis.kill();
-    onTestFinished(() => redis.restart());
+    await shared.redis.kill();
+    onTestFinished(() => shared.redis.restart());
     for (const { url } of servers)
       await expect.poll(async () => (await fetch(new URL('/readyz', url))).text(), PATIENT).toContain('unreachable');
     await expect(countOf(client)).rejects.toMatchObject({ code: -32000, data: { notExecuted: true } });
     server = 0;
     expect(await countOf(client)).toEqual({ calls: 3, pid });
-    await redis.restart();
+    await shared.redis.restart();
     server = 1;
     await expect.poll(() => countOf(client).catch(() => undefined), PATIENT).toMatchObject({ pid });
     expect(front.counts.every((count) => count > 1)).toBe(true);
-    expect(world.alive).toEqual([pid]);
+    expect(shared.world.alive).toEqual([pid]);
   });
 
   test('clients without a session have one child, too, as long as they are the same', async () => {
@@ -244,8 +233,7 @@ describe.skipIf(command === undefined)('three bridges with one Redis', () => {
 
   test('a server without a handshake needs no single child', async () => {
     const child = [...programs.features, '--stdio'];
-    const args = bridgeTo(child, '--port', '0', '--metrics', '--store', redis.url, '--state-key', KEY);
-    const servers = await Promise.all([0, 1, 2].map(() => world.serve(args)));
+    const servers = await shared.serve(3, bridgeTo(child, '--port', '0', '--metrics'));
     const client = await connectOfficial('client 2.x modern', 'http', at(await frontOf(servers)));
     onTestFinished(() => client.close().catch(() => {}));
     for (let n = 0; n < 9; n += 1)
