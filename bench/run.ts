@@ -3,6 +3,7 @@ import { cpus, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { cells, proxies, observedBridges, sessionCosts } from './bridges.ts';
+import { checkCosts } from './check-cost.ts';
 import { ClientLoad, type ClientTarget } from './client-load.ts';
 import { leftovers } from './client-memory.ts';
 import { cpuPerRequest } from './cpu.ts';
@@ -46,7 +47,7 @@ const { values } = parseArgs({
   options: {
     only: {
       type: 'string',
-      default: 'http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import,page',
+      default: 'http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import,check,page',
     },
     seconds: { type: 'string', default: '3' },
     rounds: { type: 'string', default: '3' },
@@ -82,6 +83,22 @@ const sections: Record<string, () => Promise<void>> = {
       },
       { prepare: (url) => new ModernCalls(url) },
     );
+  },
+  async check() {
+    progress('check of messages before they are parsed');
+    for (const { what, milliseconds, ofParsing } of checkCosts()) {
+      const row = `check of a message before parsing: ${what}`;
+      rows.push([
+        row,
+        'everwire',
+        `${milliseconds.toFixed(1)} ms`,
+        '',
+        '',
+        '',
+        '',
+        `${ofParsing.toFixed(2)} of parsing`,
+      ]);
+    }
   },
   async tools() {
     const kinds = { 'tools/call': ModernCalls, 'tools/list': ModernLists };
