@@ -5,6 +5,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/jsonrpc/batch.ts': ['src/jsonrpc/batch.test.ts'],
   'src/transport/http/server/access/guards.ts': ['src/transport/http/server/access/guards.test.ts'],
   'src/transport/http/server/handler.ts': ['src/transport/http/server/handler.test.ts'],
+  'src/base/peer-url.ts': ['src/base/peer-url.test.ts'],
   'src/base/printable.ts': ['src/base/printable.test.ts'],
   'src/operate/clean-errors.ts': ['src/operate/clean-errors.test.ts'],
   'src/auth/api-key.ts': ['src/auth/api-key.test.ts'],
@@ -39,5 +40,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/transport/stdio/framing.ts': ['src/transport/stdio/framing.test.ts'],
   'src/transport/stdio/lines.ts': ['src/transport/stdio/lines.test.ts', 'src/base/receive-budget.test.ts'],
   'src/store/memory.ts': ['src/store/memory.test.ts'],
+  'src/store/memory-sessions.ts': ['src/store/memory-sessions.test.ts'],
   'src/store/memory-tasks.ts': ['src/store/memory-tasks.test.ts'],
+  'src/store/redis/bus-messages.ts': ['src/store/redis/bus-messages.test.ts'],
 };

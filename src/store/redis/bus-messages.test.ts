@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { BusMessages } from './bus-messages.ts';
+
+const KEY = 'a state key of these tests';
+const other = (letter: string): string => (letter === 'A' ? 'B' : 'A');
+
+function pair(): { sender: BusMessages; receiver: BusMessages } {
+  return { sender: new BusMessages('a', KEY), receiver: new BusMessages('b', KEY) };
+}
+
+test('a message is read as it was written', () => {
+  const { sender, receiver } = pair();
+  const { n, text, mac } = sender.write('b', 'call', { x: 1 });
+  expect(receiver.read(text, mac)).toEqual({ to: 'b', from: 'a', n, kind: 'call', body: { x: 1 } });
+});
+
+test('numbers go up by one, so that a later message has a larger number', () => {
+  const { sender } = pair();
+  expect([1, 2, 3].map(() => sender.write('b', 'call', {}).n)).toEqual([1, 2, 3]);
+});
+
+test('the key has to have at least 16 bytes', () => {
+  expect(() => new BusMessages('a', 'x'.repeat(15))).toThrow(RangeError);
+  expect(() => new BusMessages('a', new Uint8Array(16))).not.toThrow();
+});
+
+test('a message of another key is forged', () => {
+  const { receiver } = pair();
+  const { text, mac } = new BusMessages('a', `${KEY}2`).write('b', 'call', {});
+  expect(receiver.read(text, mac)).toBe('forged');
+});
+
+test.each<[string, (text: string, mac: string) => [string, string]]>([
+  ['changed text', (text, mac) => [text.replace('call', 'fall'), mac]],
+  ['changed code', (text, mac) => [text, other(mac[0]!) + mac.slice(1)]],
+  ['short code', (text, mac) => [text, mac.slice(0, 20)]],
+  ['no code', (text) => [text, '']],
+  ['longer code', (text, mac) => [text, `${mac}AAAA`]],
+])('a message with %s is forged, and the true one is read afterwards', (_, change) => {
+  const { sender, receiver } = pair();
+  const { text, mac } = sender.write('b', 'call', {});
+  expect(receiver.read(...change(text, mac))).toBe('forged');
+  expect(receiver.read(text, mac)).toMatchObject({ kind: 'call' });
+});
+
+test('a message copied from the inbox of another node is forged', () => {
+  const { sender, receiver } = pair();
+  const { text, mac } = sender.write('c', 'call', {});
+  expect(receiver.read(text, mac)).toBe('forged');
+});
+
+test('a message is read once, whatever was read after it', () => {
+  const { sender, receiver } = pair();
+  const [first, second] = [sender.write('b', 'call', {}), sender.write('b', 'call', {})];
+  expect(receiver.read(second.text, second.mac)).toMatchObject({ n: 2 });
+  expect(receiver.read(first.text, first.mac)).toMatchObject({ n: 1 });
+  expect(receiver.read(first.text, first.mac)).toBe('repeated');
+  expect(receiver.read(second.text, second.mac)).toBe('repeated');
+});
+
+test('1,000 messages of a sender may overtake one, and not more', () => {
+  const { sender, receiver } = pair();
+  const sent = Array.from({ length: 3000 }, () => sender.write('b', 'call', {}));
+  const read = (n: number): unknown => receiver.read(sent[n - 1]!.text, sent[n - 1]!.mac);
+  expect(read(1001)).toMatchObject({ n: 1001 });
+  expect(read(1)).toBe('repeated');
+  expect(read(2)).toMatchObject({ n: 2 });
+  // No number is forgotten that could come again.
+  for (let n = 1002; n <= 3000; n += 1) expect(read(n)).toMatchObject({ n });
+  for (let n = 1; n <= 3000; n += 1) expect(read(n)).toBe('repeated');
+});
+
+test('the numbers of one sender say nothing about those of another', () => {
+  const { sender, receiver } = pair();
+  const third = new BusMessages('c', KEY);
+  const [one, two] = [sender.write('b', 'call', {}), third.write('b', 'call', {})];
+  expect(receiver.read(one.text, one.mac)).toMatchObject({ from: 'a', n: 1 });
+  expect(receiver.read(two.text, two.mac)).toMatchObject({ from: 'c', n: 1 });
+});
+
+test('10,000 senders are remembered, and the one that came first is forgotten for the next', () => {
+  const receiver = new BusMessages('b', KEY);
+  const sent = Array.from({ length: 10_001 }, (_, i) => new BusMessages(`s${i}`, KEY).write('b', 'call', {}));
+  const read = (at: number): unknown => receiver.read(sent[at]!.text, sent[at]!.mac);
+  for (let at = 0; at < 10_000; at += 1) read(at);
+  expect(read(0)).toBe('repeated');
+  expect(read(10_000)).toMatchObject({ from: 's10000' });
+  expect(read(1)).toBe('repeated');
+  expect(read(0)).toMatchObject({ from: 's0' });
+});
