@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { builtBy, goProgram, javaProgram, prepare, pythonProgram, toolchains } from '../test/languages/toolchains.ts';
 import { runtimes } from '../test/runtimes/runtime.ts';
+import { onLine } from '../test/support/lines.ts';
 import { programs, root } from '../test/support/process.ts';
 import { stop, track, type HttpPeer } from './processes.ts';
 
@@ -86,7 +86,7 @@ async function onCore(command: readonly string[]): Promise<HttpPeer> {
     const timer = setTimeout(() => fail(`did not listen within ${START_TIMEOUT} ms`), START_TIMEOUT);
     child.once('error', reject);
     child.once('exit', (code) => fail(`exited with ${code}`));
-    createInterface(child.stderr).on('line', (line) => {
+    onLine(child.stderr, (line) => {
       says = `${says}\n${line}`.slice(-4000);
       const listening = /listening on (http:\S+)$/.exec(line)?.[1];
       if (listening === undefined) return;

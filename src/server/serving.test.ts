@@ -1,5 +1,4 @@
 import { PassThrough } from 'node:stream';
-import { createInterface } from 'node:readline';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
@@ -9,6 +8,7 @@ import fastify from 'fastify';
 import { Hono } from 'hono';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Events, POST_HEADERS } from '../../test/support/http.ts';
+import { linesOf } from '../../test/support/lines.ts';
 import { ABLE, modernHeaders, modernRequest } from '../../test/support/modern.ts';
 import { aborted, deferred } from '../../test/support/service.ts';
 import { apiKeyAuth } from '../auth/api-key.ts';
@@ -70,7 +70,7 @@ test('over stdio, the server answers requests that came before the end of input'
   stdin.end([initialize, initialized, call].map((message) => `${JSON.stringify(message)}\n`).join(''));
   const lines: unknown[] = [];
   const reading = (async () => {
-    for await (const line of createInterface(stdout)) lines.push(JSON.parse(line));
+    for await (const line of linesOf(stdout)) lines.push(JSON.parse(line));
   })();
   await over;
   stdout.end();
@@ -401,7 +401,7 @@ test('over stdio, a server without sessions answers requests that came before th
   stdin.once('end', () => go.resolve());
   const lines: unknown[] = [];
   const reading = (async () => {
-    for await (const line of createInterface(stdout)) lines.push(JSON.parse(line));
+    for await (const line of linesOf(stdout)) lines.push(JSON.parse(line));
   })();
   await over;
   stdout.end();

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
+import { onLine } from '../support/lines.ts';
 
 const SUITE = '@modelcontextprotocol/conformance@0.2.0-alpha.12';
 /** Milliseconds for a complete run, including the download. */
@@ -92,8 +92,8 @@ export async function startFixture(): Promise<{ url: string; stop(): Promise<voi
       resolve(undefined);
     });
     // The compiler prints errors on stdout.
-    createInterface(child.stdout!).on('line', (line) => lines.push(line));
-    createInterface(child.stderr!).on('line', (line) => {
+    onLine(child.stdout!, (line) => lines.push(line));
+    onLine(child.stderr!, (line) => {
       lines.push(line);
       const address = /^listening on (http:\S+)$/.exec(line)?.[1];
       if (address === undefined) return;

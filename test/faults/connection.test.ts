@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { execFileSync } from 'node:child_process';
 import { connect as connectSocket, type Socket } from 'node:net';
-import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { RawClient } from '../interop/raw-client.ts';
 import { bridged } from '../interop/servers.ts';
 import { readEvents } from '../interop/sse.ts';
+import { onLine } from '../support/lines.ts';
 import { descendants, eventually, programs, startNode, startServer, type RunningServer } from '../support/process.ts';
 
 type JsonObject = Record<string, any>;
@@ -76,7 +76,7 @@ class Session {
 function noticesBeforeAnswer(stdout: Readable): Promise<number> {
   let notices = 0;
   return new Promise((resolve) => {
-    createInterface(stdout).on('line', (line) => {
+    onLine(stdout, (line) => {
       const { method, id } = JSON.parse(line);
       if (method === 'notifications/message') notices += 1;
       if (id === 1) resolve(notices);

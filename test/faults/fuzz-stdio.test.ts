@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from 'vitest';
 import { bridged } from '../interop/servers.ts';
+import { onLine } from '../support/lines.ts';
 import { descendants, isAlive, programs, startNode, type RunningProcess } from '../support/process.ts';
 import { expectAnswer, classify, seed, texts } from './malformed.ts';
 
@@ -22,7 +22,7 @@ class Peer {
 
   constructor(running: RunningProcess) {
     this.#child = running;
-    createInterface(running.child.stdout!).on('line', (line) => {
+    onLine(running.child.stdout!, (line) => {
       this.received.push(...[JSON.parse(line)].flat());
       this.#look();
     });

@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline';
+import { onLine } from '../support/lines.ts';
 import { startNode } from '../support/process.ts';
 import { inSession, type CallOptions, type OfficialClient, type Target, type TransportKind } from './clients.ts';
 import { Recording } from './recording.ts';
@@ -148,7 +148,7 @@ export function capabilitiesOf(revision: string): JsonObject {
 
 function stdioWire({ stdio }: Target, receive: Receive): Wire {
   const server = startNode(stdio);
-  createInterface(server.child.stdout!).on('line', receive);
+  onLine(server.child.stdout!, receive);
   return {
     send: async (json) => void server.child.stdin!.write(`${json}\n`),
     opened: async () => {},

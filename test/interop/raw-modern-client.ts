@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline';
+import { onLine } from '../support/lines.ts';
 import { meta, modernHeaders } from '../support/modern.ts';
 import { startNode } from '../support/process.ts';
 import type { CallOptions, OfficialClient, Target } from './clients.ts';
@@ -147,7 +147,7 @@ export class RawModernClient extends Recording implements OfficialClient {
 
   #overStdio({ stdio }: Target): Wire {
     const server = startNode(stdio);
-    createInterface(server.child.stdout!).on('line', (line) => this.take(JSON.parse(line)));
+    onLine(server.child.stdout!, (line) => this.take(JSON.parse(line)));
     const write = (message: JsonObject): void => void server.child.stdin!.write(`${JSON.stringify(message)}\n`);
     return {
       send: async (request) => write(request),

@@ -1,5 +1,5 @@
-import { createInterface } from 'node:readline';
 import { common, State, type CallOptions, type OfficialClient } from '../interop/clients.ts';
+import { onLine } from '../support/lines.ts';
 import { startProgram } from '../support/process.ts';
 
 type JsonObject = Record<string, any>;
@@ -66,7 +66,7 @@ export async function connectDriver(program: readonly string[], place: Place): P
     else void state.onnotification(params as { method: string });
   };
 
-  createInterface(running.child.stdout!).on('line', (line) => {
+  onLine(running.child.stdout!, (line) => {
     const { id, method, params, result, error } = JSON.parse(line) as JsonObject;
     if (method === undefined) {
       if (error)

@@ -121,16 +121,21 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])('over Streamable HTTP 
 test('over stdio only messages are written, each on its own line, and output on stderr is not an error', async () => {
   const said = 'ä\n😀\r\n\u2028';
   const child = `
-    const lines = require('node:readline').createInterface(process.stdin);
     const heard = [];
+    let begun = '';
     console.error('FATAL ERROR: all is well');
-    lines.on('line', (line) => {
+    const hear = (line) => {
       heard.push(line);
       console.error('Error: heard ' + line.length);
       const { id, method } = JSON.parse(line);
       const result = method === 'initialize' ? ${JSON.stringify(welcome({ tools: {} }))}
         : { content: [], structuredContent: { heard } };
       if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, result }) + '\\n');
+    };
+    process.stdin.setEncoding('utf8').on('data', (chunk) => {
+      const lines = (begun + chunk).split('\\n');
+      begun = lines.pop();
+      lines.forEach(hear);
     });`;
   const onerror = vi.fn<(error: Error) => void>();
   const stderr: string[] = [];

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
-import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
 import { McpServer } from '../../src/server/mcp-server.ts';
+import { linesOf } from '../support/lines.ts';
 import { deferred } from '../support/service.ts';
 import { asked } from './modern-client.ts';
 
@@ -9,7 +9,7 @@ import { asked } from './modern-client.ts';
 function overStdio(server: McpServer) {
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const over = server.stdio({ stdin, stdout });
-  const lines = createInterface(stdout)[Symbol.asyncIterator]();
+  const lines = linesOf(stdout);
   return {
     over,
     stdin,

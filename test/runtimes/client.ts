@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline';
+import { linesOf } from '../support/lines.ts';
 import { connect, RpcError, type Change, type Client, type Subscription, type Target } from 'everwire/client';
 
 /** Our client as a program that a test drives, on any runtime. `languages/driver.ts` describes the protocol. */
@@ -103,7 +103,7 @@ async function answer(id: number, method: string, params: JsonObject): Promise<v
   }
 }
 
-for await (const line of createInterface(process.stdin)) {
+for await (const line of linesOf(process.stdin)) {
   const { id, method, params = {}, result } = JSON.parse(line) as JsonObject;
   if (method === undefined) {
     asked.get(id)?.(result);

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { createInterface } from 'node:readline';
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
 import { StdioClientTransport as StdioV2 } from '@modelcontextprotocol/client/stdio';
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { onTestFinished } from 'vitest';
 import { node } from './command-line.ts';
+import { onLine } from './lines.ts';
 import { programs } from './process.ts';
 
 export type SdkVersion = '1.x' | '2.x';
@@ -35,7 +35,7 @@ export async function connectTo(
   const options = { command: command!, args, stderr: 'pipe' as const };
   const transport = version === '1.x' ? new StdioV1(options) : new StdioV2(options);
   const printed = new Promise<string>((resolve) => {
-    createInterface(transport.stderr as Readable).on('line', (line) => {
+    onLine(transport.stderr as Readable, (line) => {
       const [, address] = /inspector on (\S+)/.exec(line) ?? [];
       if (address !== undefined) resolve(address);
     });

@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
+import { linesOf } from '../../../../test/support/lines.ts';
 import { deferred, scripted, settled, unhandled } from '../../../../test/support/service.ts';
 import { hello, opened, served } from '../../../../test/support/wire.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
@@ -359,7 +359,7 @@ test.each([
 ])('the transport gets the revision: a batch in a session of %s', async (revision, answer) => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   await serve(scripted().service, streamTransport(input, output));
-  const lines = createInterface({ input: output })[Symbol.asyncIterator]();
+  const lines = linesOf(output);
   const exchanged = async (message: unknown): Promise<unknown> => {
     input.write(`${JSON.stringify(message)}\n`);
     return JSON.parse((await lines.next()).value as string);
