@@ -28,7 +28,10 @@ export interface Caller {
   readonly principal: string | undefined;
   /** Further data about the principal, if it sent a credential. Never contains the credential itself. */
   readonly auth: AuthInfo | undefined;
-  /** The address at the other end of its connection, if known: that of the client, or of a proxy. Only in 2026-07-28. */
+  /**
+   * The address at the other end of its connection, if known: that of the client, or of a proxy. For a session, that from
+   * which it was opened at this process.
+   */
   readonly address?: string | undefined;
   /**
    * The least severe log level that the caller requested; undefined if it requested none. The inbound side applies the

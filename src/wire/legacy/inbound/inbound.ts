@@ -245,6 +245,7 @@ export class LegacyInbound implements Connection {
     caller.capabilities = params['capabilities'];
     caller.principal = extra?.principal;
     caller.auth = extra?.auth;
+    caller.address = extra?.address;
     caller.session.sharedId = this.#transport.sharedId;
     caller.session.revived = this.#transport.revived;
     this.#phase = 'opening';

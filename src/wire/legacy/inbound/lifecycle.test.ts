@@ -280,12 +280,13 @@ test('messages that wait for initialize keep their sender', async () => {
   await near.start();
   await serve(service, far);
   const initialize = (id: number) => ({ jsonrpc: '2.0', id, method: 'initialize', params: hello() });
-  far.onmessage!(initialize(1), { principal: 'ann' });
-  far.onmessage!(initialize(2), { principal: 'ann' });
+  far.onmessage!(initialize(1), { principal: 'ann', address: '192.0.2.1' });
+  far.onmessage!(initialize(2), { principal: 'ann', address: '192.0.2.1' });
   attempts[0]!.reject(new Error('not yet'));
   await settled();
   expect(seen).toHaveLength(2);
   expect(seen[1]!.caller.principal).toBe('ann');
+  expect(seen[1]!.caller.address).toBe('192.0.2.1');
 });
 
 test('messages before the response to initialize are limited', async () => {

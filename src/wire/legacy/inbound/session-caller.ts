@@ -12,6 +12,7 @@ export class SessionCaller implements Caller {
   capabilities: JsonObject = {};
   principal: string | undefined;
   auth: AuthInfo | undefined;
+  address: string | undefined;
   logLevel: LogLevel | undefined;
   readonly session: SessionLifetime = new SessionLifetime();
 }
