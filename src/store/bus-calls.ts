@@ -2,10 +2,11 @@ import { Recent } from '../base/recent.ts';
 import { idlePause } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { AnswerLost, NotTaken, type Bus, type BusCallOptions, type BusHandler, type NodeId } from './bus.ts';
+import { AnswerLost, NotTaken, type BusCallOptions, type BusHandler, type BusListener, type NodeId } from './bus.ts';
+import { CallRoom, type CallLimits } from './call-room.ts';
 
 /** The most calls of one process that wait for answers, and the most that it answers at once. */
-const MAX_CALLS = 20_000;
+const LIMITS: CallLimits = { calls: 20_000, bytes: 256 * 1024 * 1024 };
 /** How often the two processes of a call look whether the other one is alive. Milliseconds. */
 const LOOK = 1000;
 /**
@@ -26,6 +27,21 @@ const Kind = { Call: 'call', Answer: 'call-answer', Over: 'call-over', Known: 'c
 
 const UNWRITABLE = new RpcError(ErrorCode.InternalError, 'The answer of another process cannot be written as JSON');
 
+/** Options of a message. */
+export interface MessageOptions {
+  /** The message waits for others of its share. */
+  readonly share?: string | undefined;
+  /** Ends this wait. Then the message is not sent. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Carries the messages of calls. */
+interface Carrier {
+  /** As `Bus.send`. */
+  send(to: NodeId, kind: string, body: JsonObject, options?: MessageOptions): Promise<boolean>;
+  on(kind: string, listener: BusListener): void;
+}
+
 interface Waiting {
   readonly to: NodeId;
   /** Whether the other process has got it. */
@@ -42,13 +58,15 @@ interface Answering {
 /** Makes calls from the messages of a bus. Both processes of a call see when the other one is gone. */
 export class BusCalls {
   readonly #node: NodeId;
-  readonly #bus: Pick<Bus, 'send' | 'on'>;
+  readonly #bus: Carrier;
   readonly #isAlive: (node: NodeId) => Promise<boolean>;
   readonly #handlers = new Map<string, BusHandler>();
   /** Calls of this process, by their numbers. */
   readonly #waiting = new Map<number, Waiting>();
+  readonly #waitingRoom: CallRoom;
   /** Calls of others, by process and number. */
   readonly #answering = new Map<string, Answering>();
+  readonly #answeringRoom: CallRoom;
   readonly #answered = new Recent(MAX_ANSWERED);
   /** The processes to compare calls with, and how often yet. */
   readonly #compared = new Map<NodeId, number>();
@@ -58,11 +76,13 @@ export class BusCalls {
   #looking = false;
   #closed = false;
 
-  constructor(node: NodeId, bus: Pick<Bus, 'send' | 'on'>, isAlive: (node: NodeId) => Promise<boolean>) {
+  constructor(node: NodeId, bus: Carrier, isAlive: (node: NodeId) => Promise<boolean>, limits = LIMITS) {
     this.#node = node;
     this.#bus = bus;
+    this.#waitingRoom = new CallRoom(limits);
+    this.#answeringRoom = new CallRoom(limits);
     this.#isAlive = isAlive;
-    bus.on(Kind.Call, (message) => this.#receive(message));
+    bus.on(Kind.Call, (message, size) => this.#receive(message, size));
     bus.on(Kind.Answer, (message) => this.#settle(message));
     bus.on(Kind.Over, (message) => this.#end(message));
     bus.on(Kind.Known, (message) => this.#compare(message));
@@ -75,11 +95,16 @@ export class BusCalls {
     };
   }
 
-  async call(to: NodeId, kind: string, body: JsonObject, { signal }: BusCallOptions = {}): Promise<JsonObject> {
+  async call(to: NodeId, kind: string, body: JsonObject, options: BusCallOptions = {}): Promise<JsonObject> {
+    const { signal, share } = options;
     signal?.throwIfAborted();
     if (this.#closed) throw new NotTaken('This process passes no calls on any more');
-    if (this.#waiting.size >= MAX_CALLS) throw new NotTaken('Too many calls wait for other processes');
+    // The sender of the call has its bytes, and counts them.
+    const lacking = this.#waitingRoom.lacking(0, share);
+    if (lacking === 'all') throw new NotTaken('Too many calls wait for other processes');
+    if (lacking === 'share') throw new NotTaken('Too many calls of one client wait for other processes');
     const n = (this.#count += 1);
+    const leave = this.#waitingRoom.take(0, share);
     const answered = new Promise<JsonObject>((resolve, reject) => {
       const settle = (answer: () => JsonObject): void => {
         this.#waiting.delete(n);
@@ -93,7 +118,7 @@ export class BusCalls {
     });
     this.#watch();
     const giveUp = (error: unknown): void => this.#waiting.get(n)?.settle(raising(error));
-    const sent = this.#send(to, { from: this.#node, n, kind, body });
+    const sent = this.#send(to, { from: this.#node, n, kind, body, share }, { share, signal });
     sent.then(
       (taken) => {
         const waiting = this.#waiting.get(n);
@@ -117,6 +142,7 @@ export class BusCalls {
       if (!isOver || error === signal?.reason) sent.then((taken) => taken && tellOver(), tellOver);
       throw error;
     } finally {
+      leave();
       signal?.removeEventListener('abort', onabort);
     }
   }
@@ -135,11 +161,11 @@ export class BusCalls {
    *
    * @throws (rejects) NotTaken if it has certainly not arrived. Another error if that is not certain.
    */
-  async #send(to: NodeId, message: { readonly n: number } & JsonObject): Promise<boolean> {
+  async #send(to: NodeId, message: { readonly n: number } & JsonObject, options: MessageOptions): Promise<boolean> {
     let doubt: unknown;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       try {
-        const taken = await this.#bus.send(to, Kind.Call, message);
+        const taken = await this.#bus.send(to, Kind.Call, message, options);
         if (taken || doubt === undefined) return taken;
         // The process may have ended after the first attempt.
         break;
@@ -155,30 +181,33 @@ export class BusCalls {
   }
 
   /** Whether a handler has taken a call. */
-  #receive({ from, n, kind, body }: JsonObject): boolean {
+  #receive({ from, n, kind, body, share }: JsonObject, size: number): boolean {
     const key = keyOf(from, n);
     if (this.#answering.has(key) || this.#answered.has(key)) return true;
     const handler = this.#handlers.get(kind as string);
-    if (!handler || this.#closed || this.#answering.size >= MAX_CALLS || !isObject(body)) return false;
-    void this.#answer(from as NodeId, Number(n), body, handler);
+    if (!handler || this.#closed || !isObject(body)) return false;
+    if (this.#answeringRoom.lacking(size, share)) return false;
+    const leave = this.#answeringRoom.take(size, share);
+    void this.#answer(from as NodeId, Number(n), body, handler, share).finally(leave);
     return true;
   }
 
-  async #answer(from: NodeId, n: number, body: JsonObject, handler: BusHandler): Promise<void> {
+  async #answer(from: NodeId, n: number, body: JsonObject, handler: BusHandler, share?: string): Promise<void> {
     const key = keyOf(from, n);
     const abort = new AbortController();
     this.#answering.set(key, { from, n, abort });
     this.#watch();
     let answer: JsonObject;
     try {
-      answer = { result: await handler(body, { from, signal: abort.signal }) };
+      answer = { result: await handler(body, { from, signal: abort.signal, share }) };
     } catch (thrown) {
       const error = RpcError.from(thrown);
       answer = { error: { ...error.toObject(), origin: error.origin } };
     }
     const message = { from: this.#node, n, ...answer };
     const unwritable = { from: this.#node, n, error: UNWRITABLE.toObject() };
-    if (!abort.signal.aborted) await this.#insist(from, Kind.Answer, message, abort.signal, unwritable);
+    if (!abort.signal.aborted)
+      await this.#insist(from, Kind.Answer, message, { signal: abort.signal, share }, unwritable);
     this.#answering.delete(key);
     this.#answered.add(key);
   }
@@ -209,16 +238,16 @@ export class BusCalls {
     to: NodeId,
     kind: string,
     body: JsonObject,
-    signal?: AbortSignal,
+    options: MessageOptions = {},
     otherwise?: JsonObject,
   ): Promise<void> {
     let checked = otherwise === undefined;
-    while (!this.#closed && signal?.aborted !== true) {
+    while (!this.#closed && options.signal?.aborted !== true) {
       try {
-        await this.#bus.send(to, kind, body);
+        await this.#bus.send(to, kind, body, options);
         return;
       } catch {
-        if (!checked && !isWritable(body)) return this.#insist(to, kind, otherwise!, signal);
+        if (!checked && !isWritable(body)) return this.#insist(to, kind, otherwise!, options);
         checked = true;
         if (!(await this.#isAlive(to).catch(() => true))) return;
         await idlePause(LOOK);

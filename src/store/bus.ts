@@ -6,9 +6,10 @@ export type NodeId = string;
 /**
  * Handles a message of another process.
  *
+ * @param size of the message, about in bytes.
  * @returns whether the message was for this listener. Must not throw.
  */
-export type BusListener = (body: JsonObject) => boolean;
+export type BusListener = (body: JsonObject, size: number) => boolean;
 
 /** What a process knows of a call that it answers for another one. */
 export interface ReceivedCall {
@@ -16,6 +17,8 @@ export interface ReceivedCall {
   readonly from: NodeId;
   /** Fires when the other process is gone, or no longer waits for the answer. */
   readonly signal: AbortSignal;
+  /** Whose part of the limits the call uses, if the other process has said that. */
+  readonly share?: string | undefined;
 }
 
 /**
@@ -29,6 +32,11 @@ export type BusHandler = (body: JsonObject, call: ReceivedCall) => Promise<JsonO
 export interface BusCallOptions {
   /** Ends the call. Then the signal of the handler fires, too. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Whose part of the limits the call and its answer use, such as `principal ada`. The messages of one share wait for one
+   * another, so that they leave room for those of others. Default: the call uses no such part.
+   */
+  readonly share?: string | undefined;
 }
 
 /** The other process has certainly not handled a message or call. */
@@ -113,9 +121,9 @@ export class BusListeners {
   }
 
   /** Whether any listener has taken the message. */
-  take(kind: string, body: JsonObject): boolean {
+  take(kind: string, body: JsonObject, size: number): boolean {
     let taken = false;
-    for (const listener of this.#listeners.get(kind) ?? []) taken = listener(body) || taken;
+    for (const listener of this.#listeners.get(kind) ?? []) taken = listener(body, size) || taken;
     return taken;
   }
 }

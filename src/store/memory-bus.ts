@@ -11,7 +11,7 @@ export function memoryBus(isAlive: (node: NodeId) => boolean = () => true): (nod
   const nodes = new Map<NodeId, BusListeners>();
   const pass = async (to: NodeId, kind: string, text: string): Promise<boolean> => {
     await Promise.resolve();
-    return isAlive(to) && (nodes.get(to)?.take(kind, JSON.parse(text) as JsonObject) ?? false);
+    return isAlive(to) && (nodes.get(to)?.take(kind, JSON.parse(text) as JsonObject, text.length) ?? false);
   };
   return (node) => {
     const listeners = new BusListeners();

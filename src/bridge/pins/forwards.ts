@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { shareOf } from '../../base/share.ts';
 import { NotAsked, type Exchange } from '../../core/exchange.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { Bus, NodeId } from '../../store/bus.ts';
@@ -40,10 +41,11 @@ export class Forwards {
   async send(to: NodeId, key: string, exchange: Exchange): Promise<Forwarded> {
     const id = (this.#count += 1);
     const { method, params, caller, signal } = exchange;
+    const share = shareOf({ principal: caller.principal, address: caller.address });
     this.#open.set(id, exchange);
     try {
       const request = { key, id, back: this.#back, method, params, caller: writeCaller(caller) };
-      const { held, result } = await this.#bus.call(to, this.#kind, request, { signal });
+      const { held, result } = await this.#bus.call(to, this.#kind, request, { signal, share });
       return held === true ? { held, result: result as JsonObject } : { held: false };
     } finally {
       this.#open.delete(id);

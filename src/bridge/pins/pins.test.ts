@@ -125,6 +125,23 @@ describe('a request that another process serves', () => {
     expect(asked.notified.map(({ params }) => params?.['n'])).toEqual(Array.from({ length: 500 }, (_, n) => n));
   });
 
+  test('goes on if a notification cannot be written as JSON', async () => {
+    const { serve } = world();
+    const work = async (each: Exchange): Promise<JsonObject> => {
+      const failed = each.notify('notifications/progress', { n: 1n }).then(
+        () => 'sent',
+        () => 'failed',
+      );
+      void each.notify('notifications/progress', { n: 2 });
+      return { first: await failed };
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const asked = request('tools/call', {}, new TestSession());
+    expect(await b.call(asked)).toEqual({ first: 'failed' });
+    expect(asked.notified.map(({ params }) => params)).toEqual([{ n: 2 }]);
+  });
+
   test('waits for a client that takes notifications slowly', async () => {
     const { serve } = world();
     let sent = 0;

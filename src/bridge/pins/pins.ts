@@ -21,8 +21,8 @@ import { Forwards } from './forwards.ts';
 import { Pin, type ConnectionKey } from './pin.ts';
 import { ReceivedExchange } from './received-exchange.ts';
 
-/** How often a request looks for the process of its client, and the pause between. Milliseconds. */
-const ATTEMPTS = 40;
+/** How long a request looks for the process of its client, and the pause between. Milliseconds. */
+const PATIENCE = 10_000;
 const PAUSE = 250;
 /** How often processes look whether the clients of others are still there. Milliseconds. */
 const LOOK = 30_000;
@@ -199,7 +199,8 @@ export class Pins {
 
   async #route(exchange: Exchange, key: string): Promise<JsonObject> {
     let cause: unknown;
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const end = performance.now() + PATIENCE;
+    for (let attempt = 0; attempt === 0 || performance.now() < end; attempt += 1) {
       if (attempt > 1) await pause(PAUSE, exchange.signal);
       if (isAborted(exchange)) throw RpcError.from(abortReason(exchange));
       const route = await this.#find(exchange, key);
@@ -307,7 +308,8 @@ export class Pins {
     const ofSession = pin ? pin.ofSession : isSessionKey(key);
     const made = pin ?? this.#pinOf(key, ofSession ? { ...withoutSession, session: NO_SESSION } : withoutSession);
     const session = ofSession ? made.at(call.from) : undefined;
-    const exchange = new ReceivedExchange(processes.bus, request, readCaller(caller, session), call);
+    const parts = { bus: processes.bus, onerror: this.#options.onerror };
+    const exchange = new ReceivedExchange(parts, request, readCaller(caller, session), call);
     try {
       const result = await this.#serve(exchange, key);
       await exchange.finish();

@@ -17,18 +17,30 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
   readonly #bus: Bus;
   readonly #request: ForwardedRequest;
   readonly #from: string;
-  #waiting: Notice[] = [];
+  readonly #share: string | undefined;
+  readonly #onerror: (error: Error) => void;
+  #waiting: { readonly notice: Notice; readonly size: number }[] = [];
   /** Settles when nothing waits any more. Never rejects. */
   #sending: Promise<void> | undefined;
   #lost = false;
   #over = false;
 
-  /** @param caller the caller at this process. */
-  constructor(bus: Bus, request: ForwardedRequest, caller: Caller, { from, signal }: ReceivedCall) {
+  /**
+   * @param caller the caller at this process.
+   * @param onerror gets what could not be sent.
+   */
+  constructor(
+    { bus, onerror }: { readonly bus: Bus; readonly onerror: (error: Error) => void },
+    request: ForwardedRequest,
+    caller: Caller,
+    { from, signal, share }: ReceivedCall,
+  ) {
     super();
     this.#bus = bus;
+    this.#onerror = onerror;
     this.#request = request;
     this.#from = from;
+    this.#share = share;
     this.method = request.method;
     this.params = request.params;
     this.caller = caller;
@@ -44,7 +56,17 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
 
   notify(method: string, params?: JsonObject): Promise<void> {
     if (this.ended || this.#over) return Promise.resolve();
-    this.#waiting.push(params === undefined ? { method } : { method, params });
+    const notice = params === undefined ? { method } : { method, params };
+    let size: number;
+    try {
+      size = JSON.stringify(notice).length;
+    } catch (error) {
+      const failed = Promise.reject(error);
+      failed.catch(() => {});
+      this.#onerror(new Error(`${method} cannot be written as JSON, so it was not sent`, { cause: error }));
+      return failed;
+    }
+    this.#waiting.push({ notice, size });
     return (this.#sending ??= this.#send());
   }
 
@@ -58,7 +80,7 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
     let answer: JsonObject;
     try {
       const ends = AbortSignal.any([...(signal ? [signal] : []), ...over]);
-      answer = await this.#bus.call(this.#from, `${back} ask`, question, { signal: ends });
+      answer = await this.#bus.call(this.#from, `${back} ask`, question, { signal: ends, share: this.#share });
     } catch (error) {
       throw error instanceof NotTaken ? new NotAsked(method, this.method) : error;
     }
@@ -80,7 +102,12 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
     while (this.#waiting.length > 0 && !this.ended) {
       const notices = this.#portion();
       try {
-        await this.#bus.call(this.#from, `${back} notify`, { id, notices }, { signal: this.signal });
+        await this.#bus.call(
+          this.#from,
+          `${back} notify`,
+          { id, notices },
+          { signal: this.signal, share: this.#share },
+        );
       } catch {
         // The other process is gone, which ends the exchange, or messages are lost. Progress and logs may be lost.
         this.#lost = true;
@@ -91,13 +118,13 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
   }
 
   #portion(): Notice[] {
-    let size = 0;
+    let sum = 0;
     let count = 0;
-    for (const notice of this.#waiting) {
-      if (count >= MAX_NOTICES || size >= PORTION) break;
-      size += JSON.stringify(notice).length;
+    for (const { size } of this.#waiting) {
+      if (count >= MAX_NOTICES || sum >= PORTION) break;
+      sum += size;
       count += 1;
     }
-    return this.#waiting.splice(0, count);
+    return this.#waiting.splice(0, count).map(({ notice }) => notice);
   }
 }

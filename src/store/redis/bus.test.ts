@@ -289,6 +289,57 @@ describe.skipIf(command === undefined)('with a server', () => {
     await checkKeys();
   });
 
+  test('calls of one share leave room for others, wait for one another, and are withdrawn by their signals', async () => {
+    const [a, b] = [await start(), await start()];
+    b.bus.answer('kind', async ({ n }) => ({ n: Number(n) }));
+    await alive('frozen');
+    const text = 'x'.repeat(3 * 1024 * 1024);
+    const abort = new AbortController();
+    const stuck = Array.from({ length: 8 }, () =>
+      a.bus.call('frozen', 'kind', { text }, { share: 'greedy', signal: AbortSignal.any([abort.signal]) }),
+    );
+    const outcomes = Promise.allSettled(stuck);
+    const others = Array.from({ length: 20 }, (_, n) => a.bus.call(b.node, 'kind', { n, text }, { share: `${n % 2}` }));
+    expect(await Promise.all(others)).toEqual(others.map((_, n) => ({ n })));
+    expect(await admin.xLen('{everwire}:in:frozen')).toBe(1);
+    abort.abort(new Error('enough'));
+    expect((await outcomes).map(({ status }) => status)).toEqual(Array(8).fill('rejected'));
+    const again = [1, 2, 3].map((n) => a.bus.call(b.node, 'kind', { n, text }, { share: 'greedy' }));
+    expect(await Promise.all(again)).toEqual([1, 2, 3].map((n) => ({ n })));
+  });
+
+  test('answers of one share leave room for those of others', async () => {
+    const [a, b] = [await start(), await start()];
+    const text = 'x'.repeat(3 * 1024 * 1024);
+    let frozen = false;
+    const [go, thawed] = [deferred(), deferred()];
+    let asked = 0;
+    b.bus.answer('kind', async (_, { share }) => {
+      asked += 1;
+      if (share === 'greedy') await go.promise;
+      return { text };
+    });
+    const c = await start({
+      read: (client) => ({
+        sendCommand: async (args) => {
+          const reply = await client.sendCommand(args);
+          // It is alive, and handles nothing.
+          if (frozen) await thawed.promise;
+          return reply;
+        },
+      }),
+    });
+    const greedy = Array.from({ length: 8 }, () => c.bus.call(b.node, 'kind', {}, { share: 'greedy' }));
+    await expect.poll(() => asked).toBe(8);
+    frozen = true;
+    go.resolve();
+    for (let n = 0; n < 3; n += 1) expect(await a.bus.call(b.node, 'kind', {}, { share: 'other' })).toEqual({ text });
+    expect(Number(await admin.get(`{everwire}:ib:${c.node}`))).toBeLessThan(4 * 1024 * 1024);
+    frozen = false;
+    thawed.resolve();
+    expect(await Promise.all(greedy)).toHaveLength(8);
+  });
+
   test('a process that was suspended gets what all get', async () => {
     stopClock();
     const a = await start();

@@ -1,4 +1,5 @@
 import { Deferred } from '../../base/deferred.ts';
+import { ShareLine } from '../../base/share-line.ts';
 import { nextTurn, waitFor } from '../../base/wait.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import {
@@ -10,7 +11,7 @@ import {
   type BusListener,
   type NodeId,
 } from '../bus.ts';
-import { BusCalls } from '../bus-calls.ts';
+import { BusCalls, type MessageOptions } from '../bus-calls.ts';
 import { BusMessages } from './bus-messages.ts';
 import { JOIN, LEAVE, NODES, SEND, TAKE, WITHDRAW } from './bus-scripts.ts';
 import type { Commands } from './commands.ts';
@@ -19,6 +20,11 @@ import type { Commands } from './commands.ts';
 const MAX_WAITING = 1000;
 /** The most bytes of them. A single message may be larger. */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+/** The most messages of one share that this process waits for, and the most bytes of them. */
+const MAX_OF_ONE = 64;
+const MAX_BYTES_OF_ONE = 2 * 1024 * 1024;
+/** How long a message waits for those of its share. Milliseconds. */
+const MAX_IN_LINE = 5000;
 /** How long an inbox is kept after the last message. Milliseconds. */
 const INBOX_TTL = 120_000;
 /**
@@ -74,6 +80,7 @@ export class RedisBus implements Bus {
   /** The messages of this process that are not handled yet, by their numbers. */
   readonly #unhandled = new Map<number, Unhandled>();
   #unhandledBytes = 0;
+  readonly #line = new ShareLine(MAX_OF_ONE, MAX_BYTES_OF_ONE);
   /** Milliseconds until another process has confirmed the newest message that one has. */
   delay: number | undefined;
   #hasReportedForgery = false;
@@ -86,7 +93,9 @@ export class RedisBus implements Bus {
   constructor(parts: RedisBusParts) {
     this.#parts = parts;
     this.#messages = new BusMessages(parts.node, parts.stateKey);
-    this.#calls = new BusCalls(parts.node, this, parts.isAlive);
+    const send = (to: NodeId, kind: string, body: JsonObject, options?: MessageOptions): Promise<boolean> =>
+      to === parts.node ? Promise.resolve(false) : this.#sendInLine(to, kind, body, options);
+    this.#calls = new BusCalls(parts.node, { send, on: (...on) => this.#listeners.on(...on) }, parts.isAlive);
     void this.#read();
   }
 
@@ -98,14 +107,15 @@ export class RedisBus implements Bus {
   }
 
   async send(to: NodeId, kind: string, body: JsonObject): Promise<boolean> {
-    return to !== this.#parts.node && this.#send(to, kind, body, false);
+    return to !== this.#parts.node && this.#send(to, kind, JSON.stringify(body), false);
   }
 
   async sendToAll(kind: string, body: JsonObject): Promise<void> {
     const { node, commands } = this.#parts;
     const nodes = (await commands.run(NODES)) as NodeId[];
     this.#checkIsSure(nodes.includes(node));
-    const sent = nodes.filter((other) => other !== node).map((other) => this.#send(other, kind, body, true));
+    const text = JSON.stringify(body);
+    const sent = nodes.filter((other) => other !== node).map((other) => this.#send(other, kind, text, true));
     for (const outcome of await Promise.allSettled(sent)) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
@@ -136,7 +146,26 @@ export class RedisBus implements Bus {
     await this.#parts.commands.run(LEAVE, this.#parts.node);
   }
 
-  async #send(to: NodeId, kind: string, body: JsonObject, toAll: boolean): Promise<boolean> {
+  /** Sends a message when its share has room for it. */
+  async #sendInLine(to: NodeId, kind: string, body: JsonObject, options: MessageOptions = {}): Promise<boolean> {
+    const text = JSON.stringify(body);
+    const send = (): Promise<boolean> => this.#send(to, kind, text, false);
+    const { share, signal } = options;
+    if (share === undefined) return send();
+    let begun = false;
+    try {
+      return await this.#line.within(share, Buffer.byteLength(text), { signal, timeout: MAX_IN_LINE }, () => {
+        begun = true;
+        return send();
+      });
+    } catch (error) {
+      if (begun) throw error;
+      throw new NotTaken('Too many messages of one client wait for other processes', { cause: error });
+    }
+  }
+
+  /** @param body as JSON. */
+  async #send(to: NodeId, kind: string, body: string, toAll: boolean): Promise<boolean> {
     const { n, text, mac } = this.#messages.write(to, kind, body);
     const bytes = Buffer.byteLength(text);
     const full = this.#unhandledBytes > 0 && this.#unhandledBytes + bytes > MAX_WAITING_BYTES;
@@ -220,7 +249,8 @@ export class RedisBus implements Bus {
       unhandled.handled.resolve(body['taken'] === true);
       return;
     }
-    const answer = this.#messages.write(from, HANDLED_KIND, { n, taken: this.#listeners.take(kind, body) });
+    const taken = this.#listeners.take(kind, body, text.length);
+    const answer = this.#messages.write(from, HANDLED_KIND, JSON.stringify({ n, taken }));
     // If it is lost, the sender gets an error.
     this.#put(from, answer.text, answer.mac, [0, 0], false).catch(() => {});
   }

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { deferred } from '../../test/support/service.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
+import { BusCalls } from './bus-calls.ts';
+import { AnswerLost, BusListeners, NotTaken } from './bus.ts';
+import type { CallLimits } from './call-room.ts';
+
+/** Two processes, of which the second has limits. */
+function pair(limits: CallLimits, isAlive: () => boolean = () => true): [a: BusCalls, b: BusCalls] {
+  const listeners = { a: new BusListeners(), b: new BusListeners() };
+  const join = (node: 'a' | 'b', ...more: [] | [CallLimits]): BusCalls => {
+    const send = async (to: string, kind: string, body: JsonObject): Promise<boolean> => {
+      const text = JSON.stringify(body);
+      await Promise.resolve();
+      return listeners[to as 'a' | 'b'].take(kind, JSON.parse(text) as JsonObject, text.length);
+    };
+    return new BusCalls(node, { send, on: (...on) => listeners[node].on(...on) }, async () => isAlive(), ...more);
+  };
+  return [join('a'), join('b', limits)];
+}
+
+describe('calls of one share', () => {
+  test.each([
+    { of: 'number', limits: { calls: 16, bytes: 1e6 }, text: '', fit: 14 },
+    { of: 'bytes', limits: { calls: 1000, bytes: 80_000 }, text: 'x'.repeat(9800), fit: 7 },
+  ])('leave room for those of others: by $of', async ({ limits, text, fit }) => {
+    const [a, b] = pair(limits);
+    const go = deferred();
+    b.answer('wait', async () => {
+      await go.promise;
+      return {};
+    });
+    const call = (share: string): Promise<JsonObject> => a.call('b', 'wait', { text }, { share });
+    const greedy = Array.from({ length: fit + 3 }, () => call('greedy'));
+    const outcomes = Promise.allSettled(greedy);
+    for (const refused of greedy.slice(fit)) await expect(refused).rejects.toThrow(NotTaken);
+    const other = call('other');
+    go.resolve();
+    expect(await other).toEqual({});
+    expect((await outcomes).filter(({ status }) => status === 'fulfilled')).toHaveLength(fit);
+    expect(await Promise.all(Array.from({ length: fit }, () => call('greedy')))).toHaveLength(fit);
+  });
+
+  test('have their room again when they were cancelled, or their process is gone', async () => {
+    let alive = true;
+    const [a, b] = pair({ calls: 16, bytes: 1e6 }, () => alive);
+    const begun: AbortSignal[] = [];
+    b.answer('wait', (_, { signal }) => {
+      begun.push(signal);
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    });
+    b.answer('quick', async () => ({}));
+    const abort = new AbortController();
+    const fill = (signal?: AbortSignal): Promise<unknown>[] =>
+      Array.from({ length: 14 }, () =>
+        a
+          .call('b', 'wait', {}, { share: 'greedy', signal: signal && AbortSignal.any([signal]) })
+          .catch((error) => error),
+      );
+    const cancelled = fill(abort.signal);
+    await expect.poll(() => begun.length).toBe(14);
+    await expect(a.call('b', 'quick', {}, { share: 'greedy' })).rejects.toThrow(NotTaken);
+    abort.abort(new Error('enough'));
+    await Promise.all(cancelled);
+    await expect.poll(() => a.call('b', 'quick', {}, { share: 'greedy' }).catch(() => 'full')).toEqual({});
+    const lost = fill();
+    await expect.poll(() => begun.length).toBe(28);
+    alive = false;
+    for (const error of await Promise.all(lost)) expect(error).toBeInstanceOf(AnswerLost);
+    alive = true;
+    await expect.poll(() => a.call('b', 'quick', {}, { share: 'greedy' }).catch(() => 'full')).toEqual({});
+  });
+});
