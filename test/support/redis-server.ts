@@ -12,14 +12,18 @@ import path from 'node:path';
  * @throws Error in CI, where these tests must run.
  */
 export function findRedis(): string | undefined {
-  const found = () => ['redis-server', 'valkey-server'].find((name) => spawnSync(name, ['--version']).status === 0);
-  const server = found() ?? (installed() ? found() : undefined);
+  const server = redisOnPath() ?? (installed() ? redisOnPath() : undefined);
   if (server === undefined) {
     const advice = 'install redis-server or valkey-server';
     if (process.env['CI'] === 'true') throw new Error(`There is no Redis for the tests: ${advice}.`);
     if (isFirst()) process.stderr.write(`Tests with Redis are skipped: ${advice}.\n`);
   }
   return server;
+}
+
+/** The command of a Redis or Valkey server on the PATH. Undefined if there is none. */
+export function redisOnPath(): string | undefined {
+  return ['redis-server', 'valkey-server'].find((name) => spawnSync(name, ['--version']).status === 0);
 }
 
 function installed(): boolean {
@@ -55,7 +59,7 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-/** Starts a Redis server on a free port, with a folder of its own and no file of its data. */
+/** Starts a Redis server on a free port, with a folder of its own and no file of its data. It ends with this process. */
 export async function startRedis(command: string, ...options: readonly string[]): Promise<RedisServer> {
   const folder = mkdtempSync(path.join(tmpdir(), 'everwire-redis-'));
   const port = await freePort();
@@ -80,6 +84,11 @@ export async function startRedis(command: string, ...options: readonly string[])
     child.kill('SIGKILL');
     await ended;
   };
+  const end = (): void => {
+    child?.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  };
+  process.once('exit', end);
   await start();
   return {
     port,
@@ -93,7 +102,8 @@ export async function startRedis(command: string, ...options: readonly string[])
     thaw: () => void child?.kill('SIGCONT'),
     stop: async () => {
       await kill();
-      rmSync(folder, { recursive: true, force: true });
+      end();
+      process.off('exit', end);
     },
   };
 }
