@@ -14,7 +14,8 @@ export interface Cell {
 
 const REVISIONS = ['2025-11-25', '2026-07-28'] as const;
 
-const bridges = {
+/** Starts each bridge in front of a child. */
+export const bridges = {
   bare: (child) => () => startPeer('bare-bridge', child),
   everwire: (child) => () =>
     startProgram('everwire', binOf('.', 'everwire'), (port) => ['bridge', '--port', `${port}`, '--', ...child]),

@@ -16,6 +16,7 @@ export class HttpConnection {
   #text = '';
   #onreply: ((reply: HttpReply) => void) | undefined;
   #onerror: ((error: Error) => void) | undefined;
+  #onpart: ((text: string) => void) | undefined;
 
   constructor(url: URL) {
     this.#socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
@@ -25,10 +26,20 @@ export class HttpConnection {
     this.#socket.on('close', () => this.#fail(new Error('The server closed the connection')));
   }
 
-  /** Sends the bytes of one request. The next response belongs to it. */
-  send(request: string, onreply: (reply: HttpReply) => void, onerror: (error: Error) => void): void {
+  /**
+   * Sends the bytes of one request. The next response belongs to it.
+   *
+   * @param onpart gets what has arrived of the response so far, each time there is more.
+   */
+  send(
+    request: string,
+    onreply: (reply: HttpReply) => void,
+    onerror: (error: Error) => void,
+    onpart?: (text: string) => void,
+  ): void {
     this.#onreply = onreply;
     this.#onerror = onerror;
+    this.#onpart = onpart;
     this.#socket.write(request, 'latin1');
   }
 
@@ -64,6 +75,7 @@ export class HttpConnection {
 
   #read(chunk: string): void {
     const text = (this.#text += chunk);
+    this.#onpart?.(text);
     const headEnd = text.indexOf('\r\n\r\n');
     if (headEnd < 0) return;
     const head = text.slice(0, headEnd);

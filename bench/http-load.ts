@@ -2,24 +2,37 @@ import { HttpConnection } from './http-connection.ts';
 import type { HttpCalls } from './http-calls.ts';
 import { sampled, type Sample } from './sample.ts';
 
+/** Sends one call at a time, over its connections in turns. */
+export interface HttpCaller {
+  readonly calls: HttpCalls;
+  readonly connections: readonly HttpConnection[];
+}
+
 /** Repeats calls on several connections, and checks every response. */
 export async function loadHttp(calls: HttpCalls, connections: number, seconds: number): Promise<Sample> {
+  const callers = Array.from({ length: connections }, () => ({ calls, connections: [new HttpConnection(calls.url)] }));
+  try {
+    return await loadCallers(callers, seconds);
+  } finally {
+    for (const { connections: used } of callers) for (const connection of used) connection.close();
+  }
+}
+
+/** Lets callers repeat their calls, all at the same time, and checks every response. */
+export async function loadCallers(callers: readonly HttpCaller[], seconds: number): Promise<Sample> {
   const latencies: number[] = [];
   const started = performance.now();
   const end = started + seconds * 1000;
-  const pool = Array.from({ length: connections }, () => new HttpConnection(calls.url));
-  try {
-    await Promise.all(pool.map((connection) => repeat(calls, connection, end, latencies)));
-  } finally {
-    for (const connection of pool) connection.close();
-  }
+  await Promise.all(callers.map((caller) => repeat(caller, end, latencies)));
   return sampled(latencies, performance.now() - started);
 }
 
-function repeat(calls: HttpCalls, connection: HttpConnection, end: number, latencies: number[]): Promise<void> {
+function repeat({ calls, connections }: HttpCaller, end: number, latencies: number[]): Promise<void> {
   return new Promise((resolve, reject) => {
+    let turn = 0;
     const next = (): void => {
       const { request, expected } = calls.call();
+      const connection = connections[turn++ % connections.length]!;
       const sent = performance.now();
       connection.send(
         request,

@@ -19,15 +19,17 @@ export class HttpSession implements HttpCalls {
 
   /**
    * @param expected a text that a response with this sum contains. Default: the sum as the whole text of the result.
+   * @param capabilities of the client.
    * @throws Error if the server refuses, or opens no session
    */
   static async open(
     url: URL,
     connection: HttpConnection,
     expected = (sum: number): string => `"${sum}"`,
+    capabilities = {},
   ): Promise<HttpSession> {
     const clientInfo = { name: 'bench', version: '1.0.0' };
-    const params = { protocolVersion: REVISION, capabilities: {}, clientInfo };
+    const params = { protocolVersion: REVISION, capabilities, clientInfo };
     const initialize = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
     const { status, head, body } = await connection.request(post(url, '', initialize));
     const sessionId = /\r\nmcp-session-id: *(\S+)/i.exec(head)?.[1];
@@ -43,16 +45,31 @@ export class HttpSession implements HttpCalls {
   call(): { request: string; expected: string } {
     const id = ++this.#lastId;
     const body = `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"add","arguments":{"a":${id},"b":1}}}`;
-    return { request: post(this.url, this.#headers, body), expected: this.#expected(id + 1) };
+    return { request: this.post(body), expected: this.#expected(id + 1) };
+  }
+
+  /** The bytes of a request with a message. */
+  post(body: string): string {
+    return post(this.url, this.#headers, body);
+  }
+
+  /** The bytes of a call of any tool. */
+  callOf(tool: string, args: object): string {
+    const params = { name: tool, arguments: args };
+    return this.post(JSON.stringify({ jsonrpc: '2.0', id: ++this.#lastId, method: 'tools/call', params }));
+  }
+
+  /** The bytes of a request for the session's own stream, or for the rest of a stream after an event. */
+  get(lastEventId?: string): string {
+    const { pathname, host } = this.url;
+    const last = lastEventId === undefined ? '' : `last-event-id: ${lastEventId}\r\n`;
+    return `GET ${pathname} HTTP/1.1\r\nhost: ${host}\r\naccept: text/event-stream\r\n${this.#headers}${last}\r\n`;
   }
 
   /** Opens the session's GET stream on a separate connection. */
   async openStream(): Promise<HttpConnection> {
     const connection = new HttpConnection(this.url);
-    const { pathname, host } = this.url;
-    const { status, head } = await connection.openStream(
-      `GET ${pathname} HTTP/1.1\r\nhost: ${host}\r\naccept: text/event-stream\r\n${this.#headers}\r\n`,
-    );
+    const { status, head } = await connection.openStream(this.get());
     if (status !== 200) throw new Error(`GET: ${head}`);
     return connection;
   }

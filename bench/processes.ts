@@ -106,7 +106,7 @@ export function peakMemory({ pid }: ChildProcess): number | undefined {
  * The microseconds of processor time that a running process has spent, or only its main thread. Undefined if the system
  * does not report it.
  */
-export function cpuSpent({ pid }: ChildProcess, threads: 'all' | 'main' = 'all'): number | undefined {
+export function cpuSpent({ pid }: Pick<ChildProcess, 'pid'>, threads: 'all' | 'main' = 'all'): number | undefined {
   if (process.platform !== 'linux') return undefined;
   const stat = readFileSync(threads === 'all' ? `/proc/${pid}/stat` : `/proc/${pid}/task/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

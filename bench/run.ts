@@ -6,6 +6,8 @@ import { cells, proxies, observedBridges, sessionCosts } from './bridges.ts';
 import { checkCosts } from './check-cost.ts';
 import { ClientLoad, type ClientTarget } from './client-load.ts';
 import { leftovers } from './client-memory.ts';
+import { rows as clusterRows } from './cluster/goals.ts';
+import { cluster } from './cluster/section.ts';
 import { cpuPerRequest } from './cpu.ts';
 import { HttpConnection } from './http-connection.ts';
 import { loadHttp } from './http-load.ts';
@@ -26,12 +28,12 @@ import { subscriptionCost } from './subscriptions.ts';
 import { table } from './table.ts';
 import { typeCheck } from './type-check.ts';
 
-const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import,page,languages,runtimes] [--seconds 3] [--rounds 3]
+const USAGE = `npm run bench -- [--only http,modern,tools,subscriptions,stdio,bridge,observed,client,client-memory,memory,import,page,languages,runtimes,cluster] [--seconds 3] [--rounds 3]
 
 Measures Everwire beside the official SDKs, other bridges and the bare limit, all in this one run, and prints one table.
 "of bare" compares with the first of the same rows: more is better for rates, less for memory, times and sizes.
-Without --only, all but languages and runtimes are measured. These need taskset and two processors, and languages also the tools
-of npm run test:languages.`;
+Without --only, all but languages, runtimes and cluster are measured. languages and runtimes need taskset and two processors,
+languages also the tools of npm run test:languages, and cluster needs Redis or Valkey.`;
 
 const CONNECTIONS = 16;
 const SUBSCRIPTIONS = 10_000;
@@ -272,6 +274,7 @@ const sections: Record<string, () => Promise<void>> = {
   },
   languages: () => onOneCore(languagePeers),
   runtimes: () => onOneCore(runtimePeers),
+  cluster: () => cluster(seconds, rounds),
 };
 
 const HTTP_PEERS = { bare: 'bare-http', everwire: 'everwire-http', 'sdk v1': 'sdk-v1-http', 'sdk v2': 'sdk-v2-http' };
@@ -434,5 +437,10 @@ else if (unknown.length > 0 || !(seconds > 0) || !(rounds >= 1)) {
   progress('');
   console.log(`Node ${process.versions.node}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}`);
   console.log(`Medians of ${rounds} rounds of ${seconds} s each, the peers in turns.\n`);
-  console.log(table(rows));
+  console.log(
+    [rows, clusterRows]
+      .filter(({ length }) => length > 1)
+      .map(table)
+      .join('\n\n'),
+  );
 }
