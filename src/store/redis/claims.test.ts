@@ -22,11 +22,19 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
   beforeEach(async () => void (await admin.flushAll()));
 
-  /** @param silent whether the process gives no sign of life. */
-  async function start(silent: () => boolean = () => false) {
+  /**
+   * @param silent whether the process gives no sign of life.
+   * @param deaf whether it does not learn that Redis has got one.
+   */
+  async function start(silent: () => boolean = () => false, deaf: () => boolean = () => false) {
     const client = await openRedis(server.url, 5000);
-    const sendCommand = (args: string[]): Promise<unknown> =>
-      silent() && args[0] === 'SET' ? Promise.reject(new Error('silent')) : client.sendCommand(args);
+    const sendCommand = async (args: string[]): Promise<unknown> => {
+      const isSign = args[0] === 'SET';
+      if (isSign && silent()) throw new Error('silent');
+      const reply = await client.sendCommand(args);
+      if (isSign && deaf()) throw new Error('deaf');
+      return reply;
+    };
     const state = redisState({ sendCommand });
     const end = async (): Promise<void> => {
       await state.close();
@@ -59,6 +67,26 @@ describe.skipIf(command === undefined)('with a server', () => {
     await expect.poll(() => a.claims.holds('two')).toBe(true);
     expect(await b.claims.claim('two')).toBe(a.node);
     expect(await a.claims.claim('one')).toBe(b.node);
+  });
+
+  test('a process loses its claims to others also if it did not learn that its next sign of life arrived', async () => {
+    let silent = false;
+    let deaf = false;
+    const a = await start(
+      () => silent,
+      () => deaf,
+    );
+    const b = await start();
+    for (const key of ['one', 'two']) await a.claims.claim(key);
+    silent = true;
+    await expect.poll(() => b.claims.claim('one')).toBe(b.node);
+    deaf = true;
+    silent = false;
+    await expect.poll(() => admin.exists(`{everwire}:n:${a.node}`)).toBe(1);
+    deaf = false;
+    await expect.poll(() => a.claims.holds('two')).toBe(true);
+    expect(a.claims.holds('one')).toBe(false);
+    expect(a.lost).toEqual(['one']);
   });
 
   test('what Redis has forgotten is claimed again by the process that had it', async () => {

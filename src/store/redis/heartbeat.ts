@@ -12,14 +12,18 @@ export class Heartbeat {
   readonly #join: () => Promise<void>;
   readonly #onbeat: (sentAt: number, lapsed: boolean) => Promise<void>;
   #hasBegun = false;
-  /** When Redis last had no sign of life of this node, by `performance.now()`. */
+  #count = 0;
+  /** The last sign of life that Redis has confirmed. */
+  #confirmed: string | undefined;
+  /** When Redis last had not that one, by `performance.now()`. */
   #lapsed = -Infinity;
   #beating: Promise<void> | undefined;
   readonly #timer: ReturnType<typeof setInterval>;
 
   /**
    * @param join tells the others that this node reads their messages, if it does.
-   * @param onbeat called after each sign of life, with the time when it was sent, and whether Redis had none of this node.
+   * @param onbeat called after each sign of life, with the time when it was sent, and whether Redis may have had none of this
+   * node before. If it fails, this is said again.
    */
   constructor(
     commands: Commands,
@@ -45,8 +49,8 @@ export class Heartbeat {
   }
 
   /**
-   * Whether a node is alive, or may be. If Redis had no sign of life of this node, it may have missed those of others, too. So
-   * they have some time to give another.
+   * Whether a node is alive, or may be. If Redis may have had no sign of life of this node, it may have missed those of others,
+   * too. So they have some time to give another.
    */
   async isAlive(node: NodeId): Promise<boolean> {
     if (node === this.#node) return true;
@@ -69,13 +73,16 @@ export class Heartbeat {
 
   async #beat(): Promise<void> {
     const sentAt = performance.now();
-    const before = await this.#commands.send(['SET', this.#key, '1', 'PX', String(ALIVE), 'GET']);
-    const hadNone = typeof before !== 'string';
-    const lapsed = this.#hasBegun && hadNone;
+    const sign = String((this.#count += 1));
+    const before = await this.#commands.send(['SET', this.#key, sign, 'PX', String(ALIVE), 'GET']);
+    // Redis may have got others whose confirmation was lost, after it had none.
+    const mayHaveHadNone = before !== this.#confirmed;
+    const lapsed = this.#hasBegun && mayHaveHadNone;
     this.#hasBegun = true;
     // Also at the start: Redis may have come back just before.
-    if (hadNone) this.#lapsed = performance.now();
+    if (mayHaveHadNone) this.#lapsed = performance.now();
     await this.#onbeat(sentAt, lapsed);
+    this.#confirmed = sign;
   }
 
   get #key(): string {
