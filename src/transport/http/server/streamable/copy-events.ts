@@ -5,7 +5,7 @@ import type { SseConnection } from '../connection.ts';
 import { messageEvent, primingEvent, retryField } from '../sse.ts';
 
 /** Where events are, and the last one that the client has got. */
-interface Place {
+export interface Place {
   readonly log: EventLog;
   readonly session: SessionId;
   readonly after: EventId;
@@ -14,11 +14,14 @@ interface Place {
 }
 
 /**
- * Writes the stored events of a stream to a connection, as fast as it reads.
+ * Writes the stored events of a stream to a connection, as fast as it reads. Returns the last one.
  *
  * @throws EventsPurged if some of them were dropped.
  */
-async function copyEvents({ log, session, after, whenItsTurn }: Place, connection: SseConnection): Promise<void> {
+export async function copyEvents(
+  { log, session, after, whenItsTurn }: Place,
+  connection: SseConnection,
+): Promise<EventId> {
   let place = after;
   let isAll: boolean;
   const read = async (): Promise<number> => {
@@ -35,10 +38,12 @@ async function copyEvents({ log, session, after, whenItsTurn }: Place, connectio
     isAll = true;
     return length;
   };
+  await connection.drained();
   do {
     await whenItsTurn(read);
     await connection.drained();
   } while (!isAll! && !connection.closed);
+  return place;
 }
 
 /**

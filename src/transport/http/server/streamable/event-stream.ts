@@ -11,6 +11,7 @@ import {
 import type { SseConnection } from '../connection.ts';
 import { messageEvent, primingEvent, retryField } from '../sse.ts';
 import { stringify } from '../../../../jsonrpc/stringify.ts';
+import type { FollowEnd, Follower } from './following.ts';
 
 /** The most connections to one stream. Beyond it, the oldest is closed. */
 const MAX_CONNECTIONS = 8;
@@ -86,6 +87,8 @@ export class EventStream {
   /** Whether the log could not store a response. */
   #isIncomplete = false;
   #endsInLog = false;
+  /** Another process, where the client reads the stream. */
+  #follower: Follower | undefined;
 
   constructor(options: EventStreamOptions) {
     this.id = options.id;
@@ -104,6 +107,11 @@ export class EventStream {
 
   get connected(): boolean {
     return this.#connections.length > 0;
+  }
+
+  /** Whether the client reads the stream, here or at another process. */
+  get isRead(): boolean {
+    return this.connected || this.#follower !== undefined;
   }
 
   /** Whether other processes may write the stream, too. Then connections get everything from the log, in its order. */
@@ -136,7 +144,9 @@ export class EventStream {
     const sent = this.#tail.then(async () => {
       // The log has removed a session that ended. Do not add to it again.
       if (this.#ended) return;
+      const before = this.#last;
       const id = await this.#append(message);
+      if (id !== undefined) this.#follower?.event(before ?? id, id, json);
       if (this.#isShared) {
         this.#newest = this.#live && id !== undefined ? { id, json } : undefined;
         return this.readOn();
@@ -217,6 +227,7 @@ export class EventStream {
   /** Tells the log no more that the stream has ended. */
   giveUp(): void {
     this.#endsInLog = false;
+    this.#stopFollower('ended');
     if (this.done) this.#options.onended();
   }
 
@@ -227,6 +238,7 @@ export class EventStream {
    * has received.
    */
   attach(connection: SseConnection, after: EventId | undefined): void {
+    this.#stopFollower('taken');
     this.#live = undefined;
     if (after !== undefined) {
       // It would never get the rest: each message goes only to the newest connection.
@@ -243,6 +255,29 @@ export class EventStream {
       if (this.#options.priming && after === undefined) connection.write(primingEvent(from));
       this.#follow(connection, from);
     });
+  }
+
+  /**
+   * Passes new events on to another process, where the client reads the stream now: each message goes only to the newest
+   * reader. Returns a function that ends this.
+   */
+  follow(follower: Follower): () => void {
+    this.#stopFollower('taken');
+    for (const connection of [...this.#connections]) connection.cutShort();
+    this.#follower = follower;
+    if (this.#ended && !this.#endsInLog) this.#stopFollower(this.#closed ? 'paused' : 'ended');
+    // What is in the log already may not have been there when the other process read it.
+    this.#tail = this.#tail.then(() => {
+      if (this.#last !== undefined) follower.event(this.#last, this.#last);
+    });
+    return () => {
+      if (this.#follower === follower) this.#follower = undefined;
+    };
+  }
+
+  #stopFollower(end: FollowEnd): void {
+    this.#follower?.stop(end);
+    this.#follower = undefined;
   }
 
   /** Must be called when a connection is gone. */
@@ -274,6 +309,7 @@ export class EventStream {
         connection.write(retryField(retry));
         connection.end();
       }
+      if (!only) this.#stopFollower('paused');
     });
   }
 
@@ -285,6 +321,7 @@ export class EventStream {
     this.#tail = this.#tail.then(() => {
       this.#ended = true;
       for (const connection of [...this.#connections]) connection.end();
+      if (!this.#endsInLog) this.#stopFollower('paused');
     });
     return this.#tail;
   }

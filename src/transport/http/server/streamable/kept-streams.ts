@@ -14,9 +14,9 @@ export class KeptStreams {
   /** Those that have ended and nobody reads, but the log does not know it yet. */
   readonly #ending = new Set<EventStream>();
 
-  /** Whether any stream has a connection. */
-  get connected(): boolean {
-    for (const stream of this.#streams.values()) if (stream.connected) return true;
+  /** Whether the client reads any stream. */
+  get isRead(): boolean {
+    for (const stream of this.#streams.values()) if (stream.isRead) return true;
     return false;
   }
 

@@ -12,8 +12,9 @@ import {
 } from '../../../../jsonrpc/message.ts';
 import { NotificationMethod } from '../../../../protocol/methods.ts';
 import type { Bus, NodeId } from '../../../../store/bus.ts';
-import type { EventId, SessionId } from '../../../../store/event-log.ts';
+import type { EventId, SessionId, StreamId } from '../../../../store/event-log.ts';
 import type { MessageExtra } from '../../../transport.ts';
+import { Following, type Follower } from './following.ts';
 import type { Revival } from './opening.ts';
 import { askerOf } from './question-ids.ts';
 import { settingOf, type Setting } from './session-settings.ts';
@@ -67,6 +68,8 @@ export interface SharedSession {
   releaseOwnStream(): Promise<LeftStream | undefined>;
   /** The session's own stream has new events. Returns whether this process passes them on to the client. */
   readOwnStream(): boolean;
+  /** Passes the events of a stream of this process on. */
+  follow(stream: StreamId, follower: Follower): (() => void) | undefined;
   end(): Promise<void>;
 }
 
@@ -89,13 +92,17 @@ export class OtherProcesses {
   readonly #room = new ShareRoom(MAX_OF_ONE, MAX_BYTES_OF_ONE);
   /** How many own streams of sessions were taken over from other processes. */
   takenOver = 0;
+  /** The streams of calls that run at another process than the one where their client reads. */
+  readonly following: Following;
   readonly #stop: readonly (() => void)[];
 
   constructor(bus: Bus, node: NodeId, onerror: (error: Error) => void) {
     this.#bus = bus;
     this.#node = node;
     this.#onerror = onerror;
+    this.following = new Following(bus, (about, stream, follower) => this.#find(about)?.follow(stream, follower));
     this.#stop = [
+      () => this.following.close(),
       bus.on('message', (body) => this.#receive(body)),
       bus.on('settings', (body) => this.#change(body)),
       bus.on('end', (body) => this.#end(body)),
@@ -281,7 +288,8 @@ function runKey({ storedId }: SharedSession, id: RequestId): string {
   return `${storedId} ${JSON.stringify(id)}`;
 }
 
-function nameOf({ storedId, principal }: SharedSession): JsonObject {
+/** What names a session in a message. */
+export function nameOf({ storedId, principal }: Pick<SharedSession, 'storedId' | 'principal'>): JsonObject {
   return { session: storedId, ...(principal === undefined ? {} : { principal }) };
 }
 

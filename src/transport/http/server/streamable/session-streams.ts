@@ -1,5 +1,6 @@
 import type { Message, RequestId } from '../../../../jsonrpc/message.ts';
 import type { RevisionProfile } from '../../../../protocol/revisions.ts';
+import type { NodeId } from '../../../../store/bus.ts';
 import type { EventId, SessionId, StreamId } from '../../../../store/event-log.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import { SseConnection } from '../connection.ts';
@@ -7,16 +8,20 @@ import type { EndpointOptions } from '../endpoint.ts';
 import { SSE_HEADERS } from '../sse.ts';
 import { pollEvents } from './copy-events.ts';
 import type { EventStream } from './event-stream.ts';
+import { FollowedStream } from './followed-stream.ts';
+import type { Follower, Following } from './following.ts';
 import { KeptStreams } from './kept-streams.ts';
+import { nameOf } from './other-processes.ts';
 import { OwnStream, type OwnStreamParts } from './own-stream.ts';
 import type { Reply } from './reply.ts';
-import { isOfStandalone, STANDALONE, streamIn } from './stream-ids.ts';
+import { isOfStandalone, STANDALONE, streamIn, writerOf } from './stream-ids.ts';
 
 /** What the streams need from their session. */
 export interface StreamsOwner {
   /** See `shareOf`. */
   readonly share: string;
   readonly storedId: SessionId;
+  readonly principal: string | undefined;
   readonly profile: RevisionProfile | undefined;
   lastSeen: number;
   readonly onerror?: ((error: Error) => void) | undefined;
@@ -69,9 +74,9 @@ export class SessionStreams {
     if (shared) this.own = new OwnStream({ ...shared, create });
   }
 
-  /** Whether any stream has a connection. */
+  /** Whether the client reads any stream. */
   get connected(): boolean {
-    return this.#streams.connected;
+    return this.#streams.isRead || (this.#copying?.size ?? 0) > 0;
   }
 
   /** Sends a message that belongs to no call. */
@@ -108,14 +113,43 @@ export class SessionStreams {
     this.#connect(call, own ?? this.#add(id, undefined, true), lastEventId);
   }
 
-  /** Answers a GET with what another process has written to a stream until now. The client asks again for the rest. */
-  poll(call: HttpCall, lastEventId: EventId): void {
-    const { connections, retry } = this.#options;
-    const connection = new SseConnection(call.stream(200, SSE_HEADERS), connections, () => {
-      this.#owner.lastSeen = performance.now();
+  /** Answers a GET with a stream that another process writes. */
+  readElsewhere(call: HttpCall, lastEventId: EventId): void {
+    const { others, shared } = this.#options;
+    const writer = shared && writerOf(streamIn(lastEventId), shared);
+    if (others && writer !== undefined) this.#follow(call, lastEventId, writer, others.following);
+    else this.#poll(call, lastEventId);
+  }
+
+  /** Passes the events of a stream on to another process. */
+  follow(stream: StreamId, follower: Follower): (() => void) | undefined {
+    return this.#streams.get(stream)?.follow(follower);
+  }
+
+  #follow(call: HttpCall, lastEventId: EventId, writer: NodeId, following: Following): void {
+    const stream = streamIn(lastEventId);
+    const leaving = new AbortController();
+    const close = (): void => {
+      leaving.abort();
+      followed.close();
+    };
+    const connection = this.#connection(call, undefined, close, () => followed.pause());
+    const place = { writer, stream, session: nameOf(this.#owner), share: this.#owner.share };
+    const followed: FollowedStream = new FollowedStream({
+      ...this.#placeAfter(lastEventId),
+      ...{ connection, retry: this.#options.retry, primes: this.#primes },
+      follow: (reader) => following.follow(place, reader, leaving.signal),
+      hasEnded: async (last) => (await this.find(last))?.ended ?? true,
+      onerror: (error) => this.#owner.onerror?.(error),
     });
+    this.#copy(stream, connection, () => followed.write());
+  }
+
+  /** Writes what another process has written until now. The client asks again for the rest. */
+  #poll(call: HttpCall, lastEventId: EventId): void {
+    const connection = this.#connection(call, undefined, () => {});
     this.#copy(streamIn(lastEventId), connection, () =>
-      pollEvents(this.#placeAfter(lastEventId), connection, retry, this.#primes),
+      pollEvents(this.#placeAfter(lastEventId), connection, this.#options.retry, this.#primes),
     );
   }
 
@@ -160,6 +194,7 @@ export class SessionStreams {
   /** Resolves when all streams have written everything. */
   close(): Promise<void> {
     this.own?.close();
+    for (const connection of this.#copying?.values() ?? []) connection.end();
     return this.#streams.close();
   }
 
@@ -186,21 +221,30 @@ export class SessionStreams {
   }
 
   #connect(call: HttpCall, stream: EventStream, after: EventId | undefined, headers?: HttpHeaders): void {
-    const connection = new SseConnection(
-      call.stream(200, { ...headers, ...SSE_HEADERS }),
-      this.#options.connections,
-      () => {
-        clearTimeout(timer);
-        this.#owner.lastSeen = performance.now();
-        stream.detach(connection);
-      },
+    const { retry } = this.#options;
+    const connection = this.#connection(
+      call,
+      headers,
+      () => stream.detach(connection),
+      () => stream.pause(retry, connection),
     );
-    const { streamDuration, retry } = this.#options;
-    const timer =
-      streamDuration > 0 && this.#primes
-        ? setTimeout(() => stream.pause(retry, connection), streamDuration)
-        : undefined;
     stream.attach(connection, after);
+  }
+
+  /** @param pause called when the client should reconnect, if it can. */
+  #connection(
+    call: HttpCall,
+    headers: HttpHeaders | undefined,
+    onclose: () => void,
+    pause?: () => void,
+  ): SseConnection {
+    const { connections, streamDuration } = this.#options;
+    const timer = pause && streamDuration > 0 && this.#primes ? setTimeout(pause, streamDuration) : undefined;
+    return new SseConnection(call.stream(200, { ...headers, ...SSE_HEADERS }), connections, () => {
+      clearTimeout(timer);
+      this.#owner.lastSeen = performance.now();
+      onclose();
+    });
   }
 
   /** Writes events that other processes have written. A client that asks for them again does not read the former response. */

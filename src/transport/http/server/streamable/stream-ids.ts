@@ -27,8 +27,14 @@ export function isOfStandalone(event: EventId): boolean {
   return /^(?:[0-9a-f]{10}x(?:[0-9a-z]+x)?)?0-\d+$/.test(event);
 }
 
-/** Whether another process may go on with a stream. */
-export async function isWritten(stream: StreamId, { node, isAlive }: SharedStore): Promise<boolean> {
+/** The other process that has written a stream of a call. Undefined if this one has. */
+export function writerOf(stream: StreamId, { node }: SharedStore): NodeId | undefined {
   const [, writer] = /^[0-9a-f]{10}x([0-9a-z]+)x\d+$/.exec(stream) ?? [];
-  return writer !== undefined && writer !== node && isAlive(writer);
+  return writer === node ? undefined : writer;
+}
+
+/** Whether another process may go on with a stream. */
+export async function isWritten(stream: StreamId, shared: SharedStore): Promise<boolean> {
+  const writer = writerOf(stream, shared);
+  return writer !== undefined && shared.isAlive(writer);
 }

@@ -261,7 +261,7 @@ export class StreamableEndpoint extends Endpoint {
     const { stream, hasMore } = found;
     if (!stream) return refuse(call, 410, 'The event of Last-Event-ID is no longer stored; send the requests again');
     if (session.streams.own && stream.id === STANDALONE) return this.#listen(call, session, lastEventId);
-    if (stream.elsewhere) return session.streams.poll(call, lastEventId);
+    if (stream.elsewhere) return session.streams.readElsewhere(call, lastEventId);
     // The stream has ended and the client has received all of it. Otherwise the client would reconnect to an empty
     // stream again and again. This status stops it (HTML, section 9.2.3).
     if (!hasMore && stream.ended) return call.respond(204, { 'content-type': 'text/event-stream' });

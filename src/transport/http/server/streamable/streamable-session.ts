@@ -21,6 +21,7 @@ import { SENT_AT_ONCE, type MessageExtra, type SendOptions, type Transport } fro
 import type { HttpCall } from '../call.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import type { EventStream } from './event-stream.ts';
+import type { Follower } from './following.ts';
 import { listChangesOf } from './list-changes.ts';
 import type { Opening, Revival } from './opening.ts';
 import type { LeftStream } from './other-processes.ts';
@@ -174,7 +175,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     return (this.#streams ??= new SessionStreams(this, this.#options, this.#streamNames, this.#ownStreamParts()));
   }
 
-  /** Whether any stream of the session has a connection. */
+  /** Whether the client reads any stream of the session. */
   get connected(): boolean {
     return this.#streams?.connected ?? false;
   }
@@ -271,6 +272,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   readOwnStream(): boolean {
     return this.streams.own?.readOn() ?? false;
+  }
+
+  follow(stream: StreamId, follower: Follower): (() => void) | undefined {
+    return this.#streams?.follow(stream, follower);
   }
 
   /** Ends the session. While the process ends, a stored session is kept for the next one. */
