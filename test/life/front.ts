@@ -24,25 +24,30 @@ export interface Front {
  * Passes each request to a server. If that is gone, to the next one.
  *
  * @param choose the index of the server. Default: one after the other.
+ * @param cuts whether the connection is lost when the response begins. Default: never.
  */
 export async function frontOf(
   servers: readonly RunningServer[],
   choose: (passing: Passing) => number | undefined = () => undefined,
+  cuts: (passing: Passing) => boolean = () => false,
 ): Promise<Front> {
   const counts = servers.map(() => 0);
   const passed: (Passing & { readonly server: number })[] = [];
   let turn = 0;
   const front = createServer((incoming, response) => {
-    const pass = (index: number, attempts: number): void => {
+    const pass = (passing: Passing, index: number, attempts: number): void => {
       const { port } = new URL(servers[index]!.url);
       const { method, url, headers } = incoming;
       const onward = request({ port, host: '127.0.0.1', path: url, method, headers }, (reply) => {
         counts[index]! += 1;
         response.writeHead(reply.statusCode!, reply.headers);
         reply.pipe(response);
+        if (cuts(passing)) reply.once('data', () => setImmediate(() => response.destroy()));
         reply.on('error', () => response.destroy());
       });
-      onward.on('error', () => (attempts > 0 ? pass((index + 1) % servers.length, attempts - 1) : response.destroy()));
+      onward.on('error', () =>
+        attempts > 0 ? pass(passing, (index + 1) % servers.length, attempts - 1) : response.destroy(),
+      );
       response.on('close', () => onward.destroy());
       onward.end(body);
     };
@@ -52,7 +57,7 @@ export async function frontOf(
       const passing = { method: incoming.method!, headers: incoming.headers, body: body.toString() };
       const server = choose(passing) ?? (turn += 1) % servers.length;
       passed.push({ ...passing, server });
-      pass(server, 1);
+      pass(passing, server, 1);
     });
   });
   await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
