@@ -179,7 +179,9 @@ export const features: readonly Feature[] = [
       // server-everything asks for roots once, 350 ms after the handshake. While the call waits for the answer in
       // 2026-07-28, only the newest progress is kept.
       const asked = questions.length > before;
-      const mayMiss = (step: number): boolean => (step === steps ? losesLateProgress : asked);
+      // On a busy machine, several steps may arrive in one chunk with the result.
+      const last = seen.at(-1) ?? 1;
+      const mayMiss = (step: number): boolean => (step > last ? losesLateProgress : asked);
       expect(seen).toEqual(all.filter((step) => seen.includes(step) || !mayMiss(step)));
     },
   },
