@@ -3,6 +3,7 @@ import { constants, renameSync } from 'node:fs';
 import { access, chmod, chown, lstat, realpath, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { createFile } from './create-file.ts';
+import { retryInUse } from './file-in-use.ts';
 import { makeFolder } from './make-folder.ts';
 import { readRegularFile } from './regular-file.ts';
 import { decodeUtf8 } from './utf8.ts';
@@ -61,8 +62,10 @@ export async function replaceFile(before: TextFile, text: string): Promise<void>
       await chmod(temporary, existing.mode & 0o7777);
     }
     // The disk may have taken long. Without a pause in between, hardly another program can write after the check.
-    checkUnchanged(before);
-    renameSync(temporary, file);
+    await retryInUse(() => {
+      checkUnchanged(before);
+      renameSync(temporary, file);
+    });
   } catch (error) {
     await unlink(temporary).catch(() => {});
     throw error;

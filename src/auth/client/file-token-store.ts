@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { chmod, readdir, rename, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { createFile, overwriteFile } from '../../base/create-file.ts';
+import { retryInUse } from '../../base/file-in-use.ts';
 import { makeFolder } from '../../base/make-folder.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
 import { isObject, isStrings } from '../../jsonrpc/message.ts';
@@ -45,7 +46,7 @@ export class FileTokenStore implements TokenStore {
     const { server, issuer } = key;
     const fresh = await this.#write(file, JSON.stringify({ server, issuer, credentials }));
     try {
-      await rename(fresh, file);
+      await retryInUse(() => rename(fresh, file));
     } catch (error) {
       await remove(fresh);
       throw error;
@@ -184,7 +185,7 @@ function isText(value: unknown): value is string {
 }
 
 async function remove(file: string): Promise<void> {
-  await unlink(file).catch(orMissing(undefined));
+  await retryInUse(() => unlink(file)).catch(orMissing(undefined));
 }
 
 function orMissing<T>(instead: T): (error: NodeJS.ErrnoException) => T {

@@ -4,6 +4,7 @@ import { lstat, unlink, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createFile } from '../../base/create-file.ts';
+import { retryInUse } from '../../base/file-in-use.ts';
 import { readRegularFile } from '../../base/regular-file.ts';
 
 /** Milliseconds between two heartbeats. */
@@ -154,7 +155,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function remove(path: string): Promise<void> {
-  await unlink(path).catch((error: NodeJS.ErrnoException) => {
+  await retryInUse(() => unlink(path)).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
   });
 }
