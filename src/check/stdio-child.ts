@@ -5,6 +5,7 @@ import spawn from 'cross-spawn';
 import { Waiters } from '../base/waiters.ts';
 import type { CommandTarget } from '../client/target.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { childEnvironment } from '../transport/stdio/child-environment.ts';
 import { LineReader } from '../transport/stdio/lines.ts';
 import { ProcessGroup } from '../transport/stdio/process-group.ts';
 import { whyNotStarted } from '../transport/stdio/start-error.ts';
@@ -94,7 +95,7 @@ export class StdioChild {
   static async start({ command, args = [], env, cwd }: CommandTarget, marks: Marks): Promise<StdioChild> {
     const child = spawn(command, args, {
       stdio: 'pipe',
-      env: { ...process.env, ...env },
+      env: childEnvironment(env),
       cwd,
       detached: process.platform !== 'win32',
       windowsHide: true,

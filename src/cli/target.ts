@@ -56,11 +56,13 @@ export function hasCredentials({ headers }: Pick<UrlServer, 'headers'>): boolean
 export function childEnv(
   { env, withheld = [] }: CommandServer,
   secrets: readonly string[] = [],
+  own: Readonly<Record<string, string | undefined>> = process.env,
+  platform = process.platform,
 ): Record<string, string | undefined> {
   // On Windows, names are case-insensitive.
-  const normalized = (name: string): string => (process.platform === 'win32' ? name.toUpperCase() : name);
+  const normalized = (name: string): string => (platform === 'win32' ? name.toUpperCase() : name);
   const unset = new Set([...secrets, ...withheld].map(normalized));
-  const present = Object.keys(process.env).filter((name) => unset.has(normalized(name)));
+  const present = Object.keys(own).filter((name) => unset.has(normalized(name)));
   return { ...Object.fromEntries(present.map((name) => [name, undefined])), ...env };
 }
 
@@ -77,7 +79,7 @@ const SUBCOMMANDS: Readonly<Record<string, readonly string[]>> = { bun: ['run', 
 export function nameOf(target: Target): string {
   if (target.kind === 'url') return new URL(target.url).hostname.replace(/^\[|\]$/g, '');
   if (target.name !== undefined) return target.name;
-  const { command, args } = target;
+  const { command, args } = withoutCmd(target);
   const runner = basename(command, extname(command));
   const runsScript = RUNNERS.has(runner) && !args.some((arg) => CODE.has(arg));
   const words = runsScript ? args.filter((arg) => !arg.startsWith('-')) : [];
@@ -87,4 +89,11 @@ export function nameOf(target: Target): string {
     .replace(/^(?:npm|jsr):/, '')
     .replace(/(?<=.)@.*$/, '');
   return name.slice(0, name.length - extname(name).length) || runner;
+}
+
+/** On Windows, some hosts start scripts such as `npx` with `cmd /c`. */
+function withoutCmd({ command, args }: CommandServer): Pick<CommandServer, 'command' | 'args'> {
+  const [option, script, ...others] = args;
+  const isCmd = /^cmd(?:\.exe)?$/i.test(basename(command)) && /^\/c$/i.test(option ?? '');
+  return isCmd && script !== undefined ? { command: script, args: others } : { command, args };
 }

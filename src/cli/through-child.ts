@@ -38,6 +38,13 @@ export async function startThrough(command: string, args: readonly string[]): Pr
       watchdog.forget(child.pid!);
       resolve({ code, signal });
     });
+    // On Windows, a missing command is known only when the shell that looked for it has exited.
+    child.on('error', (error) => {
+      if (child.exitCode === null) return;
+      hasExited = true;
+      printStatus(`cannot start ${command}: ${whyNotStarted(error, command)}`);
+      resolve({ code: child.exitCode, signal: null });
+    });
   });
   try {
     await once(child, 'spawn');

@@ -152,6 +152,8 @@ test.each([
   [['deno', 'run', '-A', 'build/weather.js'], 'weather'],
   [['deno', 'run', '-A', 'npm:@scope/server-thing@1.2'], 'server-thing'],
   [['bun', 'run', 'weather.ts'], 'weather'],
+  [['cmd', '/c', 'npx', '-y', '@scope/server-thing@1.2'], 'server-thing'],
+  [['cmd.exe', '/C', 'weather.cmd'], 'weather'],
 ])('the printed client configuration names the server of %j', (command, name) => {
   expect(nameOf(commandTarget(command))).toBe(name);
 });

@@ -40,3 +40,17 @@ test.skipIf(process.platform === 'win32')('of many that start at once, one gets 
     expect(readdirSync(directory)).toEqual([]);
   }
 });
+
+// On Linux, a socket whose relative path looks like the name of a pipe of Windows.
+test.skipIf(process.platform === 'win32')('on Windows, the lock is a named pipe', async () => {
+  const [here, directory] = [process.cwd(), folder()];
+  process.chdir(directory);
+  onTestFinished(() => process.chdir(here));
+  const unlock = await lockDirectory(directory, 'win32');
+  expect(readdirSync(directory)).toEqual([expect.stringMatching(/^\\\\\.\\pipe\\everwire-[0-9a-f]{64}$/)]);
+  await expect(lockDirectory(directory, 'win32')).rejects.toThrow(DirectoryInUse);
+  await unlock();
+  await (
+    await lockDirectory(directory, 'win32')
+  )();
+});

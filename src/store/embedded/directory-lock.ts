@@ -28,9 +28,9 @@ export class DirectoryInUse extends Error {
  * @returns a function that releases the lock.
  * @throws DirectoryInUse if another process has the lock.
  */
-export async function lockDirectory(directory: string): Promise<() => Promise<void>> {
+export async function lockDirectory(directory: string, platform = process.platform): Promise<() => Promise<void>> {
   const real = realpathSync(directory);
-  if (process.platform === 'win32') {
+  if (platform === 'win32') {
     // The system removes the name of a pipe with its process.
     const pipe = createHash('sha256').update(real.toLowerCase()).digest('hex');
     const candidate = await Candidate.listenOn(`\\\\.\\pipe\\everwire-${pipe}`);

@@ -10,6 +10,7 @@ import { InvalidMessage } from '../../jsonrpc/parse.ts';
 import { BaseTransport } from '../base-transport.ts';
 import type { SendOptions, Transport } from '../transport.ts';
 import { tapStreams, type Wiretap } from '../wiretap.ts';
+import { childEnvironment } from './child-environment.ts';
 import { watchMemory } from './memory-watch.ts';
 import { notSent } from './outgoing.ts';
 import { ProcessGroup } from './process-group.ts';
@@ -237,7 +238,7 @@ export class ChildTransport extends BaseTransport implements Transport {
     try {
       child = spawn(command, args, {
         stdio: ['pipe', 'pipe', stderr === 'ignore' ? 'ignore' : 'pipe'],
-        env: { ...process.env, ...env },
+        env: childEnvironment(env),
         cwd,
         // Its own process group, so that its descendants can be ended with it. On Windows this would open a window.
         detached: process.platform !== 'win32',
@@ -301,8 +302,9 @@ export class ChildTransport extends BaseTransport implements Transport {
       });
       // On Windows, a missing command is known only when the shell that looked for it has exited.
       child.on('error', (error) => {
-        this.report(error);
-        if (child.exitCode === null) return;
+        if (child.exitCode === null) return this.report(error);
+        const why = whyNotStarted(error, this.#options.command, this.#options.cwd);
+        this.report(new Error(`Cannot start ${this.#options.command}: ${why}`, { cause: error }));
         this.#exit ??= { code: child.exitCode, signal: null };
         resolve();
       });

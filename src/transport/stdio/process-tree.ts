@@ -19,9 +19,9 @@ const MAX_LIST = 16 * 1024 * 1024;
  *
  * @throws if neither exists, as on Windows.
  */
-export async function listProcesses(): Promise<ProcessEntry[]> {
-  if (process.platform === 'linux') return fromProc();
-  if (process.platform === 'win32') throw new Error('The processes of a group cannot be listed on Windows');
+export async function listProcesses(platform = process.platform): Promise<ProcessEntry[]> {
+  if (platform === 'linux') return fromProc();
+  if (platform === 'win32') throw new Error('The processes of a group cannot be listed on Windows');
   const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,pgid=,rss='], { maxBuffer: MAX_LIST });
   return parsePs(stdout);
 }

@@ -1,9 +1,14 @@
 import { existsSync } from 'node:fs';
 
 /** Why a command could not be started. */
-export function whyNotStarted(error: NodeJS.ErrnoException, command: string, cwd?: string): string {
+export function whyNotStarted(
+  error: NodeJS.ErrnoException,
+  command: string,
+  cwd?: string,
+  platform = process.platform,
+): string {
   if (error.code === 'EACCES')
-    return process.platform === 'win32'
+    return platform === 'win32'
       ? 'access was denied: name a program, or start a script with its interpreter, such as node'
       : 'it is not executable: run chmod +x, or start it with its interpreter, such as node';
   if (error.code !== 'ENOENT') return error.message;
