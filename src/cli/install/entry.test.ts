@@ -87,6 +87,20 @@ describe('a command', () => {
     expect(entry('cursor', { command, onWindows: true })).toMatchObject({ command: 'npx' });
   });
 
+  test.each(['https://a.example/mcp?a=1&calc', 'a|b', '>file', 'a^b', '"', '%PATH%'])(
+    'that cmd would start is refused if cmd would interpret an argument: %s',
+    (word) => {
+      const given = { command: ['npx', 'some-server', word] };
+      expect(() => entry('claude-code', { ...given, onWindows: true })).toThrow(
+        usage(/^Claude Code starts this command with cmd, which would interpret \S+ in an argument: name a program/),
+      );
+      expect(entry('claude-code', given)).toMatchObject({ args: ['some-server', word] });
+      expect(entry('cursor', { ...given, onWindows: true })).toMatchObject({ args: ['some-server', word] });
+      const program = { command: ['node', 'server.js', word], onWindows: true };
+      expect(entry('claude-code', program)).toMatchObject({ args: ['server.js', word] });
+    },
+  );
+
   test('has variables as the host reads them', () => {
     expect(entry('vscode', { command, env: ['A=x${env:B}'] })).toMatchObject({ env: { A: 'x${env:B}' } });
     expect(entry('gemini', { command, env: ['A=x${env:B}'] })).toMatchObject({ env: { A: 'x${B}' } });

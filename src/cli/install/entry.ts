@@ -33,6 +33,8 @@ type Strings = Readonly<Record<string, string>>;
 
 /** The commands that are scripts on Windows. */
 const SCRIPTS = new Set(['npx', 'npm', 'pnpm', 'pnpx', 'yarn', 'everwire']);
+/** What `cmd` interprets, and the script that it starts interprets again, so that no escape is safe. */
+const CMD_SYNTAX = /[&|<>^"]|%\w+%/;
 const MASKED = '[redacted]';
 
 /**
@@ -75,12 +77,23 @@ function commandEntry(
   { onWindows }: Wanted,
 ): JsonObject {
   const wrapped = host.needsCmd && onWindows && (SCRIPTS.has(command) || /\.(?:cmd|bat)$/i.test(command));
+  if (wrapped) refuseForCmd(host, [command, ...args]);
   const variables = translated(host, '--env', env);
   return {
     ...(host.commandType && { type: host.commandType }),
     ...(wrapped ? { command: 'cmd', args: ['/c', command, ...args] } : { command, args }),
     ...(Object.keys(variables).length > 0 && { env: variables }),
   };
+}
+
+/** The message does not quote the argument, which may be a secret. */
+function refuseForCmd({ title }: Host, words: readonly string[]): void {
+  const [found] = words.flatMap((word) => CMD_SYNTAX.exec(word) ?? []);
+  if (found === undefined) return;
+  throw Failure.usage(
+    `${title} starts this command with cmd, which would interpret ${found} in an argument: ` +
+      'name a program, such as node, with the path of its script',
+  );
 }
 
 /**

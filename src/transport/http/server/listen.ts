@@ -2,6 +2,7 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Wiretap } from '../../wiretap.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './access/guards.ts';
+import { bindProblem } from './bind-problem.ts';
 import { SocketServer } from './socket-server.ts';
 
 /** Where to listen, and the options of the handler. */
@@ -128,20 +129,6 @@ async function bind(
     return await server.listen(host, port, onerror);
   } catch (cause) {
     throw new Error(bindProblem(cause as NodeJS.ErrnoException, host, port), { cause });
-  }
-}
-
-function bindProblem(cause: NodeJS.ErrnoException, host: string, port: number): string {
-  switch (cause.code) {
-    case 'EADDRINUSE':
-      return `port ${port} on ${host} is already in use; choose another port, or 0 for a free one`;
-    case 'EACCES':
-      return `port ${port} on ${host} needs more rights than this process has`;
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-      return `${host} is not an address of this machine`;
-    default:
-      return `cannot listen on ${host}:${port}: ${cause.message}`;
   }
 }
 
