@@ -231,6 +231,20 @@ test('a call that ends with its process does not say that its session has ended,
   expect(await answer(at(b, session).call(1, 'where'))).toMatchObject({ result: { node: 'b' } });
 });
 
+test('what waits while its process ends did not run, and its session goes on at another one', async () => {
+  const { a, state } = nodes();
+  const session = await a.http.open('2025-11-25');
+  // It never opens the session.
+  const { service } = scripted({ [Method.Discover]: () => deferred().promise });
+  const http = new TestHttp(service, { state: { ...state, node: 'c', isAlive: () => Promise.resolve(true) } });
+  const other = new TestSession(http, session.id, '2025-11-25');
+  const waiting = [other.call(1, 'where'), other.get(), other.delete()];
+  await settled();
+  await http.handler.close();
+  for (const response of await Promise.all(waiting)) expect(response.status).toBe(503);
+  expect(await answer(at(a, session).call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
+});
+
 test('a stream can be read at another process if the state keeps no sessions', async () => {
   const { events } = memoryState();
   const [a, b] = ['a', 'b'].map((node) => {

@@ -115,7 +115,7 @@ export class StreamableEndpoint extends Endpoint {
 
   #take(call: HttpCall, session: StreamableSession | undefined, message: Message | readonly unknown[]): void {
     // The session may have ended while the body was read.
-    if (session?.closed) return sessionNotFound(call);
+    if (session?.closed) return session.refuseLate(call);
     if (!('jsonrpc' in message)) return this.#takeBatch(call, session, message);
     if (isRequest(message)) {
       if (this.options.closed()) return shuttingDown(call);
@@ -201,7 +201,7 @@ export class StreamableEndpoint extends Endpoint {
       }
       const unreachable = outcomes.includes('unreachable');
       if (rest.length === 0) respondBatch(call, refused, unreachable);
-      else if (session.closed) sessionNotFound(call);
+      else if (session.closed) session.refuseLate(call);
       else this.#takeBatch(call, session, rest, refused);
     });
     return true;
@@ -249,14 +249,14 @@ export class StreamableEndpoint extends Endpoint {
       call,
       () => own.claim(lastEventId),
       (stream) => {
-        if (session.closed) sessionNotFound(call);
+        if (session.closed) session.refuseLate(call);
         else session.streams.listenTo(call, stream, lastEventId);
       },
     );
   }
 
   #resume(call: HttpCall, session: StreamableSession, lastEventId: EventId, found: Resumable | EventsPurged): void {
-    if (session.closed) return sessionNotFound(call);
+    if (session.closed) return session.refuseLate(call);
     if (found instanceof EventsPurged) return refuse(call, 410, found.message);
     const { stream, hasMore } = found;
     if (!stream) return refuse(call, 410, 'The event of Last-Event-ID is no longer stored; send the requests again');
@@ -346,7 +346,7 @@ export class StreamableEndpoint extends Endpoint {
         if (revived === 'failed') notContinued(call);
         // A request before this one may have ended it.
         else if (revived === 'open' && !session.closed) this.#use(session, call, use);
-        else sessionNotFound(call);
+        else session.refuseLate(call);
       },
     );
   }

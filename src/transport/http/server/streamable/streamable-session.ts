@@ -30,7 +30,7 @@ import { QuestionIds } from './question-ids.ts';
 import { SessionExtra } from './session-extra.ts';
 import { OWN_NAMES, SessionStreams, type StreamNames, type StreamsOwner } from './session-streams.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
-import { NOT_CONTINUED, refuse } from '../access/refusals.ts';
+import { NOT_CONTINUED, refuse, sessionNotFound, shuttingDown } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { changesTo, replayOf, type Setting } from './session-settings.ts';
 import { storedIdOf, StoredSession, type Tell } from './stored-session.ts';
@@ -88,6 +88,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** Whether `notifications/initialized` may reach another process, which then goes on with the session. */
   #awaitsInitialized: boolean;
   #closed = false;
+  /** Whether another process may continue the session after it was closed here. */
+  #kept = false;
 
   constructor(opening: Opening, options: EndpointOptions) {
     super();
@@ -307,6 +309,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   async #end(status: number, message: string, kept = false): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    this.#kept = kept;
     if (this.#endRevival) this.#endRevival(false);
     else if (this.#opening) refuse(this.#opening.call, status, message);
     this.#options.sessions.delete(this.sessionId);
@@ -328,6 +331,12 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     if (!this.#streams && !this.#wasOpenedElsewhere) return;
     await this.#streams?.close();
     if (!kept) await this.#options.log.drop(this.storedId);
+  }
+
+  /** Refuses a call that has waited until the session was closed here. */
+  refuseLate(call: HttpCall): void {
+    if (this.#kept && this.#options.closed()) shuttingDown(call);
+    else sessionNotFound(call);
   }
 
   /** Whether a request in flight has this id. */
