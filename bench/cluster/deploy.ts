@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RunningServer } from '../../test/support/process.ts';
 import type { HttpSession } from '../http-session.ts';
 import { progress } from '../rows.ts';
@@ -9,7 +10,9 @@ const PROCESSES = 3;
 const SESSIONS = 1000;
 const IN_FLIGHT = 200;
 /** How long each call takes. Milliseconds. */
-const HOLD = 150;
+const HOLD = 400;
+/** Milliseconds in which a process gets no new requests, and is not ending yet. */
+const PAUSE = 100;
 /** Milliseconds until a process must have ended. */
 const GRACE = 20_000;
 
@@ -44,6 +47,7 @@ export async function deployRows(): Promise<void> {
       for (const old of servers) {
         balancer.servers.push(await start());
         balancer.servers.splice(balancer.servers.indexOf(old), 1);
+        await delay(PAUSE);
         await old.stop(GRACE);
       }
     } finally {
