@@ -1,6 +1,10 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { calling } from '../../test/support/legacy-server.ts';
-import { request } from '../jsonrpc/message.ts';
+import { nextTurn } from '../base/wait.ts';
+import { derive } from '../core/derive.ts';
+import type { Exchange } from '../core/exchange.ts';
+import { request, type JsonObject } from '../jsonrpc/message.ts';
+import type { ClientOptions } from './options.ts';
 
 test('the cost of a question that any call may have asked does not grow with the calls in flight', async () => {
   const { client, server } = await calling({ onroots: () => new Promise(() => {}) });
@@ -35,6 +39,35 @@ test('a call that begins while a user answers times out only after the answer', 
   await client.close();
   await Promise.all([one, other]);
 });
+
+test.each<[string, ClientOptions, string, JsonObject]>([
+  ['without a handler', {}, 'roots/list', {}],
+  ['that are invalid', { onelicit: () => ({ action: 'cancel' }) }, 'elicitation/create', { message: 'No form' }],
+])(
+  'many questions %s that arrive together do not stop the clock of a call',
+  async (_which, handlers, method, params) => {
+    const { client, server } = await calling(handlers);
+    vi.useFakeTimers({ toFake: ['performance', 'Date', 'setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    client.use((next) => (exchange) => {
+      const ask: Exchange['ask'] = (...question) => {
+        // So long each question takes.
+        vi.advanceTimersByTime(1000);
+        return exchange.ask(...question);
+      };
+      return next(derive(exchange, { ask }));
+    });
+    let ended: unknown;
+    const call = client.callTool('slow', {}, { timeout: 10_000 }).catch((error: Error) => (ended = error.name));
+    while (server.inbox.length === 0) await nextTurn();
+    await Promise.all(
+      Array.from({ length: 100 }, (_, n) => server.transport.send(request(`question ${n}`, method, params))),
+    );
+    for (let turn = 0; turn < 100; turn += 1) await nextTurn();
+    expect(ended).toBe('TimeoutError');
+    await call;
+  },
+);
 
 /** A schema that takes more steps to check than any check may. */
 const costly = {

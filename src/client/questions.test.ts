@@ -16,8 +16,8 @@ function setUp(handlers: Handlers, revision: Revision = '2025-11-25') {
   const onerror = vi.fn<(error: Error) => void>();
   const questions = new Questions(handlers, onerror);
   const { signal } = new AbortController();
-  const ask = (method: string, params: JsonObject = {}, options = {}) =>
-    questions.answer('tools/call', method, params, revision, signal, options);
+  const ask = async (method: string, params: JsonObject = {}, options = {}) =>
+    questions.accept('tools/call', method, params, revision)(signal, options);
   return { ask, onerror, signal };
 }
 

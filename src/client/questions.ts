@@ -33,6 +33,11 @@ export function capabilitiesOf({ onelicit, onsample, onroots, sampling = {} }: H
   return capabilities;
 }
 
+/** Answers an accepted question, unless the signal or that of the options fires before. */
+export type Answer = (signal: AbortSignal, options?: AskOptions) => Promise<JsonObject>;
+
+type Handler = (context: QuestionContext) => Promise<JsonObject>;
+
 /** Answers a server's questions with the application's handlers. */
 export class Questions {
   readonly capabilities: JsonObject;
@@ -46,30 +51,40 @@ export class Questions {
   }
 
   /**
-   * Answers a question in the middle of a request.
+   * Accepts a question in the middle of a request. Refuses at once what no handler gets, so such a question takes no time.
    *
-   * @throws RpcError for the server: −32601 if there is no handler for this method, −32602 if the question is invalid
-   * or its mode was not declared, −32603 without details if the handler failed; or the handler's own `RpcError`.
+   * @returns the function that answers it. It throws (rejects) RpcError for the server: −32603 without details if the handler
+   * failed; or the handler's own `RpcError`.
+   * @throws RpcError for the server: −32601 if there is no handler for this method, −32602 if the question is invalid or
+   * its mode was not declared.
    */
-  async answer(
+  accept(during: string, method: string, params: JsonObject, revision: Revision): Answer {
+    try {
+      const missing = missingCapability(method, params, this.capabilities, REVISIONS[revision]);
+      if (missing !== undefined) throw undeclared(method, missing, revision);
+      const handler = this.#handlerOf(method, params);
+      return (signal, options) => this.#answer(during, method, handler, signal, options);
+    } catch (error) {
+      if (error instanceof RpcError) this.#reportUnanswerable(error);
+      throw error;
+    }
+  }
+
+  async #answer(
     during: string,
     method: string,
-    params: JsonObject,
-    revision: Revision,
+    handler: Handler,
     signal: AbortSignal,
     options: AskOptions = {},
   ): Promise<JsonObject> {
     const { signal: taken, release } = joined(signal, options.signal);
     try {
-      const missing = missingCapability(method, params, this.capabilities, REVISIONS[revision]);
-      if (missing !== undefined) throw undeclared(method, missing, revision);
       taken.throwIfAborted();
-      const answer = this.#answer(method, params, { signal: taken, method: during, key: options.key });
-      return await waitFor(answer, { signal: taken });
+      return await waitFor(handler({ signal: taken, method: during, key: options.key }), { signal: taken });
     } catch (error) {
       if (error instanceof UncheckedAnswer) return error.answer;
       if (error instanceof RpcError) {
-        if (error.cause !== undefined || UNANSWERABLE.has(error.code)) this.#onerror(error);
+        this.#reportUnanswerable(error);
         throw error;
       }
       if (signal.aborted || options.signal?.aborted) throw error;
@@ -82,20 +97,34 @@ export class Questions {
     }
   }
 
-  async #answer(method: string, params: JsonObject, context: QuestionContext): Promise<JsonObject> {
+  #reportUnanswerable(error: RpcError): void {
+    if (error.cause !== undefined || UNANSWERABLE.has(error.code)) this.#onerror(error);
+  }
+
+  /** What answers a question. @throws RpcError if the question is invalid, or nothing answers it. */
+  #handlerOf(method: string, params: JsonObject): Handler {
     const { onelicit, onsample, onroots } = this.#handlers;
     switch (method) {
       case Method.Elicit: {
         const { form, url } = elicitation(onelicit);
-        if (params['mode'] === 'url' && url) return checkedVisit(params, (visit) => url(visit, context));
-        if (params['mode'] !== 'url' && form) return checkedForm(params, (request) => form(request, context));
+        if (params['mode'] === 'url' && url) {
+          const visit = urlRequest(params);
+          return async (context) => checkedVisit(await url(visit, context));
+        }
+        if (params['mode'] !== 'url' && form) {
+          const request = formRequest(params);
+          return async (context) => checkedForm(request, await form(request, context));
+        }
         break;
       }
       case Method.CreateMessage:
-        if (onsample) return checkedSample({ ...(await onsample(sampleParams(params), context)) });
+        if (onsample) {
+          const sample = sampleParams(params);
+          return async (context) => checkedSample({ ...(await onsample(sample, context)) });
+        }
         break;
       case Method.ListRoots:
-        if (onroots) return checkedRoots(await onroots(context));
+        if (onroots) return async (context) => checkedRoots(await onroots(context));
     }
     throw new RpcError(ErrorCode.MethodNotFound, `Method not found: this client does not answer ${method}`);
   }
@@ -115,27 +144,29 @@ function undeclared(method: string, capability: string, revision: Revision): Rpc
   );
 }
 
-async function checkedForm(
-  params: JsonObject,
-  handler: (form: FormRequest) => object | Promise<object>,
-): Promise<JsonObject> {
+function formRequest(params: JsonObject): FormRequest {
   if (!isObject(params['requestedSchema'])) {
     throw new RpcError(ErrorCode.InvalidParams, 'elicitation/create needs an object "requestedSchema"');
   }
-  const { content, ...answer } = checkedAction(await handler(params as FormRequest));
-  if (answer['action'] !== 'accept') return answer;
-  return { ...answer, content: await filledIn(params['requestedSchema'], content) };
+  return params as FormRequest;
 }
 
-async function checkedVisit(
-  params: JsonObject,
-  handler: (visit: UrlRequest) => object | Promise<object>,
-): Promise<JsonObject> {
+async function checkedForm({ requestedSchema }: FormRequest, given: object): Promise<JsonObject> {
+  const { content, ...answer } = checkedAction(given);
+  if (answer['action'] !== 'accept') return answer;
+  return { ...answer, content: await filledIn(requestedSchema, content) };
+}
+
+function urlRequest(params: JsonObject): UrlRequest {
   if (typeof params['url'] !== 'string' || !peerUrl(params['url'])) {
     throw new RpcError(ErrorCode.InvalidParams, 'elicitation/create needs a valid "url"');
   }
+  return params as UrlRequest;
+}
+
+function checkedVisit(given: object): JsonObject {
   // Data that the user enters at the URL never passes through the client.
-  const { content: _content, ...answer } = checkedAction(await handler(params as UrlRequest));
+  const { content: _content, ...answer } = checkedAction(given);
   return answer;
 }
 

@@ -240,10 +240,12 @@ export class Requester implements CallHost {
   async answer(call: Call, method: string, params: JsonObject, options: AskOptions | undefined): Promise<JsonObject> {
     const outlives = options?.outlivesRequest === true;
     const signal = outlives ? this.closing.signal : call.signal;
+    // A question that is refused must not stop the clock: a server could ask so many that it never runs.
+    const answer = this.questions.accept(call.method, method, params, this.revision);
     if (outlives) this.#pause();
     else call.hold();
     try {
-      return await this.questions.answer(call.method, method, params, this.revision, signal, options);
+      return await answer(signal, options);
     } finally {
       if (outlives) this.#unpause();
       else call.release();

@@ -177,10 +177,8 @@ export class TaskHandle {
     }
     const { questions, revision } = this.#requester;
     const params: JsonObject = isObject(question['params']) ? question['params'] : {};
-    const answer = await questions.answer(Method.CallTool, question['method'], params, revision, waiting.signal, {
-      key,
-    });
-    await this.update({ [key]: answer }, { signal: waiting.signal });
+    const answer = questions.accept(Method.CallTool, question['method'], params, revision);
+    await this.update({ [key]: await answer(waiting.signal, { key }) }, { signal: waiting.signal });
     waiting.wake();
   }
 }
