@@ -1,5 +1,6 @@
 import { printableError } from '../base/printable.ts';
 import { inShortTurns } from '../base/short-turns.ts';
+import { shortText } from '../base/short-text.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { complaint } from '../schema/complaint.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
@@ -22,7 +23,9 @@ export class OutputChecks {
       keep: ({ outputSchema }) => (isObject(outputSchema) ? outputSchema : undefined),
       ontoolarge: (name) =>
         onerror(
-          printableError(`Results of the tool ${name} are not checked: the output schemas in the list are too large`),
+          printableError(
+            `Results of the tool ${shortText(name)} are not checked: the output schemas in the list are too large`,
+          ),
         ),
     });
   }
@@ -38,7 +41,9 @@ export class OutputChecks {
     if (!output || result['isError'] === true) return;
     const { structuredContent } = result;
     if (structuredContent === undefined) {
-      throw new InvalidResultError(`The tool ${name} has an output schema, but its result has no structured content`);
+      throw new InvalidResultError(
+        `The tool ${shortText(name)} has an output schema, but its result has no structured content`,
+      );
     }
     if (this.#compiled.get(output) === null) return;
     let issues: ReturnType<JsonSchema['validate']>['issues'];
@@ -50,17 +55,22 @@ export class OutputChecks {
       if (this.#compiled.get(output) === null) return;
       this.#compiled.set(output, null);
       const { message } = error as Error;
-      return this.#onerror(printableError(`Results of the tool ${name} are not checked: ${message}`, { cause: error }));
+      return this.#onerror(
+        printableError(`Results of the tool ${shortText(name)} are not checked: ${message}`, { cause: error }),
+      );
     }
     if (issues)
       throw new InvalidResultError(
-        `The result of the tool ${name} does not match its output schema: ${complaint(issues)}`,
+        `The result of the tool ${shortText(name)} does not match its output schema: ${complaint(issues)}`,
       );
   }
 
   async #compile(name: string, output: JsonObject): Promise<JsonSchema> {
     const { JsonSchema } = await import('../schema/json-schema.ts');
-    const schema = await inShortTurns(() => new JsonSchema(output, `The output schema of the tool ${name}`), this);
+    const schema = await inShortTurns(
+      () => new JsonSchema(output, `The output schema of the tool ${shortText(name)}`),
+      this,
+    );
     this.#compiled.set(output, schema);
     return schema;
   }

@@ -1,3 +1,4 @@
+import { shortText, shortJson } from '../base/short-text.ts';
 import { derive } from '../core/derive.ts';
 import {
   compose,
@@ -295,7 +296,7 @@ export class Requester implements CallHost {
       const result = await service(exchange);
       if (!needsInput(result)) return this.#checked(method, result);
       if (!CAN_REQUIRE_INPUT.has(method))
-        throw new InvalidResultError(`The server asked for input to answer ${method}`);
+        throw new InvalidResultError(`The server asked for input to answer ${shortText(method)}`);
       const { maxRounds = 16 } = this.options;
       return this.#checked(method, await completeRounds(service, exchange, result, { maxRounds }));
     });
@@ -343,7 +344,7 @@ export class Requester implements CallHost {
     const { tasks = true } = this.options;
     if (resultType === 'complete' || (resultType === 'task' && method === Method.CallTool && tasks)) return result;
     throw new InvalidResultError(
-      `The server answered ${method} with a result of the unknown type ${JSON.stringify(resultType)}`,
+      `The server answered ${shortText(method)} with a result of the unknown type ${shortJson(resultType)}`,
     );
   }
 

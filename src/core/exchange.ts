@@ -1,3 +1,4 @@
+import { shortText } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
@@ -61,7 +62,10 @@ export interface AskOptions {
 /** A question did not reach the caller, because its request had ended. It can be asked through another request. */
 export class NotAsked extends RpcError {
   constructor(method: string, request: string) {
-    super(ErrorCode.InvalidRequest, `${method} was not asked: the ${request} request that it belongs to has ended`);
+    super(
+      ErrorCode.InvalidRequest,
+      `${shortText(method)} was not asked: the ${shortText(request)} request that it belongs to has ended`,
+    );
   }
 }
 

@@ -2,6 +2,7 @@
  * Tool arguments that HTTP callers repeat in headers (2026-07-28, basic/transports/streamable-http: Custom Headers from
  * Tool Parameters). Both sides follow these rules.
  */
+import { shortText } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { isHeaderName } from '../protocol/header-syntax.ts';
@@ -36,7 +37,7 @@ export function paramHeaders(subschemas: readonly Subschema[], owner: string): r
   for (const { schema, where, properties } of subschemas) {
     if (!Object.hasOwn(schema, KEYWORD)) continue;
     const refuse = (why: string): never => {
-      throw new TypeError(`${owner}: ${KEYWORD} of ${where === '' ? 'the input schema' : where} ${why}`);
+      throw new TypeError(`${owner}: ${KEYWORD} of ${where === '' ? 'the input schema' : shortText(where)} ${why}`);
     };
     const name: unknown = schema[KEYWORD];
     if (properties === undefined || properties.length === 0)
@@ -46,7 +47,8 @@ export function paramHeaders(subschemas: readonly Subschema[], owner: string): r
     if (!TYPES.has(schema['type'])) return refuse('must be on a property of type string, integer or boolean');
     const key = `mcp-param-${name.toLowerCase()}`;
     const other = headers.get(key);
-    if (other !== undefined) return refuse(`is already used by properties.${other.path.join('.properties.')}`);
+    if (other !== undefined)
+      return refuse(`is already used by ${shortText(`properties.${other.path.join('.properties.')}`)}`);
     headers.set(key, { name: `Mcp-Param-${name}`, key, path: properties });
   }
   return headers.size === 0 ? undefined : [...headers.values()];
@@ -74,7 +76,7 @@ export function mirroredArguments(headers: readonly ParamHeader[], args: JsonObj
   for (const header of headers) {
     const value = argumentAt(args, header);
     if (isUnsafeInteger(value)) {
-      const what = `The argument ${header.path.join('.')} goes into the header ${header.name}`;
+      const what = `The argument ${shortText(header.path.join('.'))} goes into the header ${shortText(header.name)}`;
       throw new RpcError(ErrorCode.InvalidParams, `${what}, but ${value} is not a safe integer`);
     }
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
@@ -92,8 +94,9 @@ export function mirroredArguments(headers: readonly ParamHeader[], args: JsonObj
 export function checkParamHeaders(headers: readonly ParamHeader[], args: JsonObject, exchange: Exchange): void {
   if (exchange.header === undefined || REVISIONS[exchange.caller.revision].era !== 'modern') return;
   for (const header of headers) {
-    const { name, key, path } = header;
-    const argument = `the argument ${path.join('.')}`;
+    const { key, path } = header;
+    const name = shortText(header.name);
+    const argument = `the argument ${shortText(path.join('.'))}`;
     const value = argumentAt(args, header);
     const sent = exchange.header(key);
     if (value === undefined || value === null) {

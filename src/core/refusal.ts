@@ -1,3 +1,4 @@
+import { shortText } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
 
@@ -16,6 +17,6 @@ export class Refusal extends RpcError {
 
   /** @param why follows the name of the method. */
   static method(method: string, why = ''): Refusal {
-    return new Refusal(ErrorCode.MethodNotFound, `Method not found: ${method}${why}`);
+    return new Refusal(ErrorCode.MethodNotFound, `Method not found: ${shortText(method)}${why}`);
   }
 }

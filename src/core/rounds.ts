@@ -1,3 +1,4 @@
+import { shortText, shortJson } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { derive } from './derive.ts';
@@ -38,7 +39,7 @@ export async function completeRounds(
     if (round === maxRounds) {
       throw new RpcError(
         ErrorCode.InternalError,
-        `${exchange.method} asked for input ${maxRounds} times and is still not complete`,
+        `${shortText(exchange.method)} asked for input ${maxRounds} times and is still not complete`,
       );
     }
     result = await next(await answered(exchange, result));
@@ -60,7 +61,7 @@ export interface InputRequest {
  */
 export function questionsOf(method: string, { inputRequests = {}, requestState }: JsonObject): InputRequest[] {
   const invalid = (what: string): RpcError =>
-    new RpcError(ErrorCode.InternalError, `${method} asked for input ${what}`);
+    new RpcError(ErrorCode.InternalError, `${shortText(method)} asked for input ${what}`);
   if (!isObject(inputRequests)) throw invalid('with "inputRequests" that is not an object');
   if (requestState !== undefined && typeof requestState !== 'string')
     throw invalid('with a "requestState" that is not a string');
@@ -68,8 +69,8 @@ export function questionsOf(method: string, { inputRequests = {}, requestState }
   if (entries.length === 0 && requestState === undefined) throw invalid('without "inputRequests" or "requestState"');
   return entries.map(([key, question]) => {
     const { method: asked, params = {} } = isObject(question) ? question : {};
-    if (typeof asked !== 'string') throw invalid(`${JSON.stringify(key)} without a method`);
-    if (!isObject(params)) throw invalid(`${JSON.stringify(key)} with "params" that is not an object`);
+    if (typeof asked !== 'string') throw invalid(`${shortJson(key)} without a method`);
+    if (!isObject(params)) throw invalid(`${shortJson(key)} with "params" that is not an object`);
     return { key, method: asked, params };
   });
 }
@@ -79,7 +80,7 @@ async function answered(exchange: Exchange, result: JsonObject): Promise<Exchang
   if (questions.length > MAX_QUESTIONS) {
     throw new RpcError(
       ErrorCode.InternalError,
-      `${exchange.method} asked ${questions.length} questions at once, but the limit is ${MAX_QUESTIONS}; none was sent`,
+      `${shortText(exchange.method)} asked ${questions.length} questions at once, but the limit is ${MAX_QUESTIONS}; none was sent`,
     );
   }
   const others = new AbortController();

@@ -1,3 +1,4 @@
+import { shortJson } from '../base/short-text.ts';
 import { ErrorCode } from './errors.ts';
 import { InvalidMessage, InvalidResponse, checkMessage } from './parse.ts';
 import { errorResponse, isRequest, isResponse, type Message, type RequestId, type Response } from './message.ts';
@@ -35,7 +36,7 @@ export function openBatch(elements: readonly unknown[], limit = 1000): OpenedBat
           errors.push(
             errorResponse(undefined, {
               code: ErrorCode.InvalidRequest,
-              message: `Invalid request: id ${JSON.stringify(message.id)} occurs twice in one batch`,
+              message: `Invalid request: id ${shortJson(message.id)} occurs twice in one batch`,
             }),
           );
           continue;

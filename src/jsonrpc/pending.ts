@@ -4,6 +4,7 @@ import { RpcError } from './errors.ts';
 import { IdTable } from './id-table.ts';
 import type { JsonObject, Request, RequestId, Response } from './message.ts';
 import { Deadline, type TimeLimits } from '../base/deadline.ts';
+import { shortText, shortJson } from '../base/short-text.ts';
 
 interface Entry {
   readonly resolve: (result: JsonObject) => void;
@@ -25,9 +26,7 @@ export function connectionClosed(cause?: Error): RpcError {
 /** The error to report for a response that no request waits for. */
 export function unexpectedResponse(response: Response): Error {
   const what = 'error' in response ? `: ${response.error.message}` : '';
-  return printableError(
-    `A response came for ${JSON.stringify(response.id)}, but no request with this id is open${what}`,
-  );
+  return printableError(`A response came for ${shortJson(response.id)}, but no request with this id is open${what}`);
 }
 
 /**
@@ -79,7 +78,7 @@ export class PendingRequests {
         resolve,
         reject,
         deadline: new Deadline(limits, (limit) => {
-          const reason = `${method} was not answered within ${limit} ms`;
+          const reason = `${shortText(method)} was not answered within ${limit} ms`;
           this.cancel(id, new RpcError(REQUEST_TIMEOUT, `Request timed out: ${reason}`));
           onexpired?.(id, reason);
         }),

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { shortText, shortJson } from '../base/short-text.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Dialect, Keyword, SchemaReader } from './keyword.ts';
 import { KEYWORDS } from './keywords.ts';
@@ -66,7 +67,7 @@ function dialectOf({ $schema }: JsonObject, name: string): Dialect {
   const dialect =
     typeof $schema === 'string' ? DIALECTS.get($schema.replace(/^https?:\/\//, '').replace(/#$/, '')) : undefined;
   if (dialect !== undefined) return dialect;
-  throw new TypeError(`${name} has an unsupported dialect, ${JSON.stringify($schema)} (supported: 2020-12, draft-07)`);
+  throw new TypeError(`${name} has an unsupported dialect, ${shortJson($schema)} (supported: 2020-12, draft-07)`);
 }
 
 /** Compiles a schema and all schemas within it to nodes. */
@@ -109,7 +110,7 @@ class Compiler implements SchemaReader {
     this.work.read(reference.length);
     const found = this.#references.find(reference, base);
     if (typeof found === 'boolean' || isObject(found)) return this.node(found, '$ref', base);
-    throw new TypeError(`${keyword} refers to ${JSON.stringify(reference)}, where there is no schema`);
+    throw new TypeError(`${keyword} refers to ${shortJson(reference)}, where there is no schema`);
   }
 
   dynamicName(reference: string, base: string): string | undefined {
@@ -139,7 +140,7 @@ class Compiler implements SchemaReader {
       }
     } catch (error) {
       if (error instanceof TooMuchWork) throw error;
-      const place = where === '' ? '' : ` (${where})`;
+      const place = where === '' ? '' : ` (${shortText(where)})`;
       throw new TypeError(`${this.#name} is not valid: ${(error as Error).message}${place}`, { cause: error });
     }
     node.checks = checks;

@@ -1,3 +1,4 @@
+import { shortJson } from '../base/short-text.ts';
 import { isObject, isStrings } from '../jsonrpc/message.ts';
 import { keyOf } from './canonical.ts';
 import { patternOf, isNumber, keysOf, type Build } from './keyword.ts';
@@ -45,8 +46,7 @@ function once<T>(make: () => T): () => T {
 
 /** JSON for a message, cut to 1000 characters. */
 function shown(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length > 1000 ? `${text.slice(0, 1000)}…` : text;
+  return shortJson(value, 1000);
 }
 
 export function bound(fits: (value: number, bound: number) => boolean, words: string): Build {
@@ -76,7 +76,7 @@ export const properties: Measure = (value, run) => (isObject(value) ? keysOf(val
 export const pattern: Build = (keywordValue, { reader }) => {
   if (typeof keywordValue !== 'string') throw new TypeError('pattern must be a string');
   const compiled = patternOf(keywordValue, 'pattern', reader);
-  const message = `must match pattern ${JSON.stringify(keywordValue)}`;
+  const message = `must match pattern ${shown(keywordValue)}`;
   return (value, run) => typeof value !== 'string' || compiled.test(value, run.work) || run.fail(message);
 };
 

@@ -1,3 +1,4 @@
+import { shortJson } from '../base/short-text.ts';
 import type { Exchange } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
@@ -47,8 +48,7 @@ export async function complete(exchange: Exchange, find: FindCompleters): Promis
   }
   const name: unknown = ref['type'] === 'ref/prompt' ? ref['name'] : ref['uri'];
   const completers = find(ref['type'], name);
-  if (completers === undefined)
-    throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${JSON.stringify(ref)}`);
+  if (completers === undefined) throw new RpcError(ErrorCode.InvalidParams, `Unknown reference: ${shortJson(ref)}`);
   const completer = completers.get(argument['name']);
   const settled = isObject(context) && isObject(context['arguments']) ? context['arguments'] : {};
   const given = Object.values(settled);

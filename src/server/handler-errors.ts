@@ -1,3 +1,4 @@
+import { shortText } from '../base/short-text.ts';
 import { abortReason, isAborted } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
 import { errorChain } from '../jsonrpc/error-chain.ts';
@@ -23,10 +24,10 @@ export function errorsForCallers(expose: boolean, onerror: (error: Error) => voi
     if (isUserError(thrown) || isRpcError(thrown)) return thrown;
     const error = thrown instanceof Error ? thrown : new Error(RpcError.from(thrown).message, { cause: thrown });
     if (!causedByAbort(thrown, exchange)) {
-      onerror(new Error(`${what} failed: ${error.message || error.name}`, { cause: thrown }));
+      onerror(new Error(`${shortText(what)} failed: ${error.message || error.name}`, { cause: thrown }));
     }
     if (expose) return error;
-    return new RpcError(ErrorCode.InternalError, `${what} failed with an internal error`, { cause: thrown });
+    return new RpcError(ErrorCode.InternalError, `${shortText(what)} failed with an internal error`, { cause: thrown });
   };
 }
 

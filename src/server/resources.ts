@@ -1,3 +1,4 @@
+import { shortText } from '../base/short-text.ts';
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -160,9 +161,8 @@ export class Resources {
     if (needsInput(reply)) return reply;
     const result = resourceResult(reply, uri, found?.entry.definition['mimeType']);
     if (found === undefined || result === undefined) {
-      throw new RpcError(REVISIONS[exchange.caller.revision].resourceNotFound, `Resource not found: ${uri}`, {
-        data: { uri },
-      });
+      const message = `Resource not found: ${shortText(uri)}`;
+      throw new RpcError(REVISIONS[exchange.caller.revision].resourceNotFound, message, { data: { uri } });
     }
     const { hints } = found.entry;
     // Cache hints in the handler's result override those of the registration.

@@ -1,4 +1,5 @@
 import { checkBounds } from '../base/bounds.ts';
+import { shortJson } from '../base/short-text.ts';
 import type { ErrorObject, Message, RequestId } from '../jsonrpc/message.ts';
 
 /** Identifies a session. Unique among all that share the log. */
@@ -76,7 +77,7 @@ export class EventsPurged extends Error {
   readonly until: EventId | undefined;
 
   constructor(id: EventId, until: EventId | undefined) {
-    super(`Events after ${JSON.stringify(id)} are no longer available`);
+    super(`Events after ${shortJson(id)} are no longer available`);
     this.until = until;
   }
 }

@@ -1,3 +1,4 @@
+import { shortJson } from '../base/short-text.ts';
 import { openBatch, type OpenedBatch } from '../jsonrpc/batch.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { errorResponse, isRequest, type Request, type RequestId, type Response } from '../jsonrpc/message.ts';
@@ -58,7 +59,7 @@ export function admitBatch(elements: readonly unknown[], rules: BatchRules): Ope
  * the id for the response to the other request.
  */
 export function idInUse(id: RequestId): InvalidMessage {
-  return invalidRequest(`id ${JSON.stringify(id)} is still in use`);
+  return invalidRequest(`id ${shortJson(id)} is still in use`);
 }
 
 function refusal({ id, method }: Request, inUse: (id: RequestId) => boolean): InvalidMessage | undefined {

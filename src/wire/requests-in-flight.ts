@@ -1,4 +1,5 @@
 import { inTurns } from '../base/in-turns.ts';
+import { shortJson } from '../base/short-text.ts';
 import { RpcError, ErrorCode } from '../jsonrpc/errors.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import {
@@ -47,7 +48,7 @@ export class RequestsInFlight {
   /** Accepts a request. If that is not possible, answers it with an error and returns undefined. */
   accept({ id }: Request, bytes = 0): RequestInFlight | undefined {
     // This error has no id, because the client would take it for the response to the first request with the same id.
-    if (this.#requests.has(id)) return this.#refuse(undefined, `id ${JSON.stringify(id)} is still in use`);
+    if (this.#requests.has(id)) return this.#refuse(undefined, `id ${shortJson(id)} is still in use`);
     if (this.#requests.size >= MAX_REQUESTS) {
       return this.#refuse(id, `More than ${MAX_REQUESTS} requests are in flight; wait until some of them are answered`);
     }

@@ -1,4 +1,5 @@
 import { inTurns } from '../../base/in-turns.ts';
+import { shortText, shortJson } from '../../base/short-text.ts';
 import { isAborted } from '../../core/base-exchange.ts';
 import { derive } from '../../core/derive.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
@@ -161,7 +162,7 @@ class ServiceFleet implements Fleet {
       throw isNamed(method) ? withAskedName(error, exchange.params['name'], params['name']) : error;
     });
     member.answered();
-    if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${method} returned no result`);
+    if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${shortText(method)} returned no result`);
     return renameResult(result, method, renaming);
   }
 
@@ -183,7 +184,9 @@ class ServiceFleet implements Fleet {
         else throw error;
       }
     }
-    throw unreached ?? without ?? new RpcError(ErrorCode.MethodNotFound, `Method not found: ${exchange.method}`);
+    const failed = unreached ?? without;
+    if (failed) throw failed;
+    throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${shortText(exchange.method)}`);
   }
 
   async #discover(exchange: Exchange): Promise<JsonObject> {
@@ -218,10 +221,7 @@ class ServiceFleet implements Fleet {
     }
     const member: FleetMember | undefined = typeof named === 'string' ? this.#members.get(named) : undefined;
     if (member) return this.#forward(exchange, { member, params });
-    throw new RpcError(
-      ErrorCode.InvalidParams,
-      `_meta names the server ${JSON.stringify(named)}, which does not exist`,
-    );
+    throw new RpcError(ErrorCode.InvalidParams, `_meta names the server ${shortJson(named)}, which does not exist`);
   }
 }
 
@@ -233,7 +233,7 @@ function isNamed(method: string): boolean {
 function withAskedName(error: unknown, asked: unknown, own: unknown): unknown {
   if (!(error instanceof RpcError) || error.code !== ErrorCode.InvalidParams || asked === own) return error;
   const { code, data, origin } = error;
-  return new RpcError(code, `${String(asked)}: ${error.message}`, { data, origin, cause: error });
+  return new RpcError(code, `${shortText(String(asked))}: ${error.message}`, { data, origin, cause: error });
 }
 
 function ownTaskId({ label }: FleetMember, taskId: string): string {

@@ -5,6 +5,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { Method, NotificationMethod } from '../../protocol/methods.ts';
+import { shortText, shortJson } from '../../base/short-text.ts';
 import { waitFor } from '../../base/wait.ts';
 import { checkHeaders } from '../header-check.ts';
 import { ChildExchange } from './child-exchange.ts';
@@ -51,7 +52,7 @@ export class FleetMember {
     this.source = source;
     this.#options = options;
     const select = selectTools(source.tools ?? {}, (hidden, renamed) => {
-      const [tool, other] = [hidden, renamed].map((name) => JSON.stringify(name));
+      const [tool, other] = [hidden, renamed].map((name) => shortJson(name));
       this.warn(`has a tool ${tool}, which is hidden because ${other} is renamed to it`);
     });
     const service = select(checkHeaders(source.service));
@@ -86,7 +87,7 @@ export class FleetMember {
     const refused = isFromPeer(error);
     if (this.down && !refused) return;
     if (!refused) this.down = true;
-    this.warn(`${refused ? 'refuses' : 'does not answer'} ${method}: ${error.message}`, error);
+    this.warn(`${refused ? 'refuses' : 'does not answer'} ${shortText(method)}: ${error.message}`, error);
   }
 
   warn(what: string, cause?: Error): void {

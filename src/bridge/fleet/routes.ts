@@ -1,3 +1,4 @@
+import { shortText, shortJson } from '../../base/short-text.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
@@ -46,7 +47,7 @@ export class Routes {
     const wrapped = this.#unwrap(uri);
     const member = wrapped?.member ?? this.#askedBy(params)?.member;
     const routes = member ? [member] : this.#inOrder();
-    if (routes.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri}`);
+    if (routes.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${shortText(uri)}`);
     return routes.map((each) => ({ member: each, params: put(this.#withOwnState(params, each), 'uri', wrapped?.uri) }));
   }
 
@@ -73,7 +74,7 @@ export class Routes {
     const member = split && this.#members.withLabel(split.label);
     if (member) return { member, params: { ...params, taskId: split.id } };
     // Not sent to any server: one of them may have a task with the same id.
-    const message = `Task not found: ${JSON.stringify(params['taskId'])} does not begin with the name of a known server`;
+    const message = `Task not found: ${shortJson(params['taskId'])} does not begin with the name of a known server`;
     throw new RpcError(ErrorCode.InvalidParams, message);
   }
 
@@ -120,7 +121,7 @@ export class Routes {
     if (member) return { member, uri: unwrapped.uri };
     // Not sent to any server. But a single server may be a fleet itself.
     if (isWrapped(uri) && !this.#members.naming.bare)
-      throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${uri} does not name a known server`);
+      throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${shortText(uri)} does not name a known server`);
     return undefined;
   }
 
@@ -153,6 +154,6 @@ export class Routes {
     const some = prefixes.slice(0, MAX_NAMED).join(', ') + (prefixes.length > MAX_NAMED ? ' and others' : '');
     const noun = kind === PROMPTS ? 'prompt' : 'tool';
     const why = prefixes.length === 0 ? 'there are no servers' : `a name begins with the name of its server: ${some}`;
-    return new RpcError(ErrorCode.InvalidParams, `Unknown ${noun}: ${name} (${why})`);
+    return new RpcError(ErrorCode.InvalidParams, `Unknown ${noun}: ${shortText(name)} (${why})`);
   }
 }

@@ -2,6 +2,7 @@ import { printableLine } from '../../../base/printable.ts';
 import { BodyBuffer } from '../body-buffer.ts';
 import type { Holder } from '../../../base/buffer-budget.ts';
 import { COUNTED_FROM, receiveBudget, receiveBudgetExceeded } from '../../../base/receive-budget.ts';
+import { shortText } from '../../../base/short-text.ts';
 import type { ExchangeListener, Connection, ConnectionPool } from './connection.ts';
 import { AnswerLost, shown } from './errors.ts';
 import { NotSent, type HttpReply, type HttpRequest } from './http.ts';
@@ -199,7 +200,9 @@ class Exchange implements HttpReply, ExchangeListener, Holder {
       this.#resolve(this);
       // The reply is delivered first: for an error, or a response without a body, the status is enough.
       if (encoding && encoding.toLowerCase() !== 'identity')
-        this.#abort(new AnswerLost(`${shown(url)} sent its response as ${encoding}, which the client does not accept`));
+        this.#abort(
+          new AnswerLost(`${shown(url)} sent its response as ${shortText(encoding)}, which the client does not accept`),
+        );
     }
   }
 

@@ -13,6 +13,7 @@ import { isTemporary } from '../../../jsonrpc/error-chain.ts';
 import type { MessageExtra } from '../../transport.ts';
 import { decodeLatin1, encodeUtf8 } from '../../../base/bytes.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
+import { shortText, shortJson } from '../../../base/short-text.ts';
 import { isType, notJson, REFUSALS } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, isSessionGone, SessionGone, shown, statusError } from './errors.ts';
 import type { HttpReply } from './http.ts';
@@ -116,7 +117,7 @@ export class StreamableClient extends PostingClient {
   }
 
   protected override async postRequest({ id, method }: Request, body: string): Promise<void> {
-    if (this.#pendingRequests.has(id)) throw new Error(`id ${JSON.stringify(id)} is still in use`);
+    if (this.#pendingRequests.has(id)) throw new Error(`id ${shortJson(id)} is still in use`);
     const stream = this.#createStream(id);
     const pending: PendingRequest = { method, stream, cancelled: false };
     this.#pendingRequests.set(id, pending);
@@ -156,7 +157,7 @@ export class StreamableClient extends PostingClient {
     } catch (error) {
       if (this.#pendingRequests.get(id) !== pending) return;
       this.translateError(error);
-      const message = `The answer to ${pending.method} was lost: ${(error as Error).message}`;
+      const message = `The answer to ${shortText(pending.method)} was lost: ${(error as Error).message}`;
       const cause = new AnswerLost(message, { cause: error });
       this.deliver(errorResponse(id, { code: CONNECTION_CLOSED, message }), { cause });
     } finally {
@@ -249,7 +250,7 @@ export class StreamableClient extends PostingClient {
     if (this.#pendingRequests.get(id) !== pending) return;
     pending.cancelled = true;
     this.#pendingRequests.delete(id);
-    pending.stream.stop(new AnswerLost(`${pending.method} was cancelled`));
+    pending.stream.stop(new AnswerLost(`${shortText(pending.method)} was cancelled`));
   }
 
   protected translateError(error: unknown): unknown {

@@ -1,5 +1,6 @@
 import type { TimeLimits } from '../../../base/deadline.ts';
 import { Recent } from '../../../base/recent.ts';
+import { shortText } from '../../../base/short-text.ts';
 import type { AskOptions } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import {
@@ -132,7 +133,7 @@ export class ClientQuestions {
     if (missing) {
       throw new RpcError(
         ErrorCode.MethodNotFound,
-        `${method} was not sent: the client does not have the ${missing} capability`,
+        `${shortText(method)} was not sent: the client does not have the ${missing} capability`,
       );
     }
     return toLegacyQuestion(method, params, profile);

@@ -16,6 +16,7 @@ import { invoke } from '../../../core/invoke.ts';
 import { completeRounds, needsInput } from '../../../core/rounds.ts';
 import { without } from '../../../jsonrpc/shape.ts';
 import { paced } from '../../../base/paced.ts';
+import { shortText, shortJson } from '../../../base/short-text.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../../protocol/logging.ts';
 import { isNotificationMethod, CAN_REQUIRE_INPUT, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type RevisionProfile } from '../../../protocol/revisions.ts';
@@ -116,8 +117,9 @@ export class LegacyInbound implements Connection {
       return void this.#waiting.add(take);
     }
     if (method === Method.Initialize) return void this.#initialize(request, params, extra);
-    if (this.#phase === 'new') return refuse(request, `${method} came before initialize`);
-    if (isNotificationMethod(method)) return refuse(request, `${method} is a notification and must not carry an id`);
+    if (this.#phase === 'new') return refuse(request, `${shortText(method)} came before initialize`);
+    if (isNotificationMethod(method))
+      return refuse(request, `${shortText(method)} is a notification and must not carry an id`);
     // The subscriptions were lost with the upstream server. It may be available again, so subscribe again.
     if (this.#subscriptions.lapsed) this.#subscriptions.listen().catch(this.#onerror);
     const exchange = this.#exchange(request, method, params, extra);
@@ -131,11 +133,11 @@ export class LegacyInbound implements Connection {
         return void this.#waiting.add(() => this.notification(message, extra));
       }
       return this.#onerror(
-        printableError(`${method} was dropped: too many messages came before initialize was answered`),
+        printableError(`${shortText(method)} was dropped: too many messages came before initialize was answered`),
       );
     }
     if (this.#phase === 'new') {
-      return this.#onerror(printableError(`${method} came before initialize and was ignored`));
+      return this.#onerror(printableError(`${shortText(method)} came before initialize and was ignored`));
     }
     switch (method) {
       case NotificationMethod.Initialized:
@@ -152,7 +154,7 @@ export class LegacyInbound implements Connection {
     if (!isNotificationMethod(method)) {
       return this.#onerror(
         printableError(
-          `A notification named ${JSON.stringify(method)} was ignored: MCP notifications begin with "notifications/"`,
+          `A notification named ${shortJson(method)} was ignored: MCP notifications begin with "notifications/"`,
         ),
       );
     }
@@ -171,7 +173,7 @@ export class LegacyInbound implements Connection {
     const exchange = new RequestExchange(this, request, method, own, extra);
     // A variable first, for the garbage collector (`CallExtra`).
     const onclose = (reason?: string): void => {
-      const cancelled = reason === undefined ? 'Cancelled' : `Cancelled: ${reason}`;
+      const cancelled = reason === undefined ? 'Cancelled' : `Cancelled: ${shortText(reason)}`;
       exchange.abort(this.#closed ?? new RpcError(ErrorCode.InternalError, cancelled));
     };
     request.onclose = onclose;
@@ -225,7 +227,7 @@ export class LegacyInbound implements Connection {
       case Method.Listen:
         throw new RpcError(
           ErrorCode.MethodNotFound,
-          `Method not found: ${method} is not part of revision ${this.caller.revision}`,
+          `Method not found: ${shortText(method)} is not part of revision ${this.caller.revision}`,
         );
       default:
         return undefined;
@@ -270,7 +272,7 @@ export class LegacyInbound implements Connection {
   async #setLevel({ level }: JsonObject): Promise<JsonObject> {
     this.#demand('logging', this.#serverCapabilities['logging']);
     if (!isLogLevel(level))
-      throw new RpcError(ErrorCode.InvalidParams, `Invalid params: unknown log level ${JSON.stringify(level)}`);
+      throw new RpcError(ErrorCode.InvalidParams, `Invalid params: unknown log level ${shortJson(level)}`);
     this.caller.logLevel = level;
     try {
       if (this.#subscriptions.begun) await this.#subscriptions.listen();

@@ -1,3 +1,4 @@
+import { shortText } from '../../../base/short-text.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { invoke } from '../../../core/invoke.ts';
@@ -143,7 +144,7 @@ export class SessionSubscriptions {
     try {
       const honoured = await exchange.acknowledged;
       if (!honoured.resourceSubscriptions?.includes(uri)) {
-        throw new RpcError(ErrorCode.InvalidParams, `The server does not offer updates of ${uri}`);
+        throw new RpcError(ErrorCode.InvalidParams, `The server does not offer updates of ${shortText(uri)}`);
       }
     } catch (error) {
       this.#drop(uri, exchange);

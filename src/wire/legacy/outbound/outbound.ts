@@ -24,6 +24,7 @@ import { HANDSHAKE_TIMEOUT, limitsOf, type OpeningOptions, type Upstream } from 
 import { NoticeQueue } from '../../notice-queue.ts';
 import { checkServerDescription } from '../../server-description.ts';
 import { Recent } from '../../../base/recent.ts';
+import { shortJson } from '../../../base/short-text.ts';
 import type { Attribution } from './attribution.ts';
 import { CallsInFlight, type CallInFlight } from './calls-in-flight.ts';
 import { withoutSender } from '../../meta.ts';
@@ -142,7 +143,7 @@ class LegacyOutbound implements Upstream {
     if (profile?.era !== 'legacy') {
       throw new RpcError(
         ErrorCode.InternalError,
-        `The server speaks revision ${printableMessage(JSON.stringify(answer['protocolVersion'] ?? null))}, which this client does not speak`,
+        `The server speaks revision ${printableMessage(shortJson(answer['protocolVersion'] ?? null))}, which this client does not speak`,
       );
     }
     checkServerDescription(answer);
@@ -355,9 +356,7 @@ class LegacyOutbound implements Upstream {
           task.session,
         );
       if (this.#cancelled.tokens.has(token)) return;
-      return this.#onerror(
-        printableError(`Progress was ignored: ${JSON.stringify(token)} belongs to no active request`),
-      );
+      return this.#onerror(printableError(`Progress was ignored: ${shortJson(token)} belongs to no active request`));
     }
     this.#pending.extend(id);
     this.#queueNotification(call, NotificationMethod.Progress, { ...params, progressToken: call.token });

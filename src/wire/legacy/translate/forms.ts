@@ -1,3 +1,4 @@
+import { shortJson } from '../../../base/short-text.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, stringsIn, type JsonObject } from '../../../jsonrpc/message.ts';
 import { without } from '../../../jsonrpc/shape.ts';
@@ -139,7 +140,7 @@ function listedOptions(name: string, { items }: JsonObject): readonly Option[] {
   if (options !== undefined) return options;
   throw new RpcError(
     ErrorCode.InternalError,
-    `elicitation/create was not sent: the items of list field ${JSON.stringify(name)} are not an enum`,
+    `elicitation/create was not sent: the items of list field ${shortJson(name)} are not an enum`,
   );
 }
 

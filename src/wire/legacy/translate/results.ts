@@ -1,3 +1,4 @@
+import { shortText, shortJson } from '../../../base/short-text.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import { constant, isConstant } from '../../../jsonrpc/stringify.ts';
@@ -58,7 +59,7 @@ function shapeResult(result: JsonObject, method: string, profile: RevisionProfil
   if (resultType !== undefined && resultType !== 'complete') {
     throw new RpcError(
       ErrorCode.InternalError,
-      `${method} was answered with a result of type ${JSON.stringify(resultType)}, which revision ${profile.revision} does not have`,
+      `${shortText(method)} was answered with a result of type ${shortJson(resultType)}, which revision ${profile.revision} does not have`,
     );
   }
   const bare = without(withoutMeta(result, Meta.ServerInfo), profile.unknown.properties.Result);

@@ -1,3 +1,4 @@
+import { shortText } from '../../../base/short-text.ts';
 import type { Exchange } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
@@ -34,7 +35,10 @@ export function withoutUrlAnswers(method: string, params: JsonObject): JsonObjec
   }
   for (const answer of Object.values<unknown>(isObject(inputResponses) ? inputResponses : {})) {
     if (isObject(answer) && answer['action'] === 'accept') continue;
-    throw new RpcError(ErrorCode.InvalidRequest, `${method} requires the user to open a URL, which was declined`);
+    throw new RpcError(
+      ErrorCode.InvalidRequest,
+      `${shortText(method)} requires the user to open a URL, which was declined`,
+    );
   }
   return inputResponses === undefined ? params : bare;
 }

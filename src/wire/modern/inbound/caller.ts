@@ -1,3 +1,4 @@
+import { shortJson } from '../../../base/short-text.ts';
 import { Refusal } from '../../../core/refusal.ts';
 import { isObject, type JsonObject, type Notification, type Request } from '../../../jsonrpc/message.ts';
 import type { Caller } from '../../../core/exchange.ts';
@@ -72,7 +73,7 @@ export function readCaller(
   }
   const level: unknown = meta[Meta.LogLevel];
   if (level !== undefined && !isLogLevel(level)) {
-    throw Refusal.params(`unknown log level ${JSON.stringify(level)} in ${Meta.LogLevel}`);
+    throw Refusal.params(`unknown log level ${shortJson(level)} in ${Meta.LogLevel}`);
   }
   if (extra?.header && 'id' in message) checkHeaders(extra.header, message);
   return new RequestCaller(requested, meta, extra);
@@ -86,7 +87,7 @@ function isServed(revision: string, supported: readonly string[]): revision is R
 export function unsupportedVersion(requested: unknown, supported: readonly string[], hint = ''): Refusal {
   return new Refusal(
     McpErrorCode.UnsupportedProtocolVersion,
-    `Unsupported protocol version ${JSON.stringify(requested)}: this server speaks ${supported.join(', ')}${hint}`,
+    `Unsupported protocol version ${shortJson(requested)}: this server speaks ${supported.join(', ')}${hint}`,
     { data: { supported, requested: typeof requested === 'string' ? requested : JSON.stringify(requested ?? null) } },
   );
 }

@@ -1,4 +1,5 @@
 import { Deferred } from '../../../base/deferred.ts';
+import { shortText, shortJson } from '../../../base/short-text.ts';
 import { Refusal } from '../../../core/refusal.ts';
 import { randomUUID } from 'node:crypto';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
@@ -98,7 +99,7 @@ export class InputRounds implements SuspendedRequest {
   ): Promise<JsonObject> {
     const key = given ?? this.#name(method);
     if (this.#open.has(key) || this.#answered.has(key)) {
-      const message = `${method} was not asked: the request has another question named ${JSON.stringify(key)}`;
+      const message = `${shortText(method)} was not asked: the request has another question named ${shortJson(key)}`;
       return Promise.reject(new RpcError(ErrorCode.InternalError, message));
     }
     const asked = digest(method, params);

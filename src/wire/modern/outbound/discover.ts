@@ -9,6 +9,7 @@ import type { DiscoverResult, Implementation } from '../../../protocol/types.ts'
 import type { CarriedResponse, Carrier } from '../../../transport/carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { Deadline } from '../../../base/deadline.ts';
+import { shortText } from '../../../base/short-text.ts';
 import { checkServerDescription } from '../../server-description.ts';
 
 /** What a server of this era answered to `server/discover`. */
@@ -106,7 +107,7 @@ function agreement(ours: readonly Revision[], discovered: DiscoverResult): Disco
   if (revision !== undefined) return { revision, discovered };
   const error = new RpcError(
     McpErrorCode.UnsupportedProtocolVersion,
-    `The server speaks ${printableMessage(supported.join(', ') || 'no revision')}, but this client speaks ${MODERN_REVISIONS.join(', ')}`,
+    `The server speaks ${printableMessage(shortText(supported.join(', ') || 'no revision'))}, but this client speaks ${MODERN_REVISIONS.join(', ')}`,
     { data: { supported } },
   );
   const legacy = LEGACY_REVISIONS.findLast((each) => supported.includes(each));

@@ -1,3 +1,4 @@
+import { shortText, shortJson } from '../../../base/short-text.ts';
 import { questionsOf } from '../../../core/rounds.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
@@ -19,9 +20,9 @@ export function checkedResult(method: string, result: JsonObject, tasks: boolean
     return result;
   }
   if (type === 'task' && tasks && method === Method.CallTool) return result;
-  throw invalid(method, `of type ${JSON.stringify(type)}, which this client does not know`);
+  throw invalid(method, `of type ${shortJson(type)}, which this client does not know`);
 }
 
 function invalid(method: string, what: string): RpcError {
-  return new RpcError(ErrorCode.InternalError, `The server answered ${method} with a result ${what}`);
+  return new RpcError(ErrorCode.InternalError, `The server answered ${shortText(method)} with a result ${what}`);
 }

@@ -1,3 +1,4 @@
+import { shortJson } from '../../../base/short-text.ts';
 import { Refusal } from '../../../core/refusal.ts';
 import type { JsonObject, Request } from '../../../jsonrpc/message.ts';
 import { decodeHeaderValue } from '../../../protocol/header-value.ts';
@@ -25,7 +26,7 @@ export function checkVersionHeader(header: Headers, requested: string): void {
   throw Refusal.header(
     named === undefined
       ? 'MCP-Protocol-Version is missing'
-      : `MCP-Protocol-Version is ${JSON.stringify(named)}, and the body says ${JSON.stringify(requested)}`,
+      : `MCP-Protocol-Version is ${shortJson(named)}, and the body says ${shortJson(requested)}`,
   );
 }
 
@@ -39,7 +40,7 @@ export function checkHeaders(header: Headers, { method, params = {} }: Request):
     throw Refusal.header(
       named === undefined
         ? 'Mcp-Method is missing'
-        : `Mcp-Method is ${JSON.stringify(named)}, and the body says ${JSON.stringify(method)}`,
+        : `Mcp-Method is ${shortJson(named)}, and the body says ${shortJson(method)}`,
     );
   }
   const key = Object.hasOwn(NAMED, method) ? NAMED[method]! : undefined;
@@ -52,8 +53,8 @@ function checkName(value: string | undefined, key: string, params: JsonObject): 
   if (typeof name !== 'string') return;
   if (value === undefined) throw Refusal.header(`Mcp-Name is missing; it must repeat params.${key}`);
   const decoded = decodeHeaderValue(value);
-  if (decoded === undefined) throw Refusal.header(`Mcp-Name is malformed: ${JSON.stringify(value)}`);
+  if (decoded === undefined) throw Refusal.header(`Mcp-Name is malformed: ${shortJson(value)}`);
   if (decoded !== name) {
-    throw Refusal.header(`Mcp-Name is ${JSON.stringify(decoded)}, and params.${key} is ${JSON.stringify(name)}`);
+    throw Refusal.header(`Mcp-Name is ${shortJson(decoded)}, and params.${key} is ${shortJson(name)}`);
   }
 }

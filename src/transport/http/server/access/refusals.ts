@@ -1,3 +1,4 @@
+import { shortJson } from '../../../../base/short-text.ts';
 import { ErrorCode } from '../../../../jsonrpc/errors.ts';
 import { errorResponse, type ErrorResponse, type RequestId } from '../../../../jsonrpc/message.ts';
 import { InvalidMessage, invalidRequest } from '../../../../jsonrpc/parse.ts';
@@ -69,6 +70,11 @@ function answer(call: HttpCall, status: number, error: ErrorResponse, headers: H
 
 export function noSession(id?: RequestId): InvalidMessage {
   return invalidRequest('Mcp-Session-Id is missing; open a session with initialize first', id);
+}
+
+/** @param spoken the revision of the session. */
+export function otherRevision(version: string, spoken: string | undefined): InvalidMessage {
+  return invalidRequest(`MCP-Protocol-Version is ${shortJson(version)}, but this session speaks ${spoken}`);
 }
 
 export function sessionNotFound(call: HttpCall): void {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { FewPerTurn } from '../../../../base/few-per-turn.ts';
 import { PART_OF_ONE, ShareCounts, shareOf } from '../../../../base/share.ts';
+import { shortJson } from '../../../../base/short-text.ts';
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
 import {
   isRequest,
@@ -32,6 +33,7 @@ import {
   notContinued,
   notEnded,
   notPassedOn,
+  otherRevision,
   refuse,
   refuseMessage,
   sessionNotFound,
@@ -125,7 +127,7 @@ export class StreamableEndpoint extends Endpoint {
         // Only the body says which revision the client offers. But an unknown revision in the header MUST be refused
         // (2025-11-25, transports: Protocol Version Header).
         if (version !== undefined && !profileOf(version))
-          throw invalidRequest(`MCP-Protocol-Version ${JSON.stringify(version)} is not supported`, message.id);
+          throw invalidRequest(`MCP-Protocol-Version ${shortJson(version)} is not supported`, message.id);
         return this.#initialize(call, message);
       }
       if (!session) throw noSession(message.id);
@@ -380,10 +382,8 @@ export class StreamableEndpoint extends Endpoint {
 
   #use(session: StreamableSession, call: HttpCall, use: (session: StreamableSession) => void): void {
     const version = call.header('mcp-protocol-version');
-    if (version !== undefined && !rightVersion(version, session)) {
-      const spoken = session.profile?.revision;
-      throw invalidRequest(`MCP-Protocol-Version is ${JSON.stringify(version)}, but this session speaks ${spoken}`);
-    }
+    if (version !== undefined && !rightVersion(version, session))
+      throw otherRevision(version, session.profile?.revision);
     session.lastSeen = performance.now();
     use(session);
   }

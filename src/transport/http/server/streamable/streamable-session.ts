@@ -1,6 +1,7 @@
 import { inTurns } from '../../../../base/in-turns.ts';
 import { Recent } from '../../../../base/recent.ts';
 import { shareOf } from '../../../../base/share.ts';
+import { shortText, shortJson } from '../../../../base/short-text.ts';
 import type { OpenedBatch } from '../../../../jsonrpc/batch.ts';
 import { IdTable } from '../../../../jsonrpc/id-table.ts';
 import {
@@ -210,8 +211,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       }
       const replayed = reply ? undefined : this.#replayed.get(message.id!);
       if (replayed) return this.#wasReplayed(replayed, message);
-      if (!reply)
-        return Promise.reject(new Error(`No request waits for a response with id ${JSON.stringify(message.id)}`));
+      if (!reply) return Promise.reject(new Error(`No request waits for a response with id ${shortJson(message.id)}`));
       // A failed `initialize` opens no session, so its response has no session id.
       if (message.id === this.#initializing && 'error' in message) reply.headers = JSON_HEADERS;
       const sent = reply.send(message);
@@ -240,7 +240,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   #wasReplayed({ id, method, params, late }: Request & { readonly late: boolean }, response: Response): Promise<void> {
     this.#replayed.delete(id);
     if ('error' in response) {
-      this.report(new Error(`${method} from another process could not be repeated: ${response.error.message}`));
+      this.report(
+        new Error(`${shortText(method)} from another process could not be repeated: ${response.error.message}`),
+      );
       return SENT_AT_ONCE;
     }
     // If others use the store, the client misses nothing until nobody passes its own stream on.
