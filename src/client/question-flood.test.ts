@@ -105,3 +105,18 @@ test('answers to forms that arrive together are checked in different turns of th
   await client.close();
   await call;
 });
+
+test('many costly forms of one server do not keep the form of another one waiting', async () => {
+  const options: ClientOptions = { onelicit: () => ({ action: 'accept', content: {} }) };
+  const [many, one] = [await calling(options), await calling(options)];
+  const calls = [many, one].map(({ client }) => client.callTool('slow').catch(() => {}));
+  for (const { server } of [many, one]) await server.heard();
+  const params = { message: 'Who?', requestedSchema: costly };
+  const questions = Array.from({ length: 8 }, (_, n) => request(`question ${n}`, 'elicitation/create', params));
+  for (const question of questions) void many.server.transport.send(question);
+  void one.server.transport.send(questions[0]!);
+  await vi.waitUntil(() => one.server.inbox.length === 1, { interval: 1 });
+  expect(many.server.inbox.length).toBeLessThan(questions.length - 1);
+  await Promise.all([many.client.close(), one.client.close()]);
+  await Promise.all(calls);
+});

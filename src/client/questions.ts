@@ -116,7 +116,7 @@ export class Questions {
         }
         if (params['mode'] !== 'url' && form) {
           const request = formRequest(params);
-          return async (context) => checkedForm(request, await form(request, context));
+          return async (context) => checkedForm(request, await form(request, context), this);
         }
         break;
       }
@@ -154,10 +154,10 @@ function formRequest(params: JsonObject): FormRequest {
   return params as FormRequest;
 }
 
-async function checkedForm({ requestedSchema }: FormRequest, given: object): Promise<JsonObject> {
+async function checkedForm({ requestedSchema }: FormRequest, given: object, whose: Questions): Promise<JsonObject> {
   const { content, ...answer } = checkedAction(given);
   if (answer['action'] !== 'accept') return answer;
-  return { ...answer, content: await filledIn(requestedSchema, content) };
+  return { ...answer, content: await filledIn(requestedSchema, content, whose) };
 }
 
 function urlRequest(params: JsonObject): UrlRequest {
