@@ -10,7 +10,12 @@ export type ConnectionKey = AbortSignal | string;
 export class DistantSession extends Lifetime implements Session {
   static #count = 0;
   readonly id = `distant-session-${++DistantSession.#count}`;
+  /** When the newest request came from there, by `performance.now()`. */
+  lastUsed = performance.now();
 }
+
+/** A pin that another process asks for first has no session here. */
+export const NO_SESSION: Session = { id: 'none', signal: new AbortController().signal };
 
 /** The connection of one client, which this process has for all. */
 export class Pin {
@@ -63,7 +68,14 @@ export class Pin {
   at(node: NodeId): DistantSession {
     const session = this.distant.get(node) ?? new DistantSession();
     this.distant.set(node, session);
+    session.lastUsed = performance.now();
     return session;
+  }
+
+  /** Whether the session is open at another process, and no request has come from there since. @param since by `performance.now()`. */
+  isSilent(node: NodeId, since: number): boolean {
+    const session = this.distant.get(node);
+    return session !== undefined && session.lastUsed < since;
   }
 
   /** The client's session has ended there, or the process has. */

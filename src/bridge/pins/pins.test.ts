@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { TestExchange, type TestExchangeOptions } from '../../../test/support/exchange.ts';
 import { deferred, settled } from '../../../test/support/service.ts';
 import { NotAsked, type Exchange, type Session } from '../../core/exchange.ts';
@@ -11,8 +11,12 @@ import { memoryClaims } from '../../store/memory-claims.ts';
 import type { ConnectionKey } from './pin.ts';
 import { Pins, type SharedProcesses } from './pins.ts';
 
-/** Processes of a bridge whose server is a function. Each connection counts its calls. */
-function world() {
+/**
+ * Processes of a bridge whose server is a function. Each connection counts its calls.
+ *
+ * @param pass makes a call of a process to another one, or does something else instead.
+ */
+function world(pass = (_kind: string, call: () => Promise<JsonObject>): Promise<JsonObject> => call()) {
   const gone = new Set<string>();
   const [bus, claims] = [memoryBus((node) => !gone.has(node)), memoryClaims((node) => !gone.has(node))];
   const claimed: string[] = [];
@@ -29,7 +33,10 @@ function world() {
     const processes: SharedProcesses = {
       node: name,
       isAlive: async (node) => !gone.has(node),
-      bus: ownBus,
+      bus: {
+        ...ownBus,
+        call: (to, kind, ...rest) => pass(kind, () => ownBus.call(to, kind, ...rest)),
+      },
       claims: {
         ...own,
         claim: (key) => {
@@ -268,6 +275,48 @@ describe('a connection', () => {
     const next = new TestSession();
     await b.call(request('tools/call', {}, next));
     await expect.poll(() => b.pins.size).toBe(1);
+  });
+
+  test('is asked for once at a time, however long the other process takes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let asked = 0;
+    const { serve } = world((kind, call) => {
+      if (!kind.startsWith('bridge-uses')) return call();
+      asked += 1;
+      return new Promise(() => {});
+    });
+    const [a, b] = [serve(() => ({}), 'a'), serve(() => ({}), 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    await b.call(request('tools/call', {}, new TestSession()));
+    await vi.advanceTimersByTimeAsync(10 * 60_000);
+    expect(asked).toBe(1);
+  });
+
+  test('is kept if the session is opened again while the other process says that it is not open', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const [asked, late] = [deferred(), deferred()];
+    const { serve } = world(async (kind, call) => {
+      // The message that the session has ended is lost.
+      if (kind.startsWith('bridge-over')) return {};
+      const answer = await call();
+      if (!kind.startsWith('bridge-uses')) return answer;
+      asked.resolve();
+      await late.promise;
+      return answer;
+    });
+    const [a, b] = [serve(() => ({}), 'a'), serve(() => ({}), 'b')];
+    const sessions = [new TestSession(), new TestSession()] as const;
+    await a.call(request('tools/call', {}, sessions[0]));
+    await b.call(request('tools/call', {}, sessions[1]));
+    for (const session of sessions) session.end();
+    await vi.advanceTimersByTimeAsync(30_000);
+    await asked.promise;
+    await b.call(request('tools/call', {}, new TestSession()));
+    late.resolve();
+    await settled();
+    expect([a.pins.size, a.ended.length]).toEqual([1, 0]);
   });
 
   test('belongs to one client', async () => {

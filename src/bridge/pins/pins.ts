@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Oldest } from '../../base/oldest.ts';
+import { repeatedly } from '../../base/repeatedly.ts';
 import { pause } from '../../base/wait.ts';
 import { acknowledgedOnce } from '../../client/acknowledged-once.ts';
 import { Resubscription } from '../../client/resubscription.ts';
@@ -18,7 +19,7 @@ import { checkHeaders } from '../header-check.ts';
 import { keyOf } from '../identity.ts';
 import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
 import { Forwards } from './forwards.ts';
-import { Pin, type ConnectionKey } from './pin.ts';
+import { NO_SESSION, Pin, type ConnectionKey } from './pin.ts';
 import { ReceivedExchange } from './received-exchange.ts';
 
 /** How long a request looks for the process of its client, and the pause between. Milliseconds. */
@@ -100,7 +101,6 @@ export class Pins {
   readonly #releasing = new Map<string, Promise<void>>();
   readonly #stop: readonly (() => void)[];
   readonly #closing = new AbortController();
-  readonly #look: ReturnType<typeof setInterval>;
   #draining = false;
 
   constructor(options: PinsOptions) {
@@ -118,7 +118,7 @@ export class Pins {
       claims.onlost((key) => this.#lose(key)),
       () => this.#forwards.close(),
     ];
-    this.#look = setInterval(() => void this.#lookAround().catch(options.onerror), LOOK).unref();
+    void repeatedly(LOOK, () => this.#lookAround().catch(options.onerror), this.#closing.signal);
   }
 
   /** How many clients have their connection at this process. */
@@ -178,7 +178,6 @@ export class Pins {
   async close(): Promise<void> {
     this.#draining = true;
     this.#closing.abort();
-    clearInterval(this.#look);
     await Promise.all(this.#releasing.values());
     for (const stop of this.#stop) stop();
   }
@@ -420,23 +419,25 @@ export class Pins {
   /** Asks other processes for the sessions that they had open, because their messages may be lost. */
   async #lookAround(): Promise<void> {
     const { bus, isAlive } = this.#options.processes;
+    const silent = new Set<NodeId>();
     for (const pin of [...this.#pins.values()]) {
       for (const node of [...pin.distant.keys()]) {
+        if (silent.has(node)) continue;
+        const asked = performance.now();
         try {
           const { uses } = await bus.call(node, this.#uses, { key: pin.key });
-          if (uses === false) this.#leave(pin.key, node);
+          // If a request came from there meanwhile, the session may have been opened after the answer.
+          if (uses === false && pin.isSilent(node, asked)) this.#leave(pin.key, node);
         } catch {
           // The session goes on at others, so the connection is kept for some time.
-          if (!(await isAlive(node).catch(() => true))) pin.leave(node, new Error('Another process has ended'));
+          if (await isAlive(node).catch(() => true)) silent.add(node);
+          else pin.leave(node, new Error('Another process has ended'));
         }
       }
       if (pin.calls === 0 && performance.now() - pin.lastUsed > UNUSED) this.#endIfUnused(pin.key);
     }
   }
 }
-
-/** A pin that another process asks for first has no session here. */
-const NO_SESSION: Session = { id: 'none', signal: new AbortController().signal };
 
 function isSessionKey(key: string): boolean {
   return (JSON.parse(key) as unknown[])[1] === 'session';
