@@ -1,5 +1,6 @@
 import type { Middleware } from '../core/exchange.ts';
 import { Refusal } from '../core/refusal.ts';
+import { Unavailable } from '../core/unavailable.ts';
 import { errorChain } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -26,7 +27,8 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
       const message = scrub(stderr ? error.message : withoutStderr(error));
       const data = scrubbed(error.data, scrub);
       if (message === error.message && data === error.data) throw thrown;
-      // A refusal has its own HTTP status, so keep the class.
+      // These have their own HTTP status, so keep the class.
+      if (error instanceof Unavailable) throw new Unavailable(message, { cause: thrown });
       const Kind = error instanceof Refusal ? Refusal : RpcError;
       throw new Kind(error.code, message, { data, cause: thrown });
     }

@@ -5,6 +5,8 @@ import type { AuthInfo } from '../protocol/types.ts';
 export interface SendOptions {
   /** The incoming request that this outgoing request or notification belongs to. */
   readonly relatedRequestId?: RequestId | undefined;
+  /** The HTTP status of an error response, if the response is not a stream yet. Default 200. */
+  readonly status?: number | undefined;
 }
 
 /** Information about a message that is not part of the message. */

@@ -154,10 +154,10 @@ export class RequestInFlight implements ReplyChannel {
     return sent;
   }
 
-  answer(response: Response): void {
+  answer(response: Response, status?: number): void {
     this.#done();
     this.onclose = undefined;
-    const sent = this.#transport.send(response);
+    const sent = this.#transport.send(response, status === undefined ? undefined : { status });
     if (sent === SENT_AT_ONCE) return;
     // The promise waits for a slow reader. It must not hold the response, because only the response's text is counted.
     const { id } = response;

@@ -207,7 +207,24 @@ describeWithRedis('three bridges with one Redis', (given) => {
     onTestFinished(() => shared.redis.restart());
     for (const { url } of servers)
       await expect.poll(async () => (await fetch(new URL('/readyz', url))).text(), PATIENT).toContain('unreachable');
-    await expect(countOf(client)).rejects.toMatchObject({ code: -32000, data: { notExecuted: true } });
+    const refused = { code: 503, message: expect.stringContaining('"notExecuted":true') };
+    await expect(countOf(client)).rejects.toMatchObject(refused);
+    const { headers } = front.passed.find(({ body }) => body.includes('"count"'))!;
+    const { 'mcp-session-id': session, 'mcp-protocol-version': version } = headers as Record<string, string>;
+    const call = { jsonrpc: '2.0', id: 'raw', method: 'tools/call', params: { name: 'count', arguments: {} } };
+    const response = await fetch(front.url, {
+      method: 'POST',
+      headers: {
+        ...{ 'mcp-session-id': session!, 'mcp-protocol-version': version! },
+        ...{ accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+      },
+      body: JSON.stringify(call),
+    });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await response.json()).toMatchObject({
+      ...{ jsonrpc: '2.0', id: 'raw' },
+      error: { code: -32000, data: { notExecuted: true } },
+    });
     server = 0;
     expect(await countOf(client)).toEqual({ calls: 3, pid });
     await shared.redis.restart();

@@ -7,6 +7,7 @@ import { Resubscription } from '../../client/resubscription.ts';
 import { abortReason, isAborted } from '../../core/base-exchange.ts';
 import { derive } from '../../core/derive.ts';
 import type { Caller, Exchange, Service, Session } from '../../core/exchange.ts';
+import { Unavailable } from '../../core/unavailable.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
@@ -14,7 +15,6 @@ import { Method, NotificationMethod } from '../../protocol/methods.ts';
 import { AnswerLost, NotTaken, reachOf, type BusReach, type ReceivedCall, type NodeId } from '../../store/bus.ts';
 import type { Claims } from '../../store/claims.ts';
 import type { State } from '../../store/state.ts';
-import { NOT_EXECUTED } from '../../transport/http/not-executed.ts';
 import { checkHeaders } from '../header-check.ts';
 import { keyOf } from '../identity.ts';
 import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
@@ -444,8 +444,8 @@ function isSessionKey(key: string): boolean {
 }
 
 /** Nothing was done for the request. */
-function unavailable(cause: unknown): RpcError {
+function unavailable(cause: unknown): Unavailable {
   const why = cause instanceof Error ? `: ${cause.message}` : '';
   const message = `The process that has the client's connection cannot be reached${why}; try again later`;
-  return new RpcError(CONNECTION_CLOSED, message, { cause, data: NOT_EXECUTED });
+  return new Unavailable(message, { cause });
 }

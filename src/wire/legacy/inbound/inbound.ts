@@ -14,6 +14,7 @@ import {
 import type { Exchange, Service } from '../../../core/exchange.ts';
 import { invoke } from '../../../core/invoke.ts';
 import { completeRounds, needsInput } from '../../../core/rounds.ts';
+import { UNAVAILABLE, Unavailable } from '../../../core/unavailable.ts';
 import { without } from '../../../jsonrpc/shape.ts';
 import { paced } from '../../../base/paced.ts';
 import { shortText, shortJson } from '../../../base/short-text.ts';
@@ -206,11 +207,12 @@ export class LegacyInbound implements Connection {
 
   #fail(exchange: RequestExchange, thrown: unknown): void {
     const error = toLegacyError(thrown, this.#profile, exchange);
-    this.#answer(exchange, errorResponse(exchange.request.id, error.toObject()));
+    const status = error instanceof Unavailable ? UNAVAILABLE : undefined;
+    this.#answer(exchange, errorResponse(exchange.request.id, error.toObject()), status);
   }
 
-  #answer({ request, ended }: RequestExchange, response: Response): void {
-    if (!ended) request.answer(response);
+  #answer({ request, ended }: RequestExchange, response: Response, status?: number): void {
+    if (!ended) request.answer(response, status);
   }
 
   /** Handles requests that concern the session itself, and requests that this era does not have. */

@@ -1,4 +1,5 @@
 import { Refusal } from '../../../core/refusal.ts';
+import { UNAVAILABLE, Unavailable } from '../../../core/unavailable.ts';
 import { ErrorCode, type RpcError } from '../../../jsonrpc/errors.ts';
 import { McpErrorCode, RATE_LIMITED } from '../../../protocol/errors.ts';
 import { CAN_REQUIRE_INPUT, Method } from '../../../protocol/methods.ts';
@@ -21,6 +22,7 @@ export function modernError(thrown: unknown): RpcError {
  * handler throws or a bridge passes on is an ordinary answer with status 200, whatever its code.
  */
 export function statusOf(error: RpcError, method: string): number {
+  if (error instanceof Unavailable) return UNAVAILABLE;
   if (error instanceof Refusal) return error.code === ErrorCode.MethodNotFound ? 404 : 400;
   switch (error.code) {
     // Other services, such as a bridge, report a missing method by this code alone (Protocol Version Header). If a handler

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Events } from '../../../../../test/support/http.ts';
 import { ModernHttp, modernHeaders, modernRequest } from '../../../../../test/support/modern.ts';
 import { aborted, deferred, scripted, settled } from '../../../../../test/support/service.ts';
+import { RpcError } from '../../../../jsonrpc/errors.ts';
+import { Unavailable } from '../../../../core/unavailable.ts';
 import type { Exchange } from '../../../../core/exchange.ts';
 import type { JsonObject } from '../../../../jsonrpc/message.ts';
 
@@ -31,6 +33,20 @@ describe('the response', () => {
     const response = await call;
     expect(response.headers.get('content-type')).toBe('application/json');
     expect(await response.json()).toMatchObject({ result: { done: true } });
+  });
+
+  test('has status 503 if a part of the server cannot be reached, but not if a remote server says so', async () => {
+    const http = new ModernHttp(
+      working(({ params }) => {
+        if (params['own'] === true) throw new Unavailable('not here', { cause: undefined });
+        throw new RpcError(-32000, 'not here', { data: { notExecuted: true }, origin: 'peer' });
+      }),
+    );
+    const own = await http.call('work', { own: true });
+    expect([own.status, own.headers.get('retry-after')]).toEqual([503, '1']);
+    expect(await own.json()).toMatchObject({ error: { code: -32000, data: { notExecuted: true } } });
+    const ofPeer = await http.call('work', { own: false });
+    expect([ofPeer.status, ofPeer.headers.get('retry-after')]).toEqual([200, null]);
   });
 
   test('is a stream if it comes later, without an earlier event', async () => {

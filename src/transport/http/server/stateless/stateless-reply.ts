@@ -4,7 +4,7 @@ import { Grace } from '../grace.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
-import { JSON_HEADERS } from '../access/refusal-format.ts';
+import { JSON_HEADERS, respondWith } from '../access/refusal-format.ts';
 import { messageEvent, SSE_HEADERS } from '../sse.ts';
 import { encode, stringify } from '../../../../jsonrpc/stringify.ts';
 
@@ -58,7 +58,7 @@ export class StatelessReply implements ReplyChannel {
     if (!this.#connection) {
       const body = encode(response);
       this.#end();
-      return this.#call.respond(status, JSON_HEADERS, body);
+      return respondWith(this.#call, status, JSON_HEADERS, body);
     }
     const event = messageEvent(stringify(response), undefined);
     this.#end();

@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Events, TestHttp, initialize } from '../../../../../test/support/http.ts';
+import { Unavailable } from '../../../../core/unavailable.ts';
+import { RpcError } from '../../../../jsonrpc/errors.ts';
 import { aborted, deferred, scripted, settled } from '../../../../../test/support/service.ts';
 
 beforeEach(() => {
@@ -30,6 +32,34 @@ test('an error is plain JSON with status 200', async () => {
     id: '',
     error: { code: -32601, message: expect.any(String) },
   });
+});
+
+test('an error of a part that cannot be reached has status 503, unless a stream has begun', async () => {
+  const go = deferred();
+  const fails = (): never => {
+    throw new Unavailable('not here', { cause: undefined });
+  };
+  const { service } = scripted({
+    now: fails,
+    later: () => go.promise.then(fails),
+    peer: () => {
+      throw new RpcError(-32000, 'not here', { data: { notExecuted: true }, origin: 'peer' });
+    },
+  });
+  const session = await new TestHttp(service, { grace: 50 }).open('2025-06-18');
+  const error = { code: -32000, message: 'not here', data: { notExecuted: true } };
+  const response = await session.call(1, 'now');
+  expect([response.status, response.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await response.json()).toEqual({ jsonrpc: '2.0', id: 1, error });
+  const ofPeer = await session.call(2, 'peer');
+  expect([ofPeer.status, ofPeer.headers.get('retry-after')]).toEqual([200, null]);
+  const pending = session.call(3, 'later');
+  await nextTurn();
+  await vi.advanceTimersByTimeAsync(60);
+  const events = new Events(await pending);
+  go.resolve();
+  expect(events.response.status).toBe(200);
+  expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 3, error });
 });
 
 test('a notification before the result makes the response a stream', async () => {

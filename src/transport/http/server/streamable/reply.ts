@@ -3,7 +3,7 @@ import { Grace } from '../grace.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
 import type { EventStream } from './event-stream.ts';
 import { SENT_AT_ONCE } from '../../../transport.ts';
-import { JSON_HEADERS, REFUSED } from '../access/refusal-format.ts';
+import { JSON_HEADERS, REFUSED, respondWith } from '../access/refusal-format.ts';
 import { encode } from '../../../../jsonrpc/stringify.ts';
 
 /** What a reply needs from its session. */
@@ -57,8 +57,12 @@ export class Reply {
     return typeof this.#requests === 'object' ? this.#requests : [this.#requests];
   }
 
-  /** Sends a message that belongs to one of the requests. */
-  send(message: Message): Promise<void> {
+  /**
+   * Sends a message that belongs to one of the requests.
+   *
+   * @param status of the response to a single request, if it is not a stream yet. Default 200.
+   */
+  send(message: Message, status = 200): Promise<void> {
     if (!isResponse(message)) return this.#begin().send(message);
     if (this.stream) {
       const sent = this.stream.send(message);
@@ -73,7 +77,7 @@ export class Reply {
       this.#close();
     } else {
       this.#close();
-      this.call.respond(200, this.headers, body);
+      respondWith(this.call, status, this.headers, body);
     }
     return SENT_AT_ONCE;
   }
