@@ -1,18 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { languages } from './languages/languages.ts';
-import { findingsTable, matrixTable, tasksSentence } from './languages/table.ts';
+import { findingsTable, matrixTable, summaryTable, tasksSentence } from './languages/table.ts';
 import { untestedSentence } from './languages/untested.ts';
 
-const page = new URL('../docs/interop.md', import.meta.url);
+const pages = { readme: '../README.md', interop: '../docs/interop.md' };
 
 /** `EVERWIRE_UPDATE=1` writes the tables instead of comparing them. */
 test.each([
-  ['matrix', matrixTable(languages)],
-  ['findings', findingsTable(languages)],
-  ['tasks', tasksSentence(languages)],
-  ['untested', untestedSentence()],
-])('docs/interop.md has the %s of the languages', (name, table) => {
+  ['interop', 'matrix', matrixTable(languages)],
+  ['interop', 'findings', findingsTable(languages)],
+  ['interop', 'tasks', tasksSentence(languages)],
+  ['interop', 'untested', untestedSentence()],
+  ['readme', 'languages', summaryTable(languages)],
+] as const)('in %s, the docs have the %s of the languages', (file, name, table) => {
+  const page = new URL(pages[file], import.meta.url);
   const text = readFileSync(page, 'utf8');
   const [head, foot] = [`<!-- ${name} -->\n\n`, `\n\n<!-- end of ${name} -->`];
   const from = text.indexOf(head) + head.length;

@@ -52,6 +52,9 @@ export interface Language {
 /** In a finding instead of features: the client does not even connect. */
 export const CONNECTION = 'all';
 
+/** In a finding instead of features: the client reports an error, although everything works. */
+export const REPORTED = 'errors';
+
 /** The features that a revision does not have. */
 const SINCE: Readonly<Record<string, Revision>> = {
   'structured output': '2025-06-18',

@@ -18,6 +18,26 @@ export function matrixTable(languages: readonly Language[], passed?: Passed): st
   return markdown(['SDK', 'Peer', 'Features', 'Fails or differs'], lines);
 }
 
+/** How many of the features work with each SDK, directly and through our bridge, in Markdown. */
+export function summaryTable(languages: readonly Language[]): string {
+  const share = (language: Language, rows: readonly Row[]): string => {
+    const cells = rows.flatMap((row) => featuresOf(language, row).map(({ name }) => [row, name] as const));
+    const works = ([row, name]: (typeof cells)[number]): boolean =>
+      findingOf(language, row, CONNECTION) === undefined && findingOf(language, row, name) === undefined;
+    return `${cells.filter(works).length} of ${cells.length}`;
+  };
+  const lines = languages.map((language) => {
+    const direct = (peer: Row['peer']): string =>
+      share(
+        language,
+        language.rows.filter((row) => row.peer === peer && row.across === undefined),
+      );
+    const bridged = language.rows.filter(({ across }) => across !== undefined);
+    return [language.name, direct('server'), direct('client'), share(language, bridged)];
+  });
+  return markdown(['SDK', 'its server, our client', 'its client, our server', 'through our bridge'], lines);
+}
+
 /** Which SDKs have the tasks of 2026-07-28, in Markdown. */
 export function tasksSentence(languages: readonly Language[]): string {
   const names = (has: boolean): string =>

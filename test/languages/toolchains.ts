@@ -43,11 +43,15 @@ export const goProgram = (name: string): string => path.join(builtBy('Go'), name
 
 export const rustProgram = (name: string): string => path.join(builtBy('Rust'), 'debug', name + suffix);
 
-export const javaProgram = (name: string): readonly string[] => {
-  const folder = builtBy('Java');
+export const javaProgram = (name: string): readonly string[] => jvmProgram('Java', name);
+export const kotlinProgram = (name: string, ...options: readonly string[]): readonly string[] =>
+  jvmProgram('Kotlin', name, options);
+
+const jvmProgram = (toolchain: string, name: string, options: readonly string[] = []): readonly string[] => {
+  const folder = builtBy(toolchain);
   const classes = [path.join(folder, 'classes'), path.join(folder, 'lib', '*')].join(path.delimiter);
   // It starts sooner with less optimization.
-  return ['java', '-XX:TieredStopAtLevel=1', '-cp', classes, name];
+  return ['java', '-XX:TieredStopAtLevel=1', ...options, '-cp', classes, name];
 };
 
 /** Whether the programs of a toolchain are here. `run.ts` says so; without it, they have to be. */
@@ -92,9 +96,22 @@ export const toolchains: readonly Toolchain[] = [
     atLeast: [3, 8],
     get: 'install Java 17 or newer, and Maven 3.8 or newer',
     folder: `${source}java`,
-    build: (to) => [['mvn', '--quiet', '--batch-mode', '-f', `${source}java/pom.xml`, `-Dto=${to}`, 'compile']],
+    build: (to) => [maven('java', to)],
+  },
+  {
+    name: 'Kotlin',
+    // Maven gets its compiler.
+    probe: ['mvn', '--version'],
+    atLeast: [3, 8],
+    get: 'install Java 17 or newer, and Maven 3.8 or newer',
+    folder: `${source}kotlin`,
+    build: (to) => [maven('kotlin', to)],
   },
 ];
+
+function maven(folder: string, to: string): readonly string[] {
+  return ['mvn', '--quiet', '--batch-mode', '-f', `${source}${folder}/pom.xml`, `-Dto=${to}`, 'compile'];
+}
 
 /** The commands that make a virtual environment with exactly the packages of a file. */
 function environment(folder: string, requirements: string): (readonly string[])[] {
@@ -145,7 +162,7 @@ function run([command = '', ...args]: readonly string[]): SpawnSyncReturns<strin
 function fingerprint(folder: string, version: string): string {
   const hash = createHash('sha256').update(version);
   for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted()) {
-    if (!/\.(?:go|mod|sum|rs|toml|lock|java|xml|txt)$/.test(name)) continue;
+    if (!/\.(?:go|mod|sum|rs|toml|lock|java|kt|xml|txt)$/.test(name)) continue;
     hash.update(name).update(readFileSync(path.join(folder, name)));
   }
   return hash.digest('hex');

@@ -7,7 +7,6 @@ interface Untested {
 
 export const untested: readonly Untested[] = [
   { language: 'C#', sdk: '`ModelContextProtocol`', needs: 'the .NET SDK' },
-  { language: 'Kotlin', sdk: '`kotlin-sdk`', needs: 'Gradle' },
   { language: 'PHP', sdk: '`mcp/sdk`', needs: 'PHP and Composer' },
   { language: 'Ruby', sdk: 'the gem `mcp`', needs: 'Ruby' },
   { language: 'Swift', sdk: '`swift-sdk`', needs: 'Swift' },

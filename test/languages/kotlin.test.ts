@@ -1,0 +1,4 @@
+import { kotlinSdk } from './kotlin.ts';
+import { languageMatrix } from './matrix.ts';
+
+languageMatrix(kotlinSdk);
