@@ -238,6 +238,31 @@ test('a process that could not be told that it is no longer the reader learns it
   expect(await next(events, 1)).toEqual(['two']);
 });
 
+test('a second GET, which comes while the stream moves to its process, gets each event once', async () => {
+  const { started } = nodes(['a', 'b'], { sharesChanges: true });
+  const [a, b] = started;
+  const session = await a.http.open();
+  const former = await session.events();
+  await log(a, 'one');
+  const last = await idOf(former, 'one');
+  await enter(b, session);
+  const gate = deferred();
+  const moving = vi.spyOn(b.bus, 'call').mockImplementation(async () => {
+    await gate.promise;
+    throw new NotTaken('suspended');
+  });
+  const first = at(b, session).events(last);
+  await expect.poll(() => moving.mock.calls.length).toBe(1);
+  const second = at(b, session).events(last);
+  await log(b, 'two');
+  await settled();
+  gate.resolve();
+  await (await first).cancel();
+  const events = await second;
+  await log(b, 'three');
+  expect(await next(events, 3)).toEqual(['two', 'notifications/tools/list_changed', 'three']);
+});
+
 test('an event that the reader could not be told of is told later', async () => {
   const { started } = nodes(['a', 'b']);
   const [a, b] = started;

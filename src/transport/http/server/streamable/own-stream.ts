@@ -84,7 +84,8 @@ export class OwnStream {
    */
   async claim(lastEventId: EventId | undefined): Promise<EventStream> {
     const stream = await this.#begin();
-    if (!this.#isReader) {
+    // It is the reader before the former one has stopped, but does not know yet where that one has.
+    if (!this.#isReader || this.#claiming) {
       this.#claiming ??= this.#claim(stream, lastEventId).finally(() => (this.#claiming = undefined));
       await this.#claiming;
     }
