@@ -12,20 +12,23 @@ interface Fault {
   run(): Promise<void>;
 }
 
+/** How long faults happen, and then none. Milliseconds in a long storm. */
+const STORM = 50_000;
+const LULL = 30_000;
+
 /** Does harm to a cluster until it is stopped. Which faults come in which order depends only on the seed. */
 export class Chaos {
   readonly #cluster: Cluster;
-  readonly #processes: number;
   /** How long faults last. 1 is for long storms. */
   readonly #scale: number;
   readonly #counts = new Map<string, number>();
   /** Ends pauses, when the storm is over. */
   readonly #over = new AbortController();
   readonly #work: Promise<void>[] = [];
+  readonly #started = Date.now();
 
   constructor(cluster: Cluster, seed: number, weather: Weather, scale: number) {
     this.#cluster = cluster;
-    this.#processes = cluster.members.length;
     this.#scale = scale;
     const add = (kind: Weather, choose: (random: Random) => Fault): void => {
       if (weather === kind || weather === 'all') this.#work.push(this.#repeat(new Random(seed, kind), choose));
@@ -49,11 +52,18 @@ export class Chaos {
     const { signal } = this.#over;
     while (!signal.aborted) {
       await this.#pause(random.between(300, 4000));
+      await this.#lull();
       const fault = choose(random);
       if (signal.aborted) return;
       this.#counts.set(fault.name, (this.#counts.get(fault.name) ?? 0) + 1);
       await fault.run();
     }
+  }
+
+  /** Waits for the end of a lull. What must arrive in time is best seen while nothing happens. */
+  async #lull(): Promise<void> {
+    const passed = ((Date.now() - this.#started) / this.#scale) % (STORM + LULL);
+    if (passed > STORM) await this.#pause(STORM + LULL - passed);
   }
 
   /** @param ms in a long storm. */
@@ -85,7 +95,7 @@ export class Chaos {
   async #kill(member: Member, wait: number): Promise<void> {
     await this.#cluster.kill(member);
     await this.#pause(wait);
-    while (this.#cluster.members.length < this.#processes) await this.#cluster.add();
+    await this.#cluster.fill();
   }
 
   async #suspend({ name, server }: Member, long: number): Promise<void> {
@@ -97,7 +107,7 @@ export class Chaos {
   }
 
   async #roll(member: Member): Promise<void> {
-    await this.#cluster.add();
+    await this.#cluster.add(member.kind);
     await this.#cluster.stop(member);
   }
 
@@ -142,8 +152,9 @@ export class Chaos {
     long: number,
     only: Member | undefined,
   ): Promise<void> {
+    // A process that starts meanwhile reaches Redis.
     const ends = (only ? [only] : this.#cluster.members).flatMap(({ name, proxy }) => [
-      this.#cluster.troubles.begin(what, only && name),
+      this.#cluster.troubles.begin(what, name),
       proxy.begin(fault),
     ]);
     await this.#pause(long);

@@ -1,49 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { ALLOWANCES, CHECKERS, checkRest, type Allowance } from './checkers.ts';
-import { Troubles, type Fact, type Trouble } from './history.ts';
+import { ALLOWANCES, checkRest } from './checkers.ts';
+import { CALL, ended, judge, run, sent, SESSION, START, step, trouble } from './planted.ts';
 
 /** Each checker finds a planted violation, and finds nothing in the same history without it. */
 
-type Planted<F> = F extends unknown
-  ? Omit<F, 'at' | 'about'> & { readonly at?: number; readonly about?: string }
-  : never;
-
-const CALL = 'c1-1';
-const SESSION = 'c1@1';
-const START = 100_000;
-
-/** What the checkers find in these facts, which come one after the other, 10 ms apart. */
-function judge(facts: readonly Planted<Fact>[], troubles: readonly Trouble[] = [], about = CALL) {
-  const subject = {
-    about,
-    facts: facts.map((fact, index) => ({ at: START + 10 * index, about, ...fact })),
-  };
-  const all = new Troubles();
-  all.list.push(...troubles);
-  const allowed: Allowance[] = [];
-  const found: Partial<Record<keyof typeof CHECKERS, string[]>> = {};
-  for (const [name, check] of Object.entries(CHECKERS)) {
-    const violations = check(subject, all, (allowance) => void allowed.push(allowance));
-    if (violations.length > 0) found[name as keyof typeof CHECKERS] = violations;
-  }
-  return { found, allowed };
-}
-
-const sent = (tool: string, more: object = {}) =>
-  ({ what: 'sent', tool, bound: 1000, wire: true, resumes: true, ...more }) as const;
-const ended = (how: 'result' | 'error' | 'refused' | 'lost' | 'timeout' | 'silent', more: object = {}) =>
-  ({ what: 'ended', how, text: how === 'result' ? CALL : 'what is wrong', notRun: false, ...more }) as const;
-const run = (tool: string, name = 'r1') => ({ what: 'run', run: name, process: 'p1', tool }) as const;
-const step = (n: number, of = CALL) => ({ what: 'step', of, n }) as const;
 const emitted = (n: number, ok = true) => ({ what: 'emitted', run: 'r1', n, ok }) as const;
 const event = (n: number) => ({ what: 'event', stream: 's', n }) as const;
-const trouble = (what: Trouble['what'], process?: string, from = START, until = from): Trouble => ({
-  what,
-  process,
-  from,
-  until,
-});
-
 describe('a history without a fault', () => {
   test('has no violation', () => {
     const facts = [sent('count'), run('count'), emitted(1), event(1), step(1), emitted(2), event(2), step(2)];
@@ -153,8 +115,12 @@ describe('questions', () => {
   });
 
   test.each([
-    ['its process was killed', trouble('killed', 'p1', START + 20), []],
-    ['its process was suspended', trouble('suspended', 'p1', START - 4000, START), [ALLOWANCES[0]]],
+    ['its process was killed', trouble('killed', 'p1', START + 20), ['a call failed near a fault']],
+    [
+      'its process was suspended',
+      trouble('suspended', 'p1', START - 4000, START),
+      [ALLOWANCES[0], 'a call failed near a fault'],
+    ],
   ] as const)('it may be refused if %s', (_, happened, allowances) => {
     const facts = [sent('ask'), run('ask'), asks, answered(400), ended('error')];
     expect(judge(facts, [happened])).toEqual({ found: {}, allowed: allowances });

@@ -1,18 +1,43 @@
+import {
+  cancellationsArrive,
+  changesArrive,
+  failsOnlyByFaults,
+  levelsHold,
+  listenGoesOn,
+  oneChildAtATime,
+} from './arrival-checkers.ts';
 import { all, type Subject, type Trouble, type Troubles } from './history.ts';
 
 /** Tools that other processes may run again. */
 export const RERUNNABLE: ReadonlySet<string> = new Set(['read', 'ask', 'sample']);
 
 /** What contradicts the documentation in the facts about one call or session. */
-type Checker = (subject: Subject, troubles: Troubles, allow: (name: Allowance) => void) => string[];
+export type Checker = (subject: Subject, troubles: Troubles, allow: (name: Allowance) => void) => string[];
 
-/** Where the documentation promises less than one may want. The summary says how often each was used. */
+/**
+ * Where the documentation promises less than one may want. The summary says how often each was used. Those in brackets say how
+ * often a promise was kept.
+ */
 export const ALLOWANCES = [
   'a suspended or partitioned process counts as gone after three seconds',
   'a suspended process learns late that a session has ended',
   'a session was lost with the data of Redis',
   'a session was not stored, because Redis was unreachable',
   'an official client gave up a stream that it could have resumed',
+  'a library asked again until its time was over',
+  'a cancellation was not confirmed',
+  'a cancellation was late or lost near a fault',
+  'a log level did not hold yet',
+  'a log level did not hold near a fault',
+  'a stream of changes ended before a change had to arrive',
+  'subscriptions/listen was refused near a fault',
+  'a call failed near a fault',
+  'a call failed because the machine was too busy',
+  'a change was late or lost near a fault',
+  'a child was replaced because its process or Redis was away',
+  '(a cancellation arrived)',
+  '(a log level held)',
+  '(a change arrived)',
 ] as const;
 export type Allowance = (typeof ALLOWANCES)[number];
 
@@ -25,12 +50,18 @@ const GONE = 15_000;
 export const endsOnce: Checker = (subject, troubles, allow) => {
   const [sent] = all(subject, 'sent');
   const ends = all(subject, 'ended');
-  if (!sent) return all(subject, 'run').length > 0 ? ['a handler ran long after its call had ended'] : [];
+  if (!sent) {
+    // A call that was cancelled may reach a process that is busy much later.
+    const runs = all(subject, 'run').filter(({ run }) => !wasAborted(subject, run));
+    return runs.length > 0 ? ['a handler ran long after its call had ended'] : [];
+  }
   const [end] = ends;
   if (!end) return ['the call did not end'];
   const found: string[] = [];
   if (ends.length > 1) found.push(`the call ended ${ends.length} times`);
   if (end.how === 'timeout' && !sent.resumes) allow('an official client gave up a stream that it could have resumed');
+  else if (end.how === 'timeout' && isRepeated(subject, troubles))
+    allow('a library asked again until its time was over');
   else if (end.how === 'timeout') found.push('the call got no response');
   if (end.how === 'silent') found.push('the stream ended without the response');
   const took = end.at - sent.at;
@@ -42,6 +73,19 @@ export const endsOnce: Checker = (subject, troubles, allow) => {
   if (end.how === 'lost' && causes.length === 0) found.push('the connection was lost, but no process was stopped');
   return found;
 };
+
+/** Whether a library may have been told again and again, with status 503, that its call did not run. */
+function isRepeated(subject: Subject, troubles: Troubles): boolean {
+  const [sent] = all(subject, 'sent');
+  const [end] = all(subject, 'ended');
+  if (!sent || !end || sent.wire || all(subject, 'run').length > 0) return false;
+  const away = troubles.near(sent.at - GONE, end.at).filter(({ what }) => what.startsWith('redis'));
+  return away.length > 3;
+}
+
+function wasAborted(subject: Subject, run: string): boolean {
+  return all(subject, 'done').some((done) => done.run === run && done.how === 'aborted');
+}
 
 /** A tool that may not run twice ran at most once. */
 export const ranAtMostOnce: Checker = (subject) => {
@@ -157,6 +201,12 @@ export const CHECKERS = {
   refusedAnswersAreUnwanted,
   deletedStaysDeleted,
   sessionsGoOn,
+  cancellationsArrive,
+  levelsHold,
+  changesArrive,
+  listenGoesOn,
+  failsOnlyByFaults,
+  oneChildAtATime,
 } as const satisfies Record<string, Checker>;
 
 /** What the processes and Redis hold after the storm, when all clients are gone. */

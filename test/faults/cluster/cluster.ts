@@ -2,22 +2,27 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { root, startServer, type RunningServer } from '../../support/process.ts';
+import { programs, root, startServer, type RunningServer } from '../../support/process.ts';
 import { startRedis, type RedisServer } from '../../support/redis-server.ts';
 import { Front } from './front.ts';
 import { Troubles } from './history.ts';
 import { RedisProxy } from './redis-proxy.ts';
 
 const KEY = 'the-state-key-of-the-storm';
+const NODE = ['--expose-gc', '--import', `${root}test/fixtures/measured.mjs`];
 /** `npm test` builds it. */
-const PROGRAM = [
-  ...['--expose-gc', '--import', `${root}test/fixtures/measured.mjs`],
-  `${root}dist/test/faults/cluster/server.js`,
-];
+const SERVER = [...NODE, `${root}dist/test/faults/cluster/server.js`];
+const BRIDGE = [...NODE, ...programs.everwire, 'bridge', '--port', '0', '--max-sessions', '10000'];
+const CHILD = ['--', process.execPath, `${root}test/fixtures/counter.mjs`];
+
+/** A server, or a bridge that starts a child for each client. */
+const KINDS = ['server', 'bridge'] as const;
+export type Kind = (typeof KINDS)[number];
 
 /** A process and its way to Redis. */
 export interface Member {
   readonly name: string;
+  readonly kind: Kind;
   readonly server: RunningServer;
   readonly proxy: RedisProxy;
   /** Whether the storm has ended it. A process that ends by itself has crashed. */
@@ -34,22 +39,38 @@ export class Cluster {
   /** All processes that were started. */
   readonly started: Member[] = [];
   readonly crashes: string[] = [];
-  front!: Front;
+  readonly #sizes: Readonly<Record<Kind, number>>;
+  fronts!: Readonly<Record<Kind, Front>>;
 
-  private constructor(redis: RedisServer, folder: string) {
+  private constructor(redis: RedisServer, folder: string, sizes: Readonly<Record<Kind, number>>) {
     this.redis = redis;
     this.folder = folder;
+    this.#sizes = sizes;
   }
 
-  static async start(command: string, processes: number): Promise<Cluster> {
+  /** @param sizes how many processes of each kind serve. */
+  static async start(command: string, sizes: Readonly<Record<Kind, number>>): Promise<Cluster> {
     // What was stored is there after a restart, unless the storm removes it.
     const redis = await startRedis(command, '--appendonly', 'yes', '--appendfsync', 'everysec');
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-storm-'));
-    const cluster = new Cluster(redis, folder);
+    const cluster = new Cluster(redis, folder, sizes);
     mkdirSync(cluster.history);
-    await Promise.all(Array.from({ length: processes }, () => cluster.add()));
-    cluster.front = await Front.start(() => cluster.members.map(({ server }) => server.url));
+    const starting = KINDS.flatMap((kind) => Array.from({ length: sizes[kind] }, () => cluster.add(kind)));
+    await Promise.all(starting);
+    const frontOf = (kind: Kind): Promise<Front> =>
+      Front.start(() => cluster.of(kind).map(({ name, server }) => ({ name, url: server.url })));
+    cluster.fronts = { server: await frontOf('server'), bridge: await frontOf('bridge') };
     return cluster;
+  }
+
+  /** The processes of a kind that serve. */
+  of(kind: Kind): Member[] {
+    return this.#members.filter((member) => member.kind === kind);
+  }
+
+  /** Starts processes until as many serve as at the start. */
+  async fill(): Promise<void> {
+    for (const kind of KINDS) while (this.of(kind).length < this.#sizes[kind]) await this.add(kind);
   }
 
   /** Where the handlers write what they do. */
@@ -63,12 +84,20 @@ export class Cluster {
   }
 
   /** Starts a process. */
-  async add(): Promise<Member> {
-    const name = `p${(this.#names += 1)}`;
+  async add(kind: Kind): Promise<Member> {
+    const name = `${kind === 'server' ? 'p' : 'b'}${(this.#names += 1)}`;
     const proxy = await RedisProxy.start(this.redis.port);
-    const about = ['--name', name, '--store', proxy.url, '--state-key', KEY, '--history', this.history];
-    const server = await this.#start([...PROGRAM, ...about]);
-    const member: Member = { name, proxy, server, ended: false };
+    const stored = ['--store', proxy.url, '--state-key', KEY];
+    const args =
+      kind === 'server'
+        ? [...SERVER, ...stored, '--name', name, '--history', this.history]
+        : [...BRIDGE, ...stored, ...CHILD];
+    // The children of a bridge write to this file.
+    const server = await this.#start(args, {
+      STORM_PROCESS: name,
+      STORM_FILE: path.join(this.history, `${name}-children`),
+    });
+    const member: Member = { name, kind, proxy, server, ended: false };
     this.started.push(member);
     this.#members.push(member);
     void member.server.exited.then(({ code, signal }) => {
@@ -80,10 +109,10 @@ export class Cluster {
   }
 
   /** While Redis is gone, a process cannot start. */
-  async #start(args: readonly string[]): Promise<RunningServer> {
+  async #start(args: readonly string[], env: NodeJS.ProcessEnv): Promise<RunningServer> {
     for (;;) {
       try {
-        return await startServer(args);
+        return await startServer(args, env);
       } catch (error) {
         const now = Date.now();
         if (this.troubles.during(now - 20_000, now, 'redis is unreachable', 'redis is slow').length === 0) throw error;
@@ -136,7 +165,7 @@ export class Cluster {
 
   /** Ends everything. */
   async end(): Promise<void> {
-    this.front.stop();
+    for (const kind of KINDS) this.fronts[kind].stop();
     // A copy: those that are stopped are no members any more.
     await Promise.all([...this.members].map((member) => this.stop(member)));
     await this.redis.stop();

@@ -2,23 +2,32 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+/** A process behind a front. */
+interface Behind {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** The header of a response that names the process which gave it. */
+export const PROCESS_HEADER = 'x-process';
+
 /** A balancer that never sticks: each request goes to the next process. Only what was certainly not sent goes to another. */
 export class Front {
-  readonly #urls: () => readonly string[];
+  readonly #processes: () => readonly Behind[];
   readonly #server: Server;
   #turn = 0;
 
-  private constructor(urls: () => readonly string[]) {
-    this.#urls = urls;
+  private constructor(processes: () => readonly Behind[]) {
+    this.#processes = processes;
     this.#server = createServer((incoming, response) => this.#take(incoming, response));
     // Clients reuse their connections. They must not be closed while a request is on its way.
     this.#server.keepAliveTimeout = 0;
     this.#server.requestTimeout = 0;
   }
 
-  /** @param urls of the processes that run now. */
-  static async start(urls: () => readonly string[]): Promise<Front> {
-    const front = new Front(urls);
+  /** @param processes those that run now. */
+  static async start(processes: () => readonly Behind[]): Promise<Front> {
+    const front = new Front(processes);
     front.#server.listen(0, '127.0.0.1');
     await once(front.#server, 'listening');
     return front;
@@ -41,19 +50,20 @@ export class Front {
   }
 
   #pass(incoming: IncomingMessage, body: Buffer, response: ServerResponse, attempts: number): void {
-    const urls = this.#urls();
+    const processes = this.#processes();
     if (response.destroyed) return;
-    if (attempts > 2 * urls.length || urls.length === 0) {
+    if (attempts > 2 * processes.length || processes.length === 0) {
       response.writeHead(502).end('no process can be reached');
       return;
     }
-    const { port } = new URL(urls[(this.#turn += 1) % urls.length]!);
+    const behind = processes[(this.#turn += 1) % processes.length]!;
+    const { port } = new URL(behind.url);
     const { method, url } = incoming;
     const headers = { ...incoming.headers, connection: 'close' };
     let connected = false;
     // Each request has its own connection: one that was reused may fail after the request was sent.
     const onward = request({ port, host: '127.0.0.1', path: url, method, headers, agent: false }, (reply) => {
-      response.writeHead(reply.statusCode!, reply.headers);
+      response.writeHead(reply.statusCode!, { ...reply.headers, [PROCESS_HEADER]: behind.name });
       response.flushHeaders();
       reply.on('error', () => response.destroy());
       reply.pipe(response);

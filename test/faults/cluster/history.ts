@@ -33,6 +33,20 @@ export type Fact = { readonly at: number; readonly about: string } & (
   | { readonly what: 'used'; readonly status: number }
   /** The server did not know the session, though it was not deleted. */
   | { readonly what: 'unknown' }
+  /** The process that got a request of the call. */
+  | { readonly what: 'at'; readonly process: string }
+  /** The server has confirmed the cancellation that was sent at `since`. */
+  | { readonly what: 'cancelled'; readonly since: number }
+  /** The log level of the session that the server has confirmed at `since`. */
+  | { readonly what: 'level'; readonly level: string; readonly since: number }
+  /** A process has begun to send a stream of changes. */
+  | { readonly what: 'listening'; readonly process: string }
+  /** A call at a process has changed a list or resource. It was sent at `since`. */
+  | { readonly what: 'changed'; readonly thing: string; readonly since: number; readonly process: string }
+  /** The server said that a list or resource has changed. */
+  | { readonly what: 'heard'; readonly thing: string }
+  /** A stream of changes has ended. `left`: by its client. */
+  | { readonly what: 'closed'; readonly why: 'left' | 'lost' | 'ended' | 'refused'; readonly text: string }
   // What handlers write, before they go on.
   | { readonly what: 'run'; readonly run: string; readonly process: string; readonly tool: string }
   /** A handler has sent a step. `ok`: the transport has accepted it. */
@@ -40,7 +54,24 @@ export type Fact = { readonly at: number; readonly about: string } & (
   | { readonly what: 'asks'; readonly run: string; readonly process: string; readonly question: string }
   | { readonly what: 'got'; readonly run: string; readonly question: string; readonly answer: string }
   | { readonly what: 'done'; readonly run: string; readonly how: 'returned' | 'aborted' | 'failed' }
+  /** A handler has logged a message of this level. */
+  | { readonly what: 'logged'; readonly run: string; readonly n: number; readonly level: string }
+  /** The process could not run since `from`. */
+  | { readonly what: 'starved'; readonly process: string; readonly from: number }
+  /** A child of a bridge has counted a call of a session. */
+  | { readonly what: 'counted'; readonly child: number; readonly process: string; readonly n: number }
 );
+
+/** `starved`: the machine was too busy for a process. */
+const TROUBLES = [
+  'killed',
+  'suspended',
+  'stopped',
+  'starved',
+  'redis lost its data',
+  'redis is unreachable',
+  'redis is slow',
+] as const;
 
 /** How a call has ended for its client. */
 export interface Ended {
@@ -60,7 +91,7 @@ export interface Ended {
 
 /** What happened to the processes and to Redis. `until` is infinite while it lasts. */
 export interface Trouble {
-  readonly what: 'killed' | 'suspended' | 'stopped' | 'redis lost its data' | 'redis is unreachable' | 'redis is slow';
+  readonly what: (typeof TROUBLES)[number];
   /** The process. Undefined if all are affected. */
   readonly process: string | undefined;
   readonly from: number;
@@ -99,18 +130,38 @@ export class Troubles {
   during(from: number, until: number, ...kinds: readonly Trouble['what'][]): Trouble[] {
     return this.list.filter((each) => kinds.includes(each.what) && each.from <= until && each.until >= from);
   }
+
+  /** The troubles of any kind that overlap a time. @param processes those to which they happened. Default: any. */
+  near(from: number, until: number, processes?: ReadonlySet<string>): Trouble[] {
+    return this.during(from, until, ...TROUBLES).filter(
+      ({ process }) => !processes || process === undefined || processes.has(process),
+    );
+  }
+
+  /** When something that begins now is over, if it takes at most `bound` milliseconds without trouble. May be infinite. */
+  calmAfter(at: number, bound: number, processes?: ReadonlySet<string>): number {
+    let end = at + bound;
+    for (let last = at; last < Number.POSITIVE_INFINITY; end = last + bound) {
+      const next = Math.max(...this.near(end - bound, end, processes).map(({ until }) => until));
+      if (next <= last) break;
+      last = next;
+    }
+    return end;
+  }
 }
 
 /** Collects facts until their subjects are settled. Each handler process writes its facts to a file of a folder. */
 export class History {
   readonly #folder: string;
+  readonly #troubles: Troubles;
   readonly #subjects = new Map<string, Fact[]>();
   readonly #read = new Map<string, { at: number; rest: string }>();
   /** How many facts there were. */
   count = 0;
 
-  constructor(folder: string) {
+  constructor(folder: string, troubles: Troubles) {
     this.#folder = folder;
+    this.#troubles = troubles;
   }
 
   add(fact: Fact): void {
@@ -123,20 +174,27 @@ export class History {
   /** Reads what handlers have written since the last time. */
   readHandlers(): void {
     if (!existsSync(this.#folder)) return;
+    const buffer = Buffer.alloc(1024 * 1024);
     for (const name of readdirSync(this.#folder)) {
       const place = this.#read.get(name) ?? { at: 0, rest: '' };
       this.#read.set(name, place);
       const file = openSync(path.join(this.#folder, name), 'r');
-      const buffer = Buffer.alloc(1024 * 1024);
       for (let bytes = 1; bytes > 0; place.at += bytes) {
         bytes = readSync(file, buffer, 0, buffer.length, place.at);
         const lines = (place.rest + buffer.toString('latin1', 0, bytes)).split('\n');
         // A process that was killed may have written half a line.
         place.rest = lines.pop()!;
-        for (const line of lines) this.add(JSON.parse(line) as Fact);
+        for (const line of lines) this.#take(JSON.parse(line) as Fact);
       }
       closeSync(file);
     }
+  }
+
+  #take(fact: Fact): void {
+    if (fact.what === 'starved') {
+      const { process, from, at } = fact;
+      this.#troubles.list.push({ what: 'starved', process, from, until: at });
+    } else this.add(fact);
   }
 
   /** Removes and returns the subjects about which nothing new was heard since a time. */
@@ -144,7 +202,7 @@ export class History {
     const settled: Subject[] = [];
     for (const [about, facts] of this.#subjects) {
       const last = Math.max(...facts.map(({ at }) => at));
-      const isOver = facts.some(({ what }) => what === 'ended' || what === 'deleted' || what === 'unknown');
+      const isOver = facts.some(({ what }) => LAST.has(what));
       if (last + (isOver ? 0 : Math.max(0, ...facts.map(lifetimeOf))) >= before) continue;
       this.#subjects.delete(about);
       settled.push({ about, facts: facts.toSorted((a, b) => a.at - b.at) });
@@ -153,6 +211,8 @@ export class History {
   }
 }
 
+/** What comes when nothing new begins. */
+const LAST: ReadonlySet<Fact['what']> = new Set(['ended', 'deleted', 'unknown', 'closed']);
 /** A session may be silent for some time. Milliseconds. */
 const SESSION = 600_000;
 

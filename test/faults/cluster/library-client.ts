@@ -3,6 +3,7 @@ import { certainlyNotExecuted } from '../../../src/jsonrpc/error-chain.ts';
 import type { Revision } from '../../../src/protocol/revisions.ts';
 import { connect as connectOfficial, type ClientKind } from '../../interop/clients.ts';
 import { callOf, RERUNNABLE } from './checkers.ts';
+import type { Kind } from './cluster.ts';
 import { StormClient, stepOf, type ClientParts } from './storm-client.ts';
 import type { JsonObject } from './wire.ts';
 
@@ -34,13 +35,17 @@ export class LibraryClient extends StormClient {
   readonly #hasTasks: boolean;
   readonly #isModern: boolean;
   readonly #isOfficial: boolean;
+  readonly #isCounting: boolean;
+  #connections = 0;
 
-  constructor(parts: ClientParts, { name, connect, hasTasks, isModern }: LibraryKind) {
+  /** @param target what is called: a server, or a bridge whose child counts calls. */
+  constructor(parts: ClientParts, { name, connect, hasTasks, isModern }: LibraryKind, target: Kind = 'server') {
     super(parts);
     this.#connect = connect;
     this.#hasTasks = hasTasks;
     this.#isModern = isModern;
     this.#isOfficial = name.startsWith('official');
+    this.#isCounting = target === 'bridge';
   }
 
   async live(): Promise<void> {
@@ -53,15 +58,17 @@ export class LibraryClient extends StormClient {
         await this.rest(300, 1500);
         continue;
       }
+      const session = `${this.parts.name}@${(this.#connections += 1)}`;
       const uses = random.between(5, 40);
       for (let use = 0; use < uses && !this.isOver; use += 1) {
-        const succeeded = await this.#use(library);
+        const succeeded = await (this.#isCounting ? this.#count(library, session) : this.#use(library));
         // An application would connect again, too.
         if (!succeeded && random.next() < 0.5) break;
         await this.rest(10, 800);
       }
       if (!this.#isModern) this.parts.left.count += 1;
       await library.close().catch(() => {});
+      if (this.#isCounting) this.write(session, { what: 'closed', why: 'left', text: '' });
     }
   }
 
@@ -95,14 +102,24 @@ export class LibraryClient extends StormClient {
       [3, () => this.#call(library, 'read')],
       [5, () => this.#call(library, 'count', args)],
       [2, () => this.#call(library, 'slow', { ms: random.between(500, 6000) })],
-      [2, () => this.#call(library, 'slow', { ms: 8000 }, args.ms)],
+      [2, () => this.#call(library, 'slow', { ms: 60_000 }, args.ms)],
       [3, () => this.#call(library, 'ask')],
       [3, () => this.#call(library, 'ask-once')],
       [2, () => this.#call(library, 'sample')],
       [2, () => this.#call(library, 'touch', { uri: `storm://${name}` })],
       [this.#hasTasks ? 3 : 0, () => this.#call(library, 'job', { ms: random.between(100, 4000) })],
+      [this.#hasTasks ? 1 : 0, () => this.#call(library, 'job', { ms: 60_000 }, args.ms)],
       [1, () => settled(library.setLevel('error'))],
       [1, () => settled(library.subscribe(`storm://${name}`))],
+    ])();
+  }
+
+  #count(library: Library, session: string): Promise<boolean> {
+    const { random } = this.parts;
+    return random.weighted<() => Promise<boolean>>([
+      [6, () => this.#call(library, 'add', { session })],
+      [1, () => this.#call(library, 'slow', { ms: 60_000 }, random.between(0, 400))],
+      [2, () => this.#call(library, 'ask-once')],
     ])();
   }
 
@@ -199,6 +216,13 @@ const official = (kind: ClientKind, transport: 'http' | 'sse'): LibraryKind => (
     };
   },
 });
+
+/** Clients of bridges. */
+export const COUNTING: readonly LibraryKind[] = [
+  official('sdk 1.x', 'http'),
+  ours('2025-11-25'),
+  official('client 2.x legacy', 'http'),
+];
 
 export const LIBRARIES: readonly LibraryKind[] = [
   ours('2025-11-25'),

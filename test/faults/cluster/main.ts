@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { findRedis } from '../../support/redis-server.ts';
-import { describeReport } from './describe.ts';
+import { describeReport, describeViolation } from './describe.ts';
 import { storm } from './storm.ts';
 import { WEATHERS } from './chaos.ts';
 
@@ -15,10 +15,12 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '30' },
     clients: { type: 'string', default: '300' },
     processes: { type: 'string', default: '4' },
+    bridges: { type: 'string', default: '2' },
+    pace: { type: 'string', default: '1' },
     weather: { type: 'string', default: 'all' },
   },
 });
-const number = (name: 'seed' | 'minutes' | 'clients' | 'processes'): number => {
+const number = (name: 'seed' | 'minutes' | 'clients' | 'processes' | 'bridges' | 'pace'): number => {
   const value = Number(values[name]);
   if (!(value >= 0)) throw new RangeError(`--${name} must be a number`);
   return value;
@@ -38,7 +40,10 @@ const report = await storm({
   duration: number('minutes') * 60_000,
   clients: number('clients'),
   processes: number('processes'),
+  bridges: number('bridges'),
+  pace: number('pace'),
   weather,
+  onviolation: (violation) => console.log(`${violation.checker}: ${describeViolation(violation)}`),
   onprogress: ({ seconds, calls, violations, processes, faults }) =>
     console.log(
       `${String(seconds).padStart(5)} s: ${calls} calls, ${faults} faults, ${processes} processes, ${violations} violations`,

@@ -1,11 +1,15 @@
-import { StormClient, stepOf, waitOr } from './storm-client.ts';
-import { eventsOf, Lost, POST_HEADERS, Refused, send, type JsonObject } from './wire.ts';
+import { StormClient, stepOf, waitOr, within } from './storm-client.ts';
+import { eventsOf, Lost, POST_HEADERS, processOf, Refused, send, type JsonObject } from './wire.ts';
 
 const REVISION = '2026-07-28';
 const MOST_ROUNDS = 5;
 
 /** A client of 2026-07-28, which sees each byte. It has no session: each request reaches another process. */
 export class ModernClient extends StormClient {
+  #listens = 0;
+  /** The subject of the current stream of changes, if the server has acknowledged it. */
+  #listening: string | undefined;
+
   async live(): Promise<void> {
     const listening = this.#listen();
     while (!this.isOver) {
@@ -18,25 +22,47 @@ export class ModernClient extends StormClient {
   async #use(): Promise<void> {
     const { random, name } = this.parts;
     const args = { steps: random.between(2, 12), ms: random.between(0, 400) };
-    await random.weighted<() => Promise<void>>([
+    await random.weighted<() => Promise<unknown>>([
       [5, () => this.#call('note')],
       [3, () => this.#call('read')],
       [5, () => this.#call('count', args)],
       [2, () => this.#call('log', args)],
       [2, () => this.#call('slow', { ms: random.between(500, 6000) })],
-      [2, () => this.#call('slow', { ms: 8000 }, args.ms)],
+      [2, () => this.#call('slow', { ms: 60_000 }, args.ms)],
+      [2, () => this.#call('levels')],
       [4, () => this.#call('ask')],
       [3, () => this.#call('ask-once')],
       [2, () => this.#call('sample')],
-      [2, () => this.#call('touch', { uri: `storm://${name}` })],
+      [3, () => this.#touch(`storm://${name}`)],
+      [0.1, () => this.#relist()],
     ])();
   }
 
-  async #call(tool: string, args: JsonObject = {}, cancelAfter?: number): Promise<void> {
+  async #touch(uri: string): Promise<void> {
+    const [since, listening] = [Date.now(), this.#listening];
+    const process = await this.#call('touch', { uri });
+    if (process === undefined || listening === undefined || this.#listening !== listening) return;
+    this.write(listening, { what: 'changed', thing: uri, since, process });
+  }
+
+  async #relist(): Promise<void> {
+    const [since, open] = [Date.now(), new Set(this.parts.open)];
+    const process = await this.#call('relist');
+    if (process !== undefined) this.listChanged(open, since, process);
+  }
+
+  /** Calls a tool. Resolves with the process whose result came, if one did. */
+  async #call(tool: string, args: JsonObject = {}, cancelAfter?: number): Promise<string | undefined> {
     const about = this.begin(tool, true);
+    const level = this.parts.random.of(['debug', 'info', 'error']);
+    if (tool === 'levels') this.write(about, { what: 'level', level, since: 0 });
     const late = AbortSignal.timeout(this.parts.bound);
     const cancelled = new AbortController();
-    if (cancelAfter !== undefined) void waitOr(cancelAfter, this.parts.over).then(() => cancelled.abort());
+    const cancel = (): void => {
+      this.write(about, { what: 'cancelled', since: Date.now() });
+      cancelled.abort();
+    };
+    if (cancelAfter !== undefined) void waitOr(cancelAfter, this.parts.over).then(cancel);
     const signal = AbortSignal.any([late, cancelled.signal]);
     let more: JsonObject = {};
     for (let round = 0; round < MOST_ROUNDS; round += 1) {
@@ -44,20 +70,25 @@ export class ModernClient extends StormClient {
         name: tool,
         arguments: { call: about, ...args },
         ...more,
-        _meta: { progressToken: about, 'io.modelcontextprotocol/logLevel': 'info' },
+        _meta: { progressToken: about, 'io.modelcontextprotocol/logLevel': level },
       };
       const outcome = await this.#round(about, params, round, signal);
       if (outcome === 'lost' || outcome === 'no response') {
         if (cancelled.signal.aborted) this.end(about, 'cancelled', 'cancelled');
         else this.end(about, late.aborted ? 'timeout' : 'lost', outcome);
       }
-      if (typeof outcome === 'string') return;
+      if (typeof outcome === 'string') return undefined;
+      if ('process' in outcome) return outcome['process'] as string;
       more = outcome;
     }
     this.end(about, 'silent', `asked again after ${MOST_ROUNDS} rounds`);
+    return undefined;
   }
 
-  /** Sends a request. Resolves with what the next one must have in addition, or how it has ended. */
+  /**
+   * Sends a request. Resolves with what the next one must have in addition, or how it has ended: with the process if that was
+   * with a result.
+   */
   async #round(
     about: string,
     params: JsonObject,
@@ -66,9 +97,16 @@ export class ModernClient extends StormClient {
   ): Promise<JsonObject | 'lost' | 'no response' | 'ended'> {
     let more: JsonObject | undefined;
     let hasEnded = false;
+    let process = '';
+    const at = (name: string | undefined): void => {
+      if (name === undefined) return;
+      process = name;
+      this.write(about, { what: 'at', process });
+    };
     try {
       const { headers, body } = this.#request(`${about}.${round}`, 'tools/call', params);
       const response = await send(this.parts.url, 'POST', headers, body, signal);
+      at(processOf(response));
       for await (const { message } of eventsOf(response)) {
         const { id, method, params: given = {}, result, error } = message ?? {};
         if (method === 'notifications/progress') this.write(about, { what: 'step', ...stepOf(given.message) });
@@ -82,13 +120,14 @@ export class ModernClient extends StormClient {
         } else if (result.resultType === 'input_required') {
           more = this.#answers(about, result);
         } else {
-          hasEnded = true;
+          more = { process };
           this.end(about, 'result', String(result.content?.[0]?.text ?? ''));
         }
       }
     } catch (error) {
       if (error instanceof Lost) return 'lost';
       if (!(error instanceof Refused)) throw error;
+      at(error.process);
       this.end(about, 'refused', `${error.status}: ${error.message}`, round === 0 && error.notRun);
       return 'ended';
     }
@@ -128,22 +167,44 @@ export class ModernClient extends StormClient {
 
   /** Listens to changes, at one process after the other. */
   async #listen(): Promise<void> {
-    const { name, random, over } = this.parts;
+    const { name, random, over, open } = this.parts;
     while (!this.isOver) {
-      const signal = AbortSignal.any([over, AbortSignal.timeout(random.between(2000, 20_000))]);
+      const about = `${name}@listen-${(this.#listens += 1)}`;
+      const signal = within(random.between(2000, 40_000), over);
       const notifications = { resourceSubscriptions: [`storm://${name}`], toolsListChanged: true };
-      const { headers, body } = this.#request(`${name}-listen`, 'subscriptions/listen', { notifications });
+      const { headers, body } = this.#request(about, 'subscriptions/listen', { notifications });
+      let why: 'lost' | 'refused' | 'ended' = 'lost';
+      let text = '';
       try {
         const response = await send(this.parts.url, 'POST', headers, body, signal);
+        const process = processOf(response) ?? '';
+        this.write(about, { what: 'at', process });
         for await (const { message } of eventsOf(response)) {
-          const uri: unknown = message?.['params']?.uri;
-          if (typeof uri === 'string' && !this.isOwn(uri))
-            this.write(`${name}@listen`, { what: 'foreign', message: uri });
+          if (message?.['method'] !== undefined) this.#hear(about, process, message);
+          else if (message) [why, text] = ['ended', JSON.stringify(message)];
         }
       } catch (error) {
         if (!(error instanceof Lost || error instanceof Refused)) throw error;
+        text = error.message;
+        if (error instanceof Refused) why = 'refused';
+        if (error instanceof Refused && error.process) this.write(about, { what: 'at', process: error.process });
       }
+      this.#listening = undefined;
+      open.delete(about);
+      this.write(about, { what: 'closed', why: signal.aborted ? 'left' : why, text });
       await this.rest(100, 500);
     }
+  }
+
+  /** A message on the stream of changes. */
+  #hear(about: string, process: string, { method, params = {} }: JsonObject): void {
+    const uri: unknown = params.uri;
+    if (method === 'notifications/subscriptions/acknowledged') {
+      this.#listening = about;
+      this.parts.open.add(about);
+      this.write(about, { what: 'listening', process });
+    } else if (method === 'notifications/tools/list_changed') this.write(about, { what: 'heard', thing: 'tools' });
+    else if (typeof uri === 'string' && this.isOwn(uri)) this.write(about, { what: 'heard', thing: uri });
+    else this.write(about, { what: 'foreign', message: String(uri ?? method) });
   }
 }

@@ -7,6 +7,7 @@ import { McpServer, type Context } from 'everwire/server';
 import { openStore } from '../../../src/cli/open-store.ts';
 import { stop } from '../../../src/cli/shutdown.ts';
 import type { Fact } from './history.ts';
+import { watchStarvation } from './starvation.ts';
 
 /**
  * One process of the storm. Its tools get the id of their call, and write what they do to a file before they do it. The file
@@ -140,9 +141,21 @@ tool(
   },
   { readOnly: true },
 );
+const LEVELS = ['debug', 'info', 'warning', 'error'] as const;
+tool('levels', async ({ call }, ctx, run, write) => {
+  for (const [n, level] of LEVELS.entries()) {
+    await ctx.log(level, `${call}/${n + 1}`).catch(() => {});
+    write({ what: 'logged', run, n: n + 1, level });
+  }
+});
+tool('relist', async () => server.listChanged('tools'));
 tool('touch', async ({ uri }) => void (uri && server.resourceUpdated(uri)));
 server.resourceTemplate('storm://{client}', { name: 'client' }, ({ client }) => client);
 
+watchStarvation((from, at) => {
+  const fact: Fact = { at, about: '', what: 'starved', process: values.name, from };
+  writeSync(file, `${JSON.stringify(fact)}\n`);
+});
 const state = await openStore(values.store, { stateKey: values['state-key'], onwarning: () => {} });
 const listener = await server.listen({ state, port: 0 });
 console.error(`listening on ${listener.url}`);

@@ -12,12 +12,16 @@ export interface ClientParts {
   readonly sseUrl: () => string | undefined;
   readonly history: History;
   readonly random: Random;
+  /** How long clients rest. 1 is about half a second. */
+  readonly pace: number;
   /** Milliseconds within which each call must end. */
   readonly bound: number;
   /** Fires when no new call may begin. */
   readonly over: AbortSignal;
   /** Counts what may stay in Redis. */
   readonly left: { count: number };
+  /** The streams of changes that are open, of all clients. */
+  readonly open: Set<string>;
 }
 
 /** A client that works until the storm is over. */
@@ -51,6 +55,12 @@ export abstract class StormClient {
     this.write(about, { what: 'ended', how, text, notRun });
   }
 
+  /** Writes that a call at a process has changed a list. All streams that were open when it began must hear of it. */
+  listChanged(open: ReadonlySet<string>, since: number, process: string): void {
+    for (const about of open)
+      if (this.parts.open.has(about)) this.write(about, { what: 'changed', thing: 'tools', since, process });
+  }
+
   /** Whether something belongs to this client. */
   isOwn(id: string): boolean {
     const { name } = this.parts;
@@ -59,8 +69,8 @@ export abstract class StormClient {
 
   /** Waits, but not beyond the end of the storm. */
   async rest(least: number, most: number): Promise<void> {
-    const { over, random } = this.parts;
-    await waitOr(random.between(least, most), over);
+    const { over, random, pace } = this.parts;
+    await waitOr(pace * random.between(least, most), over);
   }
 }
 
@@ -76,6 +86,13 @@ export function waitOr(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) finish();
     else signal.addEventListener('abort', finish);
   });
+}
+
+/** Fires after some milliseconds, or when another signal does. `AbortSignal.timeout` in a combination may never fire. */
+export function within(ms: number, signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  void waitOr(ms, signal).then(() => controller.abort());
+  return controller.signal;
 }
 
 /** The call in a text such as `c12-7/3`, and the number behind it. */

@@ -1,11 +1,14 @@
 import { setMaxListeners } from 'node:events';
 import { Chaos, type Weather } from './chaos.ts';
+import { checkChildren } from './arrival-checkers.ts';
 import { ALLOWANCES, CHECKERS, checkRest, type Allowance } from './checkers.ts';
-import { Cluster } from './cluster.ts';
+import { Cluster, type Kind } from './cluster.ts';
 import { History, type Ended, type Subject, type Trouble } from './history.ts';
-import { LIBRARIES, LibraryClient } from './library-client.ts';
+import { CountingClient } from './counting-client.ts';
+import { COUNTING, LIBRARIES, LibraryClient } from './library-client.ts';
 import { ModernClient } from './modern-client.ts';
 import { Random } from './random.ts';
+import { watchStarvation } from './starvation.ts';
 import { SessionClient } from './session-client.ts';
 import type { ClientParts, StormClient } from './storm-client.ts';
 import { closeWire } from './wire.ts';
@@ -20,13 +23,19 @@ export interface StormOptions {
   readonly duration: number;
   readonly clients: number;
   readonly processes: number;
+  /** How many bridges run in addition. Default 2. */
+  readonly bridges?: number;
   readonly weather?: Weather;
   /** How long faults last, and the pauses between them. Default 1. */
   readonly scale?: number;
+  /** How long clients rest between calls. Default 1; more if the machine has little time for them. */
+  readonly pace?: number;
   /** Milliseconds within which each call must end. Default 120 000. */
   readonly bound?: number;
   /** Called every 10 seconds. */
   readonly onprogress?: (progress: Progress) => void;
+  /** Called for each violation as soon as it is found. */
+  readonly onviolation?: (violation: Violation) => void;
 }
 
 export interface Progress {
@@ -58,28 +67,35 @@ export interface Report {
 
 const REPORT = 10_000;
 /** After this time without news, a call is judged. What a suspended process had taken runs within it. Milliseconds. */
-const SETTLED = 30_000;
+const SETTLED = 60_000;
 /** Troubles that are shown with a violation. Milliseconds before its first fact. */
 const BEFORE = 10_000;
 
 /** Runs a storm, and judges what was observed. */
 export async function storm(options: StormOptions): Promise<Report> {
-  const { redis, seed, duration, clients, processes, weather = 'all', scale = 1, bound = 120_000 } = options;
-  const cluster = await Cluster.start(redis, processes);
-  const judge = new Judge(cluster);
+  const { redis, seed, duration, clients, processes, weather = 'all', scale = 1 } = options;
+  const { bridges = 2, pace = 1, bound = 120_000 } = options;
+  const cluster = await Cluster.start(redis, { server: processes, bridge: bridges });
+  const judge = new Judge(cluster, options.onviolation);
   const { history } = judge;
   const left = { count: 0 };
+  const open = new Set<string>();
   const over = new AbortController();
   // All clients listen to the end of the storm.
   setMaxListeners(0, over.signal);
   const started = Date.now();
+  // All clients, fronts and ways to Redis are in this process.
+  const endWatch = watchStarvation((from, until) => {
+    cluster.troubles.list.push({ what: 'starved', process: undefined, from, until });
+  });
   try {
     const all = Array.from({ length: clients }, (_, number) => {
       const name = `c${number + 1}`;
       const random = new Random(seed, name);
-      const sseUrl = (): string | undefined => random.of(cluster.members)?.server.sseUrl;
-      const parts = { name, url: cluster.front.url, sseUrl, history, random, bound, over: over.signal, left };
-      return clientOf(number, parts);
+      const sseUrl = (): string | undefined => random.of(cluster.of('server'))?.server.sseUrl;
+      const parts = { name, sseUrl, history, random, bound, pace, over: over.signal, left, open };
+      const urls = { server: cluster.fronts.server.url, bridge: cluster.fronts.bridge.url };
+      return clientOf(number, parts, urls);
     });
     const lives = all.map((client) => client.live());
     const chaos = new Chaos(cluster, seed, weather, scale);
@@ -103,6 +119,7 @@ export async function storm(options: StormOptions): Promise<Report> {
     await judge.rest(left.count);
     return judge.report(chaos.counts);
   } finally {
+    endWatch();
     over.abort();
     closeWire();
     await cluster.end();
@@ -111,12 +128,31 @@ export async function storm(options: StormOptions): Promise<Report> {
 
 const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 
-/** Half of the clients see the wire, the others are libraries. */
-function clientOf(number: number, parts: ClientParts): StormClient {
+/** How many clients use a bridge at most. Each has a process. */
+const MOST_COUNTING = 24;
+
+/** Half of the clients see the wire, the others are libraries. A few use a bridge. */
+function clientOf(number: number, parts: Omit<ClientParts, 'url'>, urls: Readonly<Record<Kind, string>>): StormClient {
+  const server = { ...parts, url: urls.server };
+  const bridge = { ...parts, url: urls.bridge };
   const turn = Math.floor(number / 2);
-  if (number % 2 === 1) return new LibraryClient(parts, LIBRARIES[turn % LIBRARIES.length]!);
+  const isCounting = number % 10 < 2 && number < 5 * MOST_COUNTING;
+  if (number % 2 === 1)
+    return isCounting
+      ? new LibraryClient(bridge, COUNTING[Math.floor(number / 10) % COUNTING.length]!, 'bridge')
+      : new LibraryClient(server, LIBRARIES[turn % LIBRARIES.length]!);
+  if (isCounting) return new CountingClient(bridge, '2025-11-25');
   const revision = REVISIONS[turn % (REVISIONS.length + 1)];
-  return revision ? new SessionClient(parts, revision) : new ModernClient(parts);
+  return revision ? new SessionClient(server, revision) : new ModernClient(server);
+}
+
+/** Whether a process runs. Its parent notices its exit at once. */
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 /** How a call has ended, without what is different in each. */
@@ -132,11 +168,13 @@ class Judge {
   readonly #cluster: Cluster;
   readonly #ends = new Map<string, number>();
   readonly #allowances = new Map<Allowance, number>();
+  readonly #onviolation: (violation: Violation) => void;
   calls = 0;
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: Cluster, onviolation: (violation: Violation) => void = () => {}) {
     this.#cluster = cluster;
-    this.history = new History(cluster.history);
+    this.#onviolation = onviolation;
+    this.history = new History(cluster.history, cluster.troubles);
   }
 
   judge(before: number): void {
@@ -151,6 +189,8 @@ class Judge {
         const found = check(subject, troubles, allow);
         if (found.length > 0) this.#found(checker, found.join('; '), subject);
       }
+      for (const what of checkChildren(subject, troubles, isThere, Date.now()))
+        this.#found('checkChildren', what, subject);
     }
   }
 
@@ -162,7 +202,9 @@ class Judge {
     const [first, last] = [subject?.facts[0]?.at, subject?.facts.at(-1)?.at];
     const { list } = this.#cluster.troubles;
     const near = first === undefined ? [] : list.filter(({ from, until }) => from <= last! && until >= first - BEFORE);
-    this.violations.push({ checker, what, subject, troubles: near });
+    const violation = { checker, what, subject, troubles: near };
+    this.violations.push(violation);
+    this.#onviolation(violation);
   }
 
   /** Checks what is left when all clients are gone. */

@@ -1,5 +1,6 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { PROCESS_HEADER } from './front.ts';
 
 export type JsonObject = Record<string, any>;
 export type Headers = Readonly<Record<string, string>>;
@@ -22,10 +23,12 @@ export function closeWire(): void {
 export class Refused extends Error {
   readonly status: number;
   readonly notRun: boolean;
+  readonly process: string | undefined;
 
-  constructor(status: number, body: string) {
+  constructor(status: number, body: string, process?: string) {
     super(messageIn(body) || body || `status ${status}`);
     this.status = status;
+    this.process = process;
     this.notRun = NOT_RUN.has(status) || saysNotRun(body);
   }
 }
@@ -43,7 +46,12 @@ export async function send(
 ): Promise<IncomingMessage> {
   const response = await responseTo(url, method, headers, body, signal);
   if (response.statusCode === 200) return response;
-  throw new Refused(response.statusCode!, await text(response).catch(() => ''));
+  throw new Refused(response.statusCode!, await text(response).catch(() => ''), processOf(response));
+}
+
+/** The process that gave a response. Undefined if the front gave it. */
+export function processOf({ headers }: Pick<IncomingMessage, 'headers'>): string | undefined {
+  return headers[PROCESS_HEADER] as string | undefined;
 }
 
 /** Sends a request. Resolves with its status and its body. @throws Lost */

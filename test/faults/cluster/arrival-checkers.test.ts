@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { checkChildren } from './arrival-checkers.ts';
+import { ended, judge, run, sent, SESSION, START, step, subjectOf, trouble } from './planted.ts';
+import { Troubles, type Trouble } from './history.ts';
+
+/** Each checker of what must arrive finds a planted violation, and finds nothing in the same history without it. */
+
+const at = (process: string) => ({ what: 'at', process }) as const;
+const done = (how: 'returned' | 'aborted', time: number) => ({ what: 'done', run: 'r1', how, at: time }) as const;
+
+describe('cancellations', () => {
+  const cancelled = (...more: Parameters<typeof judge>[0]) => [
+    sent('slow', { bound: 60_000 }),
+    at('p2'),
+    run('slow'),
+    { what: 'cancelled', since: START + 500, at: START + 550 } as const,
+    ended('cancelled', { at: START + 600 }),
+    ...more,
+  ];
+
+  test('that arrive are counted', () => {
+    const { found, allowed } = judge(cancelled(done('aborted', START + 700)));
+    expect(found).toEqual({});
+    expect(allowed).toEqual(['(a cancellation arrived)']);
+  });
+
+  test.each([
+    ['never arrives', []],
+    ['arrives after the call was done', [done('returned', START + 60_000)]],
+    ['arrives late', [done('aborted', START + 11_000)]],
+  ] as const)('one that %s is found', (_, more) => {
+    const what = 'the handler at p1 did not learn in time that the call was cancelled';
+    expect(judge(cancelled(...more)).found).toEqual({ cancellationsArrive: [what] });
+    const elsewhere = [trouble('suspended', 'p3')];
+    expect(judge(cancelled(...more), elsewhere).found).toEqual({ cancellationsArrive: [what] });
+  });
+
+  test.each([
+    ['its process was killed', trouble('killed', 'p1', START + 800)],
+    ['Redis was away', trouble('redis is unreachable', undefined, START, START + 20_000)],
+  ])('one may be lost if %s', (_, happened) => {
+    const { found, allowed } = judge(cancelled(), [happened]);
+    expect(found).toEqual({});
+    expect(allowed).toEqual(['a cancellation was late or lost near a fault']);
+  });
+
+  test('one that has overtaken its call, and one that was not confirmed, may be lost', () => {
+    const late = { ...run('slow'), at: START + 510 };
+    const overtaken = cancelled(done('returned', START + 60_000)).map((fact) => (fact.what === 'run' ? late : fact));
+    expect(judge(overtaken).found).toEqual({});
+    expect(judge(cancelled().filter(({ what }) => what !== 'cancelled')).allowed).toEqual([
+      'a cancellation was not confirmed',
+    ]);
+  });
+});
+
+describe('log levels', () => {
+  const call = (since: number, ...steps: number[]) => [
+    { what: 'level', level: 'warning', since } as const,
+    sent('levels'),
+    at('p1'),
+    run('levels'),
+    ...['debug', 'info', 'warning', 'error'].map(
+      (level, index) => ({ what: 'logged', run: 'r1', n: index + 1, level }) as const,
+    ),
+    ...steps.map((n) => step(n)),
+    ended('result'),
+  ];
+  const BEFORE = START - 20_000;
+
+  test.each([
+    ['a message below the level', call(BEFORE, 2, 3, 4), 'info came'],
+    ['a message that did not come', call(BEFORE, 3), 'error did not come'],
+  ])('%s is found', (_, facts, what) => {
+    expect(judge(facts).found).toEqual({ levelsHold: [`the level was warning, but ${what}`] });
+    const lost = [trouble('redis lost its data', undefined, BEFORE)];
+    expect(judge(facts, lost).allowed).toEqual(['a log level did not hold near a fault']);
+  });
+
+  test('the right messages are fine, and others are if the level was set just before', () => {
+    expect(judge(call(BEFORE, 3, 4))).toEqual({ found: {}, allowed: ['(a log level held)'] });
+    expect(judge(call(START - 10, 1, 2, 3, 4)).allowed).toEqual(['a log level did not hold yet']);
+  });
+});
+
+describe('changes', () => {
+  const listening = { what: 'listening', process: 'p2' } as const;
+  const changed = { what: 'changed', thing: 'tools', since: START + 5, process: 'p1' } as const;
+  const heard = (time: number, thing = 'tools') => ({ what: 'heard', thing, at: time }) as const;
+  const closed = (time: number) => ({ what: 'closed', why: 'left', text: '', at: time }) as const;
+  const about = 'c1@listen-1';
+
+  test('that arrive are counted', () => {
+    const { found, allowed } = judge([listening, changed, heard(START + 8), closed(START + 90_000)], [], about);
+    expect(found).toEqual({});
+    expect(allowed).toEqual(['(a change arrived)']);
+  });
+
+  test.each([
+    ['is not heard', [], 'never'],
+    ['is heard late', [heard(START + 12_000)], 'after 11990 ms'],
+    ['was only heard before', [heard(START + 1)], 'never'],
+    ['is another one', [heard(START + 100, 'storm://c1')], 'never'],
+  ] as const)('one that %s is found', (_, more, when) => {
+    const facts = [listening, changed, ...more, closed(START + 90_000)];
+    const { found } = judge(facts, [trouble('killed', 'p3')], about);
+    expect(found).toEqual({ changesArrive: [`tools changed, and its client heard of it ${when}`] });
+  });
+
+  test('one may be late if Redis was away a minute before, or its stream ended', () => {
+    const away = [trouble('redis is unreachable', undefined, START - 50_000, START - 45_000)];
+    const late = [listening, changed, heard(START + 12_000), closed(START + 90_000)];
+    expect(judge(late, away, about).allowed).toEqual(['a change was late or lost near a fault']);
+    expect(judge([listening, changed, closed(START + 3000)], [], about).allowed).toEqual([
+      'a stream of changes ended before a change had to arrive',
+    ]);
+  });
+});
+
+describe('subscriptions/listen', () => {
+  const facts = (why: 'lost' | 'ended' | 'refused' | 'left') =>
+    [
+      { what: 'listening', process: 'p2' },
+      { what: 'closed', why, text: '' },
+    ] as const;
+
+  test.each(['lost', 'ended', 'refused'] as const)('one that was %s is found', (why) => {
+    const { found } = judge(facts(why), [trouble('killed', 'p1')], 'c1@listen-1');
+    expect(found.listenGoesOn?.join()).toMatch(`subscriptions/listen was ${why}`);
+  });
+
+  test('one may end with its process, or if its client leaves', () => {
+    expect(judge(facts('lost'), [trouble('killed', 'p2')], 'c1@listen-1').found).toEqual({});
+    expect(judge(facts('left'), [], 'c1@listen-1').found).toEqual({});
+  });
+});
+
+describe('failures', () => {
+  const failed = [sent('ask-once'), at('p1'), { ...run('ask-once'), process: 'p2' }, ended('error')] as const;
+
+  test('a failure without a reason is found', () => {
+    const elsewhere = [trouble('killed', 'p3')];
+    const what = ['it failed, though nothing was wrong: what is wrong'];
+    expect(judge(failed, elsewhere).found).toEqual({ failsOnlyByFaults: what });
+  });
+
+  test.each(['p1', 'p2', undefined])('a failure with %s has one', (process) => {
+    expect(judge(failed, [trouble('suspended', process)]).allowed).toEqual(['a call failed near a fault']);
+  });
+});
+
+test('a level that cannot be stored is fine if Redis has lost the session before', () => {
+  const failed = [sent('logging/setLevel'), at('p1'), ended('error')] as const;
+  expect(judge(failed).found.failsOnlyByFaults).toHaveLength(1);
+  const lost = trouble('redis lost its data', undefined, START - 100_000);
+  expect(judge(failed, [lost]).found).toEqual({});
+});
+
+describe('children', () => {
+  const counted = (child: number, n: number, process = 'b1') => ({ what: 'counted', child, process, n }) as const;
+  const found = (facts: Parameters<typeof judge>[0], ...troubles: Trouble[]) => judge(facts, troubles, SESSION).found;
+  const first = [counted(1, 1), counted(1, 2)];
+
+  test('one child counts all', () => {
+    expect(found([...first, counted(1, 3)])).toEqual({});
+  });
+
+  test.each([
+    ['a lost state', [...first, counted(1, 4)], 'child 1 counted 4 after 2'],
+    ['a second child', [...first, counted(2, 1)], 'child 2 replaced 1, whose process was there'],
+    ['a child that has begun before', [counted(1, 3)], 'child 1 counted 3 after 0'],
+  ])('%s is found', (_, facts, what) => {
+    expect(found(facts, trouble('killed', 'b2'))).toEqual({ oneChildAtATime: [what] });
+  });
+
+  test('a child may follow one whose process was killed, but that one may not go on', () => {
+    const killed = trouble('killed', 'b1');
+    expect(found([...first, counted(2, 1, 'b2')], killed)).toEqual({});
+    const late = { ...counted(1, 3), at: START + 30_000 };
+    const both = found([...first, counted(2, 1, 'b2'), late], killed);
+    expect(both.oneChildAtATime).toEqual(['child 1 counted again after child 2 had begun']);
+  });
+
+  test('children that live too long are found', () => {
+    const check = (facts: Parameters<typeof judge>[0], alive: number[], now = START + 60_000) =>
+      checkChildren(subjectOf(facts, SESSION), new Troubles(), (child) => alive.includes(child), now);
+    const two = [...first, counted(2, 1)];
+    expect(check(two, [2])).toEqual([]);
+    expect(check(two, [1, 2])).toEqual(['these children of one client live at the same time: 1, 2']);
+    expect(check([...two, { what: 'deleted' }], [2])).toEqual(['child 2 lives, but its session was deleted']);
+    expect(check([...two, { what: 'deleted' }], [2], START + 1000)).toEqual([]);
+  });
+});
