@@ -57,6 +57,13 @@ describe('each request ends once, within its bound', () => {
   });
 });
 
+test('a library may give up if faults took most of the time', () => {
+  const facts = [sent('note', { wire: false }), ended('timeout', { at: START + 900 })] as const;
+  const away = (until: number) => judge(facts, [trouble('redis is slow', 'p1', START - 100, START + until)]);
+  expect(away(400).found.endsOnce).toEqual(['the call got no response']);
+  expect(away(500).allowed).toEqual(['a library asked again until its time was over']);
+});
+
 test('a tool that ran twice is found, unless it may', () => {
   const twice = (tool: string) => judge([sent(tool), run(tool), run(tool, 'r2'), ended('result')]).found;
   expect(twice('note')).toEqual({ ranAtMostOnce: ['note ran 2 times'] });

@@ -60,7 +60,7 @@ export const endsOnce: Checker = (subject, troubles, allow) => {
   const found: string[] = [];
   if (ends.length > 1) found.push(`the call ended ${ends.length} times`);
   if (end.how === 'timeout' && !sent.resumes) allow('an official client gave up a stream that it could have resumed');
-  else if (end.how === 'timeout' && isRepeated(subject, troubles))
+  else if (end.how === 'timeout' && isDisturbed(subject, troubles))
     allow('a library asked again until its time was over');
   else if (end.how === 'timeout') found.push('the call got no response');
   if (end.how === 'silent') found.push('the stream ended without the response');
@@ -74,13 +74,19 @@ export const endsOnce: Checker = (subject, troubles, allow) => {
   return found;
 };
 
-/** Whether a library may have been told again and again, with status 503, that its call did not run. */
-function isRepeated(subject: Subject, troubles: Troubles): boolean {
+/** Whether there were faults in more than half of the time that a library has given its call. */
+function isDisturbed(subject: Subject, troubles: Troubles): boolean {
   const [sent] = all(subject, 'sent');
   const [end] = all(subject, 'ended');
-  if (!sent || !end || sent.wire || all(subject, 'run').length > 0) return false;
-  const away = troubles.near(sent.at - GONE, end.at).filter(({ what }) => what.startsWith('redis'));
-  return away.length > 3;
+  if (!sent || !end || sent.wire) return false;
+  const near = troubles.near(sent.at, end.at).toSorted((a, b) => a.from - b.from);
+  let [disturbed, last] = [0, sent.at];
+  for (const { from, until } of near) {
+    const to = Math.min(until, end.at);
+    disturbed += Math.max(0, to - Math.max(from, last));
+    last = Math.max(last, to);
+  }
+  return disturbed > (end.at - sent.at) / 2;
 }
 
 function wasAborted(subject: Subject, run: string): boolean {
