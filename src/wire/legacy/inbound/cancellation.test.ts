@@ -119,8 +119,7 @@ test('a connection that closes ends its requests', async () => {
   const { client } = await opened(service, { capabilities: { roots: {} } });
   await client.send({ id: 1, method: 'wait' }, { id: 2, method: 'ask' });
   await client.transport.close();
-  await settled();
-  for (const exchange of seen.slice(-2)) expect(exchange.signal.aborted).toBe(true);
+  await expect.poll(() => seen.slice(-2).map(({ signal }) => signal.aborted)).toEqual([true, true]);
   await expect(seen.at(-1)!.ask('roots/list', {})).rejects.toThrow('has ended');
   await seen.at(-1)!.notify('notifications/message', {});
 });
