@@ -20,9 +20,12 @@ test.each(['münchen.de', '日本語.jp', 'bücher.example', '他们为什么不
   },
 );
 
-test.each(['https://xn--999999999999.com/', 'https://xn--a.com/'])('a malformed host of %s spells nothing', (text) => {
-  expect(addressOf(text)?.spelled).toBeUndefined();
-});
+// Of a right-to-left override, and of a space.
+const odd = ['https://xn--ab-g4t.com/', 'https://xn--ab-1ca.com/'];
+test.each(['https://xn--999999999999.com/', 'https://xn--a.com/', ...odd])(
+  'a malformed host of %s spells nothing',
+  (text) => expect(addressOf(text)?.spelled).toBeUndefined(),
+);
 
 test('a person is warned of what an address hides', () => {
   const warnings = (text: string): readonly string[] | undefined => addressOf(text)?.warnings;

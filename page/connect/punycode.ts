@@ -7,12 +7,18 @@ const DAMP = 700;
 const FIRST_CODE_POINT = 128;
 const MAX_CODE_POINT = 0x10ffff;
 
+/**
+ * What no label may have (RFC 5892): control characters, spaces and such. The parser of URLs may accept any ASCII in a
+ * host, as that of Node 24 does. Joiners are allowed: some scripts need them.
+ */
+const NO_LETTERS = /[^\P{C}\u200c\u200d]|\p{Z}/u;
+
 /** A host name in Unicode. Undefined if it has only ASCII letters, or is malformed. */
 export function unicodeHost(host: string): string | undefined {
   const labels = host.split('.');
   if (!labels.some((label) => label.startsWith('xn--'))) return undefined;
   const decoded = labels.map((label) => (label.startsWith('xn--') ? decode(label.slice(4)) : label));
-  return decoded.includes(undefined) ? undefined : decoded.join('.');
+  return decoded.some((label) => label === undefined || NO_LETTERS.test(label)) ? undefined : decoded.join('.');
 }
 
 /** Decodes one label (RFC 3492, section 6.2). */
