@@ -76,6 +76,7 @@ class Session {
 function noticesBeforeAnswer(stdout: Readable): Promise<number> {
   let notices = 0;
   return new Promise((resolve) => {
+    stdout.resume();
     onLine(stdout, (line) => {
       const { method, id } = JSON.parse(line);
       if (method === 'notifications/message') notices += 1;
