@@ -243,6 +243,22 @@ describe('a request that another process serves', () => {
     expect(nodes).toEqual(['c', 'c', 'c']);
   });
 
+  test('asks a living process what the server is if the one that was asked ends', async () => {
+    const { serve } = world();
+    const begun = deferred();
+    const work = (each: Exchange, node: string): Promise<JsonObject> | JsonObject => {
+      if (each.method !== 'server/discover' || node !== 'a') return { node };
+      begun.resolve();
+      return new Promise(() => {});
+    };
+    const [a, b] = [serve(work, 'a'), serve(work, 'b')];
+    await a.call(request('tools/call', {}, new TestSession()));
+    const discovery = b.call(request('server/discover', {}, new TestSession()));
+    await begun.promise;
+    a.gone();
+    expect(await discovery).toEqual({ node: 'b' });
+  });
+
   test('certainly did not run if it is not known where it could, and goes on where the connection is', async () => {
     const { serve } = world();
     let runs = 0;

@@ -208,11 +208,13 @@ export class Pins {
         return await route.service(exchange);
       } catch (error) {
         if (error instanceof AnswerLost) this.#forgetRoute(key, route);
-        if (error instanceof AnswerLost && !isAborted(exchange)) {
+        // What a server is can be asked again. A session that goes on at another process begins with it.
+        const isRepeatable = exchange.method === Method.Discover;
+        if (error instanceof AnswerLost && !isRepeatable && !isAborted(exchange)) {
           const why = 'The answer of another process was lost, or that has ended; this may have been done in part';
           throw new Moved(CONNECTION_CLOSED, why, { cause: error });
         }
-        if (!(error instanceof NotTaken)) throw error;
+        if (!(error instanceof NotTaken) && !(error instanceof AnswerLost && isRepeatable)) throw error;
         cause = error;
         this.#forgetRoute(key, route);
       }
