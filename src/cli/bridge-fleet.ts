@@ -7,6 +7,7 @@ import { createObserver } from './bridge-observer.ts';
 import { logServer, serveBridge, type ServedMembers } from './bridge-serve.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo, type BridgedServer } from './bridge-target.ts';
+import { announces } from './cluster/this-worker.ts';
 import { usable } from './mcp-json.ts';
 import { atEnd } from './shutdown.ts';
 import { ToolPatterns } from './tool-patterns.ts';
@@ -33,6 +34,7 @@ export async function bridgeFleet(file: string, settings: BridgeSettings, log: C
     inTime(bridge.describe()).then(
       (description) => {
         observer.report(name, bridge, true);
+        if (!announces) return;
         logServer(log, name, description, settings.tools, tools);
         patterns.check(name, tools, description.tools);
       },

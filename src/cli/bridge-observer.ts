@@ -7,13 +7,19 @@ import { MissingPackage } from '../base/missing-package.ts';
 import { anyReachable, reachability, type Reachability } from '../operate/reachability.ts';
 import type { Tracing } from '../operate/tracing.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
+import { thisWorker } from './cluster/this-worker.ts';
 
 export type Observer = Awaited<ReturnType<typeof createObserver>>;
 
 /** Observes the servers behind a bridge: whether they are reachable, which requests they get, and how those end. */
 export async function createObserver(settings: BridgeSettings, log: Log) {
   const metrics =
-    settings.metrics === 'none' ? undefined : await (await import('../operate/metrics.ts')).createMetrics();
+    settings.metrics === 'none'
+      ? undefined
+      : await (
+          await import('../operate/metrics.ts')
+        ).createMetrics({ labels: thisWorker && { worker: String(thisWorker.number) } });
+  if (metrics && thisWorker) thisWorker.readMetrics = () => metrics.text();
   const tracing = await tracingHere(log);
   const servers = new Map<string, { readonly bridge: Bridge; readonly reach: Reachability }>();
   const byServer = (read: (bridge: Bridge) => number) => (): Record<string, number> =>

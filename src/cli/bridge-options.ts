@@ -12,6 +12,7 @@ import {
   withStateKeyOption,
   withStoreOption,
   withTargetOptions,
+  withWorkersOption,
   type ServeFlags,
   type TargetFlags,
 } from './options.ts';
@@ -96,7 +97,7 @@ export function withBridgeOptions(command: Command): Command {
         'stop a command if it and its child processes use more memory than this (default: no limit)',
       ).argParser((text) => positive(text) * MEBIBYTE),
     );
-  withStoreOption(withStateKeyOption(command));
+  withWorkersOption(withStoreOption(withStateKeyOption(command)));
 
   const most = 'maximum number of sessions, and of connections for clients without a session';
   const limited = withSessionOptions(command.optionsGroup('Limits:'), 100, most)

@@ -10,11 +10,12 @@ import { unrepeated } from '../operate/repetition.ts';
 import type { TlsFiles } from '../operate/tls-files.ts';
 import type { Authenticator } from '../transport/http/server/access/authenticator.ts';
 import type { HttpRefusal } from '../transport/http/server/call.ts';
-import type { HttpHandler } from '../transport/http/server/handler.ts';
+import type { HttpHandler, HttpPage } from '../transport/http/server/handler.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
 import { inboundTo, Mounts } from './bridge-mounts.ts';
 import type { Observer } from './bridge-observer.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
+import { announces, thisWorker } from './cluster/this-worker.ts';
 import { Failure } from './failure.ts';
 import { announce, serveStdio } from './run.ts';
 import { printStatusThrough, scrubWith } from './print-status.ts';
@@ -93,7 +94,7 @@ export async function serveBridge(
   const { health, metrics } = observer;
   const pages = pagesAt({
     ...(settings.health && health.pages),
-    ...(metrics && { '/metrics': metrics.page({ requiresAuth: settings.metrics === 'gated' }) }),
+    ...(metrics && { '/metrics': await pageOf(metrics, { requiresAuth: settings.metrics === 'gated' }) }),
   });
   const faults = await httpFaults(settings, () => handler);
   if (state?.reachable !== undefined) observer.store(() => state.reachable === true);
@@ -138,12 +139,22 @@ export async function serveBridge(
     ]);
     await listener.close();
   });
+  thisWorker?.listening(listener.port);
+  if (!announces) return;
   const { format, level } = settings.log;
   if (format === 'json') {
     log.write('info', 'listening', { url: listener.url, sseUrl: listener.sseUrl, server: served.name });
   } else if (level === 'debug' || level === 'info') {
     announce(served.name, listener, served.members !== undefined, neededHeaders(settings.access));
   }
+}
+
+/** The page with the metrics: with several workers, with those of all, because a request reaches any of them. */
+async function pageOf(metrics: Metrics, options: Pick<HttpPage, 'requiresAuth'>): Promise<HttpPage> {
+  if (!thisWorker) return metrics.page(options);
+  const worker = thisWorker;
+  const { metricsPage } = await import('../operate/metrics.ts');
+  return metricsPage(() => worker.allMetrics(), options);
 }
 
 /** Lets the page of the inspector hold what passes, if there is one. */

@@ -7,6 +7,7 @@ import { isLoopback } from '../transport/http/server/access/guards.ts';
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import type { Wiretap } from '../transport/wiretap.ts';
 import type { BridgeFlags } from './bridge-options.ts';
+import { thisWorker } from './cluster/this-worker.ts';
 import { Failure } from './failure.ts';
 import type { OpenStore } from './open-store.ts';
 import { readGiven } from './given-for-url.ts';
@@ -100,7 +101,7 @@ export function readSettings(flags: BridgeFlags, environment: Environment = ENVI
   if (flags.config !== undefined && given.oauth) {
     throw Failure.usage('options for the login cannot be used with --config: write them into the file, as "oauth"');
   }
-  const stateKey = readStateKey(flags.stateKey, environment);
+  const stateKey = thisWorker?.stateKey ?? readStateKey(flags.stateKey, environment);
   const store = readStore(flags.store, environment);
   const { config, drainTimeout, handshakeTimeout, health, login, maxMemory, serverIdleTimeout } = flags;
   const { allowTool, denyTool } = flags;

@@ -10,6 +10,8 @@ import type { BridgeFlags } from './bridge-options.ts';
 import { bridgeLog, logServer, serveBridge } from './bridge-serve.ts';
 import { readSettings, type BridgeSettings } from './bridge-settings.ts';
 import { bridgeTo } from './bridge-target.ts';
+import { announces, thisWorker } from './cluster/this-worker.ts';
+import { wantsWorkers } from './cluster/usage.ts';
 import { Failure } from './failure.ts';
 import { configurationName } from './run.ts';
 import { openStore } from './open-store.ts';
@@ -27,8 +29,13 @@ export function hasMoreOptions([first = '', ...others]: readonly string[]): bool
 /** `everwire bridge`: serves a local or remote server over HTTP or stdio. */
 export async function bridge(words: string[], flags: BridgeFlags): Promise<void> {
   const settings = readSettings(flags);
+  const isParent = !thisWorker && wantsWorkers(flags);
   const log = await bridgeLog(settings);
   const onwarning = unrepeated((line) => log.write('warn', line));
+  if (isParent) {
+    const { startWorkers } = await import('./cluster/workers.ts');
+    return startWorkers({ count: flags.workers!, stateKey: settings.stateKey, onwarning });
+  }
   // Over stdio, there is one client, whose state nobody else needs.
   if (!settings.stdio) settings.state = await openStore(settings.store, { stateKey: settings.stateKey, onwarning });
   const { config } = settings;
@@ -63,6 +70,7 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   }
   const shown = configurationName(description.name) || name;
   await serveBridge({ name: shown, drain, service }, observer, settings, log);
+  if (!announces) return;
   logServer(log, name, description, settings.tools);
   patterns.check(name, {}, description.tools);
 }

@@ -21,6 +21,7 @@ import {
   withSessionOptions,
   withStateKeyOption,
   withStoreOption,
+  withWorkersOption,
   type ServeFlags,
 } from './options.ts';
 import { isReaderGone } from './reader-gone.ts';
@@ -61,7 +62,7 @@ function program(target: string[] | undefined, bridgesUrl = false): Command {
     .usage('[options]')
     .description('serve a demo server with a tool, a resource and a prompt');
   withSessionOptions(withAddressOptions(demoCommand), 10_000, 'maximum number of sessions');
-  withStoreOption(withStateKeyOption(demoCommand));
+  withWorkersOption(withStoreOption(withStateKeyOption(demoCommand)));
   withRecordOption(demoCommand)
     .addHelpText('after', '\nExamples:\n  everwire demo\n  everwire demo --stdio')
     .action(async (flags: ServeFlags) => run('demo', (await import('../../examples/demo.ts')).server, flags));

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { peerUrl } from '../base/peer-url.ts';
 import type { UrlServer } from '../bridge/config/config.ts';
+import { thisWorker } from './cluster/this-worker.ts';
 import { STATE_KEY_VARIABLE } from './read-secret.ts';
 
 /** The options of every command that serves. Times are in milliseconds. */
@@ -17,6 +18,8 @@ export interface ServeFlags {
   readonly stateKey?: string;
   /** The directory of the state. */
   readonly store?: string;
+  /** How many processes serve. Default 1. */
+  readonly workers?: number;
 }
 
 /** The options of every command that connects to a server. */
@@ -102,6 +105,15 @@ export function withStoreOption(command: Command): Command {
   );
 }
 
+/** Adds the option for several processes on one port. */
+export function withWorkersOption(command: Command): Command {
+  return command.addOption(
+    new Option('--workers <number>', 'serve with this many processes on one port; needs --store with a redis:// URL')
+      .default(1)
+      .argParser(workers),
+  );
+}
+
 /** Adds the option that records what passes over all connections of a command. */
 export function withRecordOption(command: Command): Command {
   return command.option(
@@ -162,7 +174,7 @@ export function withRegisteredClient(command: Command): Command {
 export function listenOptions(flags: ServeFlags) {
   const { host, port: at, path: endpoint, allowHost, allowOrigin, maxSessions, idleTimeout } = flags;
   return {
-    ...{ host, port: at, path: endpoint, maxSessions, idleTimeout },
+    ...{ host, port: thisWorker?.port ?? at, path: endpoint, maxSessions, idleTimeout },
     allowedHosts: allowHost,
     allowedOrigins: allowOrigin,
   };
@@ -198,6 +210,16 @@ export function positive(text: string): number {
 export function port(text: string): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError('It must be a number from 0 to 65535.');
+  return value;
+}
+
+/** The most processes: more would be a mistake. */
+const MAX_WORKERS = 128;
+
+function workers(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value === 0 || value > MAX_WORKERS)
+    throw new InvalidArgumentError(`It must be a number from 1 to ${MAX_WORKERS}.`);
   return value;
 }
 

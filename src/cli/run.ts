@@ -4,6 +4,8 @@ import type { HttpListener, ListenOptions } from '../transport/http/server/liste
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
 import { closeDescriptor } from './close-descriptor.ts';
+import { announces, thisWorker } from './cluster/this-worker.ts';
+import { wantsWorkers } from './cluster/usage.ts';
 import { listenOptions, type ServeFlags } from './options.ts';
 import { openStore } from './open-store.ts';
 import { isReaderGone } from './reader-gone.ts';
@@ -32,13 +34,21 @@ export async function run(
   inspection: Pick<Observation, 'page' | 'breakpoints'> = {},
   named?: Promise<string>,
 ): Promise<void> {
+  if (!thisWorker && wantsWorkers(flags)) {
+    const { startWorkers } = await import('./cluster/workers.ts');
+    return startWorkers({
+      ...{ count: flags.workers!, stateKey: readStateKey(flags.stateKey), onwarning: printStatus },
+    });
+  }
   const onpage = ({ href }: URL): void => printStatus(`inspector on ${href}`);
   const wiretap = await observe({ target: name, file: flags.record, ...inspection, onpage });
   if (flags.stdio) return serveStdio(served, { wiretap }, inspection.breakpoints);
-  const sessionKey = readStateKey(flags.stateKey);
+  const sessionKey = thisWorker?.stateKey ?? readStateKey(flags.stateKey);
   const state = await openStore(readStore(flags.store), { stateKey: sessionKey, onwarning: printStatus });
   const listener = await served.listen({ ...listenOptions(flags), sessionKey, state, wiretap });
   atEnd(() => listener.close());
+  thisWorker?.listening(listener.port);
+  if (!announces) return;
   if (!named) return announce(name, listener);
   announceAddress(listener);
   void named.then((own) => announceConfiguration(configurationName(own) || name, listener.url));

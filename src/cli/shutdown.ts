@@ -24,6 +24,11 @@ export function passSignals(pass: (signal: NodeJS.Signals) => void): void {
   process.on('SIGQUIT', pass);
 }
 
+/** From now on, a second signal changes nothing. Another process decides when this one ends at once. */
+export function stopOnlyOnce(): void {
+  onsignal = () => void stop();
+}
+
 /** How often to check whether the parent still runs, in milliseconds. */
 const PARENT_POLL = 500;
 

@@ -17,6 +17,8 @@ export interface MetricsOptions {
    * characters, count as `other`. Default 200.
    */
   readonly maxTools?: number | undefined;
+  /** Labels of all series, for example one that tells several processes apart. Default none. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The current value of a gauge or counter: one number, or one number per server name. */
@@ -75,11 +77,12 @@ const MAX_TOOL_NAME = 128;
  * @throws Error if `prom-client` is not installed.
  */
 export async function createMetrics(options: MetricsOptions = {}): Promise<Metrics> {
-  const { process = true, maxTools = 200 } = options;
+  const { process = true, maxTools = 200, labels: ofAll = {} } = options;
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('prom-client').catch(
     ifMissing('metrics need', 'prom-client'),
   );
   const registry = new Registry();
+  registry.setDefaultLabels({ ...ofAll });
   const registers = [registry];
   if (process) collectDefaultMetrics({ register: registry });
   const counter = (name: string, help: string, ...labelNames: string[]): Counter =>
@@ -160,14 +163,24 @@ export async function createMetrics(options: MetricsOptions = {}): Promise<Metri
     },
     refused: ({ reason, status }) => refusals.inc({ reason, status: status ?? 'none' }),
     text,
-    page: ({ requiresAuth = false } = {}) => ({
-      requiresAuth,
-      answer: (call) =>
-        void text().then(
-          (all) => respondText(call, 200, all, registry.contentType),
-          (error: unknown) => respondText(call, 500, `The metrics cannot be read: ${(error as Error).message}\n`),
-        ),
-    }),
+    page: (page = {}) => metricsPage(text, page),
+  };
+}
+
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** The page that serves what `read` returns. */
+export function metricsPage(
+  read: () => Promise<string>,
+  { requiresAuth = false }: Pick<HttpPage, 'requiresAuth'>,
+): HttpPage {
+  return {
+    requiresAuth,
+    answer: (call) =>
+      void read().then(
+        (all) => respondText(call, 200, all, CONTENT_TYPE),
+        (error: unknown) => respondText(call, 500, `The metrics cannot be read: ${(error as Error).message}\n`),
+      ),
   };
 }
 

@@ -54,6 +54,13 @@ describe.each(runtimes)('everwire on $name', ({ name, command }) => {
       expect((await same(['list', 'http://127.0.0.1:1/mcp', '--no-such-option'])).code).toBe(2);
     });
 
+    test('refuses several workers, and says what to do', async () => {
+      expect(await run(command!, ['demo', '--workers', '2', '--store', 'redis://127.0.0.1:1'])).toEqual({
+        ...{ code: 2, stdout: '' },
+        stderr: 'everwire: --workers needs Node: on Bun and Deno, start one process for each port',
+      });
+    });
+
     describe('with the official server over stdio', () => {
       test.each([
         [['list']],

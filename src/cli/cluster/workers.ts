@@ -1,0 +1,121 @@
+import cluster from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { Deferred } from '../../base/deferred.ts';
+import { atEnd, stop } from '../shutdown.ts';
+import type { WorkerMessage } from './messages.ts';
+import { MetricsGathering } from './metrics-gathering.ts';
+import { WorkerSlot, type WorkerEnd } from './worker-slot.ts';
+
+export interface WorkersOptions {
+  readonly count: number;
+  /** The secret of all workers. Default: a new one. */
+  readonly stateKey: string | undefined;
+  readonly onwarning: (message: string) => void;
+}
+
+/**
+ * Runs this command in several processes that share one port, until a signal ends them. Connections go to one after the
+ * other. The first worker starts alone: if it fails, this process ends with its exit code. A worker that ends later is
+ * replaced.
+ */
+export function startWorkers(options: WorkersOptions): void {
+  // One after the other is not the default on Windows.
+  cluster.schedulingPolicy = cluster.SCHED_RR;
+  cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'pipe', 'ipc'] });
+  const workers = new Workers(options);
+  atEnd(() => workers.stop());
+  // After a second signal, and also if this process fails.
+  process.on('exit', () => workers.kill());
+  workers.start();
+}
+
+class Workers {
+  readonly #slots: readonly WorkerSlot[];
+  readonly #stateKey: string;
+  readonly #onwarning: (message: string) => void;
+  readonly #gathering: MetricsGathering;
+  /** The port in use. Undefined until the first worker listens. */
+  #port: number | undefined;
+  #stopped: Deferred | undefined;
+
+  constructor({ count, stateKey, onwarning }: WorkersOptions) {
+    this.#stateKey = stateKey ?? randomBytes(32).toString('base64url');
+    this.#onwarning = onwarning;
+    this.#slots = Array.from({ length: count }, (_, index): WorkerSlot => {
+      const slot: WorkerSlot = new WorkerSlot(index + 1, {
+        onmessage: (message) => this.#take(slot, message),
+        onend: (end) => this.#ended(slot, end),
+      });
+      return slot;
+    });
+    this.#gathering = new MetricsGathering(this.#slots);
+  }
+
+  start(): void {
+    this.#start(this.#slots[0]!, true);
+  }
+
+  /** Resolves when all workers have ended. */
+  stop(): Promise<void> {
+    this.#stopped = new Deferred();
+    for (const slot of this.#slots) slot.stop();
+    this.#checkStopped();
+    return this.#stopped.promise;
+  }
+
+  kill(): void {
+    for (const slot of this.#slots) slot.kill();
+  }
+
+  #start(slot: WorkerSlot, announces = false): void {
+    // While a worker listens on port 0, that stands for its port.
+    const isOpen = this.#slots.some(({ listening }) => listening);
+    slot.start({ announces, port: isOpen ? undefined : this.#port, stateKey: this.#stateKey });
+  }
+
+  #take(slot: WorkerSlot, message: WorkerMessage): void {
+    switch (message.everwire) {
+      case 'listening':
+        this.#listening(slot, message.port);
+        break;
+      case 'gather':
+        void this.#gathering.pages().then((pages) => slot.send({ everwire: 'gathered', id: message.id, pages }));
+        break;
+      case 'metrics':
+        this.#gathering.take(slot, message.id, message.page);
+    }
+  }
+
+  #listening(slot: WorkerSlot, port: number): void {
+    slot.listening = true;
+    if (this.#port === undefined) {
+      this.#port = port;
+      for (const other of this.#slots.slice(1)) this.#start(other);
+    } else if (port !== this.#port) {
+      // The last worker with the port ended while this one started, and nobody knows the new port.
+      slot.kill();
+    }
+  }
+
+  #ended(slot: WorkerSlot, end: WorkerEnd): void {
+    this.#gathering.gone(slot);
+    if (this.#stopped) {
+      if (end.code !== 0) process.exitCode = end.code ?? 1;
+      return this.#checkStopped();
+    }
+    const how = end.signal ?? `code ${end.code}`;
+    if (this.#port === undefined) {
+      // It has said why, unless it was killed.
+      if (end.signal) this.#onwarning(`the first worker ended with ${how} before it could serve`);
+      process.exitCode = end.code ?? 1;
+      void stop();
+      return;
+    }
+    this.#onwarning(`worker ${slot.number} ended with ${how}; another one replaces it`);
+    slot.startLater(() => this.#start(slot));
+  }
+
+  #checkStopped(): void {
+    if (this.#slots.every(({ occupied }) => !occupied)) this.#stopped?.resolve();
+  }
+}
