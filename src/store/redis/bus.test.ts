@@ -57,7 +57,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     readonly url?: string;
     readonly stateKey?: string;
     /** Sees the messages that the process writes to Redis. */
-    readonly onsend?: (entry: { m: string; k: string }) => void;
+    readonly onsend?: (entry: { m: string; k: string }) => void | Promise<unknown>;
     /** Makes the reader of the process from the client that it would have. */
     readonly read?: (client: Sender) => Sender;
     /** Whether the process gives no sign of life, though it reads. */
@@ -74,10 +74,10 @@ describe.skipIf(command === undefined)('with a server', () => {
     const [client, reader] = [await openRedis(url, 5000), await openRedis(url, 5000)];
     const errors: string[] = [];
     const onerror = ({ message }: Error): void => void errors.push(message);
-    const sendCommand = (args: string[]): Promise<unknown> => {
+    const sendCommand = async (args: string[]): Promise<unknown> => {
       const [m, k] = [args[5], args[6]];
-      if (m?.startsWith('[') && k?.length === 43) onsend({ m, k });
-      if (silent() && args[0] === 'SET') return Promise.resolve();
+      if (m?.startsWith('[') && k?.length === 43) await onsend({ m, k });
+      if (silent() && args[0] === 'SET') return undefined;
       return client.sendCommand(args);
     };
     const state = redisState({ sendCommand }, { bus: { reader: read(reader), stateKey, onerror } });
@@ -253,6 +253,15 @@ describe.skipIf(command === undefined)('with a server', () => {
     released.resolve();
     expect(await a.bus.send(b.node, 'kind', { n: 2 })).toBe(true);
     expect(atB).toEqual([{ n: 2 }]);
+  });
+
+  test('a process that gave no sign of life for some seconds still learns that its message was handled', async () => {
+    const a = await start();
+    const silence = () => admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: a.node });
+    const b = await start({ onsend: silence });
+    const atB = received(b);
+    expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(true);
+    expect(atB).toEqual([{ n: 1 }]);
   });
 
   test('a message is handled once if the connection was lost when it was taken', async () => {

@@ -251,8 +251,8 @@ export class RedisBus implements Bus {
     }
     const taken = this.#listeners.take(kind, body, text.length);
     const answer = this.#messages.write(from, HANDLED_KIND, JSON.stringify({ n, taken }));
-    // If it is lost, the sender gets an error.
-    this.#put(from, answer.text, answer.mac, [0, 0], false).catch(() => {});
+    // If it is lost, the sender gets an error. A sender that gave no sign of life for some time gets it when it goes on.
+    this.#put(from, answer.text, answer.mac, [0, 0], true).catch(() => {});
   }
 
   /** Once, because who can write to Redis could fill the log. */
