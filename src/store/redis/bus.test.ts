@@ -1,13 +1,8 @@
 import { createClient } from '@redis/client';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import {
-  badProxy,
-  findRedis,
-  startRedis,
-  type BadNetwork,
-  type RedisServer,
-} from '../../../test/support/redis-server.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { badProxy, type BadNetwork } from '../../../test/support/redis-server.ts';
+import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
 import { deferred } from '../../../test/support/service.ts';
 import { nextTurn } from '../../base/wait.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
@@ -18,9 +13,6 @@ import { openRedis } from './open-redis.ts';
 import { redisState, type RedisState } from './redis-state.ts';
 
 const KEY = 'a state key of these tests';
-const command = findRedis();
-let server: RedisServer;
-let admin: ReturnType<typeof createClient>;
 
 test('a key that is too short is refused', () => {
   const client: RedisClient = { sendCommand: () => Promise.resolve() };
@@ -33,22 +25,10 @@ test('the client of the state cannot also be the reader of its bus', () => {
   expect(() => redisState(client, { bus: { reader: client, stateKey: KEY } })).toThrow(TypeError);
 });
 
-describe.skipIf(command === undefined)('with a server', () => {
-  beforeAll(async () => {
-    server = await startRedis(command!);
-    admin = createClient({ url: server.url });
-    admin.on('error', () => {});
-    await admin.connect();
-  });
-  afterAll(async () => {
-    admin.destroy();
-    await server.stop();
-  });
-  beforeEach(async () => void (await admin.flushAll()));
-
+describeWithEmptyRedis('with a server', (redis) => {
   /** Resolves when the others know of a node. */
   async function joined({ node }: RedisState): Promise<void> {
-    await expect.poll(() => admin.zScore('{everwire}:nodes', node)).not.toBeNull();
+    await expect.poll(() => redis.admin.zScore('{everwire}:nodes', node)).not.toBeNull();
   }
 
   type Sender = Extract<RedisClient, { sendCommand: unknown }>;
@@ -65,7 +45,7 @@ describe.skipIf(command === undefined)('with a server', () => {
   }
 
   async function start({
-    url = server.url,
+    url = redis.server.url,
     stateKey = KEY,
     onsend = () => {},
     read = (client) => client,
@@ -103,8 +83,8 @@ describe.skipIf(command === undefined)('with a server', () => {
 
   /** A process that is alive, though it reads nothing. */
   async function alive(node: string): Promise<void> {
-    await admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: node });
-    await admin.set(`{everwire}:n:${node}`, '1', { PX: 60_000 });
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: node });
+    await redis.admin.set(`{everwire}:n:${node}`, '1', { PX: 60_000 });
   }
 
   /** Stops the clock of limits, but no timers. */
@@ -124,22 +104,22 @@ describe.skipIf(command === undefined)('with a server', () => {
   }
 
   async function checkKeys(): Promise<void> {
-    for (const key of await admin.keys('*')) {
+    for (const key of await redis.admin.keys('*')) {
       expect(key).toMatch(/^\{everwire\}:/);
       // −1 is a key that does not expire, and −2 one that is gone.
-      expect(await admin.pTTL(key), key).not.toBe(-1);
+      expect(await redis.admin.pTTL(key), key).not.toBe(-1);
     }
   }
 
   const clients = {
     '@redis/client': async () => {
-      const client = createClient({ url: server.url });
+      const client = createClient({ url: redis.server.url });
       client.on('error', () => {});
       await client.connect();
       return { client, end: () => client.destroy() };
     },
     ioredis: async () => {
-      const client = new Redis(server.port);
+      const client = new Redis(redis.server.port);
       client.on('error', () => {});
       return { client, end: () => client.disconnect() };
     },
@@ -175,7 +155,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     const [a, b] = [await start(), await start()];
     received(b);
     for (let n = 0; n < 5; n += 1) await a.bus.send(b.node, 'kind', { n });
-    await expect.poll(() => admin.keys('{everwire}:i*')).toEqual([]);
+    await expect.poll(() => redis.admin.keys('{everwire}:i*')).toEqual([]);
   });
 
   test('a message that was made with another key is ignored, and reported once', async () => {
@@ -197,7 +177,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     const [{ m, k }] = sent as [{ m: string; k: string }];
     const inbox = (node: string): string => `{everwire}:in:${node}`;
     // The same message, at the same process and at another one.
-    for (const node of [b.node, b.node, c.node]) await admin.xAdd(inbox(node), '*', { m, k });
+    for (const node of [b.node, b.node, c.node]) await redis.admin.xAdd(inbox(node), '*', { m, k });
     expect(await a.bus.send(b.node, 'kind', { n: 2 })).toBe(true);
     expect(await a.bus.send(c.node, 'kind', { n: 3 })).toBe(true);
     expect(b.errors).toEqual([]);
@@ -211,7 +191,7 @@ describe.skipIf(command === undefined)('with a server', () => {
       { other: 'x' },
       { m },
     ];
-    for (const fields of forgeries) await admin.xAdd(inbox(b.node), '*', fields);
+    for (const fields of forgeries) await redis.admin.xAdd(inbox(b.node), '*', fields);
     expect(await a.bus.send(b.node, 'kind', { n: 6 })).toBe(true);
     expect(b.errors).toHaveLength(1);
     expect(atB).toEqual([{ n: 1 }, { n: 2 }, { n: 6 }]);
@@ -220,17 +200,17 @@ describe.skipIf(command === undefined)('with a server', () => {
 
   test('a process that was killed takes nothing: the sender learns it', async () => {
     const a = await start();
-    await admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'killed' });
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'killed' });
     expect(await a.bus.send('killed', 'kind', {})).toBe(false);
-    expect(await admin.keys('{everwire}:i*')).toEqual([]);
+    expect(await redis.admin.keys('{everwire}:i*')).toEqual([]);
   });
 
   test('a process that was killed after it has read a message may have handled it: the sender gets an error', async () => {
     const a = await start();
     await alive('killed');
     const outcome = a.bus.send('killed', 'kind', {}).catch(String);
-    await expect.poll(() => admin.del('{everwire}:in:killed')).toBe(1);
-    await admin.del('{everwire}:n:killed');
+    await expect.poll(() => redis.admin.del('{everwire}:in:killed')).toBe(1);
+    await redis.admin.del('{everwire}:n:killed');
     expect(await outcome).toContain('has not confirmed a message in time');
   });
 
@@ -249,7 +229,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     const atB = received(b);
     expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(false);
     silent = false;
-    await expect.poll(() => admin.exists(`{everwire}:n:${b.node}`)).toBe(1);
+    await expect.poll(() => redis.admin.exists(`{everwire}:n:${b.node}`)).toBe(1);
     released.resolve();
     expect(await a.bus.send(b.node, 'kind', { n: 2 })).toBe(true);
     expect(atB).toEqual([{ n: 2 }]);
@@ -257,7 +237,7 @@ describe.skipIf(command === undefined)('with a server', () => {
 
   test('a process that gave no sign of life for some seconds still learns that its message was handled', async () => {
     const a = await start();
-    const silence = () => admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: a.node });
+    const silence = () => redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: a.node });
     const b = await start({ onsend: silence });
     const atB = received(b);
     expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(true);
@@ -310,7 +290,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     const outcomes = Promise.allSettled(stuck);
     const others = Array.from({ length: 20 }, (_, n) => a.bus.call(b.node, 'kind', { n, text }, { share: `${n % 2}` }));
     expect(await Promise.all(others)).toEqual(others.map((_, n) => ({ n })));
-    expect(await admin.xLen('{everwire}:in:frozen')).toBe(1);
+    expect(await redis.admin.xLen('{everwire}:in:frozen')).toBe(1);
     abort.abort(new Error('enough'));
     expect((await outcomes).map(({ status }) => status)).toEqual(Array(8).fill('rejected'));
     const again = [1, 2, 3].map((n) => a.bus.call(b.node, 'kind', { n, text }, { share: 'greedy' }));
@@ -343,7 +323,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     frozen = true;
     go.resolve();
     for (let n = 0; n < 3; n += 1) expect(await a.bus.call(b.node, 'kind', {}, { share: 'other' })).toEqual({ text });
-    expect(Number(await admin.get(`{everwire}:ib:${c.node}`))).toBeLessThan(4 * 1024 * 1024);
+    expect(Number(await redis.admin.get(`{everwire}:ib:${c.node}`))).toBeLessThan(4 * 1024 * 1024);
     frozen = false;
     thawed.resolve();
     expect(await Promise.all(greedy)).toHaveLength(8);
@@ -353,19 +333,19 @@ describe.skipIf(command === undefined)('with a server', () => {
     stopClock();
     const a = await start();
     vi.advanceTimersByTime(3000);
-    await admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: 'suspended' });
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: 'suspended' });
     await a.bus.sendToAll('kind', {});
-    expect(await admin.xLen('{everwire}:in:suspended')).toBe(1);
+    expect(await redis.admin.xLen('{everwire}:in:suspended')).toBe(1);
     expect(await a.bus.send('suspended', 'kind', {})).toBe(false);
   });
 
   test('a suspended process with a full inbox gets no more, and stops no message to all', async () => {
     const a = await start();
-    await admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: 'suspended' });
-    await admin.xAdd('{everwire}:in:suspended', '*', { m: 'x', k: 'x' });
-    await admin.set('{everwire}:ib:suspended', String(16 * 1024 * 1024));
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: 'suspended' });
+    await redis.admin.xAdd('{everwire}:in:suspended', '*', { m: 'x', k: 'x' });
+    await redis.admin.set('{everwire}:ib:suspended', String(16 * 1024 * 1024));
     await a.bus.sendToAll('kind', {});
-    expect(await admin.xLen('{everwire}:in:suspended')).toBe(1);
+    expect(await redis.admin.xLen('{everwire}:in:suspended')).toBe(1);
   });
 
   test('a message to all fails if a process is alive but handles nothing', async () => {
@@ -383,7 +363,7 @@ describe.skipIf(command === undefined)('with a server', () => {
       await expect(a.bus.sendToAll('kind', {})).rejects.toThrow(unsure);
       await expect(a.bus.send('other', 'kind', {})).rejects.toThrow(unsure);
     };
-    await admin.flushAll();
+    await redis.admin.flushAll();
     await check();
     await joined(a);
     await check();
@@ -396,17 +376,17 @@ describe.skipIf(command === undefined)('with a server', () => {
     stopClock();
     const a = await start();
     const score = Date.now() - 4000;
-    await admin.zAdd('{everwire}:nodes', [
+    await redis.admin.zAdd('{everwire}:nodes', [
       { score, value: a.node },
       { score, value: 'other' },
     ]);
-    await admin.del(`{everwire}:n:${a.node}`);
+    await redis.admin.del(`{everwire}:n:${a.node}`);
     const check = async (): Promise<void> => {
       await expect(a.bus.send('other', 'kind', {})).rejects.toBeInstanceOf(NotTaken);
       expect(await a.isAlive('other')).toBe(true);
     };
     await check();
-    await expect.poll(() => admin.exists(`{everwire}:n:${a.node}`)).toBe(1);
+    await expect.poll(() => redis.admin.exists(`{everwire}:n:${a.node}`)).toBe(1);
     await check();
     vi.advanceTimersByTime(3000);
     expect(await a.bus.send('other', 'kind', {})).toBe(false);
@@ -415,7 +395,7 @@ describe.skipIf(command === undefined)('with a server', () => {
 
   test('a process that has just started does not know who is gone', async () => {
     stopClock();
-    await admin.zAdd('{everwire}:nodes', { score: Date.now() - 4000, value: 'other' });
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 4000, value: 'other' });
     const a = await start();
     await expect(a.bus.send('other', 'kind', {})).rejects.toBeInstanceOf(NotTaken);
     expect(await a.isAlive('other')).toBe(true);
@@ -436,9 +416,9 @@ describe.skipIf(command === undefined)('with a server', () => {
     stopClock();
     const a = await start();
     await a.bus.sendToAll('kind', {});
-    await admin.zAdd('{everwire}:nodes', { score: Date.now() - 59_000, value: a.node });
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 59_000, value: a.node });
     const joinedAgain = async (): Promise<boolean> =>
-      Number(await admin.zScore('{everwire}:nodes', a.node)) > Date.now() - 30_000;
+      Number(await redis.admin.zScore('{everwire}:nodes', a.node)) > Date.now() - 30_000;
     await expect.poll(joinedAgain).toBe(true);
     await expect(a.bus.sendToAll('kind', {})).rejects.toThrow('Redis may not know all processes yet');
   });
@@ -446,8 +426,8 @@ describe.skipIf(command === undefined)('with a server', () => {
   test('a full Redis refuses messages', async () => {
     const [a, b] = [await start(), await start()];
     received(b);
-    await admin.configSet('maxmemory', '1');
-    onTestFinished(async () => void (await admin.configSet('maxmemory', '0')));
+    await redis.admin.configSet('maxmemory', '1');
+    onTestFinished(async () => void (await redis.admin.configSet('maxmemory', '0')));
     await expect(a.bus.send(b.node, 'kind', {})).rejects.toThrow('Redis has refused a command: OOM');
   });
 
@@ -455,10 +435,10 @@ describe.skipIf(command === undefined)('with a server', () => {
     const [a, b] = [await start(), await start()];
     const atB = received(b);
     expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(true);
-    await server.kill();
+    await redis.server.kill();
     await expect(a.bus.send(b.node, 'kind', { n: 2 })).rejects.toThrow('Redis cannot be reached');
     await expect(a.bus.sendToAll('kind', { n: 3 })).rejects.toThrow('Redis cannot be reached');
-    await server.restart();
+    await redis.server.restart();
     await expect.poll(() => a.bus.send(b.node, 'kind', { n: 4 }).catch(() => 'unreachable')).toBe(true);
     expect(atB).toEqual([{ n: 1 }, { n: 4 }]);
   });
@@ -478,11 +458,11 @@ describe.skipIf(command === undefined)('with a server', () => {
     const first = a.bus.call(b.node, 'kind', { n: 1 });
     await begun.promise;
     await a.bus.call(b.node, 'confirmed', {});
-    await server.kill();
+    await redis.server.kill();
     await expect.poll(() => a.reachable).toBe(false);
     await expect(a.bus.call(b.node, 'kind', { n: 2 })).rejects.toThrow(NotTaken);
     go.resolve();
-    await server.restart();
+    await redis.server.restart();
     expect(await first).toEqual({ n: 1 });
     expect(calls).toEqual([{ n: 1 }]);
   });
@@ -495,7 +475,7 @@ describe.skipIf(command === undefined)('with a server', () => {
         return 2000 + ((cut += 371) % 4000);
       },
     };
-    const proxy = await badProxy(server.port, () => network);
+    const proxy = await badProxy(redis.server.port, () => network);
     onTestFinished(() => proxy.stop());
     const [a, b] = [await start({ url: proxy.url }), await start({ url: proxy.url })];
     const atB = received(b);

@@ -1,33 +1,16 @@
-import { createClient } from '@redis/client';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { findRedis, startRedis, type RedisServer } from '../../../test/support/redis-server.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
 import { claimsSuite } from '../../testing/contracts/claims-suite.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState } from './redis-state.ts';
 
-const command = findRedis();
-let server: RedisServer;
-let admin: ReturnType<typeof createClient>;
-
-describe.skipIf(command === undefined)('with a server', () => {
-  beforeAll(async () => {
-    server = await startRedis(command!);
-    admin = createClient({ url: server.url });
-    admin.on('error', () => {});
-    await admin.connect();
-  });
-  afterAll(async () => {
-    admin.destroy();
-    await server.stop();
-  });
-  beforeEach(async () => void (await admin.flushAll()));
-
+describeWithEmptyRedis('with a server', (redis) => {
   /**
    * @param silent whether the process gives no sign of life.
    * @param deaf whether it does not learn that Redis has got one.
    */
   async function start(silent: () => boolean = () => false, deaf: () => boolean = () => false) {
-    const client = await openRedis(server.url, 5000);
+    const client = await openRedis(redis.server.url, 5000);
     const sendCommand = async (args: string[]): Promise<unknown> => {
       const isSign = args[0] === 'SET';
       if (isSign && silent()) throw new Error('silent');
@@ -43,7 +26,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     onTestFinished(() => end().catch(() => {}));
     const lost: string[] = [];
     state.claims.onlost((key) => lost.push(key));
-    await expect.poll(() => admin.exists(`{everwire}:n:${state.node}`)).toBe(1);
+    await expect.poll(() => redis.admin.exists(`{everwire}:n:${state.node}`)).toBe(1);
     return { node: state.node, claims: state.claims, end, lost };
   }
 
@@ -51,7 +34,7 @@ describe.skipIf(command === undefined)('with a server', () => {
   for (const { name, run } of suite)
     test(name, async () => {
       await run();
-      for (const key of await admin.keys('*')) expect(await admin.pTTL(key), key).toBeGreaterThan(0);
+      for (const key of await redis.admin.keys('*')) expect(await redis.admin.pTTL(key), key).toBeGreaterThan(0);
     });
 
   test('a process that gives no sign of life soon trusts its claims no longer, and loses them to others', async () => {
@@ -82,7 +65,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     await expect.poll(() => b.claims.claim('one')).toBe(b.node);
     deaf = true;
     silent = false;
-    await expect.poll(() => admin.exists(`{everwire}:n:${a.node}`)).toBe(1);
+    await expect.poll(() => redis.admin.exists(`{everwire}:n:${a.node}`)).toBe(1);
     deaf = false;
     await expect.poll(() => a.claims.holds('two')).toBe(true);
     expect(a.claims.holds('one')).toBe(false);
@@ -92,8 +75,8 @@ describe.skipIf(command === undefined)('with a server', () => {
   test('what Redis has forgotten is claimed again by the process that had it', async () => {
     const [a, b] = [await start(), await start()];
     await a.claims.claim('key');
-    await admin.flushAll();
-    await expect.poll(() => admin.keys('{everwire}:pin:*')).toHaveLength(1);
+    await redis.admin.flushAll();
+    await expect.poll(() => redis.admin.keys('{everwire}:pin:*')).toHaveLength(1);
     expect(await b.claims.claim('key')).toBe(a.node);
     expect(a.lost).toEqual([]);
   });
@@ -103,9 +86,9 @@ describe.skipIf(command === undefined)('with a server', () => {
     const [a, b] = [await start(() => silent), await start()];
     await a.claims.claim('key');
     silent = true;
-    await admin.flushAll();
+    await redis.admin.flushAll();
     const claimed = b.claims.claim('key');
-    await expect.poll(() => admin.exists(`{everwire}:n:${b.node}`)).toBe(1);
+    await expect.poll(() => redis.admin.exists(`{everwire}:n:${b.node}`)).toBe(1);
     silent = false;
     expect(await claimed).toBe(a.node);
     expect(a.lost).toEqual([]);
@@ -115,7 +98,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     let silent = false;
     const a = await start(() => silent);
     silent = true;
-    await admin.del(`{everwire}:n:${a.node}`);
+    await redis.admin.del(`{everwire}:n:${a.node}`);
     await expect(a.claims.claim('key')).rejects.toThrow('silent');
     silent = false;
     expect(await a.claims.claim('key')).toBe(a.node);
@@ -126,9 +109,9 @@ describe.skipIf(command === undefined)('with a server', () => {
     onTestFinished(() => void vi.useRealTimers());
     const a = await start();
     await a.claims.claim('key');
-    const [pin] = await admin.keys('{everwire}:pin:*');
-    await admin.pExpire(pin!, 50_000);
+    const [pin] = await redis.admin.keys('{everwire}:pin:*');
+    await redis.admin.pExpire(pin!, 50_000);
     vi.advanceTimersByTime(31_000);
-    await expect.poll(() => admin.pTTL(pin!)).toBeGreaterThan(60_000);
+    await expect.poll(() => redis.admin.pTTL(pin!)).toBeGreaterThan(60_000);
   });
 });

@@ -1,13 +1,7 @@
-import { createClient } from '@redis/client';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import {
-  badProxy,
-  findRedis,
-  startRedis,
-  type BadNetwork,
-  type RedisServer,
-} from '../../../test/support/redis-server.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { badProxy, type BadNetwork } from '../../../test/support/redis-server.ts';
+import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
 import { eventLogSuite } from '../../testing/contracts/event-log-suite.ts';
 import { sessionStoreSuite } from '../../testing/contracts/session-store-suite.ts';
 import { taskStoreSuite } from '../../testing/contracts/task-store-suite.ts';
@@ -17,35 +11,23 @@ import { StoreUnreachable, type RedisClient } from './commands.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState } from './redis-state.ts';
 
-const command = findRedis();
-let server: RedisServer;
-let nodeRedis: ReturnType<typeof createClient>;
-let ioredis: Redis;
-
-describe.skipIf(command === undefined)('with a server', () => {
-  beforeAll(async () => {
-    server = await startRedis(command!);
-    nodeRedis = createClient({ url: server.url });
-    await nodeRedis.connect();
-    ioredis = new Redis(server.port);
+describeWithEmptyRedis('with a server', (redis) => {
+  let ioredis: Redis;
+  beforeAll(() => {
+    ioredis = new Redis(redis.server.port);
   });
-  afterAll(async () => {
-    nodeRedis.destroy();
-    ioredis.disconnect();
-    await server.stop();
-  });
-  beforeEach(async () => void (await nodeRedis.flushAll()));
+  afterAll(() => ioredis.disconnect());
 
   /** Each key expires, also after any test of a contract. */
   async function checkKeys(): Promise<void> {
-    for (const key of await nodeRedis.keys('*')) {
+    for (const key of await redis.admin.keys('*')) {
       expect(key).toMatch(/^\{everwire\}:/);
-      expect(await nodeRedis.pTTL(key), key).toBeGreaterThan(0);
+      expect(await redis.admin.pTTL(key), key).toBeGreaterThan(0);
     }
   }
 
   for (const [name, client] of [
-    ['@redis/client', (): RedisClient => nodeRedis],
+    ['@redis/client', (): RedisClient => redis.admin],
     ['ioredis', (): RedisClient => ioredis],
   ] as const) {
     describe(`the contracts over ${name}`, () => {
@@ -65,7 +47,7 @@ describe.skipIf(command === undefined)('with a server', () => {
 
   /** A state whose connection goes through a bad proxy. */
   async function through(network: BadNetwork, timeout = 5000) {
-    const proxy = await badProxy(server.port, () => network);
+    const proxy = await badProxy(redis.server.port, () => network);
     onTestFinished(() => proxy.stop());
     const client = await openRedis(proxy.url, timeout);
     onTestFinished(() => client.close());
@@ -80,7 +62,7 @@ describe.skipIf(command === undefined)('with a server', () => {
   ];
 
   test('several processes write one stream, and each reads what all have written', async () => {
-    const logs = [0, 1, 2].map(() => redisState(nodeRedis).events);
+    const logs = [0, 1, 2].map(() => redisState(redis.admin).events);
     const [first] = await Promise.all(logs.map((log) => log.open('s', '0')));
     const ids = await Promise.all(
       Array.from({ length: 60 }, (_, n) => logs[n % 3]!.append('s', '0', { jsonrpc: '2.0', method: `m${n}` })),
@@ -95,7 +77,7 @@ describe.skipIf(command === undefined)('with a server', () => {
   test('a slow network that splits everything changes nothing', async () => {
     const client = await through({ delay: 1, split: 1000 });
     for (const { name, run } of cases(() => client)) {
-      await nodeRedis.flushAll();
+      await redis.admin.flushAll();
       const failure = await run().catch((error: unknown) => error);
       expect(failure, name).toBeUndefined();
     }
@@ -110,7 +92,7 @@ describe.skipIf(command === undefined)('with a server', () => {
       },
     });
     for (const { run } of cases(() => client)) {
-      await nodeRedis.flushAll();
+      await redis.admin.flushAll();
       await run().catch((error: unknown) => failures.push((error as { actual?: unknown }).actual ?? error));
     }
     for (const failure of failures) expect(failure).toBeInstanceOf(StoreUnreachable);
@@ -118,7 +100,7 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
 
   test('if nothing is answered, calls end after the time limit, and later ones succeed', async () => {
-    await redisState(nodeRedis).sessions.put('s', { initialize: {} });
+    await redisState(redis.admin).sessions.put('s', { initialize: {} });
     const network: { silent: boolean } = { silent: false };
     const client = await through(network, 200);
     const state = redisState(client, { timeout: 400 });
@@ -139,18 +121,18 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
 
   test('the secret of a session is not stored', async () => {
-    const { sessions, events } = redisState(nodeRedis);
+    const { sessions, events } = redisState(redis.admin);
     const id = 'the-secret-session-id';
     await sessions.put(id, { initialize: {} });
     await events.open(id, '1', [1]);
     await events.append(id, '1', notification('n'));
     const stored: string[] = [];
-    for (const key of await nodeRedis.keys('*')) {
-      const type = await nodeRedis.type(key);
-      if (type === 'hash') stored.push(JSON.stringify(await nodeRedis.hGetAll(key)));
-      else if (type === 'zset') stored.push(JSON.stringify(await nodeRedis.zRange(key, 0, -1)));
-      else if (type === 'stream') stored.push(JSON.stringify(await nodeRedis.xRange(key, '-', '+')));
-      else stored.push(String(await nodeRedis.get(key)));
+    for (const key of await redis.admin.keys('*')) {
+      const type = await redis.admin.type(key);
+      if (type === 'hash') stored.push(JSON.stringify(await redis.admin.hGetAll(key)));
+      else if (type === 'zset') stored.push(JSON.stringify(await redis.admin.zRange(key, 0, -1)));
+      else if (type === 'stream') stored.push(JSON.stringify(await redis.admin.xRange(key, '-', '+')));
+      else stored.push(String(await redis.admin.get(key)));
       stored.push(key);
     }
     expect(stored.length).toBeGreaterThan(10);
@@ -158,29 +140,29 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
 
   test('sessions with other prefixes are others', async () => {
-    const one = redisState(nodeRedis);
-    const two = redisState(nodeRedis, { prefix: 'two' });
+    const one = redisState(redis.admin);
+    const two = redisState(redis.admin, { prefix: 'two' });
     await one.sessions.put('s', { initialize: {} });
     expect(await two.sessions.get('s')).toBeUndefined();
   });
 
   test('all sessions together keep a limited number of bytes of events', async () => {
-    const { events } = redisState(nodeRedis, { events: { maxTotalBytes: 100_000 } });
+    const { events } = redisState(redis.admin, { events: { maxTotalBytes: 100_000 } });
     const first = await events.append('large', '1', notification('n', { text: 'x'.repeat(10_000) }));
     for (let n = 0; n < 7; n += 1) await events.append('large', '1', notification('n', { text: 'x'.repeat(10_000) }));
     const small = await events.append('small', '1', notification('n'));
     await events.append('small', '1', notification('n', { text: 'x'.repeat(30_000) }));
-    expect(Number(await nodeRedis.get('{everwire}:et'))).toBeLessThanOrEqual(90_000);
+    expect(Number(await redis.admin.get('{everwire}:et'))).toBeLessThanOrEqual(90_000);
     await expect(events.after('large', first)[Symbol.asyncIterator]().next()).rejects.toThrow('no longer available');
     expect(await events.after('small', small)[Symbol.asyncIterator]().next()).toMatchObject({ done: false });
     for (const session of ['large', 'small']) await events.drop(session);
-    expect(await nodeRedis.get('{everwire}:et')).toBe('0');
+    expect(await redis.admin.get('{everwire}:et')).toBe('0');
   });
 
   test('what has expired does not count any more', async () => {
     const clock = { now: 1_700_000_000_000 };
     const now = (): number => clock.now;
-    const { sessions, events, tasks } = redisState(nodeRedis, {
+    const { sessions, events, tasks } = redisState(redis.admin, {
       ...{ sessions: { now, maxAge: 1000 }, events: { now, maxAge: 1000 }, tasks: { now } },
     });
     await sessions.put('a', { initialize: {} });
@@ -188,23 +170,23 @@ describe.skipIf(command === undefined)('with a server', () => {
     const task = { id: 't', runner: 'r', status: 'working', createdAt: clock.now, lastUpdatedAt: clock.now } as const;
     await tasks.create({ ...task, ttlMs: 1000, pollIntervalMs: 1 });
     // Their own keys expire, those of what is known about all of them do not.
-    const own = (await nodeRedis.keys('*')).filter((key) => /:[ert]:/.test(key));
+    const own = (await redis.admin.keys('*')).filter((key) => /:[ert]:/.test(key));
     expect(own).toHaveLength(3);
-    await nodeRedis.del(own);
+    await redis.admin.del(own);
     clock.now += 2000;
     await sessions.put('b', { initialize: {} });
     await events.append('b', '1', notification('n'));
     await tasks.create({ ...task, id: 'u', createdAt: clock.now, ttlMs: 1000, pollIntervalMs: 1 });
-    expect(await nodeRedis.zCard('{everwire}:ru')).toBe(1);
-    expect(await nodeRedis.zCard('{everwire}:eb')).toBe(1);
-    expect(await nodeRedis.zCard('{everwire}:tu')).toBe(1);
+    expect(await redis.admin.zCard('{everwire}:ru')).toBe(1);
+    expect(await redis.admin.zCard('{everwire}:eb')).toBe(1);
+    expect(await redis.admin.zCard('{everwire}:tu')).toBe(1);
     await sessions.delete('b');
     await tasks.delete('u', undefined);
-    for (const key of ['rt', 'tt', 'et']) expect(await nodeRedis.get(`{everwire}:${key}`), key).toBe('0');
+    for (const key of ['rt', 'tt', 'et']) expect(await redis.admin.get(`{everwire}:${key}`), key).toBe('0');
   });
 
   test('nothing is appended to a stream that has ended', async () => {
-    const { events } = redisState(nodeRedis);
+    const { events } = redisState(redis.admin);
     await events.open('s', '1', [1]);
     await events.append('s', '1', resultResponse(1, {}));
     await expect(events.append('s', '1', notification('late'))).rejects.toThrow('The stream has ended');
@@ -212,10 +194,10 @@ describe.skipIf(command === undefined)('with a server', () => {
 
   test('if Redis loses its data, a stream that goes on has new event ids, and older ones are unknown', async () => {
     let now = 1000;
-    const { events } = redisState(nodeRedis, { events: { now: () => now } });
+    const { events } = redisState(redis.admin, { events: { now: () => now } });
     await events.open('s', '1', ['call']);
     const before = await events.append('s', '1', notification('n'));
-    await nodeRedis.flushAll();
+    await redis.admin.flushAll();
     now += 1;
     const after = await events.append('s', '1', notification('n'));
     await events.append('s', '1', notification('n'));
@@ -227,11 +209,11 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
 
   test('if Redis loses its data, another process can still end the calls of a stream that went on', async () => {
-    const { events } = redisState(nodeRedis);
+    const { events } = redisState(redis.admin);
     const other = redisState(ioredis).events;
     await events.open('s', '1', ['first', 'second', 'third']);
     await events.append('s', '1', resultResponse('first', {}));
-    await nodeRedis.flushAll();
+    await redis.admin.flushAll();
     const last = await events.append('s', '1', resultResponse('third', {}));
     expect(await other.unfinished('s')).toEqual([{ stream: '1', requests: ['second'] }]);
     await other.end('s', '1', { code: -1, message: 'gone' });
@@ -241,7 +223,7 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
 
   test('if several processes end a stream at once, each of its requests gets one error', async () => {
-    const [one, two] = [redisState(nodeRedis).events, redisState(ioredis).events];
+    const [one, two] = [redisState(redis.admin).events, redisState(ioredis).events];
     const requests = Array.from({ length: 20 }, (_, id) => id);
     const first = await one.open('s', '1', requests);
     const failure = { code: -32_000, message: 'gone' };
@@ -253,19 +235,19 @@ describe.skipIf(command === undefined)('with a server', () => {
   });
 
   test('a full Redis refuses what it is told', async () => {
-    const state = redisState(nodeRedis);
+    const state = redisState(redis.admin);
     await state.sessions.put('s', { initialize: {} });
-    await nodeRedis.configSet('maxmemory', '1');
-    onTestFinished(async () => void (await nodeRedis.configSet('maxmemory', '0')));
+    await redis.admin.configSet('maxmemory', '1');
+    onTestFinished(async () => void (await redis.admin.configSet('maxmemory', '0')));
     await expect(state.sessions.put('t', { initialize: {} })).rejects.toThrow('Redis has refused a command: OOM');
     await expect(state.events.append('s', '1', undefined)).rejects.toThrow('Redis has refused a command: OOM');
     expect(await state.sessions.get('s')).toEqual({ initialize: {} });
     await state.sessions.delete('s');
-    expect(await nodeRedis.keys('{everwire}:r:*')).toEqual([]);
+    expect(await redis.admin.keys('{everwire}:r:*')).toEqual([]);
   });
 
   test('another process is faster', async () => {
-    const [one, two] = [redisState(nodeRedis), redisState(ioredis)];
+    const [one, two] = [redisState(redis.admin), redisState(ioredis)];
     await one.sessions.put('s', { initialize: {} });
     const marks = Array.from({ length: 20 }, (_, n) => `a:${n}`);
     await Promise.all(
