@@ -1,4 +1,4 @@
-import { createServer, request, type IncomingHttpHeaders } from 'node:http';
+import { Agent, createServer, request, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { RunningServer } from '../support/process.ts';
@@ -34,11 +34,13 @@ export async function frontOf(
   const counts = servers.map(() => 0);
   const passed: (Passing & { readonly server: number })[] = [];
   let turn = 0;
+  // An idle connection may be closed while the front sends a request. Then it would pass the request to the next server.
+  const agent = new Agent({ keepAlive: false });
   const front = createServer((incoming, response) => {
     const pass = (passing: Passing, index: number, attempts: number): void => {
       const { port } = new URL(servers[index]!.url);
       const { method, url, headers } = incoming;
-      const onward = request({ port, host: '127.0.0.1', path: url, method, headers }, (reply) => {
+      const onward = request({ port, host: '127.0.0.1', path: url, method, headers, agent }, (reply) => {
         counts[index]! += 1;
         response.writeHead(reply.statusCode!, reply.headers);
         reply.pipe(response);
@@ -60,6 +62,8 @@ export async function frontOf(
       pass(passing, server, 1);
     });
   });
+  // On a busy machine, a client may send a request while its idle connection is closed.
+  front.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     front.closeAllConnections();
