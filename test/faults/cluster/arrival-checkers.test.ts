@@ -156,6 +156,12 @@ test('a level that cannot be stored is fine if Redis has lost the session before
   expect(judge(failed, [lost]).found).toEqual({});
 });
 
+test('a library over HTTP+SSE may fail long after its process has ended', () => {
+  const failed = [sent('note', { wire: false }), ended('error', { text: 'fetch failed' })] as const;
+  expect(judge(failed).found.failsOnlyByFaults).toHaveLength(1);
+  expect(judge(failed, [trouble('killed', 'p1', START - 100_000)]).found).toEqual({});
+});
+
 describe('children', () => {
   const counted = (child: number, n: number, process = 'b1') => ({ what: 'counted', child, process, n }) as const;
   const found = (facts: Parameters<typeof judge>[0], ...troubles: Trouble[]) => judge(facts, troubles, SESSION).found;

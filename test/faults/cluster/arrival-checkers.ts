@@ -123,6 +123,9 @@ export const listenGoesOn: Checker = (subject, troubles, allow) => {
 /** What 2025-03-26 and before do not have. */
 const UNSUPPORTED = /does not have the (elicitation|sampling)/;
 
+/** How libraries say that nobody listens at an address. */
+const UNREACHABLE = /fetch failed|ECONNREFUSED/;
+
 /** A call fails only if something is wrong with a process or Redis. */
 export const failsOnlyByFaults: Checker = (subject, troubles, allow) => {
   const [sent] = all(subject, 'sent');
@@ -135,7 +138,7 @@ export const failsOnlyByFaults: Checker = (subject, troubles, allow) => {
   const isSetting = sent.tool === 'logging/setLevel' || sent.tool === 'resources/subscribe';
   const processes = isFront || isSetting ? undefined : processesOf(subject);
   // A library over HTTP+SSE stays with one process, which may have ended long before.
-  const isStuck = !sent.wire && end.text === 'fetch failed';
+  const isStuck = !sent.wire && UNREACHABLE.test(end.text);
   const old = isSetting ? 'redis lost its data' : 'killed';
   if ((isSetting || isStuck) && troubles.during(sent.at - LONG, end.at, old, 'stopped').length > 0) {
     allow('a call failed near a fault');
