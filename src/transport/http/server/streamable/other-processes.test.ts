@@ -2,6 +2,8 @@ import { expect, test, vi } from 'vitest';
 import { Events, TestHttp, TestSession } from '../../../../../test/support/http.ts';
 import { aborted, listening, scripted, settled } from '../../../../../test/support/service.ts';
 import type { Exchange } from '../../../../core/exchange.ts';
+import { Unavailable } from '../../../../core/unavailable.ts';
+import type { JsonObject } from '../../../../jsonrpc/message.ts';
 import { Method } from '../../../../protocol/methods.ts';
 import type { Bus } from '../../../../store/bus.ts';
 import { memoryBus } from '../../../../store/memory-bus.ts';
@@ -18,6 +20,12 @@ function nodes(...names: readonly string[]) {
   const started = names.map((node) => {
     const aborts: unknown[] = [];
     const notices: Exchange[] = [];
+    const wait = async (exchange: Exchange): Promise<JsonObject> => {
+      await exchange.notify('notifications/message', { level: 'error', data: 'begun' });
+      await aborted(exchange.signal);
+      aborts.push((exchange.signal.reason as Error).message);
+      return {};
+    };
     const { service } = scripted({
       [Method.Discover]: () => ({
         capabilities: { logging: {}, tools: { listChanged: true } },
@@ -25,11 +33,11 @@ function nodes(...names: readonly string[]) {
       }),
       [Method.Listen]: listening([]),
       where: () => ({ node }),
-      wait: async (exchange) => {
-        await exchange.notify('notifications/message', { level: 'error', data: 'begun' });
-        await aborted(exchange.signal);
-        aborts.push((exchange.signal.reason as Error).message);
-        return {};
+      wait,
+      // The first process cannot reach what it needs.
+      elsewhere: async (exchange) => {
+        if (node === names[0]) throw new Unavailable('not here', { cause: undefined });
+        return wait(exchange);
       },
       log: async (exchange) => {
         for (const level of ['debug', 'warning', 'error'])
@@ -275,6 +283,17 @@ test('a cancellation that comes after the response is for no other process', asy
   expect([await cancel(1), await cancel('2')]).toEqual([202, 202]);
   expect(sent).not.toHaveBeenCalled();
   expect([await cancel('1'), await cancel(2)]).toEqual([503, 503]);
+});
+
+test('a call that was refused here, and repeated at another process, is cancelled there', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open();
+  expect((await session.call('w', 'elsewhere')).status).toBe(503);
+  const call = new Events(await at(b, session).call('w', 'elsewhere'));
+  await call.message();
+  expect((await session.notify('notifications/cancelled', { requestId: 'w', reason: 'enough' })).status).toBe(202);
+  await expect.poll(() => b.aborts).toEqual(['Cancelled: enough']);
 });
 
 test('a process that cannot be told of a cancellation is no success', async () => {

@@ -135,6 +135,11 @@ export class OtherProcesses {
     if (String(id).length <= MAX_RUN_ID) this.#run.add(runKey(session, id));
   }
 
+  /** A request was refused here, so its client may repeat it at another process, with the same id. */
+  refused(session: SharedSession, id: RequestId): void {
+    this.#run.take(runKey(session, id));
+  }
+
   /**
    * How to pass on a response or notification of the client that is not only for this process. Undefined if it is for this
    * one.

@@ -214,6 +214,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
       if (!reply) return Promise.reject(new Error(`No request waits for a response with id ${shortJson(message.id)}`));
       // A failed `initialize` opens no session, so its response has no session id.
       if (message.id === this.#initializing && 'error' in message) reply.headers = JSON_HEADERS;
+      if (options?.status !== undefined) this.#options.others?.refused(this, message.id!);
       const sent = reply.send(message, options?.status);
       this.#replies.delete(message.id);
       if (message.id === this.#initializing) this.#initialized(message);
