@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Ended } from './history.ts';
 import { StormClient, stepOf, waitOr, within, type ClientParts } from './storm-client.ts';
 import {
@@ -59,6 +60,8 @@ export class SessionClient extends StormClient {
         continue;
       }
       const ended = new AbortController();
+      // Each GET listens to it for a while.
+      setMaxListeners(0, ended.signal);
       const listening = this.#listen(this.#session, this.#headers, ended.signal);
       const uses = this.parts.random.between(5, 60);
       for (let use = 0; use < uses && !this.isOver && !this.#isGone; use += 1) {
