@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { kindOf, type CommandTarget, type Target } from '../client/target.ts';
+import { kindOf, type Target } from '../client/target.ts';
 import { derive } from '../core/derive.ts';
 import type { Exchange, Middleware, Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -9,6 +9,7 @@ import { isNotificationMethod, Method, NotificationMethod } from '../protocol/me
 import { shortText } from '../base/short-text.ts';
 import { checkStateKey } from '../base/state-key.ts';
 import { refuseVariants } from './exact-keys.ts';
+import { serverNameOf } from './server-name.ts';
 import { replaceRelatedTask, replaceTaskIds } from './task-ids.ts';
 
 export interface BoundTasksOptions {
@@ -55,7 +56,7 @@ class BoundTasks {
   constructor({ target, stateKey, shared }: BoundTasksOptions) {
     const secret = stateKey ?? randomBytes(32);
     this.#key = createHash('sha256').update('everwire tasks').update(secret).digest();
-    this.#server = nameOf(target);
+    this.#server = serverNameOf(target);
     this.#shared = shared;
   }
 
@@ -184,16 +185,4 @@ function idsIn(replace: typeof replaceTaskIds, message: JsonObject): string[] {
 /** A server description that does not offer the list of tasks (2025-11-25, basic/utilities/tasks: Capabilities). */
 function withoutTaskList(description: JsonObject): JsonObject {
   return inside(description, 'capabilities', (all) => inside(all, 'tasks', (tasks) => without(tasks, ['list'])));
-}
-
-/** The same for all processes that serve the same server. */
-function nameOf(target: Target): string {
-  const kind = kindOf(target);
-  if (kind === 'command') {
-    const { command, args = [] } = target as CommandTarget;
-    return JSON.stringify([command, ...args]);
-  }
-  if (kind !== 'url') return '';
-  const url = typeof target === 'object' && 'url' in target ? target.url : (target as string | URL);
-  return new URL(url).href;
 }

@@ -19,7 +19,7 @@ import { Connection, type ServerDescription } from './connection.ts';
 import { identityOf, keyOf, OWN_IDENTITY } from './identity.ts';
 import { OutageReport } from './outage.ts';
 import type { ConnectionKey } from './pins/pin.ts';
-import { pinsFor, type Pins } from './pins/pins.ts';
+import { pinsFor } from './pins/sharing.ts';
 import type { ClientOf } from './question-attribution.ts';
 
 /** The server behind a bridge, and how clients share connections to it. */
@@ -154,7 +154,7 @@ class ServerBridge implements Bridge {
   readonly #sessions: number[];
   readonly #closing = new Set<Promise<void>>();
   /** Set if each client has one connection over several processes. */
-  readonly #pins: Pins | undefined;
+  readonly #pins: ReturnType<typeof pinsFor>;
   /** The era of the newest connection for callers of each era. A server may speak both. */
   readonly #eras = new Map<string, Connection['era']>();
   #sweep: ReturnType<typeof setInterval> | undefined;
@@ -163,13 +163,12 @@ class ServerBridge implements Bridge {
 
   constructor(options: BridgeOptions) {
     const { target, connections = 'per-session', onerror = () => {}, connectTimeout, idleTimeout = 0 } = options;
-    const { stateKey } = options;
     if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
     this.#onerror = onerror;
     this.#outage = new OutageReport(onerror);
-    const bind = bindTasks({ target, stateKey, shared: connections !== 'per-session' });
+    const bind = bindTasks({ target, stateKey: options.stateKey, shared: connections !== 'per-session' });
     // The only client gets this error with its call, so it need not be reported.
     const report = options.anonymous === 'one-client' ? [] : [this.#outage.middleware];
     this.service = compose(this.#answer, bind, ...report);
@@ -358,19 +357,20 @@ class ServerBridge implements Bridge {
       if (key.aborted) throw new RpcError(ErrorCode.InternalError, 'The session has ended');
       key.addEventListener('abort', this.#sessionOver);
     }
-    const connection = this.#open(caller);
+    const connection = this.#open(caller, key);
     this.#connections.set(key, connection);
     return connection;
   }
 
-  #open(caller?: Caller): Connection {
+  #open(caller?: Caller, key: ClientKey = 0): Connection {
     const onreopen = (): void => void (this.restarts += 1);
     const identity = caller ? identityOf(caller) : OWN_IDENTITY;
     const mixed = this.#shared !== undefined || (!caller?.session && this.#isMixed(caller?.principal));
     const clientOf = mixed ? this.#clientOf : undefined;
     const { principal } = caller ?? {};
     const opener = { ...this.#opener, open: this.#openWithRoom };
-    return new Connection({ opener, identity, clientOf, principal, onerror: this.#onerror, onreopen });
+    const keeper = typeof key === 'number' ? undefined : this.#pins?.keeperOf(key);
+    return new Connection({ opener, identity, clientOf, principal, keeper, onerror: this.#onerror, onreopen });
   }
 
   /** A closing connection still has its process. If the limit would be exceeded, a new connection waits for it. */

@@ -13,6 +13,7 @@ import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../jsonrpc/pending.ts';
 import { Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { REVISIONS, type Revision } from '../protocol/revisions.ts';
 import { backgroundListExchange } from '../wire/background-list.ts';
+import type { SessionKeeper } from '../transport/http/client/kept-session.ts';
 import { NOT_EXECUTED } from '../transport/http/not-executed.ts';
 import { checkHeaders } from './header-check.ts';
 import { OWN_IDENTITY, type BridgeIdentity } from './identity.ts';
@@ -49,6 +50,8 @@ export interface ConnectionOptions {
   readonly clientOf?: ClientOf | undefined;
   /** The principal that the connection belongs to, if there is only one. */
   readonly principal?: string | undefined;
+  /** Keeps the session at an HTTP server for other processes. */
+  readonly keeper?: SessionKeeper | undefined;
   readonly onerror: (error: Error) => void;
   /** Called each time that a lost connection was reopened. */
   readonly onreopen: () => void;
@@ -72,7 +75,7 @@ export class Connection {
   readonly #link: Link;
   readonly #onerror: (error: Error) => void;
 
-  constructor({ opener, identity, clientOf, principal, onerror, onreopen }: ConnectionOptions) {
+  constructor({ opener, identity, clientOf, principal, keeper, onerror, onreopen }: ConnectionOptions) {
     const attribution = clientOf && new QuestionAttribution(clientOf);
     this.attribution = attribution;
     this.share = shareOf({ principal, address: undefined });
@@ -83,7 +86,7 @@ export class Connection {
       if (error !== this.#link.upstream?.closeReason) onerror(error);
     };
     this.#link = new Link({
-      open: (signal) => opener.open({ ...identity, attribution, onerror: onproblem }, signal),
+      open: (signal) => opener.open({ ...identity, attribution, keeper, onerror: onproblem }, signal),
       reopens: opener.reopens,
       remote: opener.remote,
       onopen: (_, rested) => {

@@ -1,10 +1,13 @@
 import { isPeerUrl } from '../base/peer-url.ts';
 import { Deadline } from '../base/deadline.ts';
 import { waitFor } from '../base/wait.ts';
+import { isSessionGone, isTemporary } from '../jsonrpc/error-chain.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Upstream } from '../wire/upstream.ts';
 import type { HttpTarget } from '../wire/negotiation.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { KeptSession } from '../transport/http/client/kept-session.ts';
 import type { HttpSend } from '../transport/http/client/http.ts';
 import { connectFailure, TimeoutError } from './errors.ts';
 import { linkedTo } from './in-process.ts';
@@ -71,7 +74,7 @@ function urlOf(target: string | URL): URL {
 function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientOptions): Opener {
   checkTransport(transport, options);
   let http: HttpSend | undefined;
-  const ways = once(async (): Promise<(onerror: (error: Error) => void) => HttpTarget> => {
+  const ways = once(async () => {
     const [{ httpCarrier }, { StreamableClient }, { SseClient }] = await Promise.all([
       import('../transport/http/client/http-carrier.ts'),
       import('../transport/http/client/streamable-client.ts'),
@@ -80,13 +83,14 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
     const { headers, authorizer, httpLimits } = options;
     http = await sender(options);
     const shared = { ...httpLimits, headers, authorizer, http };
-    return (onerror) => ({
-      ...(transport !== 'sse' && {
-        carrier: () => httpCarrier(url, { ...shared, onerror }),
-        streamable: () => new StreamableClient(url, shared),
-      }),
-      ...(transport !== 'http' && { sse: () => new SseClient(url, shared) }),
-    });
+    return ({ onerror, keeper }: Identity, kept?: KeptSession): HttpTarget => {
+      const streamable = (): Transport => new StreamableClient(url, { ...shared, keeper, kept });
+      if (kept) return { streamable };
+      return {
+        ...(transport !== 'sse' && { carrier: () => httpCarrier(url, { ...shared, onerror }), streamable }),
+        ...(transport !== 'http' && { sse: () => new SseClient(url, shared) }),
+      };
+    };
   });
   // The query may contain secrets. If only one way is possible, there is nothing to remember.
   const key = transport === 'sse' ? undefined : url.origin + url.pathname;
@@ -94,10 +98,20 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
     reopens: true,
     remote: true,
     open: async (identity, closing) => {
-      const target = (await ways())(identity.onerror);
-      return inTime(url, options, closing, (signal) =>
-        negotiated(target, patient(options), identity, closing, key, signal),
-      );
+      const { keeper } = identity;
+      const target = await ways();
+      const open = (way: HttpTarget, ofWay: ClientOptions): Promise<Upstream> =>
+        inTime(url, options, closing, (signal) => negotiated(way, patient(ofWay), identity, closing, key, signal));
+      const kept = transport === 'sse' || options.eras === 'modern' ? undefined : await keeper?.find();
+      if (kept) {
+        try {
+          return await open(target(identity, kept), { ...options, eras: 'legacy' });
+        } catch (error) {
+          if (!isSessionGone(error) && isTemporary(error) === true) throw error;
+          keeper?.keep(undefined);
+        }
+      }
+      return open(target(identity), options);
     },
     close: () => http?.close?.(),
   };

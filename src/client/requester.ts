@@ -12,6 +12,7 @@ import { completeRounds, needsInput } from '../core/rounds.ts';
 import { stderrReport, withoutOwnStack } from '../core/stderr-report.ts';
 import { IdTable } from '../jsonrpc/id-table.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { SessionKeeper } from '../transport/http/client/kept-session.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { CACHEABLE, CAN_REQUIRE_INPUT, Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { MODERN_REVISIONS, REVISIONS, type Revision } from '../protocol/revisions.ts';
@@ -46,6 +47,8 @@ export interface Identity extends Pick<ConnectUpstreamOptions, 'onBehalfOf' | 'a
   readonly clientInfo: Implementation;
   readonly capabilities: JsonObject;
   readonly onerror: (error: Error) => void;
+  /** Keeps the session at an HTTP server for other processes. Default: the session ends with the connection. */
+  readonly keeper?: SessionKeeper | undefined;
 }
 
 /** Requests that are safe to repeat: all read-only requests of the protocol. */

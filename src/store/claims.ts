@@ -17,6 +17,15 @@ export interface Claims {
   /** Whether this process certainly has it, without asking the store. If false, `claim` finds out who has it. */
   holds(key: string): boolean;
   /**
+   * Keeps a text with what this process has claimed, for the process that claims it next, also if this one is gone. Kept for half
+   * an hour after the claim was last renewed. Does nothing if another process has the claim. Default: nothing is kept.
+   *
+   * @param text undefined removes it.
+   */
+  keep?(key: string, text: string | undefined): Promise<void>;
+  /** The text that was kept last. */
+  kept?(key: string): Promise<string | undefined>;
+  /**
    * Adds a listener for claims that this process had, and that another one has now, because this one gave no sign of life for
    * some seconds. Returns a function that removes it.
    */

@@ -8,6 +8,7 @@ import { KnownClaims, type Claims } from './claims.ts';
  */
 export function memoryClaims(isAlive: (node: NodeId) => boolean = () => true): (node: NodeId) => Claims {
   const holders = new Map<string, NodeId>();
+  const texts = new Map<string, string>();
   const nodes = new Map<NodeId, KnownClaims>();
   return (node) => {
     const known = new KnownClaims();
@@ -26,6 +27,12 @@ export function memoryClaims(isAlive: (node: NodeId) => boolean = () => true): (
         if (holders.get(key) === node) holders.delete(key);
       },
       holds: (key) => known.has(key) && isAlive(node),
+      keep: async (key, text) => {
+        if (holders.get(key) !== node) return;
+        if (text === undefined) texts.delete(key);
+        else texts.set(key, text);
+      },
+      kept: async (key) => texts.get(key),
       onlost: (listener) => known.onlost(listener),
     };
   };

@@ -64,7 +64,8 @@ async function connect(
   }
   const streams = step === 'streamable-http';
   const transport = trying(await (streams ? target.streamable! : target.sse!)());
-  return reached(await connectLegacy(transport, { ...handshakeOptions(negotiation, named), streams }), 'legacy', step);
+  const handshake = { ...handshakeOptions(negotiation, named), streams, lastId: transport.lastId };
+  return reached(await connectLegacy(transport, handshake), 'legacy', step);
 }
 
 /** Whether an error is a reason to try the next way. A recognised error is not, unless it lists another revision. */

@@ -10,9 +10,14 @@ export interface HttpTarget {
   /** For 2026-07-28. */
   readonly carrier?: (() => Carrier | Promise<Carrier>) | undefined;
   /** Streamable HTTP of 2025-03-26 to 2025-11-25. */
-  readonly streamable?: (() => Transport | Promise<Transport>) | undefined;
+  readonly streamable?: (() => HttpTransport | Promise<HttpTransport>) | undefined;
   /** HTTP+SSE of 2024-11-05. */
-  readonly sse?: (() => Transport | Promise<Transport>) | undefined;
+  readonly sse?: (() => HttpTransport | Promise<HttpTransport>) | undefined;
+}
+
+interface HttpTransport extends Transport {
+  /** The last request id that was used in its session. Default 0: none. */
+  readonly lastId?: number;
 }
 
 /** For a server on its own connection, `handshakeTimeout` is the limit of all attempts together. */

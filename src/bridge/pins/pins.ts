@@ -12,13 +12,14 @@ import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
 import { Method, NotificationMethod } from '../../protocol/methods.ts';
-import { AnswerLost, NotTaken, reachOf, type BusReach, type ReceivedCall, type NodeId } from '../../store/bus.ts';
+import { AnswerLost, NotTaken, type BusReach, type ReceivedCall, type NodeId } from '../../store/bus.ts';
 import type { Claims } from '../../store/claims.ts';
-import type { State } from '../../store/state.ts';
+import type { SessionKeeper } from '../../transport/http/client/kept-session.ts';
 import { checkHeaders } from '../header-check.ts';
 import { keyOf } from '../identity.ts';
 import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
 import { Forwards } from './forwards.ts';
+import type { KeptSessions } from './kept-sessions.ts';
 import { NO_SESSION, Pin, type ConnectionKey } from './pin.ts';
 import { ReceivedExchange } from './received-exchange.ts';
 
@@ -48,26 +49,8 @@ export interface PinsOptions {
   /** Whether the server is known to keep nothing for a caller's connection (2026-07-28), so that any process can serve it. */
   readonly isStateless: (caller: Caller) => boolean;
   readonly onerror: (error: Error) => void;
-}
-
-/** The options of a bridge that say whether and what its processes share. */
-interface Sharing {
-  readonly state?: Partial<Pick<State, 'node' | 'isAlive' | 'bus' | 'claims'>> | undefined;
-  readonly name?: string | undefined;
-  readonly connections?: unknown;
-  readonly anonymous?: unknown;
-}
-
-/** Undefined if each process has a connection for each client. */
-export function pinsFor(
-  { state, name = 'server', connections = 'per-session', anonymous }: Sharing,
-  options: Omit<PinsOptions, 'processes' | 'name'>,
-): Pins | undefined {
-  const reach = reachOf(state);
-  const claims = state?.claims;
-  if (!reach || !claims) return undefined;
-  if (connections !== 'per-session' || anonymous === 'one-client') return undefined;
-  return new Pins({ ...options, processes: { ...reach, claims }, name });
+  /** Keeps the sessions at the server for other processes. */
+  readonly kept?: KeptSessions | undefined;
 }
 
 /** Another process has the connection now, or will have it. What the client subscribed to may have changed meanwhile. */
@@ -144,6 +127,12 @@ export class Pins {
     if (caller.session) this.#follow(key, caller.session);
     if (exchange.method !== Method.Listen && this.#isSurelyHere(key)) return this.#serve(exchange, key);
     return exchange.method === Method.Listen ? this.#listen(exchange, key) : this.#route(exchange, key);
+  }
+
+  /** Keeps the session of a connection for other processes. */
+  keeperOf(connection: ConnectionKey): SessionKeeper | undefined {
+    const pin = this.#byConnection.get(connection);
+    return pin && this.#options.kept?.keeperOf(pin);
   }
 
   /** The bridge ends a connection, for any reason. */

@@ -4,20 +4,22 @@ import { freeing, storing } from './commands.ts';
  * Keys:
  *
  * - `:pin:key` has the node that has claimed the key.
+ * - `:kept:key` has the text that is kept with it.
  * - `:n:n` exists as long as the node `n` is alive.
  */
 const TAKE = `
-local function take(key, node, ttl)
+local function take(key, node, ttl, kept_ttl)
   local pin = P .. ':pin:' .. key
   local holder = redis.call('GET', pin)
   if holder and holder ~= node and redis.call('EXISTS', P .. ':n:' .. holder) == 1 then return holder end
   redis.call('SET', pin, node, 'PX', ttl)
+  redis.call('PEXPIRE', P .. ':kept:' .. key, kept_ttl)
   return node
 end
 `;
 
 /**
- * Claims a key. Arguments: the key, the node, the time to live of the claim.
+ * Claims a key. Arguments: the key, the node, the times to live of the claim and of its text.
  *
  * Returns the node that has it. Empty if Redis has no sign of life of this node, so that others could take the claim.
  */
@@ -25,17 +27,17 @@ export const CLAIM = storing(
   TAKE,
   `
 if redis.call('EXISTS', P .. ':n:' .. ARGV[2]) == 0 then return '' end
-return take(ARGV[1], ARGV[2], ARGV[3])
+return take(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
 `,
 );
 
-/** Renews claims. Arguments: the node, the time to live, the keys. Returns those that another node has. */
+/** Renews claims. Arguments: the node, the times to live, the keys. Returns those that another node has. */
 export const RENEW = storing(
   TAKE,
   `
 local lost = {}
-for at = 3, #ARGV do
-  if take(ARGV[at], ARGV[1], ARGV[2]) ~= ARGV[1] then lost[#lost + 1] = ARGV[at] end
+for at = 4, #ARGV do
+  if take(ARGV[at], ARGV[1], ARGV[2], ARGV[3]) ~= ARGV[1] then lost[#lost + 1] = ARGV[at] end
 end
 return lost
 `,
@@ -46,4 +48,17 @@ export const RELEASE = freeing(`
 local pin = P .. ':pin:' .. ARGV[1]
 if redis.call('GET', pin) == ARGV[2] then redis.call('DEL', pin) end
 return 1
+`);
+
+/** Keeps a text with a claim. Arguments: the key, the node, the time to live of the text, the text. Empty removes it. */
+export const KEEP = storing(`
+local pin, kept = P .. ':pin:' .. ARGV[1], P .. ':kept:' .. ARGV[1]
+if redis.call('GET', pin) ~= ARGV[2] then return 0 end
+if ARGV[4] == '' then redis.call('DEL', kept) else redis.call('SET', kept, ARGV[4], 'PX', ARGV[3]) end
+return 1
+`);
+
+/** The text of a claim. Argument: the key. Empty if there is none. */
+export const KEPT = freeing(`
+return redis.call('GET', P .. ':kept:' .. ARGV[1]) or ''
 `);

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { KnownClaims, type Claims } from '../claims.ts';
 import type { NodeId } from '../state.ts';
-import { CLAIM, RELEASE, RENEW } from './claim-scripts.ts';
+import { CLAIM, KEEP, KEPT, RELEASE, RENEW } from './claim-scripts.ts';
 import type { Commands } from './commands.ts';
 
 /** How long Redis keeps a claim that nobody renews. Milliseconds. */
 const TTL = 120_000;
+/** How long Redis keeps the text of a claim that nobody renews. Milliseconds. */
+const KEPT_TTL = 30 * 60_000;
 /** How often claims are renewed. Milliseconds. */
 const RENEWAL = 30_000;
 /** How many claims one script renews. */
@@ -38,7 +40,7 @@ export class RedisClaims implements Claims {
 
   async claim(key: string): Promise<NodeId> {
     const hash = hashOf(key);
-    const ask = async (): Promise<string> => String(await this.#commands.run(CLAIM, hash, this.#node, TTL));
+    const ask = async (): Promise<string> => String(await this.#commands.run(CLAIM, hash, this.#node, TTL, KEPT_TTL));
     await this.#whenOthersAreKnown(key);
     let holder = await ask();
     if (holder === '') {
@@ -59,6 +61,14 @@ export class RedisClaims implements Claims {
 
   holds(key: string): boolean {
     return this.#known.has(key) && performance.now() - this.#beaten < TRUSTED;
+  }
+
+  async keep(key: string, text = ''): Promise<void> {
+    await this.#commands.run(KEEP, hashOf(key), this.#node, KEPT_TTL, text);
+  }
+
+  async kept(key: string): Promise<string | undefined> {
+    return String(await this.#commands.run(KEPT, hashOf(key))) || undefined;
   }
 
   onlost(listener: (key: string) => void): () => void {
@@ -90,7 +100,7 @@ export class RedisClaims implements Claims {
     const keys = new Map(this.#known.held.map((key) => [hashOf(key), key]));
     const hashes = [...keys.keys()];
     for (let at = 0; at < hashes.length; at += PORTION) {
-      const lost = await this.#commands.run(RENEW, this.#node, TTL, ...hashes.slice(at, at + PORTION));
+      const lost = await this.#commands.run(RENEW, this.#node, TTL, KEPT_TTL, ...hashes.slice(at, at + PORTION));
       for (const hash of lost as string[]) this.#known.lose(keys.get(hash)!);
     }
   }

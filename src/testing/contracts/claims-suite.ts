@@ -36,6 +36,29 @@ export function claimsSuite(open: (count: number) => Promise<readonly ClaimsNode
     assert.deepEqual([a.claims.holds('key'), b.claims.holds('key'), c.claims.holds('key')], [true, false, false]);
   });
 
+  define(
+    'a text that is kept with a claim passes to the next process, and only who has the claim can change it',
+    async (nodes) => {
+      const [a, b] = nodes;
+      if (!nodes.every(({ claims }) => 'keep' in claims && 'kept' in claims)) return;
+      assert.equal(await a.claims.kept!('key'), undefined);
+      await a.claims.keep!('key', 'nobody has it');
+      assert.equal(await a.claims.kept!('key'), undefined);
+      await a.claims.claim('key');
+      await a.claims.keep!('key', 'old');
+      await a.claims.keep!('key', 'ü "new"');
+      await b.claims.keep!('key', 'of another');
+      await a.claims.release('key');
+      await b.claims.claim('key');
+      assert.equal(await b.claims.kept!('key'), 'ü "new"');
+      assert.equal(await b.claims.kept!('other'), undefined);
+      await a.claims.keep!('key', undefined);
+      assert.equal(await b.claims.kept!('key'), 'ü "new"');
+      await b.claims.keep!('key', undefined);
+      assert.equal(await b.claims.kept!('key'), undefined);
+    },
+  );
+
   define('keys are independent, whatever they are', async ([a, b]) => {
     for (const key of ['', '__proto__', 'x'.repeat(100_000), 'line\nbreak \ud800', '["ü",null]']) {
       assert.equal(await b.claims.claim(key), b.node);

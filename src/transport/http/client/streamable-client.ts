@@ -1,22 +1,27 @@
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import {
   errorResponse,
+  isNotification,
   isResponse,
   type Message,
   type Notification,
   type Request,
+  type JsonObject,
   type RequestId,
+  resultResponse,
 } from '../../../jsonrpc/message.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { isTemporary } from '../../../jsonrpc/error-chain.ts';
-import type { MessageExtra } from '../../transport.ts';
+import { Method, NotificationMethod } from '../../../protocol/methods.ts';
+import { SENT_AT_ONCE, type MessageExtra } from '../../transport.ts';
 import { decodeLatin1, encodeUtf8 } from '../../../base/bytes.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { shortText, shortJson } from '../../../base/short-text.ts';
 import { isType, notJson, REFUSALS } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, isSessionGone, SessionGone, shown, statusError } from './errors.ts';
 import type { HttpReply } from './http.ts';
+import type { KeptSession, SessionKeeper } from './kept-session.ts';
 import { END_TIMEOUT, PostingClient, type PostingClientOptions } from './posting-client.ts';
 import type { ReconnectionOptions } from './reconnection.ts';
 import { ServerStream } from './server-stream.ts';
@@ -24,7 +29,14 @@ import { ServerStream } from './server-stream.ts';
 export interface StreamableClientOptions extends PostingClientOptions {
   /** When to stop reconnecting a stream. */
   readonly reconnection?: ReconnectionOptions | undefined;
+  /** Keeps the session for other processes. Default: the session ends with the transport. */
+  readonly keeper?: SessionKeeper | undefined;
+  /** A session of another process, with which this transport goes on. Its `initialize` is answered without the server. */
+  readonly kept?: KeptSession | undefined;
 }
+
+/** How many request ids each process has that goes on with a session. */
+const IDS_OF_ONE = 100_000_000;
 
 const ACCEPT = 'application/json, text/event-stream';
 /**
@@ -61,7 +73,11 @@ interface PendingRequest {
  */
 export class StreamableClient extends PostingClient {
   readonly #reconnection: ReconnectionOptions;
+  readonly #keeper: SessionKeeper | undefined;
+  readonly #kept: KeptSession | undefined;
   #sessionId: string | undefined;
+  /** The result of `initialize`. */
+  #opened: JsonObject | undefined;
   readonly #pendingRequests = new IdTable<RequestId, PendingRequest>();
   /** All streams that are open or will reconnect. */
   readonly #streams = new IdTable<number, ServerStream>();
@@ -78,6 +94,14 @@ export class StreamableClient extends PostingClient {
   constructor(url: URL, options: StreamableClientOptions = {}) {
     super(url, options);
     this.#reconnection = options.reconnection ?? {};
+    this.#keeper = options.keeper;
+    this.#kept = options.kept;
+    this.#sessionId = options.kept?.id;
+  }
+
+  /** The last request id that may have been used in the session (2025-11-25, basic: Requests). */
+  get lastId(): number {
+    return this.#kept ? (this.#kept.takenOver + 1) * IDS_OF_ONE : 0;
   }
 
   get sessionId(): string | undefined {
@@ -92,13 +116,31 @@ export class StreamableClient extends PostingClient {
   }
 
   async close(): Promise<void> {
-    const open = this.phase === 'open';
+    const ends = this.phase === 'open' && this.#keeper?.goesOn !== true;
     this.finish();
-    if (open && this.#sessionId !== undefined) await this.#deleteSession(this.#sessionId);
+    if (!ends) return;
+    this.#keeper?.keep(undefined);
+    if (this.#sessionId !== undefined) await this.#deleteSession(this.#sessionId);
+  }
+
+  override send(message: Message): Promise<void> {
+    const isKnown = this.#kept && isNotification(message) && message.method === NotificationMethod.Initialized;
+    if (!isKnown) return super.send(message);
+    this.initialized();
+    return SENT_AT_ONCE;
   }
 
   protected override initialized(): void {
     void this.#listen();
+    if (this.#sessionId === undefined || !this.#opened) return;
+    const takenOver = this.#kept ? this.#kept.takenOver + 1 : 0;
+    this.#keeper?.keep({ id: this.#sessionId, opened: this.#opened, takenOver });
+  }
+
+  /** The server no longer knows the session. */
+  protected override endSession(): void {
+    if (this.phase === 'open') this.#keeper?.keep(undefined);
+    super.endSession();
   }
 
   protected override async postOneWay(body: string, attempts?: number): Promise<void> {
@@ -123,8 +165,9 @@ export class StreamableClient extends PostingClient {
     this.#pendingRequests.set(id, pending);
     let isStream = false;
     try {
+      if (method === Method.Initialize && this.#kept) return await this.#goOn(id, this.#kept, stream);
       const reply = await this.post(body, stream.cancellation);
-      if (method === 'initialize') this.#storeSessionId(reply);
+      if (method === Method.Initialize) this.#storeSessionId(reply);
       if (isType(reply, 'text/event-stream')) {
         isStream = true;
         void this.#follow(id, pending, reply);
@@ -138,6 +181,14 @@ export class StreamableClient extends PostingClient {
     } finally {
       if (!isStream) this.#streams.delete(stream.number);
     }
+  }
+
+  /** Goes on with a session that another process has opened, if the server still knows it. */
+  async #goOn(id: RequestId, { opened }: KeptSession, { cancellation }: ServerStream): Promise<void> {
+    this.setProtocolVersion(String(opened['protocolVersion']));
+    const ping: Request = { jsonrpc: '2.0', id: `everwire-${this.lastId}`, method: Method.Ping };
+    (await this.post(JSON.stringify(ping), cancellation)).discard();
+    this.deliver(resultResponse(id, opened), undefined);
   }
 
   async #readAnswer(id: RequestId, reply: HttpReply): Promise<void> {
@@ -240,6 +291,7 @@ export class StreamableClient extends PostingClient {
     if (isResponse(message) && message.id !== undefined) {
       const pending = this.#pendingRequests.get(message.id);
       this.#pendingRequests.delete(message.id);
+      if (this.#keeper && pending?.method === Method.Initialize && 'result' in message) this.#opened = message.result;
       pending?.stream.end();
     }
     super.deliver(message, extra);

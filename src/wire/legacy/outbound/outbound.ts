@@ -90,7 +90,7 @@ class LegacyOutbound implements Upstream {
   /** Assigns messages that name no call. */
   readonly #attribution: Attribution;
   readonly #questions: ServerQuestions;
-  #lastToken = 0;
+  #lastToken: number;
   readonly #tasks = new TaskOwners();
   /**
    * The requests, progress tokens and calls that were cancelled or timed out recently. Most servers never answer a
@@ -106,6 +106,7 @@ class LegacyOutbound implements Upstream {
     this.#transport = transport;
     this.#options = options;
     this.#pending = new PendingRequests(options.lastId);
+    this.#lastToken = options.lastId ?? 0;
     this.#limits = limitsOf(options);
     this.#onerror = options.onerror ?? (() => {});
     const limit = options.handshakeTimeout ?? HANDSHAKE_TIMEOUT;
