@@ -63,15 +63,18 @@ const inDirectory: Start = async (count) => {
 };
 
 /** Processes that reach Redis in these ways. The last one is that of the others. */
-const inRedis =
-  (...networks: readonly (BadNetwork | undefined)[]): Start =>
+const inRedis = (...networks: readonly (BadNetwork | undefined)[]): Start => inRedisAt(() => redis, ...networks);
+
+/** Like `inRedis`, with a server of its own. */
+const inRedisAt =
+  (server: () => RedisServer, ...networks: readonly (BadNetwork | undefined)[]): Start =>
   async (count) => {
     const states = await Promise.all(
       Array.from({ length: count }, async (_, n) => {
         const network = n < networks.length ? networks[n] : networks.at(-1);
-        const proxy = network && (await badProxy(redis.port, () => network));
+        const proxy = network && (await badProxy(server().port, () => network));
         if (proxy) onTestFinished(() => proxy.stop());
-        const url = proxy?.url ?? redis.url;
+        const url = proxy?.url ?? server().url;
         const [client, reader] = [await openRedis(url, 5000), await openRedis(url, 5000)];
         const state = redisState(client, { bus: { reader, stateKey: 'a state key of these tests' } });
         onTestFinished(async () => {
@@ -137,6 +140,25 @@ async function next(events: Events, count: number): Promise<unknown[]> {
 
 async function rest(events: Events): Promise<unknown[]> {
   return said((await events.rest()).flatMap(({ data }) => (data ? [JSON.parse(data)] : [])));
+}
+
+/** The next event. Undefined if the stream has ended or is cut. */
+const nextUnlessCut = (events: Events) => events.next().catch(() => undefined);
+
+/** What a client gets that resumes until it has the response. The last is 410 if it is told that something is lost. */
+async function readOn(node: Node, session: TestSession, first: string, got: any[] = []): Promise<unknown[]> {
+  let last = first;
+  while (got.at(-1)?.id === undefined) {
+    const response = await at(node, session).get(last);
+    if (response.status === 410) return [...said(got), 410];
+    const events = response.status === 200 ? new Events(response) : undefined;
+    if (!events) await response.text();
+    for (let event = events && (await nextUnlessCut(events)); event; event = await nextUnlessCut(events!)) {
+      if (event.id) last = event.id;
+      if (event.data) got.push(JSON.parse(event.data));
+    }
+  }
+  return said(got);
 }
 
 const answer = { jsonrpc: '2.0', id: 'w', result: { done: true } };
@@ -244,32 +266,45 @@ test.skipIf(command === undefined)(
     const { started } = await nodes(inRedis(undefined, network));
     const [a, b] = started;
     const { session, first } = await begin(a);
-    const got: any[] = [];
-    let last = first;
-    const reading = (async () => {
-      while (got.at(-1)?.id === undefined) {
-        const response = await at(b, session).get(last);
-        if (response.status !== 200) {
-          await response.text();
-          continue;
-        }
-        const events = new Events(response);
-        for (let event = await nextUnlessCut(events); event; event = await nextUnlessCut(events)) {
-          if (event.id) last = event.id;
-          if (event.data) got.push(JSON.parse(event.data));
-        }
-      }
-    })();
+    const reading = readOn(b, session, first);
     const all = Array.from({ length: 200 }, (_, n) => n);
     for (const n of all) await log(a, n);
     a.calls[0]!.finish({ done: true });
-    await reading;
-    expect(said(got)).toEqual([...all, answer]);
+    expect(await reading).toEqual([...all, answer]);
   },
 );
 
-/** The next event. Undefined if the stream has ended or is cut. */
-const nextUnlessCut = (events: Events) => events.next().catch(() => undefined);
+test.skipIf(command === undefined)(
+  'if Redis loses its data, a client that follows a call gets what comes later, or is told that something is lost',
+  async () => {
+    const own = await startRedis(command!);
+    onTestFinished(() => own.stop());
+    const { started } = await nodes(inRedisAt(() => own));
+    const [a, b] = started;
+    const { session, first } = await begin(a);
+    const before: unknown[] = [];
+    const reading = readOn(b, session, first, before);
+    const all: unknown[] = [];
+    const send = async (data: unknown): Promise<boolean> => {
+      const isSent = await log(a, data).then(
+        () => true,
+        () => false,
+      );
+      if (isSent) all.push(data);
+      return isSent;
+    };
+    await send('before');
+    await expect.poll(() => before.length).toBe(1);
+    await own.restart();
+    let n = 0;
+    await expect.poll(() => send((n += 1))).toBe(true);
+    a.calls[0]!.finish({ done: true });
+    const expected = [...all, answer];
+    const got = await reading;
+    // What it has not got before it is told so is lost.
+    expect(got).toEqual(got.at(-1) === 410 ? [...expected.slice(0, got.length - 1), 410] : expected);
+  },
+);
 
 type Send = Bus['send'];
 
