@@ -17,7 +17,7 @@ const IN_FLIGHT = 16;
 /** How many sessions of supergateway there are. Each has two processes. */
 const OTHERS = 20;
 
-/** Restarts of one process with many sessions. */
+/** A restart of one process with many sessions. */
 export async function restartRows(): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'everwire-bench-'));
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
@@ -28,7 +28,6 @@ export async function restartRows(): Promise<void> {
     process.off('exit', remove);
     remove();
   }
-  await supergatewayRestart();
 }
 
 async function ourRestart(folder: string): Promise<void> {
@@ -100,7 +99,8 @@ async function isKnown(session: HttpSession, connection: HttpConnection): Promis
   return status === 200 && body.includes(expected);
 }
 
-async function supergatewayRestart(): Promise<void> {
+/** A restart of supergateway, which has no store. */
+export async function supergatewayRows(): Promise<void> {
   progress('cluster, restart: supergateway');
   const start = bridges.supergateway([process.execPath, peerScript('bare-stdio')]);
   const former = await start();
