@@ -7,6 +7,7 @@ import { eventRows } from './events.ts';
 import { add } from './goals.ts';
 import { questionRows } from './questions.ts';
 import { restartRows, supergatewayRows } from './restarts.ts';
+import { workerRows } from './workers.ts';
 
 /** Several processes with one Redis, and restarts with a store on one machine. */
 export async function cluster(seconds: number, rounds: number): Promise<void> {
@@ -18,6 +19,7 @@ export async function cluster(seconds: number, rounds: number): Promise<void> {
     'events elsewhere': () => eventRows(seconds),
     'bridged calls': () => bridgedRows(seconds),
     'rolling deployment': deployRows,
+    '--workers': () => workerRows(seconds, rounds),
   };
   const hasRedis = redisOnPath() !== undefined;
   if (!hasRedis) process.stderr.write('The rows with Redis are left out: install redis-server or valkey-server.\n');

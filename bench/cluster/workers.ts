@@ -1,0 +1,62 @@
+import { programs, type RunningServer } from '../../test/support/process.ts';
+import { loadCallers } from '../http-load.ts';
+import { HttpSession } from '../http-session.ts';
+import { progress } from '../rows.ts';
+import { median, medianSample, type Sample } from '../sample.ts';
+import type { HttpCalls } from '../http-calls.ts';
+import { add, atLeast } from './goals.ts';
+import { connectTo, withCluster } from './start.ts';
+
+const IN_FLIGHT = 8;
+const WARM_UP = 1;
+/** The demo has no tool that needs much processor time. So its calls have this many items that it must parse. */
+const ITEMS = 20_000;
+
+/** One command with two workers, beside one with one, for calls that need much processor time. */
+export async function workerRows(seconds: number, rounds: number): Promise<void> {
+  const samples: Sample[][] = [[], []];
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const [index, own] of samples.entries()) {
+      const count = index + 1;
+      progress(`cluster, --workers ${count}, round ${round}`);
+      const program = [...programs.everwire, 'demo', '--port', '0', '--workers', `${count}`];
+      own.push(await withCluster(1, program, ({ servers: [server] }) => loadHeavy(server!, seconds)));
+    }
+  }
+  const [one, two] = samples as [Sample[], Sample[]];
+  const ratio = median(two.map(({ perSecond }, round) => perSecond / one[round]!.perSecond));
+  for (const [index, own] of samples.entries()) {
+    const sample = medianSample(own);
+    const result = `${Math.round(sample.perSecond)} req/s, ${(index === 0 ? 1 : ratio).toFixed(2)} of one`;
+    const target = index === 0 ? undefined : atLeast(ratio, 1.6);
+    add(
+      `calls with ${ITEMS.toLocaleString('en')} items to parse, --workers ${index + 1}`,
+      'everwire',
+      result,
+      target,
+      sample,
+    );
+  }
+}
+
+async function loadHeavy(server: RunningServer, seconds: number): Promise<Sample> {
+  const callers = [];
+  for (let n = 0; n < IN_FLIGHT; n += 1) {
+    const connection = connectTo(server);
+    const session = await HttpSession.open(new URL(server.url), connection);
+    callers.push({ calls: heavy(session), connections: [connection] });
+  }
+  try {
+    await loadCallers(callers, WARM_UP);
+    return await loadCallers(callers, seconds);
+  } finally {
+    for (const { connections } of callers) connections[0]!.close();
+  }
+}
+
+/** The same call again and again: to make one costs the load generator nothing. */
+function heavy(session: HttpSession): HttpCalls {
+  const items = Array.from({ length: ITEMS }, (_, n) => ({ n, text: `item ${n}` }));
+  const call = { request: session.callOf('add', { a: 2, b: 40, items }), expected: '"42"' };
+  return { url: session.url, call: () => call };
+}
