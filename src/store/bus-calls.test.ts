@@ -5,12 +5,18 @@ import { BusCalls } from './bus-calls.ts';
 import { AnswerLost, BusListeners, NotTaken } from './bus.ts';
 import type { CallLimits } from './call-room.ts';
 
+interface PairOptions {
+  readonly isAlive?: () => boolean;
+  readonly onsend?: (kind: string) => void;
+}
+
 /** Two processes, of which the second has limits. */
-function pair(limits: CallLimits, isAlive: () => boolean = () => true): [a: BusCalls, b: BusCalls] {
+function pair(limits: CallLimits, { isAlive = () => true, onsend }: PairOptions = {}): [a: BusCalls, b: BusCalls] {
   const listeners = { a: new BusListeners(), b: new BusListeners() };
   const join = (node: 'a' | 'b', ...more: [] | [CallLimits]): BusCalls => {
     const send = async (to: string, kind: string, body: JsonObject): Promise<boolean> => {
       const text = JSON.stringify(body);
+      onsend?.(kind);
       await Promise.resolve();
       return listeners[to as 'a' | 'b'].take(kind, JSON.parse(text) as JsonObject, text.length);
     };
@@ -43,7 +49,7 @@ describe('calls of one share', () => {
 
   test('have their room again when they were cancelled, or their process is gone', async () => {
     let alive = true;
-    const [a, b] = pair({ calls: 16, bytes: 1e6 }, () => alive);
+    const [a, b] = pair({ calls: 16, bytes: 1e6 }, { isAlive: () => alive });
     const begun: AbortSignal[] = [];
     b.answer('wait', (_, { signal }) => {
       begun.push(signal);
@@ -72,4 +78,25 @@ describe('calls of one share', () => {
     alive = true;
     await expect.poll(() => a.call('b', 'quick', {}, { share: 'greedy' }).catch(() => 'full')).toEqual({});
   });
+});
+
+test('the ends of many calls take a few messages', async () => {
+  const sent: string[] = [];
+  const [a, b] = pair({ calls: 5000, bytes: 1e6 }, { onsend: (kind) => sent.push(kind) });
+  const begun: AbortSignal[] = [];
+  b.answer('wait', (_, { signal }) => {
+    begun.push(signal);
+    return new Promise(() => {});
+  });
+  const abort = new AbortController();
+  const calls = Array.from({ length: 3000 }, () => {
+    const { signal } = abort;
+    return a.call('b', 'wait', {}, { signal: AbortSignal.any([signal]) }).catch((error: unknown) => error);
+  });
+  await expect.poll(() => begun.length).toBe(3000);
+  sent.length = 0;
+  abort.abort(new Error('enough'));
+  await Promise.all(calls);
+  await expect.poll(() => begun.every(({ aborted }) => aborted)).toBe(true);
+  expect(sent.length).toBeLessThan(50);
 });

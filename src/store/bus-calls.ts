@@ -1,3 +1,4 @@
+import { inTurns } from '../base/in-turns.ts';
 import { Recent } from '../base/recent.ts';
 import { idlePause } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -68,6 +69,8 @@ export class BusCalls {
   readonly #answering = new Map<string, Answering>();
   readonly #answeringRoom: CallRoom;
   readonly #answered = new Recent(MAX_ANSWERED);
+  /** Calls that have ended here, for the next message to the process that answers them. One message is on its way to it. */
+  readonly #ended = new Map<NodeId, number[]>();
   /** The processes to compare calls with, and how often yet. */
   readonly #compared = new Map<NodeId, number>();
   #count = 0;
@@ -134,7 +137,7 @@ export class BusCalls {
     const onabort = (): void => giveUp(signal!.reason);
     signal?.addEventListener('abort', onabort);
     // Messages that are sent at the same time arrive in any order, so the end of a call waits for its beginning.
-    const tellOver = (): void => void this.#insist(to, Kind.Over, { from: this.#node, n });
+    const tellOver = (): void => void this.#tellOver(to, n);
     try {
       return await answered;
     } catch (error) {
@@ -223,10 +226,23 @@ export class BusCalls {
     return true;
   }
 
-  #end({ from, n }: JsonObject): boolean {
-    const answering = this.#answering.get(keyOf(from, n));
-    answering?.abort.abort(noLongerWaits());
-    return answering !== undefined;
+  /** Thousands of calls may end at once, with their session. One message tells of all that ended while another was on its way. */
+  async #tellOver(to: NodeId, n: number): Promise<void> {
+    const others = this.#ended.get(to);
+    if (others) return void others.push(n);
+    for (let ended = [n]; ended.length > 0;) {
+      const next: number[] = [];
+      this.#ended.set(to, next);
+      await this.#insist(to, Kind.Over, { from: this.#node, ended });
+      ended = next;
+    }
+    this.#ended.delete(to);
+  }
+
+  #end({ from, ended }: JsonObject): boolean {
+    const end = (n: number): void => this.#answering.get(keyOf(from, n))?.abort.abort(noLongerWaits());
+    void inTurns(ended as number[], end);
+    return true;
   }
 
   /**
