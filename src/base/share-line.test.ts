@@ -1,15 +1,15 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { deferred, settled } from '../../test/support/service.ts';
 import { ShareLine } from './share-line.ts';
 
 describe('work of one share', () => {
   /** Begins work that ends when it is told so. */
   function working() {
-    const line = new ShareLine(3, 100);
+    const line = new ShareLine(3, 100, 60_000);
     const begun: string[] = [];
     const work = (name: string, share: string, bytes: number, signal?: AbortSignal) => {
       const go = deferred();
-      const done = line.within(share, bytes, { signal }, async () => {
+      const done = line.within(share, bytes, signal, async () => {
         begun.push(name);
         await go.promise;
       });
@@ -70,4 +70,19 @@ describe('work of one share', () => {
     expect(begun).toContain('a3');
     third.end();
   });
+});
+
+test('work that has waited too long fails in several turns of the event loop', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const line = new ShareLine(1, 100, 5000);
+  let failed = 0;
+  const count = (): void => void (failed += 1);
+  const wait = (): void => void line.within('a', 0, undefined, () => new Promise<void>(() => {})).catch(count);
+  for (let n = 0; n <= 3000; n += 1) wait();
+  await settled();
+  vi.advanceTimersByTime(6000);
+  await settled();
+  expect(failed).toBeLessThan(1500);
+  await vi.waitFor(() => expect(failed).toBe(3000), 30_000);
 });

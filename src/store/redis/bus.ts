@@ -80,7 +80,7 @@ export class RedisBus implements Bus {
   /** The messages of this process that are not handled yet, by their numbers. */
   readonly #unhandled = new Map<number, Unhandled>();
   #unhandledBytes = 0;
-  readonly #line = new ShareLine(MAX_OF_ONE, MAX_BYTES_OF_ONE);
+  readonly #line = new ShareLine(MAX_OF_ONE, MAX_BYTES_OF_ONE, MAX_IN_LINE);
   /** Milliseconds until another process has confirmed the newest message that one has. */
   delay: number | undefined;
   #hasReportedForgery = false;
@@ -154,7 +154,7 @@ export class RedisBus implements Bus {
     if (share === undefined) return send();
     let begun = false;
     try {
-      return await this.#line.within(share, Buffer.byteLength(text), { signal, timeout: MAX_IN_LINE }, () => {
+      return await this.#line.within(share, Buffer.byteLength(text), signal, () => {
         begun = true;
         return send();
       });
