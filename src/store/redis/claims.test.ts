@@ -72,6 +72,18 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(a.lost).toEqual(['one']);
   });
 
+  test('many claims of one key at once are one for Redis', async () => {
+    const [a, b] = [await start(), await start()];
+    await b.claims.claim('key');
+    await redis.admin.configResetStat();
+    const claims = await Promise.all(Array.from({ length: 2000 }, () => a.claims.claim('key')));
+    expect(new Set(claims)).toEqual(new Set([b.node]));
+    const [, calls] = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.admin.info('commandstats')) ?? [];
+    expect(Number(calls)).toBeLessThan(100);
+    await b.claims.release('key');
+    expect(await a.claims.claim('key')).toBe(a.node);
+  });
+
   test('what Redis has forgotten is claimed again by the process that had it', async () => {
     const [a, b] = [await start(), await start()];
     await a.claims.claim('key');

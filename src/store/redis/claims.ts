@@ -26,6 +26,8 @@ export class RedisClaims implements Claims {
   readonly #node: NodeId;
   readonly #beat: () => Promise<void>;
   readonly #known = new KnownClaims();
+  /** The claims in flight, by key. */
+  readonly #claiming = new Map<string, Promise<NodeId>>();
   #beaten = -Infinity;
   #renewed = 0;
   /** When Redis last turned out to know nothing of this process, by `performance.now()`. */
@@ -38,7 +40,18 @@ export class RedisClaims implements Claims {
     this.#beat = beat;
   }
 
-  async claim(key: string): Promise<NodeId> {
+  /** Thousands of requests of one client may ask for it at once. Redis is asked once. */
+  claim(key: string): Promise<NodeId> {
+    const known = this.#claiming.get(key);
+    if (known) return known;
+    const claiming = this.#claim(key).finally(() => {
+      if (this.#claiming.get(key) === claiming) this.#claiming.delete(key);
+    });
+    this.#claiming.set(key, claiming);
+    return claiming;
+  }
+
+  async #claim(key: string): Promise<NodeId> {
     const hash = hashOf(key);
     const ask = async (): Promise<string> => String(await this.#commands.run(CLAIM, hash, this.#node, TTL, KEPT_TTL));
     await this.#whenOthersAreKnown(key);
@@ -56,6 +69,8 @@ export class RedisClaims implements Claims {
 
   async release(key: string): Promise<void> {
     this.#known.delete(key);
+    // A claim in flight comes before the release.
+    this.#claiming.delete(key);
     await this.#commands.run(RELEASE, hashOf(key), this.#node);
   }
 
