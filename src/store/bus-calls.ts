@@ -3,7 +3,15 @@ import { Recent } from '../base/recent.ts';
 import { idlePause } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
-import { AnswerLost, NotTaken, type BusCallOptions, type BusHandler, type BusListener, type NodeId } from './bus.ts';
+import {
+  AnswerLost,
+  NotTaken,
+  ShareFull,
+  type BusCallOptions,
+  type BusHandler,
+  type BusListener,
+  type NodeId,
+} from './bus.ts';
 import { CallRoom, type CallLimits } from './call-room.ts';
 
 /** The most calls of one process that wait for answers, and the most that it answers at once. */
@@ -105,7 +113,7 @@ export class BusCalls {
     // The sender of the call has its bytes, and counts them.
     const lacking = this.#waitingRoom.lacking(0, share);
     if (lacking === 'all') throw new NotTaken('Too many calls wait for other processes');
-    if (lacking === 'share') throw new NotTaken('Too many calls of one client wait for other processes');
+    if (lacking === 'share') throw new ShareFull('Too many calls of one client wait for other processes');
     const n = (this.#count += 1);
     const leave = this.#waitingRoom.take(0, share);
     const answered = new Promise<JsonObject>((resolve, reject) => {

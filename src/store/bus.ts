@@ -46,6 +46,9 @@ export class NotTaken extends Error {
   readonly notExecuted = true;
 }
 
+/** The client that a call is for has too many of them, at this process. */
+export class ShareFull extends NotTaken {}
+
 /** A call may have been handled, but no answer will come. */
 export class AnswerLost extends Error {
   override readonly name = 'AnswerLost';

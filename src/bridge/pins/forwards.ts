@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { shareOf } from '../../base/share.ts';
 import { NotAsked, type Exchange } from '../../core/exchange.ts';
+import { Unavailable } from '../../core/unavailable.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
-import type { Bus, NodeId } from '../../store/bus.ts';
+import { ShareFull, type Bus, type NodeId } from '../../store/bus.ts';
 import { writeCaller } from './forwarded-request.ts';
 
 /** What another process has made of a request. */
@@ -36,7 +37,7 @@ export class Forwards {
    * Passes a request on.
    *
    * @returns its result, or that the other process does not have what the key names, so that nothing was done.
-   * @throws as `Bus.call`.
+   * @throws as `Bus.call`. Unavailable, and not NotTaken, if its client has too many calls.
    */
   async send(to: NodeId, key: string, exchange: Exchange): Promise<Forwarded> {
     const id = (this.#count += 1);
@@ -47,6 +48,10 @@ export class Forwards {
       const request = { key, id, back: this.#back, method, params, caller: writeCaller(caller) };
       const { held, result } = await this.#bus.call(to, this.#kind, request, { signal, share });
       return held === true ? { held, result: result as JsonObject } : { held: false };
+    } catch (error) {
+      if (!(error instanceof ShareFull)) throw error;
+      // It has waited, and would have no room at other processes either.
+      throw new Unavailable(error.message, { cause: error });
     } finally {
       this.#open.delete(id);
     }

@@ -4,7 +4,7 @@ import { deferred, settled } from '../../../test/support/service.ts';
 import { NotAsked, type Exchange, type Session } from '../../core/exchange.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
-import type { Bus } from '../../store/bus.ts';
+import { ShareFull, type Bus } from '../../store/bus.ts';
 import type { Claims } from '../../store/claims.ts';
 import { memoryBus } from '../../store/memory-bus.ts';
 import { memoryClaims } from '../../store/memory-claims.ts';
@@ -130,6 +130,20 @@ describe('a request that another process serves', () => {
     const asked = request('tools/call', {}, new TestSession());
     await b.call(asked);
     expect(asked.notified.map(({ params }) => params?.['n'])).toEqual(Array.from({ length: 500 }, (_, n) => n));
+  });
+
+  test('is refused at once if its client has too many there', async () => {
+    let full = false;
+    const { serve, claimed } = world((_, call) => (full ? Promise.reject(new ShareFull('too many')) : call()));
+    const [a, b] = [serve(() => ({}), 'a'), serve(() => ({}), 'b')];
+    const session = new TestSession();
+    await a.call(request('tools/call', {}, session));
+    await b.call(request('tools/call', {}, session));
+    full = true;
+    claimed.length = 0;
+    const refused = await b.call(request('tools/call', {}, session)).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: -32000, data: { notExecuted: true } });
+    expect(claimed).toEqual([]);
   });
 
   test('goes on if a notification cannot be written as JSON', async () => {

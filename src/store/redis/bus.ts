@@ -5,6 +5,7 @@ import type { JsonObject } from '../../jsonrpc/message.ts';
 import {
   BusListeners,
   NotTaken,
+  ShareFull,
   type Bus,
   type BusCallOptions,
   type BusHandler,
@@ -160,7 +161,7 @@ export class RedisBus implements Bus {
       });
     } catch (error) {
       if (begun) throw error;
-      throw new NotTaken('Too many messages of one client wait for other processes', { cause: error });
+      throw new ShareFull('Too many messages of one client wait for other processes', { cause: error });
     }
   }
 
