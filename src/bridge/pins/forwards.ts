@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { shareOf } from '../../base/share.ts';
+import { inShortTurns } from '../../base/short-turns.ts';
 import { NotAsked, type Exchange } from '../../core/exchange.ts';
+import { peerOf } from '../../core/peer-of.ts';
 import { Unavailable } from '../../core/unavailable.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { ShareFull, type Bus, type NodeId } from '../../store/bus.ts';
@@ -46,7 +48,9 @@ export class Forwards {
     this.#open.set(id, exchange);
     try {
       const request = { key, id, back: this.#back, method, params, caller: writeCaller(caller) };
-      const { held, result } = await this.#bus.call(to, this.#kind, request, { signal, share });
+      const call = (): Promise<JsonObject> => this.#bus.call(to, this.#kind, request, { signal, share });
+      // Thousands may have waited to know the process.
+      const { held, result } = await inShortTurns(call, peerOf(caller));
       return held === true ? { held, result: result as JsonObject } : { held: false };
     } catch (error) {
       if (!(error instanceof ShareFull)) throw error;

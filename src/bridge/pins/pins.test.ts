@@ -132,6 +132,26 @@ describe('a request that another process serves', () => {
     expect(asked.notified.map(({ params }) => params?.['n'])).toEqual(Array.from({ length: 500 }, (_, n) => n));
   });
 
+  test('does not keep the event loop busy with many others that waited for the same claim', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { serve } = world();
+    const [a, b] = [serve(() => ({}), 'a'), serve(() => ({}), 'b')];
+    const session = new TestSession();
+    await a.call(request('tools/call', {}, session));
+    let written = 0;
+    const toJSON = (): JsonObject => {
+      written += 1;
+      vi.advanceTimersByTime(1);
+      return {};
+    };
+    const calls = Array.from({ length: 500 }, () => b.call(request('tools/call', { slow: { toJSON } }, session)));
+    await settled();
+    expect(written).toBeLessThan(100);
+    await Promise.all(calls);
+    expect(written).toBeGreaterThanOrEqual(500);
+  });
+
   test('is refused at once if its client has too many there', async () => {
     let full = false;
     const { serve, claimed } = world((_, call) => (full ? Promise.reject(new ShareFull('too many')) : call()));
