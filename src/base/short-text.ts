@@ -7,21 +7,10 @@ const MAX_QUOTE = 256;
  * @param most the longest that is not cut, in UTF-16 code units. Default 256.
  */
 export function shortText(text: string, most = MAX_QUOTE): string {
-  return text.length > most ? cut(beginning(text, most), text) : text;
+  return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
 }
 
 /** A value of the other side as JSON, as an error quotes it. A long one is cut, and its length follows. */
 export function shortJson(value: unknown, most = MAX_QUOTE): string {
-  const json: string | undefined = JSON.stringify(value);
-  if (typeof value !== 'string' || value.length <= most) return shortText(json ?? 'undefined', most);
-  return cut(JSON.stringify(beginning(value, most)), value);
-}
-
-/** Without half of a surrogate pair at its end. */
-function beginning(text: string, length: number): string {
-  return text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '');
-}
-
-function cut(shown: string, text: string): string {
-  return `${shown}… (${text.length} characters)`;
+  return shortText(JSON.stringify(value) ?? 'undefined', most);
 }
