@@ -1,6 +1,7 @@
 import { Lifetime } from '../../base/lifetime.ts';
 import { Waiters } from '../../base/waiters.ts';
 import type { Session } from '../../core/exchange.ts';
+import { Unavailable } from '../../core/unavailable.ts';
 import type { NodeId } from '../../store/bus.ts';
 
 /** Finds a connection of a bridge: the signal of a session, or the identity of a client without one. */
@@ -84,4 +85,16 @@ export class Pin {
     this.distant.delete(node);
     session?.abort(why);
   }
+}
+
+/** Whether a key is that of a session. */
+export function isSessionKey(key: string): boolean {
+  return (JSON.parse(key) as unknown[])[1] === 'session';
+}
+
+/** Nothing was done for the request. */
+export function unavailable(cause: unknown): Unavailable {
+  const why = cause instanceof Error ? `: ${cause.message}` : '';
+  const message = `The process that has the client's connection cannot be reached${why}; try again later`;
+  return new Unavailable(message, { cause });
 }

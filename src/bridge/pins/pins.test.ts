@@ -63,6 +63,7 @@ function world(pass = (_kind: string, call: () => Promise<JsonObject>): Promise<
       ended,
       gone: () => void gone.add(name),
       breakStore: (): void => void (broken = true),
+      mendStore: (): void => void (broken = false),
       call: (exchange: Exchange) => pins.answer(exchange, new AbortController().signal),
     };
   };
@@ -306,6 +307,23 @@ describe('a request that another process serves', () => {
     expect(await a.call(request('tools/call', {}, new TestSession()))).toEqual({ runs: 2 });
     expect(await b.call(request('server/discover', {}, new TestSession('new')))).toEqual({ runs: 3 });
   });
+});
+
+test('a session that begins while the store is out stays where it began when the store is back', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const { serve } = world();
+  const count = () => {
+    let runs = 0;
+    return (_: Exchange, node: string): JsonObject => ({ node, runs: (runs += 1) });
+  };
+  const [a, b] = [serve(count(), 'a'), serve(count(), 'b')];
+  for (const each of [a, b]) each.breakStore();
+  expect(await a.call(request('server/discover', {}, new TestSession()))).toEqual({ node: 'a', runs: 1 });
+  await vi.advanceTimersByTimeAsync(1000);
+  for (const each of [a, b]) each.mendStore();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await b.call(request('tools/call', {}, new TestSession()))).toEqual({ node: 'a', runs: 2 });
 });
 
 describe('a connection', () => {

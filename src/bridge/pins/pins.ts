@@ -7,7 +7,6 @@ import { Resubscription } from '../../client/resubscription.ts';
 import { abortReason, isAborted } from '../../core/base-exchange.ts';
 import { derive } from '../../core/derive.ts';
 import type { Caller, Exchange, Service, Session } from '../../core/exchange.ts';
-import { Unavailable } from '../../core/unavailable.ts';
 import { RpcError } from '../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { CONNECTION_CLOSED } from '../../jsonrpc/pending.ts';
@@ -20,7 +19,7 @@ import { keyOf } from '../identity.ts';
 import { readCaller, type ForwardedRequest } from './forwarded-request.ts';
 import { Forwards } from './forwards.ts';
 import type { KeptSessions } from './kept-sessions.ts';
-import { NO_SESSION, Pin, type ConnectionKey } from './pin.ts';
+import { isSessionKey, NO_SESSION, Pin, unavailable, type ConnectionKey } from './pin.ts';
 import { ReceivedExchange } from './received-exchange.ts';
 
 /** How long a request looks for the process of its client, and the pause between. Milliseconds. */
@@ -28,6 +27,8 @@ const PATIENCE = 10_000;
 const PAUSE = 250;
 /** How often processes look whether the clients of others are still there. Milliseconds. */
 const LOOK = 30_000;
+/** How often the sessions are claimed that began while the store could not be reached. Milliseconds. */
+const CLAIM = 1000;
 /** How long the connection of a session is kept that no process has open. Milliseconds. */
 const UNUSED = 30 * 60_000;
 /** The most clients of other processes that are remembered. */
@@ -80,6 +81,8 @@ export class Pins {
   readonly #oldestRoute = new Oldest(this.#routes);
   /** The sessions that are open here, by key. */
   readonly #sessions = new Map<string, Set<Session>>();
+  /** What began here while the store could not be reached, so that it is not claimed yet. */
+  readonly #toClaim = new Set<string>();
   /** Claims that end as soon as their connections have. */
   readonly #releasing = new Map<string, Promise<void>>();
   readonly #stop: readonly (() => void)[];
@@ -101,6 +104,7 @@ export class Pins {
       claims.onlost((key) => this.#lose(key)),
       () => this.#forwards.close(),
     ];
+    void repeatedly(CLAIM, () => this.#claimMissed(), this.#closing.signal);
     void repeatedly(LOOK, () => this.#lookAround().catch(options.onerror), this.#closing.signal);
   }
 
@@ -228,8 +232,9 @@ export class Pins {
       // Nobody else can claim it now. A session that begins here is nowhere else.
       const { session } = caller;
       const begins = method === Method.Discover && session?.sharedId !== undefined && !session.revived;
-      if (begins || this.#pins.has(key)) return undefined;
-      throw unavailable(error);
+      if (!begins && !this.#pins.has(key)) throw unavailable(error);
+      this.#toClaim.add(key);
+      return undefined;
     }
     if (holder === node) return undefined;
     this.#lose(key);
@@ -407,6 +412,19 @@ export class Pins {
     this.#releasing.set(key, releasing);
   }
 
+  /** Soon, so that the next request of a session that began without its claim is passed on to this process. */
+  async #claimMissed(): Promise<void> {
+    const { claims, node } = this.#options.processes;
+    for (const key of this.#toClaim) {
+      try {
+        if (this.#pins.has(key) && (await claims.claim(key)) !== node) this.#lose(key);
+        this.#toClaim.delete(key);
+      } catch {
+        return;
+      }
+    }
+  }
+
   /** Asks other processes for the sessions that they had open, because their messages may be lost. */
   async #lookAround(): Promise<void> {
     const { bus, isAlive } = this.#options.processes;
@@ -428,15 +446,4 @@ export class Pins {
       if (pin.calls === 0 && performance.now() - pin.lastUsed > UNUSED) this.#endIfUnused(pin.key);
     }
   }
-}
-
-function isSessionKey(key: string): boolean {
-  return (JSON.parse(key) as unknown[])[1] === 'session';
-}
-
-/** Nothing was done for the request. */
-function unavailable(cause: unknown): Unavailable {
-  const why = cause instanceof Error ? `: ${cause.message}` : '';
-  const message = `The process that has the client's connection cannot be reached${why}; try again later`;
-  return new Unavailable(message, { cause });
 }

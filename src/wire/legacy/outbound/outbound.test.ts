@@ -115,7 +115,7 @@ describe('the handshake', () => {
     await server.send({ id: server.next().id, result: { ...welcome(), protocolVersion } });
     const message = await upstream.then(String, (error: Error) => error.message);
     expect(message).toMatch(
-      /^The server speaks revision "(\\u007f){256}"… \(100000 characters\), which this client does not speak$/,
+      /^The server speaks revision "(\\u007f){255}… \(100002 characters\), which this client does not speak$/,
     );
   });
 
