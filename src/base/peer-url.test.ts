@@ -53,6 +53,22 @@ test('a relative URL has the host of its base', () => {
   expect(peerUrl('a')).toBeUndefined();
 });
 
+test('a URL has at most 65,536 characters', () => {
+  const longest = `https://example.com/${'a'.repeat(65_536 - 20)}`;
+  expect(longest).toHaveLength(65_536);
+  expect(isPeerUrl(longest)).toBe(true);
+  expect(isPeerUrl(`${longest}a`)).toBe(false);
+});
+
+test.each(['https://', 'ws://', 'ftp://'])('a host has at most 254 characters, without user and port: %s', (scheme) => {
+  const host = `${'a.'.repeat(126)}aa`;
+  expect(host).toHaveLength(254);
+  expect(isPeerUrl(`${scheme}user:1@${host}:80/`)).toBe(true);
+  expect(isPeerUrl(`${scheme}user:1@${host}a:80/`)).toBe(false);
+  expect(isPeerUrl(`${scheme}${host.replaceAll('a', '%61')}/`)).toBe(true);
+  expect(isPeerUrl(`${scheme}${`${host}a`.replaceAll('a', '%61')}/`)).toBe(false);
+});
+
 test('no other file tries to parse a text that may be no URL', () => {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const files = ['src', 'page'].flatMap((folder) =>

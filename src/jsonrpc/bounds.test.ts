@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { excessOf, hasMoreKeysAndValues, hasMoreUnpairedSurrogates, isDeeper } from './bounds.ts';
+import { excessOf, hasMoreKeysAndValues, hasMoreUnpairedSurrogates, isDeeper, keysAndValuesIn } from './bounds.ts';
 
 test.each(['5', 'null', '"[["', '"\\"[["'])('%s has no levels', (text) => {
   expect(isDeeper(text, 0)).toBe(false);
@@ -75,4 +75,17 @@ test.each<[string, number]>([
 ])('%s has %i unpaired surrogates', (text, surrogates) => {
   expect(hasMoreUnpairedSurrogates(text, surrogates)).toBe(false);
   expect(hasMoreUnpairedSurrogates(text, surrogates - 1)).toBe(true);
+});
+
+test.each([
+  ['5', 1],
+  ['[]', 2],
+  ['{}', 2],
+  ['[1,2]', 3],
+  ['{"a":1,"b":[]}', 6],
+  [String.raw`{"a,[{:\"":"[,:{"}`, 3],
+])('%s has %i keys and values', (text, count) => {
+  expect(keysAndValuesIn(text)).toBe(count);
+  expect(hasMoreKeysAndValues(text, count)).toBe(false);
+  expect(hasMoreKeysAndValues(text, count - 1)).toBe(true);
 });
