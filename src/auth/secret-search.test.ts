@@ -86,6 +86,19 @@ test('several secrets with the same seed are found as by searching each of them'
     }
 });
 
+test('many secrets, with one seed or with many, are found, and none of which a character is missing', () => {
+  const tokens = Array.from({ length: 400 }, (_, at) => `eyJhbGciOiJIUzI1NiJ9.${at}.${at * 7919}`);
+  const names = Array.from({ length: 400 }, (_, at) => `${(at * 7919 + 1e9).toString(36)}-${at}!`);
+  for (const secrets of [tokens, names]) {
+    const search = new SecretSearch(secrets, false);
+    const text = secrets.map((secret) => `got ${secret} now `).join('');
+    const found = search.find(text, false).toSorted(([a], [b]) => a - b);
+    expect(found.map(([from, to]) => text.slice(from, to))).toEqual(secrets);
+  }
+  const search = new SecretSearch(names, false);
+  for (const name of names) expect(search.find(`not ${name.slice(0, -1)}`, false)).toEqual([]);
+});
+
 test('a text that takes long to compare is searched for each secret', () => {
   const secrets = [`${'a'.repeat(4000)}b`, `${'a'.repeat(4000)}c`];
   const text = `${'a'.repeat(30_000)}b ${secrets[1]}`;
