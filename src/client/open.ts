@@ -1,7 +1,6 @@
 import { isPeerUrl } from '../base/peer-url.ts';
 import { Deadline } from '../base/deadline.ts';
 import { waitFor } from '../base/wait.ts';
-import { isSessionGone, isTemporary } from '../jsonrpc/error-chain.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Upstream } from '../wire/upstream.ts';
@@ -98,20 +97,14 @@ function urlOpener(url: URL, transport: UrlTarget['transport'], options: ClientO
     reopens: true,
     remote: true,
     open: async (identity, closing) => {
-      const { keeper } = identity;
       const target = await ways();
       const open = (way: HttpTarget, ofWay: ClientOptions): Promise<Upstream> =>
         inTime(url, options, closing, (signal) => negotiated(way, patient(ofWay), identity, closing, key, signal));
-      const kept = transport === 'sse' || options.eras === 'modern' ? undefined : await keeper?.find();
-      if (kept) {
-        try {
-          return await open(target(identity, kept), { ...options, eras: 'legacy' });
-        } catch (error) {
-          if (!isSessionGone(error) && isTemporary(error) === true) throw error;
-          keeper?.keep(undefined);
-        }
-      }
-      return open(target(identity), options);
+      const resumed =
+        transport === 'sse' || options.eras === 'modern'
+          ? undefined
+          : await identity.keeper?.resume((kept) => open(target(identity, kept), { ...options, eras: 'legacy' }));
+      return resumed ?? open(target(identity), options);
     },
     close: () => http?.close?.(),
   };

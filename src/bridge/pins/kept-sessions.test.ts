@@ -7,6 +7,8 @@ import { Pin } from './pin.ts';
 
 const SESSION: KeptSession = { id: 'secret', opened: { protocolVersion: '2025-11-25' }, takenOver: 0 };
 
+const found = async (session: KeptSession): Promise<KeptSession> => session;
+
 /** A process that has claimed the key of a client. */
 async function world() {
   const claims = memoryClaims()('a');
@@ -26,10 +28,10 @@ test('a session is found with the same key, server and client, and is not readab
   const text = await claims.kept!('client');
   expect(text).toBeDefined();
   expect(Buffer.from(text!, 'base64url').toString('latin1')).not.toContain('secret');
-  expect(await keeper('the same state key', 'https://a.example').find()).toEqual(SESSION);
-  expect(await keeper('another state key', 'https://a.example').find()).toBeUndefined();
-  expect(await keeper('the same state key', 'https://b.example').find()).toBeUndefined();
-  expect(await keeper('the same state key', 'https://a.example', 'other client').find()).toBeUndefined();
+  expect(await keeper('the same state key', 'https://a.example').resume(found)).toEqual(SESSION);
+  expect(await keeper('another state key', 'https://a.example').resume(found)).toBeUndefined();
+  expect(await keeper('the same state key', 'https://b.example').resume(found)).toBeUndefined();
+  expect(await keeper('the same state key', 'https://a.example', 'other client').resume(found)).toBeUndefined();
 });
 
 test('a session is not kept if its server says very much about itself, and is removed when it has ended', async () => {

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import { isSessionGone, isTemporary } from '../../jsonrpc/error-chain.ts';
 import type { Claims } from '../../store/claims.ts';
 import type { KeptSession, SessionKeeper } from '../../transport/http/client/kept-session.ts';
 import type { Pin } from './pin.ts';
@@ -35,19 +36,28 @@ export class KeptSessions {
     const { claims, onerror } = this.#options;
     if (!claims.keep || !claims.kept) return undefined;
     let last = Promise.resolve();
+    const keep = (session: KeptSession | undefined): void => {
+      const text = session && this.#seal(session, pin.key);
+      last = last.then(() => claims.keep!(pin.key, text)).catch(onerror);
+    };
     return {
       get goesOn() {
         return pin.moved;
       },
-      find: async () => {
+      resume: async (open) => {
         // Without it, a new session is opened.
         const text = await claims.kept!(pin.key).catch(() => undefined);
-        return text === undefined ? undefined : this.#open(text, pin.key);
+        const session = text === undefined ? undefined : this.#open(text, pin.key);
+        if (!session) return undefined;
+        try {
+          return await open(session);
+        } catch (error) {
+          if (!isSessionGone(error) && isTemporary(error) === true) throw error;
+          keep(undefined);
+          return undefined;
+        }
       },
-      keep: (session) => {
-        const text = session && this.#seal(session, pin.key);
-        last = last.then(() => claims.keep!(pin.key, text)).catch(onerror);
-      },
+      keep,
     };
   }
 

@@ -12,8 +12,12 @@ export interface KeptSession {
 
 /** Keeps the session of a connection, so that another process can go on with it if this one is gone. */
 export interface SessionKeeper {
-  /** The session that another process has left. */
-  find(): Promise<KeptSession | undefined>;
+  /**
+   * Opens the session that another process has left. Undefined if there is none, or if the server no longer knows it.
+   *
+   * @throws (rejects) as `open`, if that may succeed later.
+   */
+  resume<Opened>(open: (session: KeptSession) => Promise<Opened>): Promise<Opened | undefined>;
   /** The connection has this session now. Undefined if it has none any more. */
   keep(session: KeptSession | undefined): void;
   /** Whether another process goes on with the session, so that it does not end with the connection. */
