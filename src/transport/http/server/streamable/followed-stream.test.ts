@@ -316,13 +316,19 @@ function spoil(bus: Bus, how: (pass: () => ReturnType<Send>) => ReturnType<Send>
     .mockImplementation((...args) => (args[1] === 'events' ? how(() => send(...args)) : send(...args)));
 }
 
-test('events that overtake each other are written in order', async () => {
-  const { started } = await nodes(inMemory);
+/** A call at one process, whose client has read its first event at another one. */
+async function following(options: Partial<HttpHandlerOptions> = {}) {
+  const { started } = await nodes(inMemory, 2, options);
   const [a, b] = started;
   const { session, first } = await begin(a);
   const events = await at(b, session).events(first);
   await log(a, 'begun');
   expect(await next(events, 1)).toEqual(['begun']);
+  return { a, b, session, first, events };
+}
+
+test('events that overtake each other are written in order', async () => {
+  const { a, events } = await following();
   const held: (() => void)[] = [];
   spoil(a.bus, (pass) => new Promise<void>((resolve) => void held.push(resolve)).then(pass));
   for (let n = 0; n < 6; n += 1) {
@@ -344,12 +350,7 @@ test.each([
     },
   ],
 ])('an event that %s reaches the client nevertheless, and once', async (_, how) => {
-  const { started } = await nodes(inMemory);
-  const [a, b] = started;
-  const { session, first } = await begin(a);
-  const events = await at(b, session).events(first);
-  await log(a, 'begun');
-  expect(await next(events, 1)).toEqual(['begun']);
+  const { a, events } = await following();
   let spoilt = 0;
   spoil(a.bus, (pass) => ((spoilt += 1) <= 3 ? how(pass) : pass()));
   await log(a, 'one');
@@ -360,12 +361,7 @@ test.each([
 });
 
 test('many events make few messages while other messages are on their way', async () => {
-  const { started } = await nodes(inMemory);
-  const [a, b] = started;
-  const { session, first } = await begin(a);
-  const events = await at(b, session).events(first);
-  await log(a, 'begun');
-  expect(await next(events, 1)).toEqual(['begun']);
+  const { a, events } = await following();
   const gate = deferred();
   const sent = spoil(a.bus, (pass) => gate.promise.then(pass));
   const all = Array.from({ length: 1000 }, (_, n) => `${n} ${'x'.repeat(1000)}`);
@@ -393,12 +389,7 @@ test('if the process of the call cannot be asked, the client gets what is stored
 test('a session that is read at another process is not silent', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
-  const { started } = await nodes(inMemory, 2, { idleTimeout: 1000 });
-  const [a, b] = started;
-  const { session, first } = await begin(a);
-  const events = await at(b, session).events(first);
-  await log(a, 'begun');
-  expect(await next(events, 1)).toEqual(['begun']);
+  const { a, b, events } = await following({ idleTimeout: 1000 });
   vi.advanceTimersByTime(5000);
   expect([a.http.handler.sessions, b.http.handler.sessions]).toEqual([1, 1]);
   await log(a, 'later');
@@ -407,24 +398,14 @@ test('a session that is read at another process is not silent', async () => {
 });
 
 test('if the session ends, so does the connection at another process', async () => {
-  const { started } = await nodes(inMemory);
-  const [a, b] = started;
-  const { session, first } = await begin(a);
-  const events = await at(b, session).events(first);
-  await log(a, 'begun');
-  expect(await next(events, 1)).toEqual(['begun']);
+  const { b, session, first, events } = await following();
   expect((await session.delete()).status).toBe(204);
   await events.rest();
   expect((await at(b, session).get(first)).status).toBe(404);
 });
 
 test('a process that stops says so to a client that reads at another one', async () => {
-  const { started } = await nodes(inMemory);
-  const [a, b] = started;
-  const { session, first } = await begin(a);
-  const events = await at(b, session).events(first);
-  await log(a, 'begun');
-  expect(await next(events, 1)).toEqual(['begun']);
+  const { a, events } = await following();
   await a.http.handler.close();
   const failure = { id: 'w', error: { code: -32_000, message: expect.stringContaining('may have been done in part') } };
   expect(await rest(events)).toMatchObject([failure]);

@@ -221,7 +221,8 @@ test('if the process with the stream is gone, the next one says that all may hav
   expect(await next(events, 1)).toEqual(['notifications/tools/list_changed']);
 });
 
-test('a process that could not be told that it is no longer the reader learns it later', async () => {
+/** A session whose stream is read at one process, up to its first event, and that another one knows. */
+async function readAtFirst() {
   const { started } = nodes(['a', 'b'], { sharesChanges: true });
   const [a, b] = started;
   const session = await a.http.open();
@@ -229,6 +230,11 @@ test('a process that could not be told that it is no longer the reader learns it
   await log(a, 'one');
   const last = await idOf(former, 'one');
   await enter(b, session);
+  return { a, b, session, former, last };
+}
+
+test('a process that could not be told that it is no longer the reader learns it later', async () => {
+  const { a, b, session, former, last } = await readAtFirst();
   vi.spyOn(b.bus, 'call').mockRejectedValue(new NotTaken('suspended'));
   const events = await at(b, session).events(last);
   expect(await next(events, 1)).toEqual(['notifications/tools/list_changed']);
@@ -239,13 +245,7 @@ test('a process that could not be told that it is no longer the reader learns it
 });
 
 test('a second GET, which comes while the stream moves to its process, gets each event once', async () => {
-  const { started } = nodes(['a', 'b'], { sharesChanges: true });
-  const [a, b] = started;
-  const session = await a.http.open();
-  const former = await session.events();
-  await log(a, 'one');
-  const last = await idOf(former, 'one');
-  await enter(b, session);
+  const { b, session, last } = await readAtFirst();
   const gate = deferred();
   const moving = vi.spyOn(b.bus, 'call').mockImplementation(async () => {
     await gate.promise;
