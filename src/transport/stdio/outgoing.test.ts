@@ -104,3 +104,155 @@ test('each line that waits for a slow reader counts more than its text, until th
   await take();
   expect(sendBudget.bytes).toBe(before);
 });
+
+test('what waits takes room from results, of which one in 32 bytes is left for errors', async () => {
+  const { output, take } = slow(1);
+  const outgoing = new Outgoing(output, 3200, () => {});
+  const state = (): number[] => [outgoing.waiting, outgoing.room];
+  expect(state()).toEqual([0, 3100]);
+  void outgoing.send('x'.repeat(99));
+  expect(state()).toEqual([100, 3000]);
+  void outgoing.send('x'.repeat(49));
+  expect(state()).toEqual([150, 2950]);
+  await take();
+  expect(state()).toEqual([50, 3050]);
+  await take();
+  expect(state()).toEqual([0, 3100]);
+});
+
+test('exactly the limit may wait, and a line beyond it is refused and never written', async () => {
+  const { output, writes, take } = slow(1);
+  const outgoing = new Outgoing(output, 10, () => {});
+  void outgoing.send('four');
+  void outgoing.send('five!');
+  await expect(outgoing.send('')).rejects.toThrow('The peer does not read: more than 10 bytes are waiting');
+  await take();
+  await take();
+  expect(writes).toEqual(['four\n', 'five!\n']);
+});
+
+test('64 KiB of text do not wait for the next turn', () => {
+  const { output, writes } = slow(1_000_000);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  const half = 'x'.repeat(32 * 1024 - 1);
+  void outgoing.send('first');
+  void outgoing.send(half);
+  void outgoing.send(half.slice(1));
+  expect(writes).toEqual(['first\n']);
+  void outgoing.send('');
+  expect(outgoing.waiting).toBe(6 + 64 * 1024);
+  expect(output.writableLength).toBe(outgoing.waiting);
+});
+
+test('held lines are written together, when the owner says so', async () => {
+  const { output, writes, take } = slow(1000);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  outgoing.hold();
+  void outgoing.send('first');
+  void outgoing.send('second');
+  await take();
+  expect(writes).toEqual([]);
+  outgoing.flush();
+  expect(writes).toEqual(['first\nsecond\n']);
+  await take();
+  void outgoing.send('third');
+  expect(writes).toHaveLength(2);
+});
+
+test('a line is taken when the reader has taken it, or at once if there is room for it', async () => {
+  const { output, take } = slow(10);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  expect(await settledBy(outgoing.send('1234'))).toBe(true);
+  await new Promise(setImmediate);
+  const [full, waiting] = [outgoing.send('5678'), outgoing.send('9')];
+  expect([await settledBy(full), await settledBy(waiting)]).toEqual([false, false]);
+  await take();
+  expect([await settledBy(full), await settledBy(waiting)]).toEqual([false, false]);
+  await take();
+  expect([await settledBy(full), await settledBy(waiting)]).toEqual([true, true]);
+});
+
+test('a line that is longer than the buffer waits for nobody if it was written at once', async () => {
+  const output = new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => done() });
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  const before = sendBudget.bytes;
+  const sent = outgoing.send('a long line');
+  expect(sendBudget.bytes).toBe(before);
+  await sent;
+});
+
+test('the lines that wait count 390 bytes each, those that are written only their text', async () => {
+  const { output, take } = slow(1);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  const before = sendBudget.bytes;
+  const counted = (): number => sendBudget.bytes - before;
+  void outgoing.send('first');
+  expect(counted()).toBe(6 + 390);
+  void outgoing.send('second');
+  expect(counted()).toBe(13 + 780);
+  await take();
+  expect(counted()).toBe(7);
+  void outgoing.send('third');
+  expect(counted()).toBe(13 + 390);
+  outgoing.close(new Error('over'));
+  expect(counted()).toBe(0);
+});
+
+test('after the end nothing is written or counted, and the first reason stays', async () => {
+  const { output, writes, take } = slow(1);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  const before = sendBudget.bytes;
+  void outgoing.send('first');
+  void outgoing.send('second').catch(() => {});
+  const reason = new Error('over');
+  outgoing.close(reason);
+  outgoing.close(new Error('later'));
+  await take();
+  outgoing.flush();
+  expect([writes, outgoing.waiting, sendBudget.bytes]).toEqual([['first\n'], 0, before]);
+  await expect(outgoing.send('third')).rejects.toMatchObject({ cause: reason });
+});
+
+test('nobody waits for what is written after the end', async () => {
+  const { output, writes } = slow(1000);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  outgoing.hold();
+  void outgoing.send('first');
+  outgoing.close(new Error('over'));
+  expect(await settledBy(outgoing.flushed())).toBe(true);
+  outgoing.flush();
+  expect([writes, outgoing.waiting]).toEqual([[], 0]);
+});
+
+test('a line whose write ends the connection does not wait for the reader', async () => {
+  const output = new Writable({ highWaterMark: 1, write: () => outgoing.close(new Error('over')) });
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  const before = sendBudget.bytes;
+  expect(await settledBy(outgoing.send('last'))).toBe(true);
+  expect(sendBudget.bytes).toBe(before);
+});
+
+test('lines that waited are not counted if writing them ends the connection', async () => {
+  const taken: (() => void)[] = [];
+  const output = new Writable({
+    highWaterMark: 1,
+    write: (_chunk, _encoding, done) => {
+      if (taken.push(done) === 2) outgoing.close(new Error('over'));
+    },
+  });
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  const before = sendBudget.bytes;
+  void outgoing.send('first');
+  const waiting = outgoing.send('second');
+  taken[0]!();
+  expect(await settledBy(waiting)).toBe(true);
+  expect(sendBudget.bytes).toBe(before);
+});
+
+test('lines go to the stream also if others replace its `write` later', () => {
+  const { output, writes } = slow(1000);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  output.write = () => expect.unreachable();
+  void outgoing.send('first');
+  expect(writes).toEqual(['first\n']);
+});

@@ -103,7 +103,7 @@ export class Outgoing implements Holder {
     this.#writes += 1;
     // For a large chunk, `write` returns "full" even if everything was written at once.
     this.#write(text, this.#written);
-    if (this.#output.writableNeedDrain && this.#output.writableLength > 0)
+    if (this.#output.writableNeedDrain && this.#output.writableLength > 0 && !this.#closed)
       this.#full = { written: new Deferred(), queued: new Deferred() };
   }
 
@@ -140,7 +140,7 @@ export class Outgoing implements Holder {
     this.#lines = 0;
     sendBudget.hold(this, 0);
     this.flush();
-    if (this.#full && !this.#closed) sendBudget.hold(this, this.waiting);
+    if (this.#full) sendBudget.hold(this, this.waiting);
     full?.written.resolve();
     full?.queued.resolve();
   }
