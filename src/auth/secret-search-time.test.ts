@@ -13,3 +13,10 @@ test('many secrets, with one seed or with many, take no longer than one', () => 
     expect(process.cpuUsage(started).user).toBeLessThan(500_000);
   }
 });
+
+test('a text that begins like long secrets again and again is searched in linear time', () => {
+  const secrets = [`${'a'.repeat(4000)}b`, `${'a'.repeat(4000)}c`];
+  const started = process.cpuUsage();
+  expect(new SecretSearch(secrets, false).find(`${'a'.repeat(30_000)}b`, false)).toEqual([[26_000, 30_001]]);
+  expect(process.cpuUsage(started).user).toBeLessThan(500_000);
+});

@@ -59,6 +59,7 @@ export class SecretSearch {
     const found: Span[] = [];
     for (const pattern of this.#patterns) {
       const spans = this.#compare(pattern, text, cut);
+      // Stryker disable next-line ConditionalExpression: searching each secret finds the same, only later
       if (!spans) return this.#present(text).flatMap((search) => search.find(text, cut));
       found.push(...spans);
     }
@@ -66,6 +67,7 @@ export class SecretSearch {
   }
 
   /** Compares all secrets at once where one may be. Undefined if this takes long. */
+  // Stryker disable next-line BlockStatement: without it each secret is searched, which finds the same, only later
   #compare(pattern: RegExp, text: string, cut: boolean): Span[] | undefined {
     // Stryker disable next-line ArithmeticOperator: how much work is much
     const work: Work = { left: WORK + WORK_PER_CHARACTER * text.length };
@@ -75,6 +77,7 @@ export class SecretSearch {
       hits.push({ seed: hit[0], index: hit.index });
       pattern.lastIndex = hit.index + 1;
       work.left -= WORK_PER_HIT;
+      // Stryker disable next-line ConditionalExpression,EqualityOperator: each secret is searched then, which finds the same, only later
       if (work.left < 0) return undefined;
     }
     if (this.#backwards) hits.reverse();
@@ -83,6 +86,7 @@ export class SecretSearch {
       // Positions within are in the direction of the search.
       const start = this.#backwards ? text.length - MIN_SECRET - index : index;
       const length = this.#bySeed.get(seed)!.longest(text, start, cut, work);
+      // Stryker disable next-line ConditionalExpression,EqualityOperator: each secret is searched then, which finds the same, only later
       if (work.left < 0) return undefined;
       if (length > 0) add(found, start, start + length);
       if (found.length > MAX_PARTS) break;
@@ -102,6 +106,7 @@ export class SecretSearch {
         hits += 1;
         // Stryker disable next-line ConditionalExpression,EqualityOperator: as above
         if (hits === MAX_HITS) return Array.from(this.#bySeed.values(), ({ searches }) => searches).flat();
+        // Stryker disable next-line ArithmeticOperator: the first hit would count as many, as above
         pattern.lastIndex = hit.index + 1;
       }
     }
@@ -142,8 +147,11 @@ class SeedGroup {
       const next = isEnd ? LINE_FEED : text.charCodeAt(this.#backwards ? text.length - 1 - at : at);
       // Of those that are left, the shortest is the first.
       if (cut ? isCutting(next) : secrets[low]!.length === length) longest = length;
+      // Stryker disable next-line AssignmentOperator: how much work is much
       work.left -= 1;
-      if (isEnd || work.left < 0) return longest;
+      if (isEnd) return longest;
+      // Stryker disable next-line ConditionalExpression,EqualityOperator: the result is not used if there is too much work
+      if (work.left < 0) return longest;
       low = firstFrom(secrets, low, high, length, next);
       high = firstFrom(secrets, low, high, length, next + 1);
       if (low === high) return longest;
