@@ -17,6 +17,7 @@ import type { MessageExtra } from '../../../transport.ts';
 import { Following, type Follower } from './following.ts';
 import type { Revival } from './opening.ts';
 import { askerOf } from './question-ids.ts';
+import { RecentRequests } from './recent-requests.ts';
 import { settingOf, type Setting } from './session-settings.ts';
 
 /** How many sessions that have ended at another process are remembered. */
@@ -87,7 +88,7 @@ export class OtherProcesses {
   readonly #sessions = new Map<SessionId, { readonly session: SharedSession; readonly stop: () => void }>();
   readonly #ended = new Recent(MAX_ENDED);
   /** Cancellations that come late are for these. */
-  readonly #run = new Recent(MAX_RUN);
+  readonly #run = new RecentRequests(MAX_RUN);
   /** Keeps one client from taking the room of all others on the bus. */
   readonly #room = new ShareRoom(MAX_OF_ONE, MAX_BYTES_OF_ONE);
   /** How many own streams of sessions were taken over from other processes. */
@@ -132,12 +133,12 @@ export class OtherProcesses {
 
   /** A request of the client runs here, so it runs at no other process (basic: Requests). */
   runs(session: SharedSession, id: RequestId): void {
-    if (String(id).length <= MAX_RUN_ID) this.#run.add(runKey(session, id));
+    if (typeof id === 'number' || id.length <= MAX_RUN_ID) this.#run.add(session.storedId, id);
   }
 
   /** A request was refused here, so its client may repeat it at another process, with the same id. */
   refused(session: SharedSession, id: RequestId): void {
-    this.#run.take(runKey(session, id));
+    this.#run.delete(session.storedId, id);
   }
 
   /**
@@ -161,7 +162,7 @@ export class OtherProcesses {
     if (isForAll(message)) return () => this.#tellAll(session, message, bytes);
     if (message.method !== NotificationMethod.Cancelled || !isRequestId(requestId)) return undefined;
     if (session.inUse(requestId) || String(requestId).length > MAX_ID) return undefined;
-    if (this.#run.has(runKey(session, requestId))) return undefined;
+    if (this.#run.has(session.storedId, requestId)) return undefined;
     const why = typeof reason === 'string' ? { reason: reason.slice(0, MAX_REASON) } : {};
     return () => this.#tellAll(session, notification(message.method, { requestId, ...why }), bytes);
   }
@@ -287,10 +288,6 @@ export class OtherProcesses {
     session?.end().catch(this.#onerror);
     return session !== undefined;
   }
-}
-
-function runKey({ storedId }: SharedSession, id: RequestId): string {
-  return `${storedId} ${JSON.stringify(id)}`;
 }
 
 /** What names a session in a message. */
