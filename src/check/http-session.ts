@@ -1,9 +1,10 @@
+import { jsonObjectIn } from '../jsonrpc/json-in.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { encodeHeaderValue } from '../protocol/header-value.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';
 import { NAMED } from '../wire/modern/translate/headers.ts';
 import { answered, type HeaderChanges, type HttpAnswer, type HttpAsk, type HttpPeer } from './http-peer.ts';
-import { isResponse, jsonOf } from './reply.ts';
+import { isResponse } from './reply.ts';
 import {
   initializeParams,
   isModern,
@@ -108,9 +109,8 @@ export class HttpSession implements RawSession {
   }
 
   #repeatedIn(text: string): Record<string, string> {
-    const value = jsonOf(text);
-    if (!isObject(value) || typeof value['method'] !== 'string') return {};
-    return this.#repeated(value['method'], isObject(value['params']) ? value['params'] : {});
+    const { method, params } = jsonObjectIn(text) ?? {};
+    return typeof method === 'string' ? this.#repeated(method, isObject(params) ? params : {}) : {};
   }
 
   /** What headers repeat of a request (2026-07-28, transports: Standard Request Headers). */

@@ -15,15 +15,6 @@ export interface Reply {
   readonly failure?: string | undefined;
 }
 
-/** The value of a text. Undefined if it is not JSON. */
-export function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 export function isResponse(message: JsonObject): boolean {
   return message['method'] === undefined && ('result' in message || 'error' in message);
 }

@@ -1,11 +1,11 @@
 import { peerUrl } from '../base/peer-url.ts';
 import { Waiters } from '../base/waiters.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import type { JsonObject } from '../jsonrpc/message.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';
 import { POST_HEADERS } from './http-session.ts';
 import type { HeaderChanges, HttpAnswer, HttpPeer, SeenEvent } from './http-peer.ts';
 import { Skip } from './outcome.ts';
-import { isResponse, jsonOf, shown, type Reply } from './reply.ts';
+import { isResponse, shown, type Reply } from './reply.ts';
 import { seconds } from './seconds.ts';
 import {
   heartbeatOf,
@@ -137,7 +137,7 @@ export class SseSession implements RawSession {
     const since = this.#events.slice(before).filter(({ message }) => !ids.includes(message?.['id'] as string));
     return {
       status: status >= 400 ? status : undefined,
-      messages: [...messages, ...since.flatMap(({ data }) => messagesIn(data))],
+      messages: [...messages, ...since.flatMap((event) => event.messages)],
       n: since.findLast(({ message }) => message !== undefined && isResponse(message))?.n ?? n,
       failure: failure ?? later.failure,
     };
@@ -167,11 +167,6 @@ export class SseSession implements RawSession {
       await this.#news.wait({ signal, timeout: left });
     }
   }
-}
-
-/** The messages in the data of an event, also those of a batch. */
-function messagesIn(data: string): JsonObject[] {
-  return [jsonOf(data)].flat().filter(isObject);
 }
 
 /** The endpoint that an event names. Undefined at another origin, which must not get the credentials of this one. */

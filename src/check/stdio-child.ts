@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import spawn from 'cross-spawn';
 import { Waiters } from '../base/waiters.ts';
 import type { CommandTarget } from '../client/target.ts';
+import { jsonIn } from '../jsonrpc/json-in.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { childEnvironment } from '../transport/stdio/child-environment.ts';
 import { LineReader } from '../transport/stdio/lines.ts';
@@ -12,7 +13,6 @@ import { whyNotStarted } from '../transport/stdio/start-error.ts';
 import { watchdog } from '../transport/stdio/watchdog.ts';
 import { tapStreams } from '../transport/wiretap.ts';
 import type { Marks } from './marks.ts';
-import { jsonOf } from './reply.ts';
 
 /** The longest line of the server, in bytes. */
 const MAX_LINE = 16 * 1024 * 1024;
@@ -61,7 +61,7 @@ export class StdioChild {
     );
     // One chunk may have several lines, whose records all exist before the first is read.
     const take = (): void => {
-      const values = texts.splice(0).map((text) => [jsonOf(text), text.length] as const);
+      const values = texts.splice(0).map((text) => [jsonIn(text), text.length] as const);
       const messages = values.filter(([value]) => value !== undefined);
       const numbers = marks.messagesAfter(seen, connection);
       const { newest } = marks;

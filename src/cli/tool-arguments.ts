@@ -1,4 +1,5 @@
 import { define } from '../base/define.ts';
+import { jsonIn } from '../jsonrpc/json-in.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Tool } from '../protocol/types.ts';
 import { complaint } from '../schema/complaint.ts';
@@ -116,15 +117,6 @@ function parseJson(text: string, key: string): unknown {
   }
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function isList(schema: ToolSchema): boolean {
   return schema.types.has('array') && !schema.types.has('string');
 }
@@ -146,7 +138,7 @@ function convert(text: string, schema: ToolSchema, key: string, tool: NamedTool)
   if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true';
   if (types.has('integer') && /^[+-]?\d+$/.test(text) && Number.isSafeInteger(Number(text))) return Number(text);
   if (types.has('number') && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) return Number(text);
-  if (isList(schema) && text.startsWith('[') && isJson(text)) {
+  if (isList(schema) && text.startsWith('[') && jsonIn(text) !== undefined) {
     throw Failure.usage(
       `the argument ${key} of ${tool.name} is a list: write ${key}:=${text}, or ${key}=value for each item`,
     );

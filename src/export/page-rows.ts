@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { jsonObjectIn } from '../jsonrpc/json-in.ts';
+import { isObject } from '../jsonrpc/message.ts';
 import { Meta } from '../protocol/methods.ts';
 import type { RecordedPart } from './recorded-wire.ts';
 
@@ -32,7 +33,7 @@ export class PageRows {
     const { kind, text, title } = part;
     if (kind === 'head') return { part, kind, title };
     if (kind === 'stderr') return { part, kind, title: text.split('\n', 1)[0]! };
-    const message = parsed(text);
+    const message = jsonObjectIn(text);
     if (!message) return { part, kind, title };
     const { id, method, params, result, error } = message;
     if (typeof method === 'string') {
@@ -57,15 +58,6 @@ export class PageRows {
 
 function keyOf({ conn }: RecordedPart, from: string, id: unknown): string {
   return JSON.stringify([conn, from, id]);
-}
-
-function parsed(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a result says about the server. In 2026-07-28, each result may. */

@@ -1,5 +1,6 @@
 import type { WireRecord } from '../inspect/record.ts';
 import { StreamBytes } from '../lint/model/stream-bytes.ts';
+import { jsonIn } from '../jsonrpc/json-in.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { dechunked, readHead, type HttpHead } from './http-head.ts';
 
@@ -132,23 +133,13 @@ class WireReader {
 /** The messages in a body: of JSON, a batch or an event stream. */
 export function messagesIn(body: string): JsonObject[] {
   const texts = /^data:/m.test(body) ? Array.from(body.matchAll(/^data: ?(.*)$/gm), ([, data]) => data!) : [body];
-  return texts.flatMap((text): JsonObject[] => {
-    try {
-      return [JSON.parse(text) as unknown].flat().filter(isObject);
-    } catch {
-      return [];
-    }
-  });
+  return texts.flatMap((text) => [jsonIn(text)].flat().filter(isObject));
 }
 
 /** What a message is, to show to users. */
 function titleOf(text: string): string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return 'not JSON';
-  }
+  const value = jsonIn(text);
+  if (value === undefined) return 'not JSON';
   if (Array.isArray(value)) return 'batch';
   if (!isObject(value)) return 'not a message';
   const { method, params, error } = value;

@@ -1,3 +1,5 @@
+import { jsonIn } from '../jsonrpc/json-in.ts';
+import { isObject } from '../jsonrpc/message.ts';
 import type { WireStream } from '../transport/wiretap.ts';
 import type { BytesRecord, WireEvent } from './record.ts';
 import { SECRETS } from './secrets.ts';
@@ -90,14 +92,10 @@ function bytesOf(
 }
 
 function fieldsOf(line: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw new Error('this is not JSON');
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('this is not a JSON object');
-  return value as Record<string, unknown>;
+  const value = jsonIn(line);
+  if (value === undefined) throw new Error('this is not JSON');
+  if (!isObject(value)) throw new Error('this is not a JSON object');
+  return value;
 }
 
 function isCount(value: unknown): value is number {

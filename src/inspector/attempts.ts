@@ -1,6 +1,7 @@
 import type { Attempt } from '../inspect/page-server/page-api.ts';
 import type { PartRecord, WireRecord } from '../inspect/record.ts';
 import { printableLine } from '../base/printable.ts';
+import { jsonObjectIn } from '../jsonrpc/json-in.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Meta, Method } from '../protocol/methods.ts';
 import { StreamBytes } from './stream-bytes.ts';
@@ -108,7 +109,7 @@ export class AttemptLog {
   /** Adds the method and the revision in a message to the name of its attempt. */
   #named({ n, t, conn, exchange, kind, id, method }: PartRecord, text: string): boolean {
     if (kind !== 'request' && kind !== 'notification') return false;
-    const revision = revisionIn(parsed(text));
+    const revision = revisionIn(jsonObjectIn(text) ?? {});
     const what = `${method ?? 'a request'}${revision === undefined ? '' : `, ${revision}`}`;
     const isHandshake = method === Method.Initialize;
     if (exchange === undefined)
@@ -142,7 +143,7 @@ export class AttemptLog {
     const open = this.#open.get(key);
     if (!open || (open.isStream && exchange !== undefined)) return false;
     this.#open.delete(key);
-    const error: unknown = parsed(text)['error'];
+    const error: unknown = jsonObjectIn(text)?.['error'];
     const why = isObject(error) ? quoted(`${String(error['message'])} (${String(error['code'])})`) : undefined;
     const detail = [open.detail, why].filter((each) => each !== undefined).join(': ');
     settle(open, kind === 'error' ? 'failed' : open.outcome === 'failed' ? 'failed' : 'done', detail || undefined, t);
@@ -161,7 +162,7 @@ export class AttemptLog {
 
   #line(line: string): void {
     const text = line.trim();
-    if (this.#noise !== undefined || text === '' || Object.keys(parsed(text)).length > 0) return;
+    if (this.#noise !== undefined || text === '' || Object.keys(jsonObjectIn(text) ?? {}).length > 0) return;
     this.#noise = quoted(text);
   }
 }
@@ -182,14 +183,4 @@ function revisionIn({ params }: JsonObject): string | undefined {
   const { protocolVersion, _meta: meta } = params;
   const named: unknown = isObject(meta) ? (meta[Meta.ProtocolVersion] ?? protocolVersion) : protocolVersion;
   return typeof named === 'string' ? quoted(named) : undefined;
-}
-
-/** The object in a JSON text. Empty if the text is something else. */
-function parsed(text: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
 }

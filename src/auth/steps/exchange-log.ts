@@ -1,6 +1,7 @@
 import { printableLine } from '../../base/printable.ts';
 import { hasMoreKeysAndValues } from '../../jsonrpc/bounds.ts';
-import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
+import { jsonObjectIn } from '../../jsonrpc/json-in.ts';
+import type { JsonObject } from '../../jsonrpc/message.ts';
 import type { HttpReply, HttpSend } from '../../transport/http/client/http.ts';
 
 /** A request and its response, with secrets. */
@@ -117,17 +118,7 @@ export function objectIn(reply: Reply | undefined): JsonObject | undefined {
   const { body = '' } = reply;
   const known = parsed.get(reply);
   if (known?.body === body) return known.value;
-  const value = objectFrom(body);
+  const value = hasMoreKeysAndValues(body, MAX_MEMBERS) ? undefined : jsonObjectIn(body);
   parsed.set(reply, { body, value });
   return value;
-}
-
-function objectFrom(body: string): JsonObject | undefined {
-  if (hasMoreKeysAndValues(body, MAX_MEMBERS)) return undefined;
-  try {
-    const value: unknown = JSON.parse(body);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

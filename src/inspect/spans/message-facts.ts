@@ -1,3 +1,4 @@
+import { jsonIn } from '../../jsonrpc/json-in.ts';
 import { isObject, isRequestId, type JsonObject, type RequestId } from '../../jsonrpc/message.ts';
 import { Meta, Method, NotificationMethod } from '../../protocol/methods.ts';
 import type { SpanRecord } from './span.ts';
@@ -33,12 +34,8 @@ export function factsOf(record: SpanRecord, text: () => string | undefined): rea
     (id === undefined && kind !== 'notification') ||
     WORDS.some((word) => content.includes(word));
   if (!matters) return [known];
-  let value: unknown;
-  try {
-    value = JSON.parse(content);
-  } catch {
-    return kind === 'batch' ? [] : [known];
-  }
+  const value = jsonIn(content);
+  if (value === undefined) return kind === 'batch' ? [] : [known];
   if (Array.isArray(value)) return value.filter(isObject).map(messageFacts);
   return isObject(value) ? [messageFacts(value)] : [known];
 }

@@ -1,4 +1,5 @@
 import type { AppReports, Violation } from '../../inspect/page-server/apps-api.ts';
+import { jsonObjectIn } from '../../jsonrpc/json-in.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 
 /** The most violations that are kept, and the most reports that are read. An app can cause any number of them. */
@@ -26,8 +27,9 @@ export class Reports {
       this.#hasMore = true;
       return changed;
     }
-    const report = reportIn(body);
-    const [directive, blocked] = [report?.['effective-directive'], report?.['blocked-uri']];
+    const report = jsonObjectIn(body)?.['csp-report'];
+    if (!isObject(report)) return false;
+    const [directive, blocked] = [report['effective-directive'], report['blocked-uri']];
     if (typeof directive !== 'string' || typeof blocked !== 'string') return false;
     const found = { directive: directive.slice(0, MAX_TEXT), blocked: blocked.slice(0, MAX_TEXT) };
     const key = JSON.stringify(found);
@@ -39,15 +41,5 @@ export class Reports {
 
   state(id: number): AppReports {
     return { id, violations: [...this.#violations.values()], hasMore: this.#hasMore };
-  }
-}
-
-function reportIn(body: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(body);
-    const report: unknown = isObject(value) ? value['csp-report'] : undefined;
-    return isObject(report) ? report : undefined;
-  } catch {
-    return undefined;
   }
 }

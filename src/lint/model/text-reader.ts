@@ -1,4 +1,5 @@
 import { excessOf } from '../../jsonrpc/bounds.ts';
+import { jsonIn } from '../../jsonrpc/json-in.ts';
 import { isObject } from '../../jsonrpc/message.ts';
 import type { MalformedEvent, WireEvent } from './events.ts';
 import { MAX_BATCH } from './exchange.ts';
@@ -21,11 +22,8 @@ export function readText(bytes: Uint8Array | undefined): ReadText | undefined {
   const text = decodeUtf8(bytes);
   if (text === undefined) return { problem: 'not UTF-8', text: decodeAnyway(bytes.subarray(0, MAX_SHOWN)) };
   if (excessOf(text, MAX_DEPTH, MAX_KEYS_AND_VALUES) !== undefined) return undefined;
-  try {
-    return { value: JSON.parse(text), size: text.length };
-  } catch {
-    return { problem: 'not JSON', text: text.slice(0, MAX_SHOWN) };
-  }
+  const value = jsonIn(text);
+  return value === undefined ? { problem: 'not JSON', text: text.slice(0, MAX_SHOWN) } : { value, size: text.length };
 }
 
 /** The events of a text that looks like a message or a batch. */
