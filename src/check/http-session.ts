@@ -5,15 +5,7 @@ import { profileOf, type Revision } from '../protocol/revisions.ts';
 import { NAMED } from '../wire/modern/translate/headers.ts';
 import { answered, type HeaderChanges, type HttpAnswer, type HttpAsk, type HttpPeer } from './http-peer.ts';
 import { isResponse } from './reply.ts';
-import {
-  initializeParams,
-  isModern,
-  notificationOf,
-  requestOf,
-  resultOf,
-  type RawSession,
-  type RequestChanges,
-} from './session.ts';
+import { initializeParams, isModern, requestOf, resultOf, RawSession, type RequestChanges } from './session.ts';
 
 /** The headers of every POST. */
 export const POST_HEADERS = {
@@ -22,17 +14,14 @@ export const POST_HEADERS = {
 } as const;
 
 /** A conversation over Streamable HTTP: a session, or from 2026-07-28 on, independent requests. */
-export class HttpSession implements RawSession {
-  readonly revision: Revision;
+export class HttpSession extends RawSession<HttpAnswer> {
   readonly peer: HttpPeer;
   /** Undefined if the server gave none. */
   id: string | undefined;
-  opened: JsonObject | undefined;
-  #lastId = 0;
 
   constructor(peer: HttpPeer, revision: Revision) {
+    super(revision);
     this.peer = peer;
-    this.revision = revision;
   }
 
   /** @throws Skip if the server refuses. */
@@ -54,11 +43,6 @@ export class HttpSession implements RawSession {
     };
   }
 
-  nextId(): string {
-    this.#lastId += 1;
-    return `check-${this.#lastId}`;
-  }
-
   async call(method: string, params: JsonObject = {}, changes: RequestChanges = {}): Promise<HttpAnswer> {
     const { id = this.nextId(), headers, meta, patience } = changes;
     const message = requestOf(this.revision, id, method, params, meta);
@@ -69,10 +53,6 @@ export class HttpSession implements RawSession {
     );
     if (method === 'initialize') this.id ??= answer.header('mcp-session-id');
     return answer;
-  }
-
-  notify(method: string, params?: JsonObject): Promise<HttpAnswer> {
-    return this.say(JSON.stringify(notificationOf(this.revision, method, params)));
   }
 
   say(text: string, responses = 1): Promise<HttpAnswer> {

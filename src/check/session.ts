@@ -6,6 +6,13 @@ import type { HeaderChanges } from './http-peer.ts';
 import { Skip } from './outcome.ts';
 import { shown, type Reply } from './reply.ts';
 
+/** How long a conversation waits, and what ends it. */
+export interface SessionOptions {
+  readonly revision: Revision;
+  readonly patience: number;
+  readonly signal: AbortSignal;
+}
+
 /** How a request differs from a usual one. */
 export interface RequestChanges {
   /** Default: an id that was not used before. */
@@ -22,22 +29,36 @@ export interface RequestChanges {
  * A conversation with the server, after the handshake if the revision has one. Requests may be made while others are
  * open.
  */
-export interface RawSession {
+export abstract class RawSession<Answer extends Reply = Reply> {
   readonly revision: Revision;
   /** The result of the handshake. */
-  readonly opened: JsonObject | undefined;
+  opened: JsonObject | undefined;
+  #lastId = 0;
+
+  constructor(revision: Revision) {
+    this.revision = revision;
+  }
+
+  nextId(): string {
+    this.#lastId += 1;
+    return `check-${this.#lastId}`;
+  }
+
+  notify(method: string, params?: JsonObject): Promise<Answer> {
+    return this.say(JSON.stringify(notificationOf(this.revision, method, params)));
+  }
+
   /** The handshake of a correct client. @throws Skip if the server refuses. */
-  open(): Promise<this>;
+  abstract open(): Promise<this>;
   /** Sends a request. The reply has its response, if one came. */
-  call(method: string, params?: JsonObject, changes?: RequestChanges): Promise<Reply>;
-  notify(method: string, params?: JsonObject): Promise<Reply>;
+  abstract call(method: string, params?: JsonObject, changes?: RequestChanges): Promise<Answer>;
   /**
    * Sends a text as one message, whatever it is. The reply has what came because of it: over HTTP in the response, over
    * stdio before the server answered a request that was sent later.
    *
    * @param responses how many responses it should get. Over HTTP, reading ends with the last one. Default 1.
    */
-  say(text: string, responses?: number): Promise<Reply>;
+  abstract say(text: string, responses?: number): Promise<Answer>;
 }
 
 export const CLIENT_INFO = { name: 'everwire-check', version: VERSION };
@@ -70,7 +91,7 @@ export function requestOf(
   return { jsonrpc: '2.0', id, method, params: described };
 }
 
-export function notificationOf(revision: Revision, method: string, params?: JsonObject): JsonObject {
+function notificationOf(revision: Revision, method: string, params?: JsonObject): JsonObject {
   const described = isModern(revision) ? { ...params, _meta: metaOf(revision) } : params;
   return { jsonrpc: '2.0', method, ...(described && { params: described }) };
 }

@@ -1,7 +1,7 @@
 import { peerUrl } from '../base/peer-url.ts';
 import { Waiters } from '../base/waiters.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
-import { profileOf, type Revision } from '../protocol/revisions.ts';
+import { profileOf } from '../protocol/revisions.ts';
 import { POST_HEADERS } from './http-session.ts';
 import type { HeaderChanges, HttpAnswer, HttpPeer, SeenEvent } from './http-peer.ts';
 import { Skip } from './outcome.ts';
@@ -10,39 +10,30 @@ import { seconds } from './seconds.ts';
 import {
   heartbeatOf,
   initializeParams,
-  notificationOf,
   requestOf,
   resultOf,
-  type RawSession,
+  RawSession,
   type RequestChanges,
+  type SessionOptions,
 } from './session.ts';
 
 /** How long the stream is read, in milliseconds. It is closed earlier, when its probe ends. */
 const ALWAYS = 600_000;
 
-export interface SseSessionOptions {
-  readonly revision: Revision;
-  readonly patience: number;
-  readonly signal: AbortSignal;
-}
-
 /** A conversation over HTTP+SSE (2024-11-05, transports): a stream of events, and an endpoint for messages. */
-export class SseSession implements RawSession {
-  readonly revision: Revision;
+export class SseSession extends RawSession {
   readonly peer: HttpPeer;
-  opened: JsonObject | undefined;
-  readonly #options: SseSessionOptions;
+  readonly #options: SessionOptions;
   readonly #news = new Waiters();
   readonly #events: SeenEvent[] = [];
   #answer: HttpAnswer | undefined;
   #endpoint: URL | undefined;
   #isLeft = false;
-  #lastId = 0;
 
-  constructor(peer: HttpPeer, options: SseSessionOptions) {
+  constructor(peer: HttpPeer, options: SessionOptions) {
+    super(options.revision);
     this.peer = peer;
     this.#options = options;
-    this.revision = options.revision;
   }
 
   /** All events of the stream so far. */
@@ -74,7 +65,7 @@ export class SseSession implements RawSession {
     };
     // It rejects only if the probe is cancelled, and then the probe fails for that reason.
     reading.then(ended, () => ended(undefined));
-    await this.#until(() => this.#endpoint !== undefined || this.#answer !== undefined, patience, signal);
+    await this.#news.until(() => this.#endpoint !== undefined || this.#answer !== undefined, patience, signal);
     if (this.#endpoint) return undefined;
     if (this.#answer) return this.#answer;
     throw new Skip(`the stream named no endpoint within ${seconds(patience)}`);
@@ -101,11 +92,6 @@ export class SseSession implements RawSession {
     this.peer.close();
   }
 
-  nextId(): string {
-    this.#lastId += 1;
-    return `check-${this.#lastId}`;
-  }
-
   async call(method: string, params?: JsonObject, changes: RequestChanges = {}): Promise<Reply> {
     const { id = this.nextId(), headers, patience = this.#options.patience } = changes;
     const before = this.#events.length;
@@ -113,15 +99,11 @@ export class SseSession implements RawSession {
     if (answer.status >= 400 || answer.status === 0) return answer;
     const isAnswer = ({ message }: SeenEvent): boolean => message?.['id'] === id && message['method'] === undefined;
     const find = (): SeenEvent | undefined => this.#events.slice(before).find(isAnswer);
-    await this.#until(() => find() !== undefined || this.#answer !== undefined, patience, this.#options.signal);
+    await this.#news.until(() => find() !== undefined || this.#answer !== undefined, patience, this.#options.signal);
     const event = find();
     if (event) return { messages: [event.message!], n: event.n };
     const why = this.#answer ? 'the stream ended' : `nothing came within ${seconds(patience)}`;
     return { messages: [], n: answer.n, failure: why };
-  }
-
-  notify(method: string, params?: JsonObject): Promise<Reply> {
-    return this.say(JSON.stringify(notificationOf(this.revision, method, params)));
   }
 
   async say(text: string): Promise<Reply> {
@@ -156,16 +138,6 @@ export class SseSession implements RawSession {
     else this.#events.push(event);
     this.#news.wake();
     return this.#isLeft;
-  }
-
-  async #until(isReached: () => boolean, patience: number, signal: AbortSignal): Promise<void> {
-    const end = performance.now() + patience;
-    while (!isReached()) {
-      signal.throwIfAborted();
-      const left = end - performance.now();
-      if (left <= 0) return;
-      await this.#news.wait({ signal, timeout: left });
-    }
   }
 }
 

@@ -149,13 +149,13 @@ export class StdioChild {
       }
       return found !== undefined || this.#hasEnded;
     };
-    await this.#until(isReached, patience, signal);
+    await this.#news.until(isReached, patience, signal);
     return found;
   }
 
   /** Waits until the server has exited. Returns whether it has. */
   async exit(patience: number, signal: AbortSignal): Promise<boolean> {
-    await this.#until(() => this.#hasExited && this.#hasEnded, patience, signal);
+    await this.#news.until(() => this.#hasExited && this.#hasEnded, patience, signal);
     return this.#hasExited;
   }
 
@@ -173,16 +173,6 @@ export class StdioChild {
     watchdog.forget(this.#group.pid);
     this.#child.stdout!.destroy();
     this.#child.stderr!.destroy();
-  }
-
-  async #until(isReached: () => boolean, patience: number, signal: AbortSignal): Promise<void> {
-    const end = performance.now() + patience;
-    while (!isReached()) {
-      signal.throwIfAborted();
-      const left = end - performance.now();
-      if (left <= 0) return;
-      await this.#news.wait({ signal, timeout: left });
-    }
   }
 
   #take(value: unknown, length: number, n: number): void {

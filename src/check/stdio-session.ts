@@ -1,15 +1,14 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
-import type { Revision } from '../protocol/revisions.ts';
 import { isResponse, type Reply } from './reply.ts';
 import {
   heartbeatOf,
   initializeParams,
   isModern,
-  notificationOf,
   requestOf,
   resultOf,
-  type RawSession,
+  RawSession,
   type RequestChanges,
+  type SessionOptions,
 } from './session.ts';
 import { seconds } from './seconds.ts';
 import type { StdioChild } from './stdio-child.ts';
@@ -17,24 +16,15 @@ import type { StdioChild } from './stdio-child.ts';
 /** How much longer the first answer of a started command may take. Milliseconds. */
 const STARTING = 15_000;
 
-export interface StdioSessionOptions {
-  readonly revision: Revision;
-  readonly patience: number;
-  readonly signal: AbortSignal;
-}
-
 /** A conversation over stdio. */
-export class StdioSession implements RawSession {
-  readonly revision: Revision;
+export class StdioSession extends RawSession {
   readonly child: StdioChild;
-  opened: JsonObject | undefined;
-  readonly #options: StdioSessionOptions;
-  #lastId = 0;
+  readonly #options: SessionOptions;
 
-  constructor(child: StdioChild, options: StdioSessionOptions) {
+  constructor(child: StdioChild, options: SessionOptions) {
+    super(options.revision);
     this.child = child;
     this.#options = options;
-    this.revision = options.revision;
   }
 
   /** @throws Skip if the server refuses. */
@@ -49,11 +39,6 @@ export class StdioSession implements RawSession {
   /** @returns the number of its record. */
   send(message: unknown): number {
     return this.child.write(`${JSON.stringify(message)}\n`);
-  }
-
-  nextId(): string {
-    this.#lastId += 1;
-    return `check-${this.#lastId}`;
   }
 
   async call(method: string, params?: JsonObject, changes: RequestChanges = {}): Promise<Reply> {
@@ -74,10 +59,6 @@ export class StdioSession implements RawSession {
     if (seen) return { messages: [seen.message], n: seen.n };
     const failure = this.child.hasExited ? 'the server exited' : `nothing came within ${seconds(patience)}`;
     return { messages: [], n: sent, failure };
-  }
-
-  async notify(method: string, params?: JsonObject): Promise<Reply> {
-    return this.say(JSON.stringify(notificationOf(this.revision, method, params)));
   }
 
   async say(text: string): Promise<Reply> {
