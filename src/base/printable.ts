@@ -1,3 +1,5 @@
+import { cutText } from './short-text.ts';
+
 /**
  * Characters that can control a terminal or mislead its reader: control characters (C0, DEL, C1), marks and overrides of
  * writing direction, line and paragraph separators, and characters that show nothing (Unicode's Default_Ignorable_Code_Point
@@ -75,16 +77,12 @@ const MAX_MESSAGE = 8192;
 
 /** Like `printableLine`, for the message of an error that quotes a peer. Cut at 8,192 characters. */
 export function printableMessage(text: string): string {
-  return printableLine(cut(text));
+  return printableLine(cutText(text, MAX_MESSAGE));
 }
 
 /** Like `printableMessage`, but line breaks and tabs stay. */
 export function printableLines(text: string): string {
-  return printable(cut(text));
-}
-
-function cut(text: string): string {
-  return text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}…` : text;
+  return printable(cutText(text, MAX_MESSAGE));
 }
 
 /** An error whose message may contain text of a peer. Its stack has the same message. */

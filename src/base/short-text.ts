@@ -10,6 +10,11 @@ export function shortText(text: string, most = MAX_QUOTE): string {
   return text.length > most ? `${text.slice(0, most)}… (${text.length} characters)` : text;
 }
 
+/** The beginning of a text, with an ellipsis if the text is longer. @param most the longest that is not cut, in UTF-16 code units. */
+export function cutText(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}…` : text;
+}
+
 /** A value of the other side as JSON, as an error quotes it. A long one is cut, and its length follows. */
 export function shortJson(value: unknown, most = MAX_QUOTE): string {
   return shortText(JSON.stringify(value) ?? 'undefined', most);

@@ -1,3 +1,4 @@
+import { cutText } from '../base/short-text.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 
 /** How much of a result and of a message of an error is shown, in UTF-16 code units. */
@@ -48,18 +49,14 @@ export function shown(reply: Reply): string {
   const result = resultIn(reply);
   const answer = [
     status !== undefined && status > 0 && `HTTP ${status}`,
-    error && `the error ${codeText(error['code'])} (${cut(messageText(error['message']), MAX_MESSAGE)})`,
-    !error && result && `a result (${cut(JSON.stringify(result))})`,
-    !error && !result && messages.length > 0 && `the message ${cut(JSON.stringify(messages[0]))}`,
+    error && `the error ${codeText(error['code'])} (${cutText(messageText(error['message']), MAX_MESSAGE)})`,
+    !error && result && `a result (${cutText(JSON.stringify(result), MAX_RESULT)})`,
+    !error && !result && messages.length > 0 && `the message ${cutText(JSON.stringify(messages[0]), MAX_RESULT)}`,
   ].filter(Boolean);
   const why = failure === undefined ? '' : `: ${failure}`;
   return answer.length > 0
     ? `the server answered with ${answer.join(' and ')}${failure === undefined ? '' : `, and then ${failure}`}`
     : `the server did not answer${why}`;
-}
-
-function cut(text: string, max = MAX_RESULT): string {
-  return text.length > max ? `${text.slice(0, max)}…` : text;
 }
 
 /** With a minus, as in the rules. */

@@ -1,4 +1,5 @@
 /** Describes the arguments in a tool's input schema. */
+import { cutText } from '../base/short-text.ts';
 import { isObject, stringsIn, type JsonObject } from '../jsonrpc/message.ts';
 import { wordsOf } from './screen.ts';
 
@@ -92,7 +93,7 @@ export class ToolSchema {
   }
 
   #described(lists: number): string {
-    return (this.#descriptions[lists] ??= cut(this.#describedChoices() ?? this.#describedTypes(lists)));
+    return (this.#descriptions[lists] ??= cutText(this.#describedChoices() ?? this.#describedTypes(lists), MAX_LENGTH));
   }
 
   #describedChoices(): string | undefined {
@@ -138,11 +139,10 @@ interface ShownChoices {
 }
 
 function shownChoices(choices: readonly unknown[]): ShownChoices {
-  return { shown: choices.slice(0, MAX_CHOICES).map((choice) => cut(JSON.stringify(choice))), count: choices.length };
-}
-
-function cut(text: string): string {
-  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH)}…` : text;
+  return {
+    shown: choices.slice(0, MAX_CHOICES).map((choice) => cutText(JSON.stringify(choice), MAX_LENGTH)),
+    count: choices.length,
+  };
 }
 
 /** A whole schema, in which references are resolved. */

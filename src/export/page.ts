@@ -1,4 +1,5 @@
 import { printable } from '../base/printable.ts';
+import { cutText } from '../base/short-text.ts';
 import type { Masks } from './masks.ts';
 import { PageRows, type PageRow } from './page-rows.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from './page-style.ts';
@@ -52,7 +53,6 @@ function rowHtml({ part, kind, title, name }: PageRow, masks: Masks): string {
   const { n, t, from, text } = part;
   const shown =
     part.kind === 'head' ? masks.head(text) : part.kind === 'message' ? pretty(masks.message(text)) : masks.text(text);
-  const cut = shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}…` : shown;
   const what = part.kind === 'head' ? masks.target(title) : masks.text(title);
   const cells = [
     `<span class="n">${n}</span>`,
@@ -61,7 +61,7 @@ function rowHtml({ part, kind, title, name }: PageRow, masks: Masks): string {
     `<span class="kind">${kind}</span>`,
     `<span class="what">${html(what)}${name === undefined ? '' : ` <b>${html(masks.text(name))}</b>`}</span>`,
   ];
-  return `<details class="${kind} ${from}"><summary>${cells.join('')}</summary><pre>${html(cut)}</pre></details>`;
+  return `<details class="${kind} ${from}"><summary>${cells.join('')}</summary><pre>${html(cutText(shown, MAX_TEXT))}</pre></details>`;
 }
 
 /** The client is on the left. */

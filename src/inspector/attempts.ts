@@ -1,6 +1,7 @@
 import type { Attempt } from '../inspect/page-server/page-api.ts';
 import type { PartRecord, WireRecord } from '../inspect/record.ts';
 import { printableLine } from '../base/printable.ts';
+import { cutText } from '../base/short-text.ts';
 import { jsonObjectIn } from '../jsonrpc/json-in.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { Meta, Method } from '../protocol/methods.ts';
@@ -174,7 +175,7 @@ function settle(attempt: MutableAttempt, outcome: 'done' | 'failed', detail: str
 }
 
 function quoted(text: string): string {
-  return printableLine(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
+  return printableLine(cutText(text, MAX_QUOTED));
 }
 
 /** The revision that a request names, if any. */

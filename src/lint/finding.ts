@@ -1,4 +1,5 @@
 import { printableLine } from '../base/printable.ts';
+import { cutText } from '../base/short-text.ts';
 import type { Revision } from '../protocol/revisions.ts';
 import type { Finding, RuleInfo } from './rule.ts';
 
@@ -18,6 +19,6 @@ export function findingOf(rule: RuleInfo, revision: Revision, records: readonly 
     revision,
     clause: rule.clauses[revision] ?? '',
     records: records.filter((n) => n > 0),
-    seen: printableLine(seen.length > MAX_SEEN ? `${seen.slice(0, MAX_SEEN)}…` : seen),
+    seen: printableLine(cutText(seen, MAX_SEEN)),
   };
 }

@@ -1,4 +1,5 @@
 import { printableLine, printableMessage } from '../../base/printable.ts';
+import { cutText } from '../../base/short-text.ts';
 import { scrubber } from '../scrub.ts';
 
 /**
@@ -68,6 +69,6 @@ const MAX_DESCRIPTION = 300;
 
 /** Formats an authorization server's text as one line, without secrets. */
 export function oneLine(text: string, secrets: readonly string[]): string {
-  const clean = printableLine(scrubber(secrets)(text).replace(/[^\x20-\x7e\u00a0-\uffff]+/g, ' '));
-  return clean.length > MAX_DESCRIPTION ? `${clean.slice(0, MAX_DESCRIPTION)}…` : clean;
+  const clean = scrubber(secrets)(text).replace(/[^\x20-\x7e\u00a0-\uffff]+/g, ' ');
+  return cutText(printableLine(clean), MAX_DESCRIPTION);
 }

@@ -1,4 +1,5 @@
 import { printableLine } from '../../base/printable.ts';
+import { cutText } from '../../base/short-text.ts';
 import { secretScrubber } from '../scrub.ts';
 import type { Facts } from './facts.ts';
 import type { AuthorizedRevision, CheckResult, StepId } from './step.ts';
@@ -81,6 +82,5 @@ export function judged(rule: CheckRule, facts: Facts, secrets: readonly string[]
 
 /** A text that may quote a server, as one safe line without secrets. */
 export function shownLine(text: string, secrets: readonly string[]): string {
-  const line = printableLine(secretScrubber(secrets)(text));
-  return line.length > MAX_SEEN ? `${line.slice(0, MAX_SEEN)}…` : line;
+  return cutText(printableLine(secretScrubber(secrets)(text)), MAX_SEEN);
 }

@@ -1,5 +1,6 @@
 import { peerUrl } from '../../base/peer-url.ts';
 import { printable, printableLine } from '../../base/printable.ts';
+import { cutText } from '../../base/short-text.ts';
 import { hasMoreKeysAndValues } from '../../jsonrpc/bounds.ts';
 import { secretScrubber } from '../scrub.ts';
 import type { Exchange, Reply } from './exchange-log.ts';
@@ -79,14 +80,14 @@ function maskedHeaders(
       const [, scheme = ''] = /^([\w-]+ )/.exec(value) ?? [];
       if (SECRET_HEADERS.has(name.toLowerCase())) return [name, `${scheme}${MASK}`];
       const shown = name.toLowerCase() === 'location' ? maskedUrl(value) : value;
-      return [name, printableLine(cut(scrub(shown), MAX_VALUE))];
+      return [name, printableLine(cutText(scrub(shown), MAX_VALUE))];
     }),
   );
 }
 
 /** A body to read: JSON over several lines, a form with one parameter on each line. */
 function maskedBody(body: string, type: string | undefined, scrub: (text: string) => string): string {
-  return printable(cut(scrub(withoutMembers(body, type)), MAX_BODY));
+  return printable(cutText(scrub(withoutMembers(body, type)), MAX_BODY));
 }
 
 function withoutMembers(body: string, type = ''): string {
@@ -108,8 +109,4 @@ function withoutMembers(body: string, type = ''): string {
 
 function masked(name: string, value: unknown): unknown {
   return typeof value === 'string' && SECRET_MEMBERS.has(name) ? MASK : value;
-}
-
-function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text;
 }

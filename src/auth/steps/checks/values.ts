@@ -1,4 +1,5 @@
 import { peerUrl } from '../../../base/peer-url.ts';
+import { cutText } from '../../../base/short-text.ts';
 import { isStrings } from '../../../jsonrpc/message.ts';
 import { isLoopback } from '../../../transport/http/server/access/guards.ts';
 import type { Reply } from '../exchange-log.ts';
@@ -8,9 +9,7 @@ const MAX_SHOWN = 120;
 
 /** A value of a server, for a judgement. */
 export function quoted(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  const text = JSON.stringify(value);
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  return value === undefined ? 'nothing' : cutText(JSON.stringify(value), MAX_SHOWN);
 }
 
 /** Right if this is one of the strings of a list. */
