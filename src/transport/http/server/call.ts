@@ -57,6 +57,7 @@ export type RefusalReason =
   | 'pipelining'
   | 'memory'
   | 'store_unavailable'
+  | 'session_not_open'
   | 'unread'
   | 'body_size'
   | 'shutting_down'

@@ -46,6 +46,12 @@ export function notContinued(call: HttpCall): void {
   refuseForNow(call, NOT_CONTINUED, { 'retry-after': '5' }, 'store_unavailable');
 }
 
+/** Answers a request whose session this process has not opened, or no longer has. The store has it. */
+export function closedHere(call: HttpCall): void {
+  const message = 'The session is not open at this process now; try again later';
+  refuseForNow(call, message, { 'retry-after': '1' }, 'session_not_open');
+}
+
 /** Refuses a DELETE that was done in part, or not at all. */
 export function notEnded(call: HttpCall): void {
   const message = 'The session could not be ended at all processes; try again later';

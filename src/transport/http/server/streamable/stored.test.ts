@@ -365,6 +365,28 @@ test('a session whose events cannot be read now is refused, and goes on with the
   expect((await json(again.call(2, 'who'))).result.client.name).toBe('test');
 });
 
+test('a session that cannot be opened now is refused for now, and goes on with the next request', async () => {
+  const state = memoryState();
+  const session = await started(state).http.open();
+  let broken = true;
+  const { service } = scripted({
+    [Method.Discover]: () => {
+      if (broken) throw new Error('the server behind this one is away');
+      return { capabilities, serverInfo };
+    },
+    who: () => ({ here: true }),
+  });
+  const again = at(new TestHttp(service, { state, grace: 0 }), session);
+  const refused = await Promise.all([again.call(1, 'who'), again.get(), again.delete()]);
+  for (const response of refused) {
+    const { status, retryAfter, error } = await outcomeOf(response);
+    expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: '1' });
+    expect(error).toMatchObject({ message: expect.stringContaining('not open at this process'), data: NOT_EXECUTED });
+  }
+  broken = false;
+  expect((await json(again.call(2, 'who'))).result).toMatchObject({ here: true });
+});
+
 test('a result that the event log cannot store still reaches its caller', async () => {
   let full = false;
   const events = logWith((log) => ({

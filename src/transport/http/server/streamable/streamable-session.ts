@@ -31,7 +31,7 @@ import { QuestionIds } from './question-ids.ts';
 import { SessionExtra } from './session-extra.ts';
 import { OWN_NAMES, SessionStreams, type StreamNames, type StreamsOwner } from './session-streams.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
-import { NOT_CONTINUED, refuse, sessionNotFound, shuttingDown } from '../access/refusals.ts';
+import { closedHere, NOT_CONTINUED, refuse, sessionNotFound, shuttingDown } from '../access/refusals.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { changesTo, replayOf, type Setting } from './session-settings.ts';
 import { storedIdOf, StoredSession, type Tell } from './stored-session.ts';
@@ -336,10 +336,11 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     if (!kept) await this.#options.log.drop(this.storedId);
   }
 
-  /** Refuses a call that has waited until the session was closed here. */
+  /** Refuses a call that has waited until the session was closed here. Status 404 would say that no process has the session. */
   refuseLate(call: HttpCall): void {
-    if (this.#kept && this.#options.closed()) shuttingDown(call);
-    else sessionNotFound(call);
+    if (!this.#kept) sessionNotFound(call);
+    else if (this.#options.closed()) shuttingDown(call);
+    else closedHere(call);
   }
 
   /** Whether a request in flight has this id. */
