@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { deferred } from '../../test/support/service.ts';
+import { deferred, settled } from '../../test/support/service.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { BusCalls } from './bus-calls.ts';
 import { AnswerLost, BusListeners, NotTaken } from './bus.ts';
@@ -78,6 +78,24 @@ describe('calls of one share', () => {
     alive = true;
     await expect.poll(() => a.call('b', 'quick', {}, { share: 'greedy' }).catch(() => 'full')).toEqual({});
   });
+});
+
+test('a call that its process never got, because it was killed, did not run', async () => {
+  let alive = true;
+  const looked = deferred();
+  // The message is withdrawn, which takes longer than to see that the process is gone.
+  const withdrawn = deferred<boolean>();
+  const carrier = { send: () => withdrawn.promise, on: () => {} };
+  const isAlive = async (): Promise<boolean> => {
+    if (!alive) looked.resolve();
+    return alive;
+  };
+  const call = new BusCalls('a', carrier, isAlive).call('b', 'quick', {}).catch((error: unknown) => error);
+  alive = false;
+  await looked.promise;
+  await settled();
+  withdrawn.resolve(false);
+  expect(await call).toBeInstanceOf(NotTaken);
 });
 
 test('the ends of many calls take a few messages', async () => {

@@ -339,7 +339,8 @@ export class BusCalls {
 
   #lose(node: NodeId): void {
     const gone = new AnswerLost('Another process ended before it answered');
-    for (const { to, settle } of [...this.#waiting.values()]) if (to === node) settle(raising(gone));
+    // What sends a call that was not taken yet finds out whether it may have arrived.
+    for (const { to, taken, settle } of [...this.#waiting.values()]) if (to === node && taken) settle(raising(gone));
     for (const { from, abort } of this.#answering.values()) if (from === node) abort.abort(gone);
   }
 }
