@@ -9,11 +9,13 @@ const at = (process: string) => ({ what: 'at', process }) as const;
 const done = (how: 'returned' | 'aborted', time: number) => ({ what: 'done', run: 'r1', how, at: time }) as const;
 
 describe('cancellations', () => {
+  const confirmed = (status: number | undefined, process?: string) =>
+    ({ what: 'cancelled', since: START + 500, at: START + 550, process, status }) as const;
   const cancelled = (...more: Parameters<typeof judge>[0]) => [
     sent('slow', { bound: 60_000 }),
     at('p2'),
     run('slow'),
-    { what: 'cancelled', since: START + 500, at: START + 550 } as const,
+    confirmed(202),
     ended('cancelled', { at: START + 600 }),
     ...more,
   ];
@@ -44,13 +46,34 @@ describe('cancellations', () => {
     expect(allowed).toEqual(['a cancellation was late or lost near a fault']);
   });
 
-  test('one that has overtaken its call, and one that was not confirmed, may be lost', () => {
+  test('one that has overtaken its call may be lost', () => {
     const late = { ...run('slow'), at: START + 510 };
     const overtaken = cancelled(done('returned', START + 60_000)).map((fact) => (fact.what === 'run' ? late : fact));
     expect(judge(overtaken).found).toEqual({});
-    expect(judge(cancelled().filter(({ what }) => what !== 'cancelled')).allowed).toEqual([
-      'a cancellation was not confirmed',
-    ]);
+  });
+
+  const tried = (...tries: ReturnType<typeof confirmed>[]) => [
+    ...cancelled().filter(({ what }) => what !== 'cancelled'),
+    ...tries,
+  ];
+
+  test.each([
+    ['that is not confirmed', tried()],
+    ['that is refused', tried(confirmed(undefined, 'p3'), confirmed(503, 'p3'))],
+  ])('one %s is found, and may be lost near a fault', (_, facts) => {
+    const what = 'no process has confirmed that the call was cancelled';
+    expect(judge(facts).found).toEqual({ cancellationsArrive: [what] });
+    const { found, allowed } = judge(facts, [trouble('suspended', 'p3')]);
+    expect([found, allowed]).toEqual([{}, ['a cancellation was not confirmed']]);
+  });
+
+  test('one of a library may be lost at the process that got it, or unseen where the library stays with one process', () => {
+    const facts = tried(confirmed(202, 'p3'));
+    expect(judge(facts).found).not.toEqual({});
+    expect(judge(facts, [trouble('killed', 'p3')]).found).toEqual({});
+    const unseen = tried().map((fact) => (fact.what === 'sent' ? { ...fact, wire: false } : fact));
+    expect(judge([...unseen, done('aborted', START + 700)]).allowed).toEqual(['(a cancellation arrived)']);
+    expect(judge(unseen).found).not.toEqual({});
   });
 });
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { programs, root, startServer, type RunningServer } from '../../support/process.ts';
 import { startRedis, type RedisServer } from '../../support/redis-server.ts';
-import { Front } from './front.ts';
+import { Front, type Exchanged } from './front.ts';
 import { Troubles } from './history.ts';
 import { RedisProxy } from './redis-proxy.ts';
 
@@ -48,8 +48,15 @@ export class Cluster {
     this.#sizes = sizes;
   }
 
-  /** @param sizes how many processes of each kind serve. */
-  static async start(command: string, sizes: Readonly<Record<Kind, number>>): Promise<Cluster> {
+  /**
+   * @param sizes how many processes of each kind serve.
+   * @param observe called for what the fronts pass on.
+   */
+  static async start(
+    command: string,
+    sizes: Readonly<Record<Kind, number>>,
+    observe: (exchanged: Exchanged) => void,
+  ): Promise<Cluster> {
     // What was stored is there after a restart, unless the storm removes it.
     const redis = await startRedis(command, '--appendonly', 'yes', '--appendfsync', 'everysec');
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-storm-'));
@@ -58,7 +65,7 @@ export class Cluster {
     const starting = KINDS.flatMap((kind) => Array.from({ length: sizes[kind] }, () => cluster.add(kind)));
     await Promise.all(starting);
     const frontOf = (kind: Kind): Promise<Front> =>
-      Front.start(() => cluster.of(kind).map(({ name, server }) => ({ name, url: server.url })));
+      Front.start(() => cluster.of(kind).map(({ name, server }) => ({ name, url: server.url })), observe);
     cluster.fronts = { server: await frontOf('server'), bridge: await frontOf('bridge') };
     return cluster;
   }

@@ -8,6 +8,17 @@ interface Behind {
   readonly url: string;
 }
 
+/** A request that a front has passed on, and the status of its response. */
+export interface Exchanged {
+  readonly session: string | undefined;
+  readonly body: Buffer;
+  /** When it came. */
+  readonly since: number;
+  readonly process: string;
+  /** Undefined while there is no response. */
+  readonly status: number | undefined;
+}
+
 /** The header of a response that names the process which gave it. */
 export const PROCESS_HEADER = 'x-process';
 
@@ -15,19 +26,24 @@ export const PROCESS_HEADER = 'x-process';
 export class Front {
   readonly #processes: () => readonly Behind[];
   readonly #server: Server;
+  readonly #observe: (exchanged: Exchanged) => void;
   #turn = 0;
 
-  private constructor(processes: () => readonly Behind[]) {
+  private constructor(processes: () => readonly Behind[], observe: (exchanged: Exchanged) => void) {
     this.#processes = processes;
+    this.#observe = observe;
     this.#server = createServer((incoming, response) => this.#take(incoming, response));
     // Clients reuse their connections. They must not be closed while a request is on its way.
     this.#server.keepAliveTimeout = 0;
     this.#server.requestTimeout = 0;
   }
 
-  /** @param processes those that run now. */
-  static async start(processes: () => readonly Behind[]): Promise<Front> {
-    const front = new Front(processes);
+  /**
+   * @param processes those that run now.
+   * @param observe called when a request goes to a process, and when its response comes.
+   */
+  static async start(processes: () => readonly Behind[], observe: (exchanged: Exchanged) => void): Promise<Front> {
+    const front = new Front(processes, observe);
     front.#server.listen(0, '127.0.0.1');
     await once(front.#server, 'listening');
     return front;
@@ -60,15 +76,23 @@ export class Front {
     const { port } = new URL(behind.url);
     const { method, url } = incoming;
     const headers = { ...incoming.headers, connection: 'close' };
+    const session = incoming.headers['mcp-session-id'] as string | undefined;
+    const exchanged = { session, body, since: Date.now(), process: behind.name };
     let connected = false;
     // Each request has its own connection: one that was reused may fail after the request was sent.
     const onward = request({ port, host: '127.0.0.1', path: url, method, headers, agent: false }, (reply) => {
+      this.#observe({ ...exchanged, status: reply.statusCode });
       response.writeHead(reply.statusCode!, { ...reply.headers, [PROCESS_HEADER]: behind.name });
       response.flushHeaders();
       reply.on('error', () => response.destroy());
       reply.pipe(response);
     });
-    onward.on('socket', (socket) => socket.on('connect', () => (connected = true)));
+    onward.on('socket', (socket) =>
+      socket.on('connect', () => {
+        connected = true;
+        this.#observe({ ...exchanged, status: undefined });
+      }),
+    );
     onward.on('error', () => {
       if (connected) response.destroy();
       else this.#pass(incoming, body, response, attempts + 1);

@@ -35,8 +35,16 @@ export type Fact = { readonly at: number; readonly about: string } & (
   | { readonly what: 'unknown' }
   /** The process that got a request of the call. */
   | { readonly what: 'at'; readonly process: string }
-  /** The server has confirmed the cancellation that was sent at `since`. */
-  | { readonly what: 'cancelled'; readonly since: number }
+  /**
+   * The cancellation that was sent at `since`, and its status if it has one. 202 confirms it. `process` is known for libraries. A
+   * client of 2026-07-28 closes its connection, which needs no confirmation.
+   */
+  | {
+      readonly what: 'cancelled';
+      readonly since: number;
+      readonly process: string | undefined;
+      readonly status: number | undefined;
+    }
   /** The log level of the session that the server has confirmed at `since`. */
   | { readonly what: 'level'; readonly level: string; readonly since: number }
   /** A process has begun to send a stream of changes. */

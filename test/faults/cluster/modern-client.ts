@@ -59,7 +59,7 @@ export class ModernClient extends StormClient {
     const late = AbortSignal.timeout(this.parts.bound);
     const cancelled = new AbortController();
     const cancel = (): void => {
-      this.write(about, { what: 'cancelled', since: Date.now() });
+      this.write(about, { what: 'cancelled', since: Date.now(), process: undefined, status: 202 });
       cancelled.abort();
     };
     if (cancelAfter !== undefined) void waitOr(cancelAfter, this.parts.over).then(cancel);

@@ -185,7 +185,7 @@ export class SessionClient extends StormClient {
       isCancelled = true;
       const since = Date.now();
       const status = await this.#post(about, { method: 'notifications/cancelled', params: { requestId: about } });
-      if (status === 202) this.write(about, { what: 'cancelled', since });
+      if (status !== undefined) this.write(about, { what: 'cancelled', since, process: undefined, status });
       cancelled.abort();
     };
     const cancelling = cancelAfter === undefined ? undefined : cancel(cancelAfter);

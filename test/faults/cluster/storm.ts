@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Chaos, type Weather } from './chaos.ts';
 import { checkChildren } from './arrival-checkers.ts';
+import { Cancellations } from './cancellations.ts';
 import { ALLOWANCES, CHECKERS, checkRest, type Allowance } from './checkers.ts';
 import { Cluster, type Kind } from './cluster.ts';
 import { History, type Ended, type Subject, type Trouble } from './history.ts';
@@ -75,9 +76,13 @@ const BEFORE = 10_000;
 export async function storm(options: StormOptions): Promise<Report> {
   const { redis, seed, duration, clients, processes, weather = 'all', scale = 1 } = options;
   const { bridges = 2, pace = 1, bound = 120_000 } = options;
-  const cluster = await Cluster.start(redis, { server: processes, bridge: bridges });
+  let cancellations: Cancellations | undefined;
+  const cluster = await Cluster.start(redis, { server: processes, bridge: bridges }, (exchanged) =>
+    cancellations?.observe(exchanged),
+  );
   const judge = new Judge(cluster, options.onviolation);
   const { history } = judge;
+  cancellations = new Cancellations(history);
   const left = { count: 0 };
   const open = new Set<string>();
   const over = new AbortController();
