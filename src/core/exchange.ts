@@ -15,6 +15,8 @@ export interface Session {
   readonly sharedId?: string | undefined;
   /** Whether another process opened it. Default false. */
   readonly revived?: boolean | undefined;
+  /** Whether it has ended at all processes, and not only at this one. Set before `signal` fires. Default false. */
+  readonly endedEverywhere?: boolean | undefined;
 }
 
 /** The sender of a request, and its capabilities. */

@@ -131,4 +131,6 @@ export interface Transport {
    * The lists may have changed since the client last heard of them.
    */
   readonly revived?: boolean | undefined;
+  /** Whether the session has ended at all processes, and not only at this one. Set before `onclose` is called. */
+  readonly endedEverywhere?: boolean | undefined;
 }

@@ -75,6 +75,7 @@ class TestSession implements Session {
   readonly id = 'local';
   readonly #abort = new AbortController();
   readonly sharedId: string;
+  endedEverywhere = false;
 
   constructor(sharedId = 'shared') {
     this.sharedId = sharedId;
@@ -84,7 +85,9 @@ class TestSession implements Session {
     return this.#abort.signal;
   }
 
-  end(): void {
+  /** @param everywhere whether it ends at all processes. */
+  end(everywhere = false): void {
+    this.endedEverywhere = everywhere;
     this.#abort.abort(new Error('over'));
   }
 }
@@ -344,6 +347,29 @@ describe('a connection', () => {
     await b.call(request('tools/call', {}, next));
     await expect.poll(() => b.pins.size).toBe(1);
   });
+
+  test.each(['here', 'at the other process'])(
+    'ends if its client has ended the session %s, also if a process that had it was killed',
+    async (where) => {
+      const { serve } = world();
+      const [a, b, c] = [serve(() => ({}), 'a'), serve(() => ({}), 'b'), serve(() => ({}), 'c')];
+      const [atA, atB] = [new TestSession(), new TestSession()];
+      for (const [process, session] of [
+        [a, atA],
+        [b, atB],
+        [c, new TestSession()],
+      ] as const)
+        await process.call(request('tools/call', {}, session));
+      c.gone();
+      const [first, last] = where === 'here' ? [atB, atA] : [atA, atB];
+      first.end();
+      await settled();
+      expect(a.pins.size).toBe(1);
+      last.end(true);
+      await expect.poll(() => a.pins.size).toBe(0);
+      expect(a.ended.length).toBeGreaterThan(0);
+    },
+  );
 
   test('is asked for once at a time, however long the other process takes', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'setInterval'] });

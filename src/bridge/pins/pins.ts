@@ -100,7 +100,7 @@ export class Pins {
     this.#stop = [
       bus.answer(this.#kind, (body, call) => this.#receive(body as unknown as ForwardedRequest, call)),
       bus.answer(this.#uses, async ({ key }) => ({ uses: this.#sessions.has(String(key)) })),
-      bus.answer(this.#over, async ({ key }, { from }) => this.#leave(String(key), from)),
+      bus.answer(this.#over, async ({ key, everywhere }, { from }) => this.#leave(String(key), from, !!everywhere)),
       claims.onlost((key) => this.#lose(key)),
       () => this.#forwards.close(),
     ];
@@ -357,31 +357,32 @@ export class Pins {
       if (sessions.size === 0 && this.#sessions.get(key) === sessions) {
         this.#sessions.delete(key);
         // Other processes go on with it.
-        if (!this.#draining) this.#sessionOver(key);
+        if (!this.#draining) this.#sessionOver(key, session.endedEverywhere === true);
       }
     };
     if (session.signal.aborted) over();
     else session.signal.addEventListener('abort', over, { once: true });
   }
 
-  #sessionOver(key: string): void {
+  #sessionOver(key: string, everywhere: boolean): void {
     const route = this.#routes.get(key);
     this.#routes.delete(key);
-    this.#endIfUnused(key);
+    this.#endIfUnused(key, everywhere);
     // If it is lost, the other process asks.
-    if (route) this.#options.processes.bus.call(route.node, this.#over, { key }).catch(() => {});
+    if (route) this.#options.processes.bus.call(route.node, this.#over, { key, everywhere }).catch(() => {});
   }
 
   /** The client's session has ended at another process. */
-  #leave(key: string, node: NodeId): JsonObject {
+  #leave(key: string, node: NodeId, everywhere = false): JsonObject {
     this.#pins.get(key)?.leave(node, new Error('The session has ended'));
-    this.#endIfUnused(key);
+    this.#endIfUnused(key, everywhere);
     return {};
   }
 
-  #endIfUnused(key: string): void {
+  /** @param everywhere whether no process has the session, also if those that had it and are gone have not said so. */
+  #endIfUnused(key: string, everywhere = false): void {
     const pin = this.#pins.get(key);
-    if (pin?.ofSession && pin.distant.size === 0 && !this.#sessions.has(key)) this.#end(pin);
+    if (pin?.ofSession && (everywhere || pin.distant.size === 0) && !this.#sessions.has(key)) this.#end(pin);
   }
 
   #end(pin: Pin): void {

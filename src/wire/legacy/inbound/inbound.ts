@@ -333,6 +333,7 @@ export class LegacyInbound implements Connection {
     this.#waiting.clear();
     this.#questions.close(reason);
     this.#subscriptions.close(reason);
+    this.caller.session.endedEverywhere = this.#transport.endedEverywhere;
     this.caller.session.abort(reason);
   }
 }

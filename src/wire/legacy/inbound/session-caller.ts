@@ -22,4 +22,5 @@ class SessionLifetime extends Lifetime implements Session {
   readonly id = `session-${++SessionLifetime.#count}`;
   sharedId: string | undefined;
   revived: boolean | undefined;
+  endedEverywhere: boolean | undefined;
 }

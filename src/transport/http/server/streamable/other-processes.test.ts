@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { Events, TestHttp, TestSession } from '../../../../../test/support/http.ts';
 import { aborted, listening, scripted, settled } from '../../../../../test/support/service.ts';
-import type { Exchange } from '../../../../core/exchange.ts';
+import type { Exchange, Session } from '../../../../core/exchange.ts';
 import { Unavailable } from '../../../../core/unavailable.ts';
 import type { JsonObject } from '../../../../jsonrpc/message.ts';
 import { Method } from '../../../../protocol/methods.ts';
@@ -20,6 +20,7 @@ function nodes(...names: readonly string[]) {
   const started = names.map((node) => {
     const aborts: unknown[] = [];
     const notices: Exchange[] = [];
+    const sessions = new Set<Session>();
     const wait = async (exchange: Exchange): Promise<JsonObject> => {
       await exchange.notify('notifications/message', { level: 'error', data: 'begun' });
       await aborted(exchange.signal);
@@ -32,7 +33,10 @@ function nodes(...names: readonly string[]) {
         serverInfo: { name: 'server', version: '1' },
       }),
       [Method.Listen]: listening([]),
-      where: () => ({ node }),
+      where: ({ caller }) => {
+        if (caller.session) sessions.add(caller.session);
+        return { node };
+      },
       wait,
       // The first process cannot reach what it needs.
       elsewhere: async (exchange) => {
@@ -58,7 +62,7 @@ function nodes(...names: readonly string[]) {
     });
     const bus: Bus = busOf(node);
     const http = new TestHttp(service, { state: { ...state, node, isAlive, bus }, grace: 0 });
-    return { http, bus, aborts, notices };
+    return { http, bus, aborts, notices, sessions };
   });
   return { state, alive, started: started as [Node, Node, ...Node[]] };
 }
@@ -69,6 +73,8 @@ interface Node {
   /** Why calls of `wait` were aborted. */
   readonly aborts: unknown[];
   readonly notices: Exchange[];
+  /** Those of the callers of `where`. */
+  readonly sessions: Set<Session>;
 }
 
 const REVISION = '2025-11-25';
@@ -317,6 +323,18 @@ test('DELETE ends the session at every process, and its calls', async () => {
     await vi.waitFor(() => expect(node.http.handler.sessions).toBe(0));
     expect((await at(node, session).call(2, 'where')).status).toBe(404);
   }
+});
+
+test('the service learns whether the session has ended at all processes, or only at one that stops', async () => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open();
+  for (const node of started) await answer(at(node, session).call(1, 'where'));
+  const [atA, atB] = [...a.sessions, ...b.sessions];
+  await b.http.handler.close();
+  expect([atB!.signal.aborted, atB!.endedEverywhere]).toEqual([true, false]);
+  expect((await session.delete()).status).toBe(204);
+  expect([atA!.signal.aborted, atA!.endedEverywhere]).toEqual([true, true]);
 });
 
 test('a process that is about to continue a session does not continue it after DELETE', async () => {

@@ -135,13 +135,16 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     }
     const succeeded = await opened;
     this.revival = undefined;
-    if (hasFailed) return 'failed';
-    return succeeded ? 'open' : 'gone';
+    return hasFailed ? 'failed' : succeeded ? 'open' : 'gone';
   }
 
   /** The id of the session in the event log and in the store. */
   get storedId(): SessionId {
     return this.#stored?.id ?? this.sessionId;
+  }
+
+  get endedEverywhere(): boolean {
+    return this.#closed && !this.#kept;
   }
 
   get sharedId(): SessionId | undefined {
