@@ -164,7 +164,7 @@ export const EXEMPTIONS: readonly Exemption[] = [
   { file: 'cli/auth/', because: 'it is a report' },
   {
     file: 'cli/auth.ts',
-    texts: ['Enter for the next step, "<>", or q to end:', 'A client stops here. Go on with "<>"? [y/N]'],
+    texts: ['Enter for the next step, "<>", or q to end:', 'A client must stop here. Go on with "<>"? [y/N]'],
     because: STATUS,
   },
   { file: 'cli/comparison/', because: 'it is a report' },

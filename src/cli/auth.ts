@@ -79,6 +79,6 @@ async function askToGoOn(
     const line = await terminal.ask(`Enter for the next step, "${next}", or q to end: `, signal, '');
     return line === undefined || line.trim() === 'q' ? undefined : {};
   }
-  const line = await terminal.ask(`A client stops here. Go on with "${next}"? [y/N] `, signal, '');
+  const line = await terminal.ask(`A client must stop here. Go on with "${next}"? [y/N] `, signal, '');
   return /^y(?:es)?$/i.test(line?.trim() ?? '') ? {} : undefined;
 }

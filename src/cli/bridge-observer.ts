@@ -42,7 +42,7 @@ export async function createObserver(settings: BridgeSettings, log: Log) {
   if (settings.state?.bus && settings.state.claims) {
     metrics?.gauge(
       'everwire_pins',
-      'Clients whose connection this process has for all processes',
+      'Clients whose connection is in this process, on behalf of all processes',
       byServer(({ pins }) => pins),
     );
     metrics?.counter(

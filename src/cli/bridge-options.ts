@@ -71,9 +71,11 @@ export function withBridgeOptions(command: Command): Command {
     'serve all servers of this mcp.json as one, and each at /servers/<name>/mcp',
   )
     .addOption(
-      repeatable('--allow-tool <pattern>', 'show only the tools whose names fit; * stands for any characters', pattern),
+      repeatable('--allow-tool <pattern>', 'show only the tools whose names match; * matches any characters', pattern),
     )
-    .addOption(repeatable('--deny-tool <pattern>', 'hide the tools whose names fit, also if they are allowed', pattern))
+    .addOption(
+      repeatable('--deny-tool <pattern>', 'hide the tools whose names match, even if they are allowed', pattern),
+    )
     .option('--per-session', 'one connection or process for each client (the default)')
     .addOption(new Option('--shared', 'one connection or process for all clients').conflicts(['perSession', 'pool']))
     .addOption(

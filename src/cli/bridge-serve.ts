@@ -243,7 +243,7 @@ function addGauges(metrics: Metrics, handler: HttpHandler, inbound: Inbound, mou
   );
   metrics.counter(
     'everwire_own_streams_taken_over_total',
-    'Own streams of sessions that clients read here after another process',
+    'Own streams of sessions that have moved here from another process',
     () => handler.takenOver + mounts.takenOver,
   );
   // This includes the mounts: their requests come through this handler, and they share its event log.

@@ -51,7 +51,7 @@ export function withInspectOptions(command: Command): Command {
     `
 A target is a URL, the name of a server in an mcp.json,
 a recording (.mcpcap), or -- and a command at the end of the line.
-Without a target, the page offers the servers of the files.
+Without a target, the page lists the servers in the configuration files.
 
 Examples:
   everwire inspect https://example.com/mcp

@@ -83,7 +83,9 @@ export function withAddressOptions(command: Command): Command {
 export function withSessionOptions(command: Command, maxSessions: number, most: string): Command {
   return command
     .addOption(new Option('--max-sessions <number>', most).default(maxSessions).argParser(positive))
-    .addOption(seconds('--idle-timeout <seconds>', 'end a session after this long without a message', 1800));
+    .addOption(
+      seconds('--idle-timeout <seconds>', 'end a session after this long without messages and connections', 1800),
+    );
 }
 
 /** Adds the option for the key that outlives the process. */

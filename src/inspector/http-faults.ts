@@ -47,7 +47,7 @@ export class HttpFaults {
     if (action.type === 'cut') return this.#pass(new CutCall(call, body, action.bytes));
     const { status } = action as Extract<RuleAction, { type: 'status' }>;
     if (status === 404 && call.header('mcp-session-id') !== undefined) this.#pass(new SessionEnd(call, body));
-    const message = `Everwire answered with ${status}, because a rule of the user says so`;
+    const message = `Everwire answered with ${status}, because the user has set a rule for this`;
     const error = { jsonrpc: '2.0', id: null, error: { code: ErrorCode.InternalError, message } };
     call.respond(status, { 'content-type': 'application/json' }, JSON.stringify(error));
   }

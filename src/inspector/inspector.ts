@@ -295,7 +295,7 @@ export class Inspector implements PageCommands {
   async addSavedRules(): Promise<{ readonly added: number }> {
     const { saved, server } = this.#saved;
     const rules = await saved.rules(server.savedName);
-    // Nobody has seen them here yet. The user turns on those that are to act.
+    // Nobody has seen them here yet, so the user turns them on.
     const off = (rule: SavedRule): SavedRule => ({ ...savedRule(rule), enabled: false });
     const set = new Set(this.breakpoints.state.rules.map((rule) => JSON.stringify(off(rule))));
     const added = rules.map(off).filter((rule) => !set.has(JSON.stringify(rule)));

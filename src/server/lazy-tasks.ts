@@ -38,7 +38,7 @@ export class LazyTasks {
   keepIn(state: Partial<State>): () => void {
     if (!state.tasks) return () => {};
     if (this.#state ? state.tasks !== this.#state.tasks : this.#tasks)
-      throw new Error('The tasks of this server are already kept elsewhere: use one state');
+      throw new Error('The tasks of this server are already in another state: pass the same state each time');
     this.#state ??= state;
     this.#uses += 1;
     return () => {

@@ -109,7 +109,7 @@ export class BusCalls {
   async call(to: NodeId, kind: string, body: JsonObject, options: BusCallOptions = {}): Promise<JsonObject> {
     const { signal, share } = options;
     signal?.throwIfAborted();
-    if (this.#closed) throw new NotTaken('This process passes no calls on any more');
+    if (this.#closed) throw new NotTaken('This process no longer passes calls on');
     // The sender of the call has its bytes, and counts them.
     const lacking = this.#waitingRoom.lacking(0, share);
     if (lacking === 'all') throw new NotTaken('Too many calls wait for other processes');
@@ -135,7 +135,7 @@ export class BusCalls {
         const waiting = this.#waiting.get(n);
         if (waiting) waiting.taken = taken;
         if (taken) this.#compareWith(to);
-        else giveUp(new NotTaken('Another process is gone, or takes no such calls'));
+        else giveUp(new NotTaken('The other process has ended, or does not accept such calls'));
       },
       (error: Error) => {
         if (!(error instanceof NotTaken)) this.#compareWith(to);
@@ -227,7 +227,8 @@ export class BusCalls {
     const waiting = this.#waiting.get(Number(n));
     if (!waiting || waiting.to !== from) return false;
     waiting.settle(() => {
-      if (isLost === true) throw new AnswerLost('Another process has given up a call, because this one seemed gone');
+      if (isLost === true)
+        throw new AnswerLost('The other process gave up a call, because this process seemed to have ended');
       if (isObject(error)) throw errorIn(error);
       return result as JsonObject;
     });

@@ -169,7 +169,7 @@ function isTimeout(error: unknown): boolean {
 function silent(thrown: unknown): RpcError {
   const { code, data } = RpcError.from(thrown);
   const message =
-    'The server answered neither server/discover nor initialize: it is no MCP server, or it needs more time to start';
+    'The server answered neither server/discover nor initialize: it is not an MCP server, or it needs more time to start';
   return new RpcError(code, message, { data, cause: thrown });
 }
 

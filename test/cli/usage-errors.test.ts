@@ -151,7 +151,7 @@ test('a bridge to a command that prints invalid lines and continues is an error'
   );
   expect(code).toBe(1);
   expect(stderr.at(-1)).toMatch(
-    /^everwire: .*neither server\/discover nor initialize: it is no MCP server.*\(before that: node wrote to its stdout: /,
+    /^everwire: .*neither server\/discover nor initialize: it is not an MCP server.*\(before that: node wrote to its stdout: /,
   );
 });
 

@@ -48,7 +48,7 @@ export class Pin {
 
   /** Ends the connection of a session. */
   end(): void {
-    this.#abort?.abort(new Error('The client uses the server no longer'));
+    this.#abort?.abort(new Error('The client no longer uses the server'));
   }
 
   /** @param counted whether it is a call, and not a subscription. */

@@ -204,7 +204,7 @@ export class Pins {
         // What a server is can be asked again. A session that goes on at another process begins with it.
         const isRepeatable = exchange.method === Method.Discover;
         if (error instanceof AnswerLost && !isRepeatable && !isAborted(exchange)) {
-          const why = 'The answer of another process was lost, or that has ended; this may have been done in part';
+          const why = 'The process that ran this has ended, or its answer was lost; this may have been done in part';
           throw new Moved(CONNECTION_CLOSED, why, { cause: error });
         }
         if (!(error instanceof NotTaken) && !(error instanceof AnswerLost && isRepeatable)) throw error;

@@ -32,7 +32,7 @@ export class OneByOne {
         const changed = await attempt();
         if (changed !== AGAIN) return changed;
       }
-      throw new Error(`The ${what} is changed by other processes all the time`);
+      throw new Error(`Other processes keep changing the ${what}`);
     });
   }
 }

@@ -94,7 +94,7 @@ export function sessionNotFound(call: HttpCall): void {
  */
 export function notAsked(shared: boolean): ErrorResponse {
   const message = shared
-    ? 'Nothing waits for the answer here: another process asked this, or one that is gone; call again'
+    ? 'No question waits for this answer here: another process asked it, or a process that has ended; call again'
     : 'The server was restarted since it asked this, so nothing waits for the answer; call again';
   return errorResponse(undefined, { code: REFUSED, message });
 }
