@@ -79,6 +79,6 @@ function statusOf({ steps, isOver, login }: NonNullable<InspectorState['authoriz
   const failed = checks.filter(({ status }) => status === 'failed').length;
   const warnings = checks.filter(({ status }) => status === 'warning').length;
   const counts = `${checks.length} checks, ${failed} failed, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
-  if (isOver) return `The walk is over after ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}: ${counts}.`;
+  if (isOver) return `Finished after ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}: ${counts}.`;
   return login ? 'A login waits for you.' : `Steps so far: ${steps.length}. ${counts}.`;
 }

@@ -35,9 +35,9 @@ export function PauseView({ pause, onproceed }: PauseViewProps): JSX.Element {
       {stopped !== undefined && (
         <div class="notice bad">
           <p>
-            <strong>A client stops here.</strong> <Visible text={stopped} />
+            <strong>A client must stop here.</strong> <Visible text={stopped} />
           </p>
-          <p>Go on only if you trust this server.</p>
+          <p>Continue only if you trust this server.</p>
         </div>
       )}
       {pause.parameters && (

@@ -31,7 +31,7 @@ export function BreakpointsScreen({ view, visible }: { view: BreakpointView; vis
   if (!state)
     return (
       <div class="empty">
-        <p>Nothing passes here that could be held: this page shows a recording.</p>
+        <p>This page shows a recording, so there are no messages to hold.</p>
         <p>Breakpoints need the page’s own connection, “everwire bridge --inspect”, or “everwire inspect --through”.</p>
       </div>
     );

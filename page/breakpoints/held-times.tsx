@@ -18,7 +18,7 @@ export function HeldTimes({ message, now }: { message: HeldMessage; now: number 
       {action === 'reorder' && <span>waits for a message that overtakes it</span>}
       {expires !== undefined && (
         <span class={expires - now < 10_000 ? 'warn' : undefined}>
-          the limit of this page’s call ends it in {seconds(expires - now)}
+          the time limit of this page’s call ends it in {seconds(expires - now)}
         </span>
       )}
       {patience !== undefined && (

@@ -13,7 +13,7 @@ export function SavedRules({ view }: { view: BreakpointView }): JSX.Element | nu
   const add = async (): Promise<void> => {
     const { added } = await server.send('addSavedRules', {});
     const what = added === 1 ? '1 saved rule was added.' : `${added} saved rules were added.`;
-    toast(added === 0 ? what : `${what} Turn on those that are to act.`);
+    toast(added === 0 ? what : `${what} Turn on those that you want to use.`);
   };
   return (
     <p class="toolbar">

@@ -40,7 +40,7 @@ function Messages({ title, before, after, differences }: ComparedMessages): JSX.
     <section aria-label={title}>
       <h3>{title}</h3>
       {list === undefined ? (
-        <p class="notice">Only one of the two has it, or it is not JSON, or no longer in memory.</p>
+        <p class="notice">Only one of the two calls has it, it is not JSON, or it is no longer in memory.</p>
       ) : list.length === 0 ? (
         <p class="soft">No differences. Ids, cursors, times and “_meta” do not count.</p>
       ) : (

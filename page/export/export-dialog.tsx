@@ -85,7 +85,7 @@ export function ExportDialog({ shown, selected, onclose, ...source }: ExportDial
           </select>
         </label>
         <p class="soft">
-          What is named as a secret is masked, also where its value is repeated. Nobody can know what else is secret.
+          Values whose names suggest a secret are masked everywhere. Everwire cannot know what else is secret.
         </p>
         {problem.value !== undefined && (
           <p class="notice bad" role="alert">

@@ -71,7 +71,7 @@ describeInBrowser('Auth', (browser) => {
     await next('Next: Step-up');
     await logIn();
     await next('Next: Revocation');
-    await page.getByText(/^The walk is over after 12 steps: \d+ checks, 0 failed, 0 warnings\.$/).waitFor();
+    await page.getByText(/^Finished after 12 steps: \d+ checks, 0 failed, 0 warnings\.$/).waitFor();
     expect(
       await page
         .getByRole('listitem', { name: /./ })
@@ -117,7 +117,7 @@ describeInBrowser('Auth', (browser) => {
     for (let count = 0; count < 6; count += 1) await next();
     const link = page.getByRole('link', { name: 'Open the login page' });
     await link.click();
-    await page.getByText('A client stops here.').waitFor();
+    await page.getByText('A client must stop here.').waitFor();
     const check = step('Callback')
       .getByRole('listitem')
       .filter({ has: page.locator('code', { hasText: /^callback-issuer$/ }) });
@@ -130,7 +130,7 @@ describeInBrowser('Auth', (browser) => {
     await next('Go on anyway: Token request');
     await expect.poll(() => fixture.asked).toContain('POST /token');
     await page.getByRole('button', { name: 'End' }).click();
-    await page.getByText(/^The walk is over/).waitFor();
+    await page.getByText(/^Finished after/).waitFor();
     await page.getByRole('button', { name: 'Start', exact: true }).waitFor();
     expect(misdeeds.filter((each) => !LOGIN.test(each))).toEqual([]);
   });
@@ -143,7 +143,7 @@ describeInBrowser('Auth', (browser) => {
     await page.getByRole('textbox', { name: 'URL of the server' }).fill(fixture.url);
     await start(page);
     await next();
-    await page.getByText('A client stops here.').waitFor();
+    await page.getByText('A client must stop here.').waitFor();
     expect(await page.locator('.auth img').count()).toBe(0);
     expect(await page.locator('.auth').textContent()).not.toContain('\u202e');
     expect(misdeeds).toEqual([]);
@@ -186,7 +186,7 @@ describeInBrowser('axe finds nothing, dark or light, and nothing is cut off', (b
     await page.getByRole('textbox', { name: 'URL of the server' }).fill(`${fixture.url}?${LONG}`);
     await start(page);
     for (let count = 0; count < 3; count += 1) await next();
-    await page.getByText('A client stops here.').waitFor();
+    await page.getByText('A client must stop here.').waitFor();
     await step('Authorization server metadata').locator('details').first().locator('summary').click();
     for (const checks of ['passed', 'not applicable'])
       await step('Authorization server metadata').getByText(checks).first().click();
@@ -199,7 +199,7 @@ describeInBrowser('axe finds nothing, dark or light, and nothing is cut off', (b
     await page.getByRole('link', { name: 'Open the login page' }).waitFor();
     await expectAccess(page, 'a login');
     await page.getByRole('button', { name: 'End' }).click();
-    await page.getByText(/^The walk is over/).waitFor();
+    await page.getByText(/^Finished after/).waitFor();
     await expectAccess(page, 'the end');
     expect(misdeeds).toEqual([]);
   });

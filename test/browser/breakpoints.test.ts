@@ -44,7 +44,7 @@ describeInBrowser('breakpoints', (browser) => {
     await page.keyboard.press('b');
     const card = page.getByRole('article', { name: 'Request: tools/call echo' });
     await expect.poll(() => card.textContent()).toMatch(/Held \d+\.\d s/);
-    await expect.poll(() => card.textContent()).toMatch(/the limit of this page’s call ends it in \d+\.\d s/);
+    await expect.poll(() => card.textContent()).toMatch(/the time limit of this page’s call ends it in \d+\.\d s/);
     // A person sees what is held before they decide.
     expect(await card.getByText('to the server').count()).toBe(1);
     await expect

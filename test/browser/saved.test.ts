@@ -138,7 +138,7 @@ describeInBrowser('saved calls', (browser) => {
     const second = await breakpoints();
     expect(await second.rules.count()).toBe(0);
     await second.page.getByRole('button', { name: 'Add saved rules' }).click();
-    await second.page.getByText('2 saved rules were added. Turn on those that are to act.').waitFor();
+    await second.page.getByText('2 saved rules were added. Turn on those that you want to use.').waitFor();
     await expect.poll(() => second.rules.count()).toBe(2);
     // A person sees them before they act.
     const isOn = (at: number): Promise<boolean> => second.rules.nth(at).getByRole('switch').isChecked();
