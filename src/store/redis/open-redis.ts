@@ -29,7 +29,9 @@ export function shownUrl(url: string): string {
  */
 export async function openRedis(url: string, timeout: number): Promise<OpenRedis> {
   const { createClient } = await import('@redis/client').catch(ifMissing('a store in Redis needs', '@redis/client'));
+  let isOpen = false;
   const create = (onerror: (error: Error) => void) => {
+    let greeting: ReturnType<typeof setTimeout> | undefined;
     const created = createClient({
       url,
       disableOfflineQueue: true,
@@ -39,10 +41,23 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
         reconnectStrategy: (retries) => Math.min(2 ** retries * 10, MAX_PAUSE) * (0.5 + Math.random() / 2),
       },
     });
+    created.on('connect', () => {
+      clearTimeout(greeting);
+      // Its first commands are not ours, and have no time limit.
+      greeting = setTimeout(() => replace(created), timeout).unref();
+    });
+    created.on('ready', () => clearTimeout(greeting));
     return created.on('error', onerror);
   };
   let failure: Error | undefined;
   let client = create((error) => (failure = error));
+  const replace = (lost: typeof client): void => {
+    if (lost !== client || !isOpen) return;
+    client = create(() => {});
+    client.connect().catch(() => {});
+    // What else waits for it fails after this.
+    setImmediate(() => lost.destroy());
+  };
   try {
     const work = client.connect();
     // It would try again for ever.
@@ -53,14 +68,7 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
     const { message, code } = (failure ?? error) as NodeJS.ErrnoException;
     throw new Error(`The store ${shownUrl(url)} cannot be reached: ${message || code}`, { cause: error });
   }
-  let isClosed = false;
-  const replace = (lost: typeof client): void => {
-    if (lost !== client || isClosed) return;
-    client = create(() => {});
-    client.connect().catch(() => {});
-    // What else waits for it fails after this.
-    setImmediate(() => lost.destroy());
-  };
+  isOpen = true;
   return {
     sendCommand: (args) => {
       const used = client;
@@ -72,7 +80,7 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
       return waitFor(used.sendCommand(args), { timeout, timeoutError });
     },
     close: async () => {
-      isClosed = true;
+      isOpen = false;
       client.destroy();
     },
   };

@@ -120,6 +120,24 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(state.reachable).toBe(true);
   });
 
+  test('a connection that is opened again is given up if nobody answers there', async () => {
+    let [silent, swallowed] = [false, 0];
+    const network: BadNetwork = {
+      get silent() {
+        if (silent) swallowed += 1;
+        return silent;
+      },
+    };
+    const client = await through(network, 200);
+    const ping = (): Promise<unknown> => client.sendCommand(['PING']).catch(() => 'unreachable');
+    silent = true;
+    expect(await ping()).toBe('unreachable');
+    // The command, and then the beginning of the next connection.
+    await expect.poll(() => swallowed).toBeGreaterThan(1);
+    silent = false;
+    await expect.poll(ping, { timeout: 30_000 }).toBe('PONG');
+  });
+
   test('the secret of a session is not stored', async () => {
     const { sessions, events } = redisState(redis.admin);
     const id = 'the-secret-session-id';
