@@ -76,6 +76,7 @@ export class SecretSearch {
     for (let hit = pattern.exec(text); hit; hit = pattern.exec(text)) {
       hits.push({ seed: hit[0], index: hit.index });
       pattern.lastIndex = hit.index + 1;
+      // Stryker disable next-line AssignmentOperator: how much work is much
       work.left -= WORK_PER_HIT;
       // Stryker disable next-line ConditionalExpression,EqualityOperator: each secret is searched then, which finds the same, only later
       if (work.left < 0) return undefined;

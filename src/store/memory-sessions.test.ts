@@ -196,6 +196,21 @@ test('a session that is used is written with the time, and an expired one is not
   expect([sessions.has('old'), sessions.has('s')]).toEqual([false, true]);
 });
 
+test('a session keeps its settings when it is used', async () => {
+  const sessions = memorySessionStore();
+  await sessions.put('s', { initialize: {}, logLevel: 'error' });
+  await sessions.touch(['s']);
+  expect(await sessions.get('s')).toEqual({ initialize: {}, logLevel: 'error' });
+});
+
+test('a store whose sessions are all in use says that it has no room', async () => {
+  const { sessions } = indexed({ maxSessions: 2 });
+  await sessions.put('a', { share: 'ann', initialize: {} });
+  await sessions.put('b', { share: 'bob', initialize: {} });
+  const refusal = new SessionStoreFull('The store has no room: all other sessions are in use');
+  await expect(sessions.put('c', { share: 'cat', initialize: {} })).rejects.toEqual(refusal);
+});
+
 test('a session is removed from the texts once', async () => {
   const { sessions, removed } = indexed();
   await sessions.put('s', { initialize: {} });

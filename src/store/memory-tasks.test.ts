@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { taskStoreSuite } from '../testing/contracts/task-store-suite.ts';
-import { memoryTaskStore, type MemoryTaskStoreOptions } from './memory-tasks.ts';
+import { IndexedTasks, memoryTaskStore, type KeptTask, type MemoryTaskStoreOptions } from './memory-tasks.ts';
 import { TaskStoreFull, type TaskRecord } from './task-store.ts';
 
 describe('the task store contract', () => {
@@ -126,7 +126,7 @@ describe('in memory', () => {
     }
   });
 
-  test('callers whose tasks have expired are forgotten', async () => {
+  test('removed tasks and their callers are forgotten', async () => {
     setFlagsFromString('--expose-gc');
     const collect = runInNewContext('gc') as () => void;
     const store = memoryTaskStore();
@@ -135,13 +135,13 @@ describe('in memory', () => {
     const before = process.memoryUsage().heapUsed;
     for (let n = 0; n < 10_000; n += 1) {
       const principal = `${n}${padding}`;
-      await store.create(record('a', { principal }));
-      await store.delete('a', principal);
+      await store.create(record(`t${n}`, { principal }));
+      await store.delete(`t${n}`, principal);
     }
     collect();
     // All of them together would be 20 MB.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
-    expect(await store.get('a', undefined)).toBeUndefined();
+    expect(await store.get('t0', undefined)).toBeUndefined();
   });
 
   test('a single task has a size limit', async () => {
@@ -166,7 +166,7 @@ describe('in memory', () => {
   });
 
   test('callers without a principal have no separate limit', async () => {
-    const store = memoryTaskStore({ maxPerPrincipal: 0 });
+    const store = memoryTaskStore({ maxPerPrincipal: 0, maxTasks: 10 });
     await expect(store.create(record('a', { principal: 'ann' }))).rejects.toBeInstanceOf(TaskStoreFull);
     for (let n = 0; n < 10; n += 1) await store.create(record(`t${n}`));
     expect(await store.get('t9', undefined)).toBeDefined();
@@ -176,5 +176,118 @@ describe('in memory', () => {
     expect(() => memoryTaskStore({ [name]: -1 })).toThrow(new RangeError(`${name} must be 0 or more, not -1`));
     expect(() => memoryTaskStore({ [name]: Number.NaN })).toThrow(RangeError);
     expect(() => memoryTaskStore({ [name]: 0 })).not.toThrow();
+  });
+});
+
+describe('on a disk', () => {
+  /** Tasks with texts that the test sees, and a clock that begins at 0. */
+  function indexed(options: MemoryTaskStoreOptions = {}) {
+    const clock = { now: 0 };
+    const texts = new Map<string, string>();
+    const kept: KeptTask[] = [];
+    const disk: { failure?: Error } = {};
+    const tasks = new IndexedTasks(
+      { now: () => clock.now, ...options },
+      {
+        read: (id) => texts.get(id),
+        write: async (id, text, about) => {
+          if (disk.failure) throw disk.failure;
+          texts.set(id, text);
+          kept.push(about);
+        },
+        remove: async (id) => {
+          if (disk.failure) throw disk.failure;
+          texts.delete(id);
+        },
+      },
+    );
+    return { tasks, clock, texts, kept, disk };
+  }
+
+  const found = (task: TaskRecord, changes: Partial<KeptTask> = {}): KeptTask => ({
+    principal: task.principal,
+    share: task.share,
+    runner: task.runner,
+    bytes: Buffer.byteLength(JSON.stringify(task)),
+    terminal: false,
+    until: Number.POSITIVE_INFINITY,
+    ...changes,
+  });
+
+  test('what is known of a task is written with it', async () => {
+    const { tasks, clock, kept } = indexed({ maxAge: 100 });
+    const ann = record('a', { principal: 'ann', share: 'of ann', statusMessage: 'ü' });
+    await tasks.create(ann);
+    await tasks.create(record('b', { createdAt: 5, ttlMs: 10 }));
+    clock.now = 1;
+    const ended = await tasks.update('a', 'ann', (task) => ({ ...task, status: 'completed', lastUpdatedAt: 1 }));
+    expect(kept).toEqual([
+      found(ann),
+      found(record('b', { createdAt: 5, ttlMs: 10 }), { until: 15 }),
+      found(ended!, { terminal: true, until: 101 }),
+    ]);
+  });
+
+  test('a restored task is there, takes room, and expires', async () => {
+    const { tasks, clock, texts } = indexed({ maxTasks: 2 });
+    const [a, b] = [record('a'), record('b')];
+    for (const task of [a, b]) texts.set(task.id, JSON.stringify(task));
+    tasks.restore('a', found(a));
+    tasks.restore('b', found(b, { until: 100 }));
+    expect(tasks.size).toBe(2);
+    expect(await tasks.get('a', undefined)).toEqual(a);
+    await expect(tasks.create(record('c'))).rejects.toBeInstanceOf(TaskStoreFull);
+    clock.now = 100;
+    tasks.expire();
+    expect([tasks.size, [...texts.keys()]]).toEqual([1, ['a']]);
+  });
+
+  test('a task whose text is lost is not there, and is not changed', async () => {
+    const { tasks } = indexed();
+    tasks.restore('a', found(record('a')));
+    expect(await tasks.get('a', undefined)).toBeUndefined();
+    expect(await tasks.update('a', undefined, () => expect.unreachable())).toBeUndefined();
+    for await (const { id } of tasks.unfinished('one')) expect.unreachable(id);
+  });
+
+  test('a change that must not fail may exceed the limits', async () => {
+    const task = record('a', { principal: 'ann' });
+    const { tasks } = indexed({ maxTaskBytes: Buffer.byteLength(JSON.stringify(task)) });
+    await tasks.create(task);
+    const grow = (before: TaskRecord): TaskRecord => ({ ...before, statusMessage: 'x' });
+    await expect(tasks.update('a', 'ann', grow)).rejects.toBeInstanceOf(TaskStoreFull);
+    expect(await tasks.updateAnyway('a', 'bob', grow)).toBeUndefined();
+    expect(await tasks.updateAnyway('a', 'ann', grow)).toEqual(grow(task));
+    expect(await tasks.get('a', 'ann')).toEqual(grow(task));
+  });
+
+  test('if the texts cannot be written, the tasks and their room stay as they were', async () => {
+    const a = record('a');
+    const size = Buffer.byteLength(JSON.stringify(a));
+    const { tasks, disk } = indexed({ maxBytes: 2 * size });
+    await tasks.create(a);
+    disk.failure = new Error('No space left on device');
+    await expect(tasks.create(record('b'))).rejects.toBe(disk.failure);
+    await expect(tasks.update('a', undefined, () => ({ ...a, statusMessage: 'x' }))).rejects.toBe(disk.failure);
+    await expect(tasks.delete('a', undefined)).rejects.toBe(disk.failure);
+    expect(tasks.size).toBe(1);
+    expect(await tasks.get('a', undefined)).toEqual(a);
+    delete disk.failure;
+    await tasks.create(record('c'));
+    await expect(tasks.create(record('d'))).rejects.toBeInstanceOf(TaskStoreFull);
+  });
+
+  test('a task that expires is gone even if its text cannot be removed now', async () => {
+    const unhandled = vi.fn<(error: unknown) => void>();
+    process.on('unhandledRejection', unhandled);
+    onTestFinished(() => void process.off('unhandledRejection', unhandled));
+    const { tasks, clock, disk } = indexed();
+    await tasks.create(record('a', { ttlMs: 100 }));
+    clock.now = 100;
+    disk.failure = new Error('No space left on device');
+    expect(await tasks.get('a', undefined)).toBeUndefined();
+    await new Promise(setImmediate);
+    expect(await tasks.get('a', undefined)).toBeUndefined();
+    expect(unhandled).not.toHaveBeenCalled();
   });
 });

@@ -92,7 +92,8 @@ export function taskBounds(options: MemoryTaskStoreOptions): TaskBounds {
 export class IndexedTasks implements TaskStore {
   readonly #tasks = new Map<string, KeptTask>();
   readonly #texts: TaskTexts;
-  readonly #shares = new Map<string, Share>();
+  /** By owner. Tasks of no owner have no limit of their own. */
+  readonly #shares = new Map<string | undefined, Share>();
   readonly #bounds: TaskBounds;
   readonly #now: () => number;
   #bytes = 0;
@@ -221,7 +222,7 @@ export class IndexedTasks implements TaskStore {
     if (task.ttlMs !== null) until = task.createdAt + task.ttlMs;
     else if (terminal) until = task.lastUpdatedAt + maxAge;
     const { principal, share, runner } = task;
-    return { text, kept: { principal, ...(share !== undefined && { share }), runner, bytes, terminal, until } };
+    return { text, kept: { principal, share, runner, bytes, terminal, until } };
   }
 
   #checkSize({ bytes }: KeptTask): void {
@@ -240,13 +241,12 @@ export class IndexedTasks implements TaskStore {
     }
   }
 
-  #shareOf(owner: string): Share {
+  #shareOf(owner: string | undefined): Share {
     return this.#shares.get(owner) ?? NOTHING;
   }
 
   #count(owner: string | undefined, tasks: number, bytes: number): void {
     this.#bytes += bytes;
-    if (owner === undefined) return;
     const share = this.#shareOf(owner);
     const now = { tasks: share.tasks + tasks, bytes: share.bytes + bytes };
     if (now.tasks > 0) this.#shares.set(owner, now);
