@@ -1,3 +1,6 @@
+import { createHmac } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { BusMessages } from './bus-messages.ts';
 
@@ -41,6 +44,12 @@ test.each<[string, (text: string, mac: string) => [string, string]]>([
   const { text, mac } = sender.write('b', 'call', '{}');
   expect(receiver.read(...change(text, mac))).toBe('forged');
   expect(receiver.read(text, mac)).toMatchObject({ kind: 'call' });
+});
+
+test('the code is made with a key that is only for messages', () => {
+  const { text, mac } = pair().sender.write('b', 'call', '{}');
+  const key = createHmac('sha256', KEY).update('everwire-bus').digest();
+  expect(mac).toBe(createHmac('sha256', key).update(text).digest('base64url'));
 });
 
 test('a message copied from the inbox of another node is forged', () => {
@@ -87,4 +96,22 @@ test('10,000 senders are remembered, and the one that came first is forgotten fo
   expect(read(10_000)).toMatchObject({ from: 's10000' });
   expect(read(1)).toBe('repeated');
   expect(read(0)).toMatchObject({ from: 's0' });
+});
+
+test('the numbers of many messages take no memory', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const { sender, receiver } = pair();
+  const read = (): unknown => {
+    const { text, mac } = sender.write('b', 'call', '{}');
+    return receiver.read(text, mac);
+  };
+  for (let n = 0; n < 2000; n += 1) read();
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 0; n < 50_000; n += 1) read();
+  collect();
+  // All of them would be 3 MB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(1_000_000);
+  expect(read()).toMatchObject({ n: 52_001 });
 });

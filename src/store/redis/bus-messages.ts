@@ -65,15 +65,15 @@ export class BusMessages {
 
 /** The numbers of the messages of one sender. Older ones than the window count as received. */
 class Received {
-  readonly #numbers = new Set<number>();
+  /** By their remainder, so that each number replaces one that is too old. */
+  readonly #numbers: number[] = [];
   #newest = 0;
 
   isFirst(n: number): boolean {
-    if (n <= this.#newest - WINDOW || this.#numbers.has(n)) return false;
-    this.#numbers.add(n);
+    const at = n % WINDOW;
+    if (n <= this.#newest - WINDOW || this.#numbers[at] === n) return false;
+    this.#numbers[at] = n;
     this.#newest = Math.max(this.#newest, n);
-    if (this.#numbers.size > 2 * WINDOW)
-      for (const old of this.#numbers) if (old <= this.#newest - WINDOW) this.#numbers.delete(old);
     return true;
   }
 }
