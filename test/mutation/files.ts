@@ -39,6 +39,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/transport/http/server/request-parser.ts': ['src/transport/http/server/request-parser.test.ts'],
   'src/transport/stdio/framing.ts': ['src/transport/stdio/framing.test.ts'],
   'src/transport/stdio/lines.ts': ['src/transport/stdio/lines.test.ts', 'src/base/receive-budget.test.ts'],
+  'src/transport/stdio/outgoing.ts': ['src/transport/stdio/outgoing.test.ts'],
   'src/store/memory.ts': ['src/store/memory.test.ts'],
   'src/store/memory-sessions.ts': ['src/store/memory-sessions.test.ts'],
   'src/store/memory-tasks.ts': ['src/store/memory-tasks.test.ts'],
