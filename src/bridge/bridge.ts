@@ -70,8 +70,8 @@ export interface BridgeOptions extends Pick<
    */
   readonly stateKey?: string | Uint8Array | undefined;
   /**
-   * The state of several processes that serve the same clients. With a bus, claims and `per-session`, they have one connection
-   * to a server with a handshake for each client, and pass requests on. Default: each process has its own.
+   * The state of several processes that serve the same clients. If it has a bus and claims, all of them share one connection for
+   * each client (`per-session`) to a server with a handshake, and pass requests on. Default: each has its own connections.
    */
   readonly state?: Pick<State, 'node' | 'isAlive' | 'bus' | 'claims'> | undefined;
   /** Names the server in the state. The same in all processes, and different for each server. Default `server`. */
@@ -93,7 +93,7 @@ export interface Bridge {
   readonly restarts: number;
   /** Calls that wait for calls of other clients on the same connection. */
   readonly waiting: number;
-  /** Clients whose one connection for all processes is at this process. */
+  /** Clients whose connection is in this process, on behalf of all processes. */
   readonly pins: number;
   /** How many requests were passed on to other processes. */
   readonly forwarded: number;
@@ -111,7 +111,7 @@ export interface Bridge {
    */
   describe(): Promise<ServerDescription>;
   /**
-   * Lets requests finish, and closes the connections that this process has for all, so that others can open them again.
+   * Lets requests finish, and closes the connections of clients, so that other processes can open them again.
    *
    * @param timeout milliseconds after which unfinished requests are ended. Default 5 000.
    */

@@ -11,11 +11,11 @@ export interface Session {
   readonly id: string;
   /** Fires when the session ends, expires, or loses its connection permanently. */
   readonly signal: AbortSignal;
-  /** Names it at all processes that use the same state. Not a secret. Undefined if only this process can have it. */
+  /** The same in all processes that share the session. Not a secret. Undefined if only this process can have it. */
   readonly sharedId?: string | undefined;
   /** Whether another process opened it. Default false. */
   readonly revived?: boolean | undefined;
-  /** Whether it has ended at all processes, and not only at this one. Set before `signal` fires. Default false. */
+  /** Whether the session has ended in all processes, and not only in this one. Set before `signal` fires. Default false. */
   readonly endedEverywhere?: boolean | undefined;
 }
 

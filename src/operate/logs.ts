@@ -59,8 +59,8 @@ export interface LogOptions {
    */
   readonly write?: ((line: string) => void) | undefined;
   /**
-   * Tokens and keys of this process, of at least 8 characters, that must not appear in the log. Their single lines, if
-   * as long, and their JSON and URL encodings are removed too.
+   * Tokens and keys of this process, of at least 8 characters, that must not appear in the log. Each of their lines with at
+   * least 8 characters, and their JSON and URL encodings are removed too.
    */
   readonly secrets?: readonly string[] | undefined;
 }

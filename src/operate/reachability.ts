@@ -22,7 +22,7 @@ export interface Reachability {
   readonly check: HealthCheck;
   /** Whether the last attempt to connect, or the last call, succeeded. True at the start. */
   readonly reachable: boolean;
-  /** Takes over what another attempt to connect has shown. */
+  /** Records whether another attempt to connect has succeeded. */
   report(answered: boolean): void;
 }
 

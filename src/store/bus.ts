@@ -1,6 +1,6 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 
-/** Identifies a process among those that use, or have used, the same state. A restarted process has another one. */
+/** Identifies a process among those that use, or have used, the same state. A restarted process has a new id. */
 export type NodeId = string;
 
 /**
@@ -62,15 +62,15 @@ export function isUnanswered(error: unknown): error is NotTaken | AnswerLost {
 }
 
 /**
- * Carries messages between the processes that use one state. What arrives was sent by one of these processes, to this one,
- * and arrives once. A process never gets its own messages. Those that are sent at the same time arrive in any order.
+ * Carries messages between the processes that use one state. Each message comes from one of these processes, and arrives at
+ * most once. A process never gets its own messages. Messages that are sent at the same time arrive in any order.
  */
 export interface Bus {
   /**
    * Passes a message to another process, and waits until that has handled it.
    *
-   * @returns whether a listener there has taken it. False if the process is gone, and will not handle it, or is this one.
-   * @throws (rejects) NotTaken if the message was not passed on. Another error if it is not certain what became of it.
+   * @returns whether a listener there has taken it. False if the process has ended, or is this one.
+   * @throws (rejects) NotTaken if the message was not passed on. Another error if it may have been.
    */
   send(to: NodeId, kind: string, body: JsonObject): Promise<boolean>;
   /**

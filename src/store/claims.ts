@@ -2,7 +2,7 @@ import type { NodeId } from './bus.ts';
 
 /**
  * Says which process has something that only one may have at a time, such as the connection of a client to a server. If a
- * process gives no sign of life, others can claim what it had.
+ * process sends no heartbeat, others can claim what it had.
  */
 export interface Claims {
   /**
@@ -17,8 +17,8 @@ export interface Claims {
   /** Whether this process certainly has it, without asking the store. If false, `claim` finds out who has it. */
   holds(key: string): boolean;
   /**
-   * Keeps a text with what this process has claimed, for the process that claims it next, also if this one is gone. Kept for half
-   * an hour after the claim was last renewed. Does nothing if another process has the claim. Default: nothing is kept.
+   * Stores a text with a claim of this process, for the process that claims the key next, even if this one has ended. It is kept for
+   * half an hour after the claim was last renewed. Does nothing if another process has the claim. Default: nothing is kept.
    *
    * @param text undefined removes it.
    */
@@ -26,8 +26,8 @@ export interface Claims {
   /** The text that was kept last. */
   kept?(key: string): Promise<string | undefined>;
   /**
-   * Adds a listener for claims that this process had, and that another one has now, because this one gave no sign of life for
-   * some seconds. Returns a function that removes it.
+   * Adds a listener for claims that this process has lost to another one, because it sent no heartbeat for some seconds. Returns
+   * a function that removes it.
    */
   onlost(listener: (key: string) => void): () => void;
 }

@@ -40,7 +40,7 @@ export interface UnfinishedStream {
  */
 export interface EventLog {
   /**
-   * Opens a stream with an event without a message. A stream that exists is continued, and gets no event.
+   * Opens a stream: appends an event that has no message. A stream that exists is continued, and gets no event.
    *
    * @param requests whose responses the stream will have. It ends with the last of them. Without requests, it goes on
    * until `end`.

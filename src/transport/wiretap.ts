@@ -14,7 +14,7 @@ export interface WireConnection {
   readonly role: 'client' | 'server';
   /** The other side: an address, or the name of a command. */
   readonly peer?: string | undefined;
-  /** What it is for, if not only for messages. Recordings leave out what `authorization` has, because of its secrets. */
+  /** `authorization`: the requests of a login. Recordings leave them out, because they contain secrets. */
   readonly purpose?: 'authorization' | undefined;
 }
 

@@ -26,7 +26,7 @@ interface BegunLogin {
 let before: Promise<void> = Promise.resolve();
 
 /**
- * Logs the user in in the page itself, which is left for that. The login continues when the page at the redirect URI connects
+ * Leaves the page for the login, and returns to it. The login continues when the page at the redirect URI connects
  * with the same options. Several logins of a page run one after the other. Pass a `store` that outlives the page, such as
  * `new WebTokenStore(sessionStorage)`.
  *

@@ -24,7 +24,7 @@ export interface PopupOptions {
 }
 
 /**
- * Logs the user in in a popup window of a page.
+ * Logs the user in through a popup window of a page.
  *
  * @param redirectUri a page of the same origin, which calls `finishLogin`.
  * @throws TypeError for a redirect URI that is neither https nor on this machine. A login fails with OAuthError:

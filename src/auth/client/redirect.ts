@@ -9,7 +9,7 @@ export interface AuthorizationRequest {
   readonly state: string;
   /** The issuer that the response must have in `iss`, if it has an `iss` (RFC 9207). */
   readonly issuer: string;
-  /** The PKCE code verifier, for a handler whose page is left. It is secret (RFC 7636, section 4.1). */
+  /** The PKCE code verifier, for a handler that leaves its page for the login. It is secret (RFC 7636, section 4.1). */
   readonly verifier: string;
   /** Fires when the response is no longer needed. */
   readonly signal: AbortSignal;
@@ -37,7 +37,7 @@ export interface LoginAttempt {
   authorize(request: AuthorizationRequest): Promise<URLSearchParams>;
   /**
    * This login, if an earlier load of the page has started it and it has returned. It is then not started again. Only for a
-   * handler whose page is left. Default: none.
+   * handler that leaves its page. Default: none.
    */
   returned?(): ReturnedLogin | undefined;
   /** Ends the login. Called exactly once, also after errors. */
@@ -55,7 +55,7 @@ export interface RedirectHandler {
    * @param registered redirect URIs of the client's registration. If one of them is used again, no new registration is
    * necessary.
    * @param further the scopes that the server requires, if the token of an earlier login lacks some of them.
-   * @param key what the login is for. A handler whose page is left needs it to tell logins apart.
+   * @param key what the login is for. A handler that leaves its page needs it to tell logins apart.
    */
   start(registered: readonly string[], further?: readonly string[], key?: CredentialKey): Promise<LoginAttempt>;
 }

@@ -392,7 +392,7 @@ export class Pins {
     this.ended(pin.connection, Promise.resolve());
   }
 
-  /** Another process has the client, because this one gave no sign of life. */
+  /** Another process has the client, because this one sent no heartbeat. */
   #lose(key: string): void {
     const pin = this.#pins.get(key);
     if (!pin) return;

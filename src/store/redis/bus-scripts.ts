@@ -4,7 +4,7 @@ import { BASICS } from './event-scripts.ts';
 /**
  * Keys, where `n` is a node:
  *
- * - `:nodes` has the time of the last sign of life of each node that reads messages as score, in milliseconds.
+ * - `:nodes` has the time of the last heartbeat of each node that reads messages as score, in milliseconds.
  * - `:in:n` is a Redis stream with the messages for a node that it has not handled. Fields: `m` the message, `k` its MAC.
  *   `:ib:n` is their size. `:tk:n` is the newest request of the node that has taken messages: its number, and their ids.
  */
@@ -34,7 +34,7 @@ end
 `;
 
 /**
- * A sign of life. Argument: the node. Nodes that were silent for a minute are forgotten.
+ * A heartbeat. Argument: the node. Nodes that were silent for a minute are forgotten.
  *
  * Returns 1 if Redis knew nothing of this node, or had nothing from it for half a minute. It may not know the others either.
  */
@@ -57,7 +57,7 @@ redis.call('DEL', P .. ':in:' .. ARGV[1], P .. ':ib:' .. ARGV[1], P .. ':tk:' ..
 return 1
 `);
 
-/** The nodes that have given a sign of life in the last minute. */
+/** The nodes that have sent a heartbeat in the last minute. */
 export const NODES = freeing(
   BASICS,
   COMMON,

@@ -40,7 +40,7 @@ describeWithEmptyRedis('with a server', (redis) => {
     readonly onsend?: (entry: { m: string; k: string }) => void | Promise<unknown>;
     /** Makes the reader of the process from the client that it would have. */
     readonly read?: (client: Sender) => Sender;
-    /** Whether the process gives no sign of life, though it reads. */
+    /** Whether the process sends no heartbeat, though it reads. */
     readonly silent?: () => boolean;
   }
 
@@ -235,7 +235,7 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(atB).toEqual([{ n: 2 }]);
   });
 
-  test('a process that gave no sign of life for some seconds still learns that its message was handled', async () => {
+  test('a process that sent no heartbeat for some seconds still learns that its message was handled', async () => {
     const a = await start();
     const silence = () => redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: a.node });
     const b = await start({ onsend: silence });
@@ -372,7 +372,7 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(await a.bus.send('other', 'kind', {})).toBe(false);
   });
 
-  test('after Redis was away for longer than a sign of life, nobody counts as gone before all could give another', async () => {
+  test('after Redis was away for longer than a heartbeat, nobody counts as gone before all could give another', async () => {
     stopClock();
     const a = await start();
     const score = Date.now() - 4000;

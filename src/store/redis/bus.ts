@@ -29,7 +29,7 @@ const MAX_IN_LINE = 5000;
 /** How long an inbox is kept after the last message. Milliseconds. */
 const INBOX_TTL = 120_000;
 /**
- * How long after a sign of life a process counts as alive, and how long all need to say that they are, after Redis has lost
+ * How long after a heartbeat a process counts as alive, and how long all need to say that they are, after Redis has lost
  * its data. Milliseconds.
  */
 const ALIVE = 3000;
@@ -252,7 +252,7 @@ export class RedisBus implements Bus {
     }
     const taken = this.#listeners.take(kind, body, text.length);
     const answer = this.#messages.write(from, HANDLED_KIND, JSON.stringify({ n, taken }));
-    // If it is lost, the sender gets an error. A sender that gave no sign of life for some time gets it when it goes on.
+    // If it is lost, the sender gets an error. A sender that was suspended gets it when it goes on.
     this.#put(from, answer.text, answer.mac, [0, 0], true).catch(() => {});
   }
 

@@ -21,7 +21,7 @@ end
 /**
  * Claims a key. Arguments: the key, the node, the times to live of the claim and of its text.
  *
- * Returns the node that has it. Empty if Redis has no sign of life of this node, so that others could take the claim.
+ * Returns the node that has it. Empty if Redis has no heartbeat of this node, so that others could take the claim.
  */
 export const CLAIM = storing(
   TAKE,

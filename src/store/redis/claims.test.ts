@@ -6,7 +6,7 @@ import { redisState } from './redis-state.ts';
 
 describeWithEmptyRedis('with a server', (redis) => {
   /**
-   * @param silent whether the process gives no sign of life.
+   * @param silent whether the process sends no heartbeat.
    * @param deaf whether it does not learn that Redis has got one.
    */
   async function start(silent: () => boolean = () => false, deaf: () => boolean = () => false) {
@@ -37,7 +37,7 @@ describeWithEmptyRedis('with a server', (redis) => {
       for (const key of await redis.admin.keys('*')) expect(await redis.admin.pTTL(key), key).toBeGreaterThan(0);
     });
 
-  test('a process that gives no sign of life soon trusts its claims no longer, and loses them to others', async () => {
+  test('a process that sends no heartbeat soon trusts its claims no longer, and loses them to others', async () => {
     let silent = false;
     const [a, b] = [await start(() => silent), await start()];
     for (const key of ['one', 'two']) await a.claims.claim(key);
@@ -52,7 +52,7 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(await a.claims.claim('one')).toBe(b.node);
   });
 
-  test('a process loses its claims to others also if it did not learn that its next sign of life arrived', async () => {
+  test('a process loses its claims to others also if it did not learn that its next heartbeat arrived', async () => {
     let silent = false;
     let deaf = false;
     const a = await start(
@@ -106,7 +106,7 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(a.lost).toEqual([]);
   });
 
-  test('a claim is refused while Redis knows no sign of life of the process', async () => {
+  test('a claim is refused while Redis knows no heartbeat of the process', async () => {
     let silent = false;
     const a = await start(() => silent);
     silent = true;

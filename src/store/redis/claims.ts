@@ -13,14 +13,14 @@ const RENEWAL = 30_000;
 /** How many claims one script renews. */
 const PORTION = 200;
 /**
- * After this time without a sign of life, this process no longer trusts that it has what it claimed. Milliseconds. The others
+ * After this time without a heartbeat, this process no longer trusts that it has what it claimed. Milliseconds. The others
  * wait a second longer.
  */
 const TRUSTED = 2000;
-/** How long after Redis was gone all processes need to give a sign of life. Milliseconds. */
+/** How long after Redis was gone all processes need to send a heartbeat. Milliseconds. */
 const ALIVE = 3000;
 
-/** The claims of the processes that use one Redis. They end with the signs of life of their process. */
+/** The claims of the processes that use one Redis. They end with the heartbeats of their process. */
 export class RedisClaims implements Claims {
   readonly #commands: Commands;
   readonly #node: NodeId;
@@ -33,7 +33,7 @@ export class RedisClaims implements Claims {
   /** When Redis last turned out to know nothing of this process, by `performance.now()`. */
   #lapsed = -Infinity;
 
-  /** @param beat gives a sign of life now. */
+  /** @param beat sends a heartbeat now. */
   constructor(commands: Commands, node: NodeId, beat: () => Promise<void>) {
     this.#commands = commands;
     this.#node = node;
@@ -91,7 +91,7 @@ export class RedisClaims implements Claims {
   }
 
   /**
-   * Redis has got a sign of life.
+   * Redis has received a heartbeat.
    *
    * @param sentAt when it was sent, by `performance.now()`.
    * @param lapsed whether it had none for some time, or has lost it, so that others may have taken the claims.

@@ -1,7 +1,7 @@
 import type { NodeId } from '../state.ts';
 import type { Commands } from './commands.ts';
 
-/** How long a node counts as alive after a sign of life. Milliseconds. */
+/** How long a node counts as alive after a heartbeat. Milliseconds. */
 const ALIVE = 3000;
 const INTERVAL = 1000;
 
@@ -13,7 +13,7 @@ export class Heartbeat {
   readonly #onbeat: (sentAt: number, lapsed: boolean) => Promise<void>;
   #hasBegun = false;
   #count = 0;
-  /** The last sign of life that Redis has confirmed. */
+  /** The last heartbeat that Redis has confirmed. */
   #confirmed: string | undefined;
   /** When Redis last had not that one, by `performance.now()`. */
   #lapsed = -Infinity;
@@ -22,7 +22,7 @@ export class Heartbeat {
 
   /**
    * @param join tells the others that this node reads their messages, if it does.
-   * @param onbeat called after each sign of life, with the time when it was sent, and whether Redis may have had none of this
+   * @param onbeat called after each heartbeat, with the time when it was sent, and whether Redis may have had none of this
    * node before. If it fails, this is said again.
    */
   constructor(
@@ -40,7 +40,7 @@ export class Heartbeat {
     void this.#beatAndJoin();
   }
 
-  /** Gives a sign of life. @throws (rejects) StoreUnreachable. */
+  /** Sends a heartbeat. @throws (rejects) StoreUnreachable. */
   beat(): Promise<void> {
     this.#beating ??= this.#beat().finally(() => {
       this.#beating = undefined;
@@ -49,7 +49,7 @@ export class Heartbeat {
   }
 
   /**
-   * Whether a node is alive, or may be. If Redis may have had no sign of life of this node, it may have missed those of others,
+   * Whether a node is alive, or may be. If Redis may have had no heartbeat of this node, it may have missed those of others,
    * too. So they have some time to give another.
    */
   async isAlive(node: NodeId): Promise<boolean> {

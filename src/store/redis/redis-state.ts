@@ -15,7 +15,7 @@ import { RedisTasks } from './tasks.ts';
 
 /** What several processes need to pass messages on to each other. */
 export interface RedisBusOptions {
-  /** Another connected client for the same database. Nothing else may use it, because Redis lets its commands wait. */
+  /** Another connected client for the same database. Nothing else may use it, because it waits for messages. */
   readonly reader: RedisClient;
   /**
    * A secret of at least 16 bytes, the same in all processes: the `stateKey` of the server. Messages that were made without
@@ -47,18 +47,18 @@ export interface RedisStateOptions {
 
 /** A state in Redis. */
 export interface RedisState extends State {
-  /** Whether Redis has answered the newest command. Each second, there is one. */
+  /** Whether Redis has answered the newest command. There is at least one each second. */
   readonly reachable: boolean;
   /** How many milliseconds another process took to confirm the newest confirmed message. Undefined before the first one. */
   readonly busDelay: number | undefined;
   /**
-   * Whether a process has given a sign of life in the last three seconds. If Redis had no sign of life of this process, it may
+   * Whether a process has sent a heartbeat in the last three seconds. If Redis had no heartbeat of this process, it may
    * have missed those of others, too. So every process counts as alive until three seconds after that.
    */
   isAlive(node: NodeId): Promise<boolean>;
   readonly bus: Bus | undefined;
   readonly claims: Claims;
-  /** Ends the signs of life of this process. Call it after the servers are closed. The clients stay open. */
+  /** Ends the heartbeats of this process. Call it after the servers are closed. The clients stay open. */
   close(): Promise<void>;
   /** Does the same as `close`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -70,8 +70,8 @@ export interface RedisState extends State {
  * at once: each continues the sessions of the others, and ends the calls of those that are gone.
  *
  * @param client is connected, and stays open until it is closed by the caller. It is a client for one server, not for a
- * cluster. Turn off its queue for the time without a connection, so that calls fail at once then.
- * @throws TypeError if it is no client of Redis, or also the reader of the bus. RangeError if a limit is negative or not a
+ * cluster. Turn off its offline queue, so that commands fail at once while there is no connection.
+ * @throws TypeError if it is not a client of Redis, or is also the reader of the bus. RangeError if a limit is negative or not a
  * number, or the key is shorter than 16 bytes.
  */
 export function redisState(client: RedisClient, options: RedisStateOptions = {}): RedisState {

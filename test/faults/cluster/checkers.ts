@@ -43,7 +43,7 @@ export type Allowance = (typeof ALLOWANCES)[number];
 
 /** Milliseconds by which two processes may note the same moment differently. */
 const SLACK = 1000;
-/** Milliseconds in which a process that gave no sign of life counts as gone, and one that was slow may do so. */
+/** Milliseconds in which a process that sent no heartbeat counts as gone, and one that was slow may do so. */
 const GONE = 15_000;
 
 /** Every request ends once, with a result or a clear error, within its bound. */
