@@ -91,7 +91,7 @@ export function withSessionOptions(command: Command, maxSessions: number, most: 
 /** Adds the option for the key that outlives the process. */
 export function withStateKeyOption(command: Command): Command {
   return command.addOption(
-    new Option('--state-key <secret>', 'key that seals what must survive a restart; may be @file or env:NAME').env(
+    new Option('--state-key <secret>', 'key for state that must survive a restart; may be @file or env:NAME').env(
       STATE_KEY_VARIABLE,
     ),
   );
