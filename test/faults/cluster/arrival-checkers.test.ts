@@ -72,6 +72,11 @@ describe('cancellations', () => {
     expect(judge(facts).found).not.toEqual({});
     expect(judge(facts, [trouble('killed', 'p3')]).found).toEqual({});
     const unseen = tried().map((fact) => (fact.what === 'sent' ? { ...fact, wire: false } : fact));
+    const closed = [...unseen, confirmed(undefined, 'p3')];
+    expect(judge(closed).allowed).toEqual(['a cancellation was not confirmed']);
+    const unknown = tried(confirmed(404));
+    expect(judge(unknown).allowed).toEqual(['a cancellation was not confirmed']);
+    expect(judge([...closed, done('aborted', START + 700)]).allowed).toEqual(['(a cancellation arrived)']);
     expect(judge([...unseen, done('aborted', START + 700)]).allowed).toEqual(['(a cancellation arrived)']);
     expect(judge(unseen).found).not.toEqual({});
   });

@@ -33,18 +33,19 @@ export const cancellationsArrive: Checker = (subject, troubles, allow) => {
   if (!sent || end?.how !== 'cancelled') return [];
   const tries = all(subject, 'cancelled');
   const confirmed = tries.find(({ status }) => status === 202);
-  // A library that stays with one process cancels there, which nobody sees.
-  if (!confirmed && (sent.wire || tries.length > 0)) {
+  // `sessionsGoOn` judges whether the session may be unknown.
+  const isUnknown = tries.some(({ status }) => status === 404);
+  const isRefused = sent.wire || tries.some(({ status }) => status !== undefined);
+  if (!confirmed && isRefused && !isUnknown) {
     const from = Math.min(end.at, ...tries.map((each) => each.since));
-    // `sessionsGoOn` judges whether the session may be unknown.
-    const isUnknown = tries.some(({ status }) => status === 404);
-    if (!isUnknown && troubles.near(from - AFTER, end.at + ARRIVAL).length === 0)
+    if (troubles.near(from - AFTER, end.at + ARRIVAL).length === 0)
       return ['no process has confirmed that the call was cancelled'];
     allow('a cancellation was not confirmed');
     return [];
   }
-  const since = confirmed?.since ?? end.at;
-  const via = confirmed?.process;
+  // A library may close its connection before the response. One that stays with one process cancels there, unseen.
+  const isUnanswered = !confirmed && tries.length > 0;
+  const [{ since, process: via = '' } = { since: end.at }] = confirmed ? [confirmed] : tries;
   const found: string[] = [];
   for (const { at, run, process } of all(subject, 'run')) {
     // It may have overtaken its call.
@@ -54,8 +55,9 @@ export const cancellationsArrive: Checker = (subject, troubles, allow) => {
     const late = done ? done.at : Number.POSITIVE_INFINITY;
     const calm = troubles.calmAfter(end.at, ARRIVAL, processesOf(subject));
     if (done?.how === 'aborted' && late <= end.at + ARRIVAL) allow('(a cancellation arrived)');
-    else if (late <= calm || troubles.near(since - AFTER, end.at + ARRIVAL, new Set([process, via ?? ''])).length > 0)
+    else if (late <= calm || troubles.near(since - AFTER, end.at + ARRIVAL, new Set([process, via])).length > 0)
       allow('a cancellation was late or lost near a fault');
+    else if (isUnanswered) allow('a cancellation was not confirmed');
     else found.push(`the handler at ${process} did not learn in time that the call was cancelled`);
   }
   return found;
