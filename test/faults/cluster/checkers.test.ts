@@ -89,6 +89,19 @@ describe('streams', () => {
     expect(found).toEqual({ streamsAreWhole: [what] });
   });
 
+  test('a step after the end of the call is lost, unless the end was lost with the data of Redis', () => {
+    const facts = [sent('count'), run('count'), ended('error'), { ...emitted(1), at: START + 5000 }];
+    const lost = trouble('redis lost its data', undefined, START + 4000);
+    const lostSteps = (given: typeof facts, happened: typeof lost) => judge(given, [happened]).found.streamsAreWhole;
+    const found = ['these steps were lost: 1'];
+    expect(judge(facts).found.streamsAreWhole).toEqual(found);
+    expect(lostSteps(facts, lost)).toBeUndefined();
+    // Before the end, or with a result, the loss explains nothing.
+    expect(lostSteps(facts, trouble('redis lost its data', undefined, START - 4000))).toEqual(found);
+    const withResult = [...facts.filter(({ what }) => what !== 'ended'), ended('result')];
+    expect(lostSteps(withResult, lost)).toEqual(found);
+  });
+
   test.each([
     ['that was announced', [emitted(1), { what: 'gap', why: 'gone' }]],
     ['of what was never accepted', [emitted(1, false)]],
