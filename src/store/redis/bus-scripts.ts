@@ -50,10 +50,10 @@ return seen and num(seen) > now - 30000 and 0 or 1
 `,
 );
 
-/** A node reads nothing more. Argument: the node. */
+/** A node reads nothing more. Argument: the node. Its inbox stays for a while: what is there was not handled. */
 export const LEAVE = freeing(`
 redis.call('ZREM', P .. ':nodes', ARGV[1])
-redis.call('DEL', P .. ':in:' .. ARGV[1], P .. ':ib:' .. ARGV[1], P .. ':tk:' .. ARGV[1])
+redis.call('DEL', P .. ':tk:' .. ARGV[1])
 return 1
 `);
 

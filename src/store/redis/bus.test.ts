@@ -205,6 +205,21 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(await redis.admin.keys('{everwire}:i*')).toEqual([]);
   });
 
+  test('a process that stops takes nothing that it has not read: the sender learns it', async () => {
+    const read = (reader: Sender): Sender => ({
+      sendCommand: (args) => (args[0] === 'XREAD' ? deferred<null>().promise : reader.sendCommand(args)),
+    });
+    const [a, b] = [await start(), await start({ read })];
+    b.bus.answer('kind', async () => ({}));
+    const sent = a.bus.send(b.node, 'kind', {});
+    const called = a.bus.call(b.node, 'kind', {}).catch((error: unknown) => error);
+    await expect.poll(() => redis.admin.xLen(`{everwire}:in:${b.node}`)).toBe(2);
+    await b.end();
+    expect(await sent).toBe(false);
+    expect(await called).toBeInstanceOf(NotTaken);
+    expect(await redis.admin.keys('{everwire}:i*')).toEqual([]);
+  });
+
   test('a process that was killed after it has read a message may have handled it: the sender gets an error', async () => {
     const a = await start();
     await alive('killed');
