@@ -57,12 +57,14 @@ test.each([
   '"\\uD83D\\uDE00\\ud9ab\\udcab\\uB83D"',
   '"\\\\ud800"',
   '"\\ud000\\ud7ff\\ue000"',
+  '"\\nd800 \\ud83d\\ude00"',
 ])('%s has no unpaired surrogates', (text) => {
   expect(hasMoreUnpairedSurrogates(text, 0)).toBe(false);
 });
 
 test.each<[string, number]>([
   ['"\\ud800"', 1],
+  ['"\\uDFFF"', 1],
   ['"\\uD800\\uDbFf\\udc00"', 1],
   ['"\\uDFFF \\uda00 \\udfff"', 3],
   ['"\\ud83d\\ude00\\ude00"', 1],

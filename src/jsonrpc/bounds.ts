@@ -75,7 +75,7 @@ export function hasMoreUnpairedSurrogates(text: string, than: number): boolean {
   let count = 0;
   /** Where the last high surrogate ends. A low surrogate there makes a pair with it. */
   let end = -1;
-  // Stryker disable next-line EqualityOperator: there is no character at the end of a text
+  // Stryker disable next-line ConditionalExpression,EqualityOperator: what comes after so many, or after the end, changes nothing
   for (let at = 0; at < text.length && count <= than + 1; at += 1) {
     if (text.charCodeAt(at) !== BACKSLASH) continue;
     at += 1;
