@@ -28,7 +28,8 @@ export function isPeerUrl(text: string): boolean {
 function isShort(text: string): boolean {
   if (text.length > MAX_URL) return false;
   // The parser leaves these out wherever they are.
-  const authority = AUTHORITY.exec(text.replace(/[\t\n\r]/g, ''))?.[1] ?? '';
-  const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d*$/, '');
-  return host.length <= MAX_HOST || host.replace(/%[\da-f]{2}/gi, '.').length <= MAX_HOST;
+  const authority = AUTHORITY.exec(text.replace(/[\t\n\r]/g, ''))?.[1];
+  if (authority === undefined) return true;
+  const host = authority.slice(authority.lastIndexOf('@') + 1).replace(/:\d*/, '');
+  return host.replace(/%[\da-f]{2}/gi, '.').length <= MAX_HOST;
 }
