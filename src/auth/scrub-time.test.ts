@@ -1,0 +1,30 @@
+import { describe, expect, test } from 'vitest';
+import { scrubber } from './scrub.ts';
+
+/** The text without secrets, if that takes little time. */
+function quickly(secret: string, text: string): string {
+  const scrub = scrubber([secret]);
+  const started = process.cpuUsage();
+  const clean = scrub(text);
+  expect(process.cpuUsage(started).user).toBeLessThan(250_000);
+  return clean;
+}
+
+test('parts of a secret are removed quickly from very many lines', () => {
+  const secret = 'abcdef-0123456789-uvwxyz';
+  const text = `${secret.slice(0, 12)}\n${secret.slice(-12)} ${secret.slice(0, 12)} \n`.repeat(20_000);
+  expect(quickly(secret, text)).not.toContain('abcdef-01234\n');
+});
+
+describe('a server that chooses its token and the text cannot make it take long:', () => {
+  const token = 'a'.repeat(8000);
+
+  test.each([
+    ['many beginnings', `${token.slice(1)}b`.repeat(30)],
+    ['many ends', `b${token.slice(1)}`.repeat(30)],
+    ['many lines', `${token.slice(1)}\n`.repeat(30)],
+    ['many tokens', token.repeat(30)],
+  ])('%s', (_, text) => {
+    expect(quickly(token, text)).not.toContain(`${token}\n`);
+  });
+});
