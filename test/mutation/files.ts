@@ -4,7 +4,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   'src/jsonrpc/bounds.ts': ['src/jsonrpc/bounds.test.ts'],
   'src/jsonrpc/batch.ts': ['src/jsonrpc/batch.test.ts'],
   'src/transport/http/server/access/guards.ts': ['src/transport/http/server/access/guards.test.ts'],
-  'src/transport/http/server/handler.ts': ['src/transport/http/server/handler.test.ts'],
+  'src/transport/http/server/handler.ts': ['src/transport/http/server/{handler,handler-state}.test.ts'],
   'src/base/peer-url.ts': ['src/base/peer-url.test.ts'],
   'src/base/printable.ts': ['src/base/printable.test.ts'],
   'src/operate/clean-errors.ts': ['src/operate/clean-errors.test.ts'],
