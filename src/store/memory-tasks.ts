@@ -100,8 +100,7 @@ export class IndexedTasks implements TaskStore {
   /** No task expires before this time. */
   #quietUntil = Number.POSITIVE_INFINITY;
   readonly #unconfirmed = new Unconfirmed<KeptTask>((id, kept) => {
-    const now = this.#tasks.get(id);
-    if (now) this.#forget(id, now);
+    this.#forget(id);
     if (kept) this.#add(id, kept);
   });
 
@@ -179,7 +178,7 @@ export class IndexedTasks implements TaskStore {
     if (!before || !task || before.terminal) return task;
     const { text, kept } = this.#keep(change(task));
     check(kept, before);
-    this.#forget(id, before);
+    this.#forget(id);
     this.#add(id, kept);
     await this.#unconfirmed.write(id, before, kept, () => this.#texts.write(id, text, kept));
     return JSON.parse(text) as TaskRecord;
@@ -259,13 +258,16 @@ export class IndexedTasks implements TaskStore {
     this.#count(ownerOf(kept), 1, kept.bytes);
   }
 
-  #forget(id: string, kept: KeptTask): void {
-    // It may have expired since the last check.
-    if (this.#tasks.delete(id)) this.#count(ownerOf(kept), -1, -kept.bytes);
+  /** Does nothing if there is no such task: it may have expired since the last check. */
+  #forget(id: string): void {
+    const kept = this.#tasks.get(id);
+    if (!kept) return;
+    this.#tasks.delete(id);
+    this.#count(ownerOf(kept), -1, -kept.bytes);
   }
 
   #remove(id: string, kept: KeptTask): Promise<void> {
-    this.#forget(id, kept);
+    this.#forget(id);
     return this.#unconfirmed.write(id, kept, undefined, () => this.#texts.remove(id));
   }
 
