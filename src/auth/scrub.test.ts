@@ -138,6 +138,8 @@ test('only the queries of URLs are removed', () => {
 });
 
 test('secrets that overlap count as one, in a text that takes long to search too', () => {
-  const clean = scrubber([`${'a'.repeat(4000)}b`, 'aaaaaaaab and more']);
-  expect(clean(`${'a'.repeat(30_000)}b and more`)).toBe(`${'a'.repeat(26_000)}[redacted]`);
+  const secrets = [`${'a'.repeat(4000)}b`, 'aaaaaaaab and more'];
+  const text = `${'a'.repeat(30_000)}b and more`;
+  for (const given of [secrets, secrets.toReversed()])
+    expect(scrubber(given)(text)).toBe(`${'a'.repeat(26_000)}[redacted]`);
 });
