@@ -215,7 +215,7 @@ test('while the handler drains, nothing new is opened, and what is open continue
   const go = deferred();
   const slow = scripted({ work: () => go.promise.then(() => ({ done: true })) });
   const { onrequest } = createInbound(slow.service);
-  const http = new TestHttp(slow.service, { onrequest });
+  const http = new TestHttp(slow.service, { onrequest, grace: 60_000 });
   const session = await http.open();
   const answer = session.call(1, 'work');
   const events = new Events(await http.send('GET', '/sse'));
