@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { waitFor } from '../../base/wait.ts';
+import { TimeLimit } from '../../base/time-limit.ts';
 
 /** A connected Redis client: that of `@redis/client`, or that of `ioredis`, which has `call`. */
 export type RedisClient =
@@ -48,7 +48,8 @@ function script(...parts: readonly string[]): Script {
 export class Commands {
   readonly #send: (args: string[]) => Promise<unknown>;
   readonly #prefix: string;
-  readonly #timeout: number;
+  readonly #limit: TimeLimit;
+  readonly #timeoutError: () => Error;
   #reachable = true;
 
   /** @param timeout milliseconds. */
@@ -59,7 +60,8 @@ export class Commands {
     else throw new TypeError('A Redis client must have the method sendCommand or call');
     // The braces put all keys into one slot of a cluster.
     this.#prefix = `{${prefix}}`;
-    this.#timeout = timeout;
+    this.#limit = new TimeLimit(timeout);
+    this.#timeoutError = () => new Error(`no reply within ${timeout} ms`);
   }
 
   /** Whether the newest command was answered. */
@@ -86,10 +88,7 @@ export class Commands {
   /** @throws as `run`. */
   async send(args: string[]): Promise<unknown> {
     try {
-      const reply = await waitFor(this.#send(args), {
-        timeout: this.#timeout,
-        timeoutError: () => new Error(`no reply within ${this.#timeout} ms`),
-      });
+      const reply = await this.#limit.within(this.#send(args), this.#timeoutError);
       this.#reachable = true;
       return reply;
     } catch (error) {

@@ -1,4 +1,5 @@
 import { ifMissing } from '../../base/missing-package.ts';
+import { TimeLimit } from '../../base/time-limit.ts';
 import { waitFor } from '../../base/wait.ts';
 
 /** Milliseconds until a connection must be there. */
@@ -69,6 +70,7 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
     throw new Error(`The store ${shownUrl(url)} cannot be reached: ${message || code}`, { cause: error });
   }
   isOpen = true;
+  const limit = new TimeLimit(timeout);
   return {
     sendCommand: (args) => {
       const used = client;
@@ -77,7 +79,7 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
         replace(used);
         return new Error(`no reply within ${timeout} ms`);
       };
-      return waitFor(used.sendCommand(args), { timeout, timeoutError });
+      return limit.within(used.sendCommand(args), timeoutError);
     },
     close: async () => {
       isOpen = false;
