@@ -34,6 +34,11 @@ const MAX_ANSWERED = 1000;
 /** The kinds of the messages of calls. */
 const Kind = { Call: 'call', Answer: 'call-answer', Over: 'call-over', Known: 'call-known' } as const;
 
+/** Whether a message is the answer to a call. It comes once: a repeated one is ignored, and one of a call that has ended. */
+export function isAnswer(kind: string): boolean {
+  return kind === Kind.Answer;
+}
+
 const UNWRITABLE = new RpcError(ErrorCode.InternalError, 'The answer of another process cannot be written as JSON');
 
 /** Options of a message. */

@@ -5,7 +5,8 @@ import { BASICS } from './event-scripts.ts';
  * Keys, where `n` is a node:
  *
  * - `:nodes` has the time of the last heartbeat of each node that reads messages as score, in milliseconds.
- * - `:in:n` is a Redis stream with the messages for a node that it has not handled. Fields: `m` the message, `k` its MAC.
+ * - `:in:n` is a Redis stream with the messages for a node that it has not handled. Fields: `m` one message or several that
+ *   went together, `k` their MAC.
  *   `:ib:n` is their size. `:tk:n` is the newest request of the node that has taken messages: its number, and their ids.
  */
 const COMMON = `

@@ -1,0 +1,118 @@
+import { nextTurn } from '../../base/wait.ts';
+import type { NodeId } from '../bus.ts';
+import type { Envelope } from './bus-messages.ts';
+import { TAKE } from './bus-scripts.ts';
+import type { Commands } from './commands.ts';
+
+/** How long one read waits for messages. Milliseconds. */
+const BLOCK = 1000;
+/** How many envelopes one read returns. */
+const PORTION = 32;
+/** The pause after a read that has failed. Milliseconds. */
+const PAUSE = 200;
+/** Other work goes on after an envelope of this size. */
+const LARGE = 64 * 1024;
+
+/** What the inbox needs to know of its node, and what it may use. */
+export interface InboxParts {
+  readonly node: NodeId;
+  readonly commands: Commands;
+  /** Sends its commands over a connection of its own, on which Redis may wait. */
+  readonly reader: Commands;
+  /** Milliseconds after which a command of the reader has failed. */
+  readonly timeout: number;
+  /** Reads an entry. Undefined if there is nothing in it to handle. */
+  readonly open: (text: string, mac: string) => Envelope | undefined;
+  /** Whether an envelope may be handled though its sender may have withdrawn it. */
+  readonly isUnconditional: (envelope: Envelope) => boolean;
+  readonly handle: (envelope: Envelope) => void;
+}
+
+interface Entry {
+  readonly id: string;
+  readonly text: string;
+  readonly mac: string;
+}
+
+/** Reads the messages of other processes, and removes them from Redis. */
+export class Inbox {
+  readonly #parts: InboxParts;
+  #closed = false;
+
+  constructor(parts: InboxParts) {
+    this.#parts = parts;
+    void this.#read();
+  }
+
+  /** Reads nothing more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #read(): Promise<void> {
+    const { node, reader, open, isUnconditional, handle } = this.#parts;
+    let reading = this.#next();
+    for (let n = 1; !this.#closed; n += 1) {
+      const entries = await reading;
+      const about = entries.flatMap(({ id, text }) => [id, Buffer.byteLength(text)]);
+      // This process may have been suspended after Redis had written them to the connection.
+      const taking = entries.length > 0 ? this.#untilAnswered(() => reader.run(TAKE, node, n, ...about)) : [];
+      // Redis removes before it reads, because both commands are on one connection.
+      reading = this.#next();
+      if (this.#closed) return;
+      const opened: { readonly id: string; readonly length: number; readonly envelope: Envelope }[] = [];
+      for (const { id, text, mac } of entries) {
+        const envelope = open(text, mac);
+        if (!envelope) continue;
+        if (isUnconditional(envelope)) handle(envelope);
+        else opened.push({ id, length: text.length, envelope });
+      }
+      const taken = new Set((await taking) as string[] | undefined);
+      for (const { id, length, envelope } of opened) {
+        if (this.#closed) return;
+        if (!taken.has(id)) continue;
+        handle(envelope);
+        if (length > LARGE) await nextTurn();
+      }
+    }
+  }
+
+  async #next(): Promise<readonly Entry[]> {
+    const { node, commands, reader, timeout } = this.#parts;
+    const block = String(Math.max(1, Math.min(BLOCK, Math.floor(timeout / 2))));
+    // The inbox contains only what was not taken, so each read begins at its beginning.
+    const read = ['XREAD', 'COUNT', String(PORTION), 'BLOCK', block, 'STREAMS', commands.key(`in:${node}`), '0'];
+    return (await this.#untilAnswered(async () => entriesIn(await reader.send([...read])))) ?? [];
+  }
+
+  /** Repeats a question until Redis answers. The other commands report that it does not. Undefined if the inbox is closed. */
+  async #untilAnswered<T>(ask: () => Promise<T>): Promise<T | undefined> {
+    while (!this.#closed) {
+      try {
+        return await ask();
+      } catch {
+        await pause();
+      }
+    }
+    return undefined;
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, PAUSE).unref());
+}
+
+/** The entries of the only stream in a reply to XREAD. In RESP2, the reply is a list of pairs. In RESP3, it is a map. */
+function entriesIn(reply: unknown): Entry[] {
+  if (reply === null || reply === undefined) return [];
+  const [entries] = Array.isArray(reply)
+    ? reply.map((pair: unknown[]) => pair[1])
+    : reply instanceof Map
+      ? [...reply.values()]
+      : Object.values(reply);
+  return (entries as [id: string, fields: unknown[]][]).map(([id, [, text, , mac]]) => ({
+    id,
+    text: String(text),
+    mac: String(mac),
+  }));
+}
