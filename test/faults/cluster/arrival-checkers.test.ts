@@ -215,6 +215,20 @@ describe('children', () => {
     expect(both.oneChildAtATime).toEqual(['child 1 counted again after child 2 had begun']);
   });
 
+  test('the newer child goes on if the former one counts once more, because its process was cut off', () => {
+    const AT = START + 30_000;
+    const cut = trouble('redis is unreachable', 'b1', START, AT);
+    const both = [...first, counted(2, 1, 'b2'), { ...counted(1, 3), at: AT }];
+    const newer = { ...counted(2, 2, 'b2'), at: AT + 20_000 };
+    expect(found([...both, newer], cut)).toEqual({});
+    const former = { ...counted(1, 4), at: AT + 40_000 };
+    const what = 'child 1 counted again after child 2 had begun';
+    expect(found([...both, former], cut)).toEqual({ oneChildAtATime: [what] });
+    // Without its data, Redis may give the client to the process of the former one.
+    const lost = trouble('redis lost its data', undefined, AT - 1000);
+    expect(found([...both, former], cut, lost)).toEqual({});
+  });
+
   test('children that live too long are found', () => {
     const check = (facts: Parameters<typeof judge>[0], alive: number[], now = START + 60_000) =>
       checkChildren(subjectOf(facts, SESSION), new Troubles(), (child) => alive.includes(child), now);

@@ -174,6 +174,7 @@ export const oneChildAtATime: Checker = (subject, troubles, allow) => {
     const { at, child, process, n } = each;
     const before = counts.get(child) ?? 0;
     if (n !== before + 1) found.push(`child ${child} counted ${n} after ${before}`);
+    counts.set(child, n);
     if (current && current.child !== child) {
       // A process that cannot reach Redis, or was suspended just before, does not know that another one has the client.
       const isOld = before > 0;
@@ -184,8 +185,9 @@ export const oneChildAtATime: Checker = (subject, troubles, allow) => {
       else if (causes.length === 0) found.push(`child ${child} replaced ${current.child}, whose process was there`);
       else if (isOld || !causes.some(({ what }) => what === 'killed' || what === 'stopped'))
         allow('a child was replaced because its process or Redis was away');
+      // The newer one still has the client, unless Redis has lost that.
+      if (isOld && !causes.some(({ what }) => what === 'redis lost its data')) continue;
     }
-    counts.set(child, n);
     current = each;
   }
   return found;
