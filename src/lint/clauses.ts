@@ -24,6 +24,19 @@ export function clauses(
   };
 }
 
+/**
+ * The clauses of a rule that stand on one page, by their numbers in the revisions from 2024-11-05 on: undefined where the rule
+ * does not hold, and an empty text for the page as a whole.
+ *
+ * @param modern the clause in 2026-07-28, if it is on another page.
+ */
+export function onPage(page: string, numbers: readonly (string | undefined)[], modern?: string): Clauses {
+  const [first, second, third, fourth, fifth] = numbers.map((each) =>
+    each === undefined ? each : `${page} ${each}`.trim(),
+  );
+  return clauses(first, second, third, fourth, fifth ?? modern);
+}
+
 /** The same clause in every revision. */
 export function everywhere(clause: string): Clauses {
   return clauses(clause, clause, clause, clause, clause);

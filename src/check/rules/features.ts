@@ -1,7 +1,7 @@
 import { pause } from '../../base/wait.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { clauses, everywhere } from '../../lint/clauses.ts';
+import { clauses, everywhere, onPage } from '../../lint/clauses.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import type { Ground } from '../ground.ts';
 import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';
@@ -60,12 +60,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'cancelled-call-goes-on',
     area: 'tools',
     severity: 'advice',
-    clauses: clauses(
-      'basic/utilities/cancellation 5',
-      'basic/utilities/cancellation 5',
-      'basic/utilities/cancellation 5',
-      'basic/utilities/cancellation 7',
-    ),
+    clauses: onPage('basic/utilities/cancellation', ['5', '5', '5', '7']),
     right: 'The server should send no result for a call that was cancelled in time.',
     over: 'any',
     probe: async (ground) => {
@@ -107,7 +102,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'resource-missing',
     area: 'resources',
     severity: 'warning',
-    clauses: clauses('server/resources 5', 'server/resources 5', 'server/resources 6', 'server/resources 6'),
+    clauses: onPage('server/resources', ['5', '5', '6', '6']),
     right: 'The server should answer a request for a resource that does not exist with the error −32002.',
     over: 'any',
     probe: (ground) =>
@@ -126,7 +121,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'resource-subscription',
     area: 'resources',
     severity: 'error',
-    clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
+    clauses: onPage('basic/lifecycle', ['14', '15', '15', '15']),
     right:
       'A server that declares `resources.subscribe` must accept a subscription to its first resource, and its end.',
     over: 'any',
@@ -146,7 +141,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'resource-unsubscribe-unknown',
     area: 'resources',
     severity: 'error',
-    clauses: clauses('server/resources', 'server/resources', 'server/resources', 'server/resources'),
+    clauses: onPage('server/resources', ['', '', '', '']),
     right: 'The server must keep working after the end of a subscription that does not exist.',
     over: 'any',
     probe: async (ground) => {
@@ -165,7 +160,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'resource-subscribe-undeclared',
     area: 'resources',
     severity: 'advice',
-    clauses: clauses('server/resources', 'server/resources', 'server/resources', 'server/resources'),
+    clauses: onPage('server/resources', ['', '', '', '']),
     right: 'A server without `resources.subscribe` should answer a subscription with an error.',
     over: 'any',
     probe: async (ground) => {
@@ -178,13 +173,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'prompt-unknown',
     area: 'prompts',
     severity: 'warning',
-    clauses: clauses(
-      'server/prompts 5',
-      'server/prompts 6',
-      'server/prompts 8',
-      'server/prompts 8',
-      'server/prompts 9',
-    ),
+    clauses: onPage('server/prompts', ['5', '6', '8', '8', '9']),
     right: 'The server should answer a request for an unknown prompt with the error −32602.',
     over: 'any',
     probe: (ground) => expectCode(ground, 'prompts', 'prompts/get', { name: NOTHING }, ErrorCode.InvalidParams),
@@ -193,13 +182,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'prompt-argument-missing',
     area: 'prompts',
     severity: 'warning',
-    clauses: clauses(
-      'server/prompts 6',
-      'server/prompts 7',
-      'server/prompts 9',
-      'server/prompts 9',
-      'server/prompts 10',
-    ),
+    clauses: onPage('server/prompts', ['6', '7', '9', '9', '10']),
     right: 'The server should answer a prompt without a required argument with the error −32602.',
     over: 'any',
     probe: (ground) => {
@@ -214,13 +197,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'cursor-invalid',
     area: 'utilities',
     severity: 'warning',
-    clauses: clauses(
-      'server/utilities/pagination 9',
-      'server/utilities/pagination 9',
-      'server/utilities/pagination 9',
-      'server/utilities/pagination 9',
-      'server/utilities/pagination 10',
-    ),
+    clauses: onPage('server/utilities/pagination', ['9', '9', '9', '9', '10']),
     right: 'The server should answer an invalid cursor with the error −32602.',
     over: 'any',
     probe: (ground) => {
@@ -233,13 +210,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'completion-undeclared',
     area: 'utilities',
     severity: 'warning',
-    clauses: clauses(
-      undefined,
-      'server/utilities/completion 2',
-      'server/utilities/completion 2',
-      'server/utilities/completion 2',
-      'server/utilities/completion 3',
-    ),
+    clauses: onPage('server/utilities/completion', [undefined, '2', '2', '2', '3']),
     right: 'A server without the capability `completions` should answer a completion with the error −32601.',
     over: 'any',
     probe: async (ground) => {
@@ -255,12 +226,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'log-level-unknown',
     area: 'utilities',
     severity: 'warning',
-    clauses: clauses(
-      'server/utilities/logging 2',
-      'server/utilities/logging 2',
-      'server/utilities/logging 2',
-      'server/utilities/logging 2',
-    ),
+    clauses: onPage('server/utilities/logging', ['2', '2', '2', '2']),
     right: 'The server should answer an unknown log level with the error −32602.',
     over: 'any',
     probe: (ground) =>

@@ -1,4 +1,4 @@
-import { clauses } from '../../lint/clauses.ts';
+import { clauses, onPage } from '../../lint/clauses.ts';
 import type { Clauses } from '../../lint/rule.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { answered } from '../http-peer.ts';
@@ -9,13 +9,7 @@ import { heartbeatOf, isAlive } from '../session.ts';
 import { NO_REVISION } from './lifecycle.ts';
 
 /** Each revision with Streamable HTTP. */
-const TRANSPORT: Clauses = clauses(
-  undefined,
-  'basic/transports',
-  'basic/transports',
-  'basic/transports',
-  'basic/transports/streamable-http',
-);
+const TRANSPORT: Clauses = onPage('basic/transports', [undefined, '', '', ''], 'basic/transports/streamable-http');
 /** Larger than what servers take, and no flood. Bytes. */
 const LARGE_HEADER = 64 * 1024;
 /** How often two requests are sent at the same time. */
@@ -68,7 +62,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'response-accepted',
     area: 'http',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 14,15', 'basic/transports 14,15', 'basic/transports 16,17'),
+    clauses: onPage('basic/transports', [undefined, '14,15', '14,15', '16,17']),
     right: 'The server must answer a POST of a response with 202 and no body, or with an HTTP error.',
     over: 'http',
     probe: async (ground) => {
@@ -83,7 +77,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'version-header-unsupported',
     area: 'http',
     severity: 'error',
-    clauses: clauses(undefined, undefined, 'basic/transports 43', 'basic/transports 51'),
+    clauses: onPage('basic/transports', [undefined, undefined, '43', '51']),
     right: 'The server must answer a request with an unsupported `MCP-Protocol-Version` with status 400.',
     over: 'http',
     probe: async (ground) => {
@@ -96,7 +90,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'version-header-differs',
     area: 'http',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, 'basic/lifecycle 14', 'basic/lifecycle 14'),
+    clauses: onPage('basic/lifecycle', [undefined, undefined, '14', '14']),
     right:
       'In a session, the server should refuse a request with another `MCP-Protocol-Version` than the negotiated one.',
     over: 'http',
@@ -136,7 +130,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'answers-to-the-asker',
     area: 'http',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/index 6', 'basic/index 6', 'basic/index 6', 'basic/index 6'),
+    clauses: onPage('basic/index', [undefined, '6', '6', '6', '6']),
     right: 'If the requests of two clients have the same id, each client must get its own answer.',
     over: 'http',
     alsoOverSse: true,
@@ -168,7 +162,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'duplicate-id-in-flight',
     area: 'http',
     severity: 'warning',
-    clauses: clauses(undefined, 'basic/transports 18', 'basic/transports 18', 'basic/transports 24'),
+    clauses: onPage('basic/transports', [undefined, '18', '18', '24']),
     right:
       'If two requests in progress have the same id, the server should answer each with its own answer, or refuse one.',
     over: 'http',

@@ -1,5 +1,5 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
-import { clauses, everywhere } from '../../lint/clauses.ts';
+import { clauses, everywhere, onPage } from '../../lint/clauses.ts';
 import type { Clauses } from '../../lint/rule.ts';
 import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';
 import { broken, RIGHT, Skip, skipped, type Outcome } from '../outcome.ts';
@@ -167,13 +167,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'cancelled-unknown-ignored',
     area: 'json-rpc',
     severity: 'warning',
-    clauses: clauses(
-      'basic/utilities/cancellation 10',
-      'basic/utilities/cancellation 10',
-      'basic/utilities/cancellation 10',
-      'basic/utilities/cancellation 12',
-      'basic/patterns/cancellation 19',
-    ),
+    clauses: onPage('basic/utilities/cancellation', ['10', '10', '10', '12'], 'basic/patterns/cancellation 19'),
     right: 'The server should ignore a cancellation of an unknown request.',
     over: 'any',
     probe: async (ground) => {
@@ -206,7 +200,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'batch-refused',
     area: 'json-rpc',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, 'basic/transports 13', 'basic/transports 15'),
+    clauses: onPage('basic/transports', [undefined, undefined, '13', '15']),
     right: 'The server should refuse a batch: since 2025-06-18, each message is sent on its own.',
     over: 'any',
     inEach: true,

@@ -1,6 +1,6 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { isObject } from '../../jsonrpc/message.ts';
-import { clauses } from '../../lint/clauses.ts';
+import { clauses, onPage } from '../../lint/clauses.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
@@ -18,12 +18,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'ping',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(
-      'basic/utilities/ping 1',
-      'basic/utilities/ping 1',
-      'basic/utilities/ping 1',
-      'basic/utilities/ping 1',
-    ),
+    clauses: onPage('basic/utilities/ping', ['1', '1', '1', '1']),
     right: 'The server must answer a ping with an empty result.',
     over: 'any',
     probe: async (ground) => {
@@ -36,7 +31,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'initialize-unknown-revision',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses('basic/lifecycle 10', 'basic/lifecycle 11', 'basic/lifecycle 10', 'basic/lifecycle 10'),
+    clauses: onPage('basic/lifecycle', ['10', '11', '10', '10']),
     right: 'The server must offer a revision that it supports to a client with an unknown revision.',
     over: 'any',
     probe: async (ground) => {
@@ -53,7 +48,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'initialize-newest-revision',
     area: 'lifecycle',
     severity: 'warning',
-    clauses: clauses('basic/lifecycle 11', 'basic/lifecycle 12', 'basic/lifecycle 11', 'basic/lifecycle 11'),
+    clauses: onPage('basic/lifecycle', ['11', '12', '11', '11']),
     right: 'To a client with an unknown revision, the server should offer its newest revision with a handshake.',
     over: 'any',
     probe: async (ground) => {
@@ -71,13 +66,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'declared-capability-works',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(
-      'basic/lifecycle 14',
-      'basic/lifecycle 15',
-      'basic/lifecycle 15',
-      'basic/lifecycle 15',
-      'server/discover',
-    ),
+    clauses: onPage('basic/lifecycle', ['14', '15', '15', '15'], 'server/discover'),
     right: 'The server must know the methods of the capabilities that it declares.',
     over: 'any',
     probe: async (ground) => {
@@ -96,7 +85,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'request-before-initialize',
     area: 'lifecycle',
     severity: 'advice',
-    clauses: clauses('basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1'),
+    clauses: onPage('basic/lifecycle', ['1', '1', '1', '1']),
     right: 'The server should refuse requests other than a ping before `initialize`.',
     over: 'stdio',
     probe: async (ground) => {
@@ -111,7 +100,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'initialize-twice',
     area: 'lifecycle',
     severity: 'advice',
-    clauses: clauses('basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1', 'basic/lifecycle 1'),
+    clauses: onPage('basic/lifecycle', ['1', '1', '1', '1']),
     right: 'The server should refuse a second `initialize` in a session, and the session should continue.',
     over: 'any',
     probe: async (ground) => {

@@ -1,4 +1,4 @@
-import { clauses } from '../../lint/clauses.ts';
+import { clauses, onPage } from '../../lint/clauses.ts';
 import type { Clauses } from '../../lint/rule.ts';
 import { answered, type HeaderChanges } from '../http-peer.ts';
 import type { Ground } from '../ground.ts';
@@ -13,13 +13,7 @@ const OPENED: Reply = { status: 200, messages: [], n: 0 };
 /** A page that nobody allowed. */
 const FOREIGN = 'everwire-check.example';
 
-const ORIGIN: Clauses = clauses(
-  'basic/transports 5',
-  'basic/transports 7',
-  'basic/transports 7',
-  'basic/transports 8',
-  'basic/transports/streamable-http 2',
-);
+const ORIGIN: Clauses = onPage('basic/transports', ['5', '7', '7', '8'], 'basic/transports/streamable-http 2');
 
 /** The first request of a client, with other headers. It changes nothing, and its session is ended. */
 async function firstRequest(ground: Ground, headers: HeaderChanges): Promise<Reply> {

@@ -1,4 +1,4 @@
-import { clauses } from '../../lint/clauses.ts';
+import { clauses, onPage } from '../../lint/clauses.ts';
 import { answered, type SeenEvent } from '../http-peer.ts';
 import type { Ground } from '../ground.ts';
 import type { HttpSession } from '../http-session.ts';
@@ -45,7 +45,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'several-clients',
     area: 'session',
     severity: 'warning',
-    clauses: clauses(undefined, 'basic/transports', 'basic/transports', 'basic/transports'),
+    clauses: onPage('basic/transports', [undefined, '', '', '']),
     right: 'A second client should be able to connect while another is connected.',
     over: 'http',
     alsoOverSse: true,
@@ -64,7 +64,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'session-id-random',
     area: 'session',
     severity: 'warning',
-    clauses: clauses(undefined, 'basic/transports 33', 'basic/transports 33', 'basic/transports 40'),
+    clauses: onPage('basic/transports', [undefined, '33', '33', '40']),
     right: 'A session id should be unique, and too long to be guessed.',
     over: 'http',
     probe: async (ground) => {
@@ -77,7 +77,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'session-required',
     area: 'session',
     severity: 'warning',
-    clauses: clauses(undefined, 'basic/transports 36', 'basic/transports 36', 'basic/transports 44'),
+    clauses: onPage('basic/transports', [undefined, '36', '36', '44']),
     right: 'A server with session ids should answer a request without one with status 400.',
     over: 'http',
     probe: async (ground) => {
@@ -90,7 +90,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'session-required-to-listen',
     area: 'session',
     severity: 'warning',
-    clauses: clauses(undefined, 'basic/transports 36', 'basic/transports 36', 'basic/transports 44'),
+    clauses: onPage('basic/transports', [undefined, '36', '36', '44']),
     right: 'A server with session ids should answer a GET without one with status 400 or 405.',
     over: 'http',
     probe: async (ground) => {
@@ -105,7 +105,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'session-unknown',
     area: 'session',
     severity: 'warning',
-    clauses: clauses(undefined, 'basic/transports 37', 'basic/transports 37', 'basic/transports 45'),
+    clauses: onPage('basic/transports', [undefined, '37', '37', '45']),
     right:
       'The server should answer a request with an unknown session id with status 404, so that the client opens a new session.',
     over: 'http',
@@ -120,7 +120,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'session-ended',
     area: 'session',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 37', 'basic/transports 37', 'basic/transports 45'),
+    clauses: onPage('basic/transports', [undefined, '37', '37', '45']),
     right: 'After DELETE, the server must answer a request with the id of the session with status 404.',
     over: 'http',
     probe: async (ground) => {
@@ -136,7 +136,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'stream-resumed',
     area: 'sse',
     severity: 'advice',
-    clauses: clauses(undefined, 'basic/transports 31', 'basic/transports 31', 'basic/transports 38'),
+    clauses: onPage('basic/transports', [undefined, '31', '31', '38']),
     right:
       'If a stream with event ids breaks, a client should be able to resume it with `Last-Event-ID` and get the response.',
     over: 'http',
@@ -162,7 +162,7 @@ export const SESSION_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'replay-across-sessions',
     area: 'sse',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 32', 'basic/transports 32', 'basic/transports 39'),
+    clauses: onPage('basic/transports', [undefined, '32', '32', '39']),
     right: 'The server must not replay messages of one session in another session.',
     over: 'http',
     probe: async (ground) => {

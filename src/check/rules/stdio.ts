@@ -1,4 +1,4 @@
-import { clauses } from '../../lint/clauses.ts';
+import { clauses, onPage } from '../../lint/clauses.ts';
 import type { Clauses } from '../../lint/rule.ts';
 import type { Ground } from '../ground.ts';
 import { shown } from '../reply.ts';
@@ -7,13 +7,7 @@ import type { BehaviourRule } from '../rule.ts';
 import { heartbeatOf, requestOf } from '../session.ts';
 import { seconds } from '../seconds.ts';
 
-const FRAMING: Clauses = clauses(
-  'basic/transports 2',
-  'basic/transports 3',
-  'basic/transports 3',
-  'basic/transports 3',
-  'basic/transports/stdio 1',
-);
+const FRAMING: Clauses = onPage('basic/transports', ['2', '3', '3', '3'], 'basic/transports/stdio 1');
 
 /** How many requests are open when stdin ends. */
 const OPEN = 5;
@@ -74,7 +68,7 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     id: 'stdin-end-exit-legacy',
     area: 'stdio',
     severity: 'advice',
-    clauses: clauses('basic/lifecycle 15', 'basic/lifecycle 16', 'basic/lifecycle 16', 'basic/lifecycle 16'),
+    clauses: onPage('basic/lifecycle', ['15', '16', '16', '16']),
     right: 'The server should exit when its stdin ends, so that clients need not kill it.',
     over: 'stdio',
     probe: exitsAtEnd,

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
-import { BEFORE_2025_06_18, clauses, everywhere } from '../clauses.ts';
+import { BEFORE_2025_06_18, clauses, everywhere, onPage } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { duplicate } from './duplicate.ts';
@@ -41,13 +41,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     id: 'content-mime-type',
     area: 'resources',
     severity: 'error',
-    clauses: clauses(
-      'server/prompts 3',
-      'server/prompts 3,4',
-      'server/prompts 3,4,6',
-      'server/prompts 3,4,6',
-      'server/prompts 6,7,8',
-    ),
+    clauses: onPage('server/prompts', ['3', '3,4', '3,4,6', '3,4,6', '6,7,8']),
     right: 'A MIME type has a type and a subtype.',
     check: (event) =>
       first(
@@ -59,13 +53,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     id: 'content-mime-kind',
     area: 'resources',
     severity: 'error',
-    clauses: clauses(
-      'server/prompts 3',
-      'server/prompts 3,4',
-      'server/prompts 3,4',
-      'server/prompts 3,4',
-      'server/prompts 6,7',
-    ),
+    clauses: onPage('server/prompts', ['3', '3,4', '3,4', '3,4', '6,7']),
     right: 'The MIME type of an image begins with `image/`, and that of audio with `audio/`.',
     check: (event) =>
       first(
@@ -135,7 +123,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     id: 'resource-not-found-code',
     area: 'resources',
     severity: 'warning',
-    clauses: clauses('server/resources 5', 'server/resources 5', 'server/resources 6', 'server/resources 6'),
+    clauses: onPage('server/resources', ['5', '5', '6', '6']),
     right: 'A resource that does not exist is the error −32002.',
     check: ({ kind, from, about, error: { code, message } }) => {
       if (kind !== 'error' || from !== 'server' || about?.method !== Method.ReadResource) return undefined;
@@ -149,7 +137,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     area: 'notifications',
     severity: 'error',
     warningIn: BEFORE_2025_06_18,
-    clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
+    clauses: onPage('basic/lifecycle', ['14', '15', '15', '15']),
     right: 'A server that announces changes of resources has declared `resources.subscribe`.',
     check: ({ from, method, conversation: { serverCapabilities } }) => {
       if (from !== 'server' || method !== 'notifications/resources/updated' || !serverCapabilities) return undefined;

@@ -1,5 +1,5 @@
 import { profileOf } from '../../protocol/revisions.ts';
-import { clauses } from '../clauses.ts';
+import { clauses, onPage } from '../clauses.ts';
 import type { ExchangeEvent } from '../model/events.ts';
 import { listedIn } from '../model/http-head.ts';
 import { onEvent, type WireRule } from '../rule.ts';
@@ -13,13 +13,7 @@ export const HTTP_REQUEST_RULES: readonly WireRule[] = [
     id: 'http-accept-post',
     area: 'http',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      'basic/transports 12',
-      'basic/transports 12',
-      'basic/transports 14',
-      'basic/transports/streamable-http 8',
-    ),
+    clauses: onPage('basic/transports', [undefined, '12', '12', '14'], 'basic/transports/streamable-http 8'),
     right: 'The `Accept` header of a POST lists `application/json` and `text/event-stream`.',
     check: (event) => {
       if (!isStreamable(event, 'POST')) return undefined;
@@ -33,7 +27,7 @@ export const HTTP_REQUEST_RULES: readonly WireRule[] = [
     id: 'http-accept-get',
     area: 'http',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 24', 'basic/transports 24', 'basic/transports 29'),
+    clauses: onPage('basic/transports', [undefined, '24', '24', '29']),
     right: 'The `Accept` header of a GET lists `text/event-stream`.',
     check: (event) => {
       if (!isStreamable(event, 'GET')) return undefined;
@@ -45,13 +39,7 @@ export const HTTP_REQUEST_RULES: readonly WireRule[] = [
     id: 'http-content-type-post',
     area: 'http',
     severity: 'warning',
-    clauses: clauses(
-      'basic/transports',
-      'basic/transports',
-      'basic/transports',
-      'basic/transports',
-      'basic/transports/streamable-http',
-    ),
+    clauses: onPage('basic/transports', ['', '', '', ''], 'basic/transports/streamable-http'),
     right: 'The `Content-Type` of a POST is `application/json`.',
     check: ({ exchange: { method, request } }) => {
       if (method !== 'POST') return undefined;
@@ -62,13 +50,7 @@ export const HTTP_REQUEST_RULES: readonly WireRule[] = [
     id: 'http-method',
     area: 'http',
     severity: 'error',
-    clauses: clauses(
-      'basic/transports 11',
-      'basic/transports 11',
-      'basic/transports 11',
-      'basic/transports 13',
-      'basic/transports/streamable-http 7',
-    ),
+    clauses: onPage('basic/transports', ['11', '11', '11', '13'], 'basic/transports/streamable-http 7'),
     right: 'A client sends messages by POST.',
     check: ({ exchange: { method, hasMessage } }) =>
       hasMessage ? method === 'POST' || `a message by ${method}` : undefined,
@@ -96,7 +78,7 @@ export const HTTP_REQUEST_RULES: readonly WireRule[] = [
     id: 'http-version-header-negotiated',
     area: 'http',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, 'basic/transports 41', 'basic/transports 49'),
+    clauses: onPage('basic/transports', [undefined, undefined, '41', '49']),
     right: 'The revision in `MCP-Protocol-Version` is the negotiated one.',
     check: ({ exchange, conversation: { revision, isShared } }) => {
       const named = exchange.request.get(VERSION);
@@ -108,13 +90,7 @@ export const HTTP_REQUEST_RULES: readonly WireRule[] = [
     id: 'http-token-in-query',
     area: 'authorization',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      'basic/authorization 19',
-      'basic/authorization 27',
-      'basic/authorization 52',
-      'basic/authorization/index 36',
-    ),
+    clauses: onPage('basic/authorization', [undefined, '19', '27', '52'], 'basic/authorization/index 36'),
     right: 'An access token is sent in the `Authorization` header, and never in the query of a URL.',
     check: ({ exchange: { target } }) => {
       if (!target.includes('?')) return true;
@@ -125,13 +101,7 @@ export const HTTP_REQUEST_RULES: readonly WireRule[] = [
     id: 'http-authorization-scheme',
     area: 'authorization',
     severity: 'advice',
-    clauses: clauses(
-      undefined,
-      'basic/authorization 17',
-      'basic/authorization 25',
-      'basic/authorization 50',
-      'basic/authorization/index 34',
-    ),
+    clauses: onPage('basic/authorization', [undefined, '17', '25', '50'], 'basic/authorization/index 34'),
     right: 'The `Authorization` header begins with `Bearer`.',
     check: ({ exchange: { request } }) => {
       const value = request.get('authorization');
@@ -144,7 +114,7 @@ export const HTTP_REQUEST_RULES: readonly WireRule[] = [
     id: 'session-used-after-404',
     area: 'session',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 38', 'basic/transports 38', 'basic/transports 46'),
+    clauses: onPage('basic/transports', [undefined, '38', '38', '46']),
     right: 'After a 404 for its session, a client begins a new one without a session id.',
     check: ({ exchange, conversation: { session, gone } }) => {
       if (session === undefined || gone === undefined || exchange.method === 'DELETE') return undefined;

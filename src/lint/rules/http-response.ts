@@ -2,7 +2,7 @@ import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
-import { clauses } from '../clauses.ts';
+import { clauses, onPage } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import type { Exchange } from '../model/exchange.ts';
 import { onEvent, type WireRule } from '../rule.ts';
@@ -17,13 +17,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'http-notification-status',
     area: 'http',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      'basic/transports 14',
-      'basic/transports 14',
-      'basic/transports 16',
-      'basic/transports/streamable-http 12',
-    ),
+    clauses: onPage('basic/transports', [undefined, '14', '14', '16'], 'basic/transports/streamable-http 12'),
     right: 'An accepted notification or response is answered with 202.',
     check: ({ exchange, conversation }) => {
       if (conversation.carriage !== 'http' || !isUnasked(exchange) || exchange.status >= 300) return undefined;
@@ -34,13 +28,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'http-202-body',
     area: 'http',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      'basic/transports 14',
-      'basic/transports 14',
-      'basic/transports 16',
-      'basic/transports/streamable-http 12',
-    ),
+    clauses: onPage('basic/transports', [undefined, '14', '14', '16'], 'basic/transports/streamable-http 12'),
     right: 'A 202 has no body.',
     check: ({ exchange, conversation }) => {
       if (conversation.carriage !== 'http' || !isUnasked(exchange) || exchange.status !== 202) return undefined;
@@ -51,13 +39,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'http-request-response-type',
     area: 'http',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      'basic/transports 16',
-      'basic/transports 16',
-      'basic/transports 18',
-      'basic/transports/streamable-http 14',
-    ),
+    clauses: onPage('basic/transports', [undefined, '16', '16', '18'], 'basic/transports/streamable-http 14'),
     right: 'A request is answered with `application/json` or `text/event-stream`.',
     check: ({ exchange, conversation }) => {
       const { asks, status, response, method } = exchange;
@@ -71,7 +53,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'http-get-response',
     area: 'http',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 25', 'basic/transports 25', 'basic/transports 30'),
+    clauses: onPage('basic/transports', [undefined, '25', '25', '30']),
     right: 'A GET is answered with `text/event-stream`, or with 405.',
     check: ({ exchange, conversation, revisions }) => {
       const { method, status, request, response } = exchange;
@@ -87,13 +69,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'http-version-header-nonsense',
     area: 'http',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      undefined,
-      'basic/transports 43',
-      'basic/transports 51',
-      'basic/transports/streamable-http 26',
-    ),
+    clauses: onPage('basic/transports', [undefined, undefined, '43', '51'], 'basic/transports/streamable-http 26'),
     right: 'A request whose `MCP-Protocol-Version` the server does not support is answered with 400.',
     check: ({ exchange: { request, status } }) => {
       const named = request.get('mcp-protocol-version');
@@ -107,7 +83,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'session-id-characters',
     area: 'session',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 34', 'basic/transports 34', 'basic/transports 41'),
+    clauses: onPage('basic/transports', [undefined, '34', '34', '41']),
     right: 'A session id has only visible ASCII characters, and at least one.',
     check: ({ exchange: { response } }) => {
       const id = response!.get('mcp-session-id');
@@ -118,7 +94,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'session-id-length',
     area: 'session',
     severity: 'advice',
-    clauses: clauses(undefined, 'basic/transports 33', 'basic/transports 33', 'basic/transports 40'),
+    clauses: onPage('basic/transports', [undefined, '33', '33', '40']),
     right: 'A session id is globally unique and cannot be guessed: it has at least 16 characters.',
     check: ({ exchange: { response, initializes } }) => {
       const id = response!.get('mcp-session-id');
@@ -129,7 +105,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'session-ended-404',
     area: 'session',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 37', 'basic/transports 37', 'basic/transports 45'),
+    clauses: onPage('basic/transports', [undefined, '37', '37', '45']),
     right: 'A request for a session that has ended is answered with 404.',
     check: ({ exchange, conversation: { ended } }) => {
       const { status, n } = exchange;
@@ -141,13 +117,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     id: 'http-challenge-missing',
     area: 'authorization',
     severity: 'error',
-    clauses: clauses(
-      undefined,
-      'basic/authorization 21',
-      'basic/authorization 12,30',
-      'basic/authorization 55',
-      'basic/authorization/index 39',
-    ),
+    clauses: onPage('basic/authorization', [undefined, '21', '12,30', '55'], 'basic/authorization/index 39'),
     right: 'A 401 has a `WWW-Authenticate` header with a challenge.',
     check: ({ exchange: { status, response } }) =>
       status === 401 ? response!.get('www-authenticate') !== undefined || '401 without WWW-Authenticate' : undefined,

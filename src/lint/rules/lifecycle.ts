@@ -1,6 +1,6 @@
 import { Method, NotificationMethod } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
-import { BEFORE_2025_06_18, clauses } from '../clauses.ts';
+import { BEFORE_2025_06_18, clauses, onPage } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
@@ -28,13 +28,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     id: 'initialize-first',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(
-      'basic/lifecycle 1,2',
-      'basic/lifecycle 1,2',
-      'basic/lifecycle 1,2',
-      'basic/lifecycle 1,2',
-      'basic/index 50',
-    ),
+    clauses: onPage('basic/lifecycle', ['1,2', '1,2', '1,2', '1,2'], 'basic/index 50'),
     right: 'A client begins with `initialize`, or sends requests that name 2026-07-28.',
     check: ({ from, phase, method, revisions, conversation }) => {
       if (from !== 'client' || phase !== 'new' || method === '' || conversation.isShared) return undefined;
@@ -46,7 +40,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     id: 'initialize-pending',
     area: 'lifecycle',
     severity: 'warning',
-    clauses: clauses('basic/lifecycle 5', 'basic/lifecycle 6', 'basic/lifecycle 5', 'basic/lifecycle 5'),
+    clauses: onPage('basic/lifecycle', ['5', '6', '5', '5']),
     right: 'Until `initialize` is answered, a client sends no requests but pings.',
     check: ({ from, phase, kind, method }) =>
       from === 'client' && phase === 'initializing' && kind === 'request'
@@ -57,7 +51,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     id: 'initialized-missing',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses('basic/lifecycle 4', 'basic/lifecycle 5', 'basic/lifecycle 4', 'basic/lifecycle 4'),
+    clauses: onPage('basic/lifecycle', ['4', '5', '4', '4']),
     right: 'After the answer to `initialize`, a client sends `notifications/initialized` before other messages.',
     check: ({ from, phase, method, exchange }) => {
       if (from !== 'client' || phase !== 'answered' || method === '' || method === Method.Ping) return undefined;
@@ -70,7 +64,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     id: 'server-request-early',
     area: 'lifecycle',
     severity: 'warning',
-    clauses: clauses('basic/lifecycle 6', 'basic/lifecycle 7', 'basic/lifecycle 6', 'basic/lifecycle 6'),
+    clauses: onPage('basic/lifecycle', ['6', '7', '6', '6']),
     right: 'Until `notifications/initialized`, a server sends no requests but pings.',
     check: ({ from, kind, phase, method }) => {
       if (from !== 'server' || kind !== 'request' || phase === 'none') return undefined;
@@ -89,12 +83,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     id: 'initialize-cancelled',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(
-      'basic/utilities/cancellation 2',
-      'basic/utilities/cancellation 2',
-      'basic/utilities/cancellation 2',
-      'basic/utilities/cancellation 3',
-    ),
+    clauses: onPage('basic/utilities/cancellation', ['2', '2', '2', '3']),
     right: 'A client does not cancel `initialize`.',
     check: ({ method, from, about }) =>
       method === NotificationMethod.Cancelled && from === 'client' && about
@@ -105,12 +94,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     id: 'ping-result',
     area: 'lifecycle',
     severity: 'error',
-    clauses: clauses(
-      'basic/utilities/ping 1',
-      'basic/utilities/ping 1',
-      'basic/utilities/ping 1',
-      'basic/utilities/ping 1',
-    ),
+    clauses: onPage('basic/utilities/ping', ['1', '1', '1', '1']),
     right: 'A ping is answered with an empty result.',
     check: ({ kind, about, result }) => {
       if (kind !== 'result' || about?.method !== Method.Ping) return undefined;
@@ -162,13 +146,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     id: 'notification-capability-missing',
     area: 'notifications',
     severity: 'error',
-    clauses: clauses(
-      'server/utilities/logging 1',
-      'server/utilities/logging 1',
-      'server/utilities/logging 1',
-      'server/utilities/logging 1',
-      'server/utilities/logging 3',
-    ),
+    clauses: onPage('server/utilities/logging', ['1', '1', '1', '1', '3']),
     right: 'A server that sends log messages declares `logging`.',
     check: ({ from, method, conversation: { serverCapabilities } }) =>
       from === 'server' && method === NotificationMethod.Message
@@ -180,7 +158,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     area: 'notifications',
     severity: 'error',
     warningIn: BEFORE_2025_06_18,
-    clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
+    clauses: onPage('basic/lifecycle', ['14', '15', '15', '15']),
     right: 'A server that announces changes of a list has declared `listChanged` for it.',
     check: ({ from, method, conversation: { serverCapabilities } }) => {
       const kind = /^notifications\/(tools|prompts|resources)\/list_changed$/.exec(method)?.[1];
@@ -193,7 +171,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     area: 'notifications',
     severity: 'error',
     warningIn: BEFORE_2025_06_18,
-    clauses: clauses('basic/lifecycle 14', 'basic/lifecycle 15', 'basic/lifecycle 15', 'basic/lifecycle 15'),
+    clauses: onPage('basic/lifecycle', ['14', '15', '15', '15']),
     right: 'A client that announces changes of its roots has declared `roots.listChanged`.',
     check: ({ from, method, clientCapabilities }) => {
       if (from !== 'client' || method !== NotificationMethod.RootsListChanged || !clientCapabilities) return undefined;
@@ -205,13 +183,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     area: 'lifecycle',
     severity: 'error',
     warningIn: BEFORE_2025_06_18,
-    clauses: clauses(
-      'basic/lifecycle 13',
-      'basic/lifecycle 14',
-      'basic/lifecycle 14',
-      'basic/lifecycle 14',
-      'basic/patterns/index',
-    ),
+    clauses: onPage('basic/lifecycle', ['13', '14', '14', '14'], 'basic/patterns/index'),
     right: 'Both sides send only what the negotiated revision has. Extensions have methods of their own.',
     check: (event) => ofOtherRevision(event),
   }),

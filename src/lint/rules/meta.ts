@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { Meta, Method } from '../../protocol/methods.ts';
-import { clauses } from '../clauses.ts';
+import { clauses, onPage } from '../clauses.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
 
@@ -86,7 +86,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'meta-key',
     area: 'json-rpc',
     severity: 'error',
-    clauses: clauses(undefined, undefined, 'basic/index 16,17,18', 'basic/index 24,25,27', 'basic/index 46,47,49'),
+    clauses: onPage('basic/index', [undefined, undefined, '16,17,18', '24,25,27', '46,47,49']),
     right: 'A key of `_meta` is a name, with or without a prefix of labels that ends with a slash.',
     check: ({ meta }) => {
       const keys = Object.keys(meta);
@@ -100,7 +100,7 @@ export const META_RULES: readonly WireRule[] = [
     id: 'meta-key-reserved',
     area: 'json-rpc',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, 'basic', 'basic', 'basic'),
+    clauses: onPage('basic', [undefined, undefined, '', '', '']),
     right:
       'Prefixes whose second label is `modelcontextprotocol` or `mcp` are only for keys that the specification has.',
     check: ({ meta }) => {

@@ -4,7 +4,7 @@ import { missingCapability } from '../../protocol/capabilities.ts';
 import { CAN_REQUIRE_INPUT, Method, QUESTIONS } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { checkMessages } from '../../protocol/sampling-rules.ts';
-import { clauses } from '../clauses.ts';
+import { clauses, onPage } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
 import { targetOf } from '../model/messages.ts';
@@ -175,13 +175,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     id: 'elicitation-form-secret',
     area: 'questions',
     severity: 'advice',
-    clauses: clauses(
-      undefined,
-      undefined,
-      'client/elicitation 1,6',
-      'client/elicitation 1,54',
-      'client/elicitation 1,46',
-    ),
+    clauses: onPage('client/elicitation', [undefined, undefined, '1,6', '1,54', '1,46']),
     right: 'A form does not ask for passwords or other secrets.',
     check: (event) =>
       eachQuestion(event, ({ method, params: { requestedSchema } }) => {
@@ -208,7 +202,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     id: 'elicitation-answer',
     area: 'questions',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, 'client/elicitation 8', 'client/elicitation 55'),
+    clauses: onPage('client/elicitation', [undefined, undefined, '8', '55']),
     right: "The content of an accepted form matches the form's schema.",
     check: ({ kind, from, about, result }) => {
       const schema: unknown = about?.params?.['requestedSchema'];
@@ -322,7 +316,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     id: 'roots-file-uri',
     area: 'questions',
     severity: 'error',
-    clauses: clauses('client/roots 3', 'client/roots 3', 'client/roots 3', 'client/roots 3', 'client/roots 4'),
+    clauses: onPage('client/roots', ['3', '3', '3', '3', '4']),
     right: 'The URI of a root begins with `file://`.',
     check: ({ kind, from, about, result, params }) => {
       const answered = kind === 'result' && from === 'client' && about?.method === Method.ListRoots ? [result] : [];

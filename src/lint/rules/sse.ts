@@ -1,6 +1,6 @@
 import { Meta, NotificationMethod } from '../../protocol/methods.ts';
 import { profileOf, type Revision } from '../../protocol/revisions.ts';
-import { clauses } from '../clauses.ts';
+import { clauses, onPage } from '../clauses.ts';
 import { isBroadcast } from '../model/broadcast.ts';
 import type { SeenRequest } from '../model/requests.ts';
 import { MAX_BATCH, type Exchange } from '../model/exchange.ts';
@@ -16,7 +16,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-event-id-unique',
     area: 'sse',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 30', 'basic/transports 30', 'basic/transports 36'),
+    clauses: onPage('basic/transports', [undefined, '30', '30', '36']),
     right: 'An event id is unique among all streams of its session.',
     check: ({ frame: { id }, conversation, earlier, exchange }) => {
       if (id === undefined || id === '' || conversation.session === undefined || exchange.resumes) return undefined;
@@ -27,7 +27,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-replay-other-stream',
     area: 'sse',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 28,32', 'basic/transports 28,32', 'basic/transports 34,37,39'),
+    clauses: onPage('basic/transports', [undefined, '28,32', '28,32', '34,37,39']),
     right: 'A client that resumes a stream gets only the messages of this stream again.',
     check: ({ earlier, exchange }) => {
       if (!exchange.resumes || earlier?.stream === undefined || exchange.stream === undefined) return undefined;
@@ -52,7 +52,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-endpoint-first',
     area: 'sse',
     severity: 'error',
-    clauses: clauses('basic/transports 10', 'basic/transports', 'basic/transports', 'basic/transports'),
+    clauses: onPage('basic/transports', ['10', '', '', '']),
     right: 'An HTTP+SSE stream begins with the event `endpoint`, whose data is the URI for messages.',
     check: ({ frame, isFirst }) => {
       if (frame.event !== 'endpoint') return undefined;
@@ -63,13 +63,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-data-message',
     area: 'sse',
     severity: 'error',
-    clauses: clauses(
-      'basic/transports',
-      'basic/transports 16',
-      'basic/transports 16',
-      'basic/transports 18',
-      'basic/transports/streamable-http 14',
-    ),
+    clauses: onPage('basic/transports', ['', '16', '16', '18'], 'basic/transports/streamable-http 14'),
     right: 'The data of an event is a JSON-RPC message.',
     check: ({ frame: { data, event }, isCutOff }) => {
       if (data === undefined || data === '' || isCutOff || (event !== undefined && event !== 'message'))
@@ -81,13 +75,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-event-name',
     area: 'sse',
     severity: 'advice',
-    clauses: clauses(
-      'basic/transports',
-      'basic/transports',
-      'basic/transports',
-      'basic/transports',
-      'basic/transports/streamable-http',
-    ),
+    clauses: onPage('basic/transports', ['', '', '', ''], 'basic/transports/streamable-http'),
     right: 'Events with messages have no name, or the name `message`: clients ignore others.',
     check: ({ frame: { data, event } }) => {
       if (data === undefined || data === '' || event === 'endpoint') return undefined;
@@ -98,13 +86,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-field',
     area: 'sse',
     severity: 'advice',
-    clauses: clauses(
-      'basic/transports',
-      'basic/transports',
-      'basic/transports',
-      'basic/transports',
-      'basic/transports/streamable-http',
-    ),
+    clauses: onPage('basic/transports', ['', '', '', ''], 'basic/transports/streamable-http'),
     right: 'The fields of an event are `data`, `event`, `id` and `retry`: others are ignored.',
     check: ({ frame: { unknownFields, retry } }) => {
       const [unknown] = unknownFields;
@@ -116,11 +98,9 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-ends-unanswered',
     area: 'sse',
     severity: 'warning',
-    clauses: clauses(
-      undefined,
-      'basic/transports 18,20',
-      'basic/transports 18,20',
-      'basic/transports 24',
+    clauses: onPage(
+      'basic/transports',
+      [undefined, '18,20', '18,20', '24'],
       'basic/transports/streamable-http; basic/patterns/subscriptions 6',
     ),
     right: 'The stream for a request contains its response before the server closes it.',
@@ -151,13 +131,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-message-after-response',
     area: 'sse',
     severity: 'warning',
-    clauses: clauses(
-      undefined,
-      'basic/transports 21',
-      'basic/transports 21',
-      'basic/transports 26',
-      'basic/transports/streamable-http 18',
-    ),
+    clauses: onPage('basic/transports', [undefined, '21', '21', '26'], 'basic/transports/streamable-http 18'),
     right: 'The server closes the stream for a request after its response.',
     check: ({ from, exchange, isAfterAnswer, kind, method }) => {
       if (from !== 'server' || !exchange?.isStream || exchange.method !== 'POST' || !exchange.asks) return undefined;
@@ -169,11 +143,9 @@ export const SSE_RULES: readonly WireRule[] = [
     area: 'sse',
     severity: 'error',
     warningIn: WITH_SESSIONS,
-    clauses: clauses(
-      undefined,
-      'basic/transports 19',
-      'basic/transports 19',
-      'basic/transports 25',
+    clauses: onPage(
+      'basic/transports',
+      [undefined, '19', '19', '25'],
       'basic/transports/streamable-http 16; extensions/tasks 42',
     ),
     right: 'Progress on the stream for a request belongs to this request.',
@@ -192,7 +164,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-progress-on-get',
     area: 'sse',
     severity: 'warning',
-    clauses: clauses(undefined, 'basic/transports 26', 'basic/transports 26', 'basic/transports 31'),
+    clauses: onPage('basic/transports', [undefined, '26', '26', '31']),
     right: 'A stream opened by GET has no progress of requests, unless it resumes the stream of one.',
     check: ({ from, method, exchange, carriage, about, before }) => {
       if (from !== 'server' || method !== NotificationMethod.Progress || carriage !== 'http') return undefined;
@@ -205,7 +177,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'message-broadcast',
     area: 'sse',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 29', 'basic/transports 29', 'basic/transports 35'),
+    clauses: onPage('basic/transports', [undefined, '29', '29', '35']),
     right: 'A message is sent on one stream.',
     check: ({ from, kind, method, exchange, carriage, sameId, message }) => {
       if (from !== 'server' || kind !== 'request' || carriage !== 'http' || !exchange) return undefined;
@@ -216,7 +188,7 @@ export const SSE_RULES: readonly WireRule[] = [
     id: 'sse-response-on-get',
     area: 'sse',
     severity: 'error',
-    clauses: clauses(undefined, 'basic/transports 27', 'basic/transports 27', 'basic/transports 32'),
+    clauses: onPage('basic/transports', [undefined, '27', '27', '32']),
     right: 'A stream opened by GET has no responses, unless it resumes the stream of a request.',
     check: ({ from, kind, exchange, carriage }) => {
       if (from !== 'server' || carriage !== 'http' || exchange?.method !== 'GET') return undefined;

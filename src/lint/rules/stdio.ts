@@ -1,4 +1,4 @@
-import { clauses } from '../clauses.ts';
+import { clauses, onPage } from '../clauses.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
 
@@ -8,13 +8,7 @@ export const STDIO_RULES: readonly WireRule[] = [
     id: 'stdio-stdout-only-messages',
     area: 'stdio',
     severity: 'error',
-    clauses: clauses(
-      'basic/transports 2,3',
-      'basic/transports 3,4',
-      'basic/transports 3,4',
-      'basic/transports 3,5',
-      'basic/transports/stdio 1,3',
-    ),
+    clauses: onPage('basic/transports', ['2,3', '3,4', '3,4', '3,5'], 'basic/transports/stdio 1,3'),
     right: 'A server writes only messages to stdout, each on one line. Logs go to stderr.',
     check: ({ problem, text, from }) =>
       problem === 'not a message' && from === 'server'
@@ -25,13 +19,7 @@ export const STDIO_RULES: readonly WireRule[] = [
     id: 'stdio-stdin-only-messages',
     area: 'stdio',
     severity: 'error',
-    clauses: clauses(
-      'basic/transports 4',
-      'basic/transports 5',
-      'basic/transports 5',
-      'basic/transports 6',
-      'basic/transports/stdio 4',
-    ),
+    clauses: onPage('basic/transports', ['4', '5', '5', '6'], 'basic/transports/stdio 4'),
     right: "A client writes only messages to the server's stdin, each on one line.",
     check: ({ problem, text, from }) =>
       problem === 'not a message' && from === 'client'
@@ -42,13 +30,7 @@ export const STDIO_RULES: readonly WireRule[] = [
     id: 'stdio-line-end',
     area: 'stdio',
     severity: 'warning',
-    clauses: clauses(
-      'basic/transports',
-      'basic/transports',
-      'basic/transports',
-      'basic/transports',
-      'basic/transports/stdio',
-    ),
+    clauses: onPage('basic/transports', ['', '', '', ''], 'basic/transports/stdio'),
     right: 'Each message ends with a newline.',
     check: ({ note, text }) => (note === 'without a line end' ? `a last line without a newline: ${shown(text)}` : true),
   }),

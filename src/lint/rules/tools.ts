@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
 import { JsonSchema } from '../../schema/json-schema.ts';
-import { clauses, everywhere } from '../clauses.ts';
+import { clauses, everywhere, onPage } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { toolOrderOf } from '../model/messages.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
@@ -65,7 +65,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'tool-name-duplicate',
     area: 'tools',
     severity: 'warning',
-    clauses: clauses('server/tools', 'server/tools', 'server/tools', 'server/tools 13', 'server/tools 18'),
+    clauses: onPage('server/tools', ['', '', '', '13', '18']),
     right: 'The name of a tool is unique in its server.',
     check: (event) => duplicate(toolsOf(event), 'name'),
   }),
@@ -169,7 +169,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'structured-content-schema',
     area: 'tools',
     severity: 'error',
-    clauses: clauses(undefined, undefined, 'server/tools 10', 'server/tools 16', 'server/tools 34'),
+    clauses: onPage('server/tools', [undefined, undefined, '10', '16', '34']),
     right: 'A tool with an output schema returns structured content that matches it.',
     check: (event) => {
       const { about, result } = event;
@@ -184,7 +184,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'structured-content-text',
     area: 'tools',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, 'server/tools 9', 'server/tools 15', 'server/tools 33'),
+    clauses: onPage('server/tools', [undefined, undefined, '9', '15', '33']),
     right: 'Structured content is also sent as JSON in a text block.',
     check: (event) => {
       const { structuredContent, content } = event.result;
@@ -199,7 +199,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     id: 'tool-result-resources-undeclared',
     area: 'tools',
     severity: 'warning',
-    clauses: clauses(undefined, undefined, 'server/tools 8', 'server/tools 14', 'server/tools 32'),
+    clauses: onPage('server/tools', [undefined, undefined, '8', '14', '32']),
     right: 'A server whose tools embed resources declares `resources`.',
     check: (event) => {
       const { content } = event.result;
