@@ -118,6 +118,16 @@ export class Ground {
     return this.offer.capabilities[capability] !== undefined;
   }
 
+  /** The capabilities with lists that the server declared. */
+  get lists(): string[] {
+    return ['tools', 'resources', 'prompts'].filter((each) => this.has(each));
+  }
+
+  /** The allowed call that took longest. */
+  get slowest(): Offer['calls'][number] | undefined {
+    return this.offer.calls.toSorted((a, b) => b.took - a.took).at(0);
+  }
+
   /** @throws Skip */
   needs(capability: string): void {
     if (!this.has(capability)) throw new Skip(`the server does not declare ${capability}`);

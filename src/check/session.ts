@@ -3,7 +3,7 @@ import { Meta } from '../protocol/methods.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';
 import { VERSION } from '../version.ts';
 import type { HeaderChanges } from './http-peer.ts';
-import { Skip } from './outcome.ts';
+import { broken, RIGHT, Skip, type Outcome } from './outcome.ts';
 import { shown, type Reply } from './reply.ts';
 
 /** How long a conversation waits, and what ends it. */
@@ -105,6 +105,16 @@ export function heartbeatOf(revision: Revision): string {
 export async function isAlive(session: RawSession): Promise<boolean> {
   const { messages } = await session.call(heartbeatOf(session.revision));
   return messages.length > 0;
+}
+
+/**
+ * Right if the server still answers after it has replied to something.
+ *
+ * @param about added to what was seen if it does not.
+ */
+export async function goesOn(session: RawSession, reply: Reply, about = ''): Promise<Outcome> {
+  if (await isAlive(session)) return RIGHT;
+  return broken(`after that, the server did not answer the next request${about}`, reply.n);
 }
 
 /** @throws Skip if the reply has no result. */

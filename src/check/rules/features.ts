@@ -7,7 +7,7 @@ import type { Ground } from '../ground.ts';
 import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';
 import { broken, RIGHT, Skip, skipped, type Outcome } from '../outcome.ts';
 import type { BehaviourRule } from '../rule.ts';
-import { isAlive } from '../session.ts';
+import { goesOn } from '../session.ts';
 
 /** Names that no server has. */
 const NOTHING = 'everwire-no-such-name';
@@ -64,7 +64,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     right: 'The server should send no result for a call that was cancelled in time.',
     over: 'any',
     probe: async (ground) => {
-      const slow = ground.offer.calls.toSorted((a, b) => b.took - a.took).at(0);
+      const { slowest: slow } = ground;
       if (!slow || slow.took < MIN_SLOW) return skipped('no allowed call is slow enough to be cancelled');
       const session = await ground.session();
       const id = 'cancelled-call';
@@ -148,12 +148,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
       if (!takesSubscriptions(ground)) return skipped('the server does not declare resources.subscribe');
       const session = await ground.session();
       const reply = await session.call('resources/unsubscribe', { uri: NOWHERE });
-      return (await isAlive(session))
-        ? RIGHT
-        : broken(
-            `after that, the server did not answer the next request (to the tested message: ${shown(reply)})`,
-            reply.n,
-          );
+      return goesOn(session, reply, ` (to the tested message: ${shown(reply)})`);
     },
   },
   {
@@ -201,7 +196,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     right: 'The server should answer an invalid cursor with the error −32602.',
     over: 'any',
     probe: (ground) => {
-      const capability = ['tools', 'resources', 'prompts'].find((each) => ground.has(each));
+      const [capability] = ground.lists;
       if (capability === undefined) throw new Skip('the server has no lists');
       return expectCode(ground, capability, `${capability}/list`, { cursor: NOTHING }, ErrorCode.InvalidParams);
     },

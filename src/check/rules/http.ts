@@ -5,7 +5,7 @@ import { answered } from '../http-peer.ts';
 import { errorIn, isAccepted, resultIn, shown } from '../reply.ts';
 import { broken, RIGHT, skipped } from '../outcome.ts';
 import type { BehaviourRule } from '../rule.ts';
-import { heartbeatOf, isAlive } from '../session.ts';
+import { goesOn, heartbeatOf } from '../session.ts';
 import { NO_REVISION } from './lifecycle.ts';
 
 /** Each revision with Streamable HTTP. */
@@ -120,10 +120,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
       const large = 'x'.repeat(LARGE_HEADER);
       const answer = await session.call(heartbeatOf(ground.revision), {}, { headers: { 'x-everwire-check': large } });
       if ((answer.status ?? 0) >= 500) return broken(shown(answer), answer.n);
-      const other = await ground.session();
-      return (await isAlive(other))
-        ? RIGHT
-        : broken('after that, the server did not answer the next request', answer.n);
+      return goesOn(await ground.session(), answer);
     },
   },
   {
@@ -135,11 +132,10 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {
-      const lists = ['tools', 'resources', 'prompts'].filter((each) => ground.has(each));
+      const [list] = ground.lists;
       const [first, second] = await Promise.all([ground.session(), ground.session()]);
       const method = heartbeatOf(ground.revision);
-      if (lists.length === 0) return skipped('the server has no lists');
-      const list = lists[0]!;
+      if (list === undefined) return skipped('the server has no lists');
       for (let round = 0; round < ROUNDS; round += 1) {
         const id = `same-${round}`;
         const [listed, pinged] = await Promise.all([
@@ -168,10 +164,9 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     over: 'http',
     probe: async (ground) => {
       const session = await ground.httpSession();
-      const lists = ['tools', 'resources', 'prompts'].filter((each) => ground.has(each));
-      if (lists.length === 0) return skipped('the server has no lists');
-      const slow = ground.offer.calls.toSorted((a, b) => b.took - a.took).at(0);
-      const list = lists[0]!;
+      const [list] = ground.lists;
+      if (list === undefined) return skipped('the server has no lists');
+      const { slowest: slow } = ground;
       for (let round = 0; round < ROUNDS; round += 1) {
         const id = `twice-${round}`;
         const longer = slow

@@ -4,7 +4,7 @@ import type { Clauses } from '../../lint/rule.ts';
 import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';
 import { broken, RIGHT, Skip, skipped, type Outcome } from '../outcome.ts';
 import type { BehaviourRule } from '../rule.ts';
-import { heartbeatOf, isAlive, requestOf, type RawSession } from '../session.ts';
+import { goesOn, heartbeatOf, requestOf, type RawSession } from '../session.ts';
 
 /** JSON-RPC 2.0 holds in each revision. */
 const JSON_RPC: Clauses = clauses(
@@ -21,12 +21,7 @@ const UNKNOWN = 'everwire/no-such-method';
 /** Whether the server goes on after something that it need not understand. */
 async function goesOnAfter(session: RawSession, text: string): Promise<Outcome> {
   const reply = await session.say(text);
-  if (!(await isAlive(session)))
-    return broken(
-      `after that, the server did not answer the next request (to the tested message: ${shown(reply)})`,
-      reply.n,
-    );
-  return RIGHT;
+  return goesOn(session, reply, ` (to the tested message: ${shown(reply)})`);
 }
 
 export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
@@ -142,9 +137,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
       // Over HTTP, a refusal has a status and may have an error without an id.
       const answers = reply.messages.filter((each) => each['method'] === undefined && (each['id'] ?? null) !== null);
       if (answers.length > 0) return broken(shown(reply), reply.n);
-      return (await isAlive(session))
-        ? RIGHT
-        : broken('after that, the server did not answer the next request', reply.n);
+      return goesOn(session, reply);
     },
   },
   {
@@ -158,9 +151,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
       const session = await ground.session();
       const reply = await session.say(JSON.stringify({ jsonrpc: '2.0', id: 'no-such-request', result: {} }));
       if (resultIn(reply)) return broken(shown(reply), reply.n);
-      return (await isAlive(session))
-        ? RIGHT
-        : broken('after that, the server did not answer the next request', reply.n);
+      return goesOn(session, reply);
     },
   },
   {
@@ -176,9 +167,7 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
       const answers = reply.messages.filter((each) => each['method'] === undefined);
       // From 2026-07-28 on, nothing says that a server takes notifications over HTTP.
       if (answers.length > 0 && reply.status === undefined) return broken(shown(reply), reply.n);
-      return (await isAlive(session))
-        ? RIGHT
-        : broken('after that, the server did not answer the next request', reply.n);
+      return goesOn(session, reply);
     },
   },
   {

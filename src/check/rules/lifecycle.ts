@@ -70,10 +70,10 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     right: 'The server must know the methods of the capabilities that it declares.',
     over: 'any',
     probe: async (ground) => {
-      const declared = ['tools', 'resources', 'prompts'].filter((each) => ground.has(each));
-      if (declared.length === 0) return skipped('the server declares no lists');
+      const { lists } = ground;
+      if (lists.length === 0) return skipped('the server declares no lists');
       const session = await ground.session();
-      for (const capability of declared) {
+      for (const capability of lists) {
         const reply = await session.call(`${capability}/list`);
         if (errorIn(reply)?.['code'] === ErrorCode.MethodNotFound)
           return broken(`it declares ${capability}, but to ${capability}/list, ${shown(reply)}`, reply.n);
@@ -89,7 +89,7 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     right: 'The server should refuse requests other than a ping before `initialize`.',
     over: 'stdio',
     probe: async (ground) => {
-      const capability = ['tools', 'resources', 'prompts'].find((each) => ground.has(each));
+      const [capability] = ground.lists;
       if (capability === undefined) return skipped('the server has no lists');
       const session = await ground.unopened();
       const reply = await session.call(`${capability}/list`);

@@ -11,7 +11,7 @@ import type { Ground } from '../ground.ts';
 import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';
 import { broken, RIGHT, Skip, skipped, type Outcome } from '../outcome.ts';
 import type { BehaviourRule } from '../rule.ts';
-import { isAlive, metaOf, requestOf, type RawSession } from '../session.ts';
+import { goesOn, metaOf, requestOf, type RawSession } from '../session.ts';
 import type { StdioSession } from '../stdio-session.ts';
 
 function only(clause: string): Clauses {
@@ -227,9 +227,7 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
       const reply = await listen(ground, 'listen-2', session);
       if (errorIn(reply)) return skipped('the server has no subscriptions');
       if (reply.status === undefined) await session.notify('notifications/cancelled', { requestId: 'listen-2' });
-      return (await isAlive(session))
-        ? RIGHT
-        : broken('after that, the server did not answer the next request', reply.n);
+      return goesOn(session, reply);
     },
   },
 ];

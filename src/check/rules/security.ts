@@ -3,7 +3,7 @@ import type { Clauses } from '../../lint/rule.ts';
 import { answered, type HeaderChanges } from '../http-peer.ts';
 import type { Ground } from '../ground.ts';
 import { isAccepted, shown, type Reply } from '../reply.ts';
-import { broken, RIGHT, skipped } from '../outcome.ts';
+import { broken, RIGHT, skipped, type Outcome } from '../outcome.ts';
 import type { BehaviourRule } from '../rule.ts';
 import { heartbeatOf, initializeParams, isModern } from '../session.ts';
 
@@ -33,6 +33,12 @@ async function firstMessage(ground: Ground, headers: HeaderChanges): Promise<Rep
   return session.call('initialize', initializeParams(ground.revision), { headers });
 }
 
+/** Right if the server refuses the first request of a client with this header. */
+async function refuses(ground: Ground, name: 'Origin' | 'Host', value: string): Promise<Outcome> {
+  const answer = await firstRequest(ground, { [name.toLowerCase()]: value });
+  return isAccepted(answer) ? broken(`with ${name}: ${value}, ${shown(answer)}`, answer.n) : RIGHT;
+}
+
 /** What a server must not let a foreign page do. */
 export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
   {
@@ -43,10 +49,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     right: 'The server must refuse a request with the `Origin` of a page that was not allowed.',
     over: 'http',
     alsoOverSse: true,
-    probe: async (ground) => {
-      const answer = await firstRequest(ground, { origin: `https://${FOREIGN}` });
-      return isAccepted(answer) ? broken(`with Origin: https://${FOREIGN}, ${shown(answer)}`, answer.n) : RIGHT;
-    },
+    probe: (ground) => refuses(ground, 'Origin', `https://${FOREIGN}`),
   },
   {
     id: 'origin-null-checked',
@@ -56,10 +59,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     right: 'The server should refuse a request with `Origin: null`, as of a sandboxed frame.',
     over: 'http',
     alsoOverSse: true,
-    probe: async (ground) => {
-      const answer = await firstRequest(ground, { origin: 'null' });
-      return isAccepted(answer) ? broken(`with Origin: null, ${shown(answer)}`, answer.n) : RIGHT;
-    },
+    probe: (ground) => refuses(ground, 'Origin', 'null'),
   },
   {
     id: 'origin-403',
@@ -86,8 +86,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     alsoOverSse: true,
     probe: async (ground) => {
       if (!ground.peer().isLoopback) return skipped('the server is not on loopback');
-      const answer = await firstRequest(ground, { host: FOREIGN });
-      return isAccepted(answer) ? broken(`with Host: ${FOREIGN}, ${shown(answer)}`, answer.n) : RIGHT;
+      return refuses(ground, 'Host', FOREIGN);
     },
   },
   {

@@ -26,8 +26,8 @@ async function longestRequest(
   session: HttpSession,
   isEnough?: (event: SeenEvent) => boolean,
 ): Promise<readonly SeenEvent[]> {
-  const slow = ground.offer.calls.toSorted((a, b) => b.took - a.took).at(0);
-  const list = ['tools', 'resources', 'prompts'].find((each) => ground.has(each));
+  const { slowest: slow } = ground;
+  const [list] = ground.lists;
   const id = session.nextId();
   const [method, params] = slow
     ? ['tools/call', { name: slow.tool, arguments: slow.args, _meta: { progressToken: id } }]

@@ -34,11 +34,11 @@ export const STDIO_BEHAVIOUR: readonly BehaviourRule[] = [
     over: 'stdio',
     probe: async (ground) => {
       const session = await ground.stdioSession();
-      const call = ground.offer.calls.toSorted((a, b) => b.took - a.took).at(0);
-      const method = ['tools', 'resources', 'prompts'].find((each) => ground.has(each));
+      const { slowest: call } = ground;
+      const [list] = ground.lists;
       const [name, params] = call
         ? ['tools/call', { name: call.tool, arguments: call.args }]
-        : [method === undefined ? heartbeatOf(ground.revision) : `${method}/list`, {}];
+        : [list === undefined ? heartbeatOf(ground.revision) : `${list}/list`, {}];
       const ids = Array.from({ length: call ? 1 : OPEN }, () => session.nextId());
       const requests = ids.map((id) => `${JSON.stringify(requestOf(ground.revision, id, name, params))}\n`);
       const sent = session.child.write(requests.join(''));
