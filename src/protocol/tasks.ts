@@ -36,7 +36,7 @@ export interface DetailedTask extends Task {
 }
 
 /** Whether a task has ended. */
-export function isTerminal(status: TaskStatus): boolean {
+export function isTerminal(status: string | undefined): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled';
 }
 

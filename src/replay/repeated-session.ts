@@ -11,7 +11,7 @@ import { without } from '../jsonrpc/shape.ts';
 import type { LogLevel } from '../protocol/logging.ts';
 import { Meta, Method, NotificationMethod } from '../protocol/methods.ts';
 import { profileOf, type Revision } from '../protocol/revisions.ts';
-import { isTerminal, type TaskStatus } from '../protocol/tasks.ts';
+import { isTerminal } from '../protocol/tasks.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { PATIENCE } from './catch-up.ts';
 import { RecordedAnswers } from './recorded-answers.ts';
@@ -140,7 +140,7 @@ export class RepeatedSession {
     for (const end = performance.now() + timeout; performance.now() < end && !signal.aborted;) {
       const { status, pollIntervalMs, pollInterval = pollIntervalMs }: JsonObject = result;
       if (wanted === undefined || wanted === 'working' || status === wanted) break;
-      if (isTerminal(status as TaskStatus)) break;
+      if (isTerminal(status)) break;
       await pause(typeof pollInterval === 'number' ? Math.min(pollInterval, timeout) : LOOK_INTERVAL, signal);
       result = await this.#run(request, params);
     }

@@ -1,7 +1,7 @@
 import { pause } from '../../base/wait.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { clauses, everywhere, onPage } from '../../lint/clauses.ts';
+import { everywhere, onPage } from '../../lint/clauses.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import type { Ground } from '../ground.ts';
 import { codeIn, errorIn, resultIn, shown, type Reply } from '../reply.ts';

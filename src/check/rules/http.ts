@@ -1,4 +1,4 @@
-import { clauses, onPage } from '../../lint/clauses.ts';
+import { onPage } from '../../lint/clauses.ts';
 import type { Clauses } from '../../lint/rule.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { answered } from '../http-peer.ts';

@@ -1,6 +1,6 @@
 import { ErrorCode } from '../../jsonrpc/errors.ts';
 import { isObject } from '../../jsonrpc/message.ts';
-import { clauses, onPage } from '../../lint/clauses.ts';
+import { onPage } from '../../lint/clauses.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';

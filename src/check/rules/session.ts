@@ -1,4 +1,4 @@
-import { clauses, onPage } from '../../lint/clauses.ts';
+import { onPage } from '../../lint/clauses.ts';
 import { answered, type SeenEvent } from '../http-peer.ts';
 import type { Ground } from '../ground.ts';
 import type { HttpSession } from '../http-session.ts';

@@ -2,7 +2,7 @@ import { stateOf, taskIdOf } from '../../bridge/fleet/ids.ts';
 import type { Renaming } from '../../bridge/fleet/results.ts';
 import type { Service } from '../../core/exchange.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
-import { isTerminal, type TaskStatus } from '../../protocol/tasks.ts';
+import { isTerminal } from '../../protocol/tasks.ts';
 
 /** What is served: one version of a server. */
 export interface ServedVersion {
@@ -49,7 +49,7 @@ export class VersionUse {
     if (typeof message['requestState'] === 'string') remember(this.#states, message['requestState']);
     for (const task of [message, message['task']]) {
       if (!isObject(task) || typeof task['taskId'] !== 'string' || typeof task['status'] !== 'string') continue;
-      if (!isTerminal(task['status'] as TaskStatus)) remember(this.#tasks, task['taskId']);
+      if (!isTerminal(task['status'])) remember(this.#tasks, task['taskId']);
       else if (this.#tasks.delete(task['taskId'])) this.#onended();
     }
     return message;

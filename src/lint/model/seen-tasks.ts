@@ -84,11 +84,6 @@ export function isNewTask({ resultType, task }: JsonObject): boolean {
   return resultType === 'task' || isObject(task);
 }
 
-/** Whether a status is final. */
-export function hasEnded(status: string | undefined): boolean {
-  return status === 'completed' || status === 'failed' || status === 'cancelled';
-}
-
 /** The JSON of a result, by which it is compared. */
 export function outcomeOf(result: JsonObject): string | undefined {
   const json = canonicalJson(without(result, ['_meta']));

@@ -82,7 +82,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     clauses: everywhere('server/resources'),
     right: 'A list has each resource once.',
     check: (event) =>
-      resultOf(event, Method.ListResources) ? duplicate(listOf(event, 'resources'), 'uri') : undefined,
+      resultOf(event, Method.ListResources) ? duplicate(objectsIn(event.result['resources']), 'uri') : undefined,
   }),
   onEvent('message', {
     id: 'prompt-name-duplicate',
@@ -90,7 +90,8 @@ export const CONTENT_RULES: readonly WireRule[] = [
     severity: 'advice',
     clauses: everywhere('server/prompts'),
     right: 'A list has each prompt once.',
-    check: (event) => (resultOf(event, Method.ListPrompts) ? duplicate(listOf(event, 'prompts'), 'name') : undefined),
+    check: (event) =>
+      resultOf(event, Method.ListPrompts) ? duplicate(objectsIn(event.result['prompts']), 'name') : undefined,
   }),
   onEvent('message', {
     id: 'prompt-argument-duplicate',
@@ -100,9 +101,8 @@ export const CONTENT_RULES: readonly WireRule[] = [
     right: 'A prompt has each argument once.',
     check: (event) => {
       if (!resultOf(event, Method.ListPrompts)) return undefined;
-      return first(listOf(event, 'prompts'), (prompt) => {
-        const args = Array.isArray(prompt['arguments']) ? prompt['arguments'].filter(isObject) : [];
-        const outcome = duplicate(args, 'name');
+      return first(objectsIn(event.result['prompts']), (prompt) => {
+        const outcome = duplicate(objectsIn(prompt['arguments']), 'name');
         return typeof outcome === 'string' ? `the prompt ${shown(prompt['name'])} has ${outcome}` : outcome;
       });
     },
@@ -163,23 +163,19 @@ export function resultOf({ kind, from, about }: MessageEvent, method: string): b
   return kind === 'result' && from === 'server' && about?.method === method;
 }
 
-function listOf({ result }: MessageEvent, member: string): readonly JsonObject[] {
-  const list: unknown = result[member];
-  return Array.isArray(list) ? list.filter(isObject) : [];
-}
-
 /** Content blocks, entries of lists, and contents of resources in a result. */
 function objectsOf({ kind, from, about, result }: MessageEvent): readonly JsonObject[] {
   if (kind !== 'result' || from !== 'server' || !about) return [];
   const blocks = [
-    ...objects(result['content']),
-    ...objects(result['messages']).flatMap(({ content }) => (isObject(content) ? [content] : [])),
+    ...objectsIn(result['content']),
+    ...objectsIn(result['messages']).flatMap(({ content }) => (isObject(content) ? [content] : [])),
   ];
   const embedded = blocks.flatMap(({ resource }) => (isObject(resource) ? [resource] : []));
-  return [...blocks, ...embedded, ...objects(result['contents']), ...objects(result['resources'])];
+  return [...blocks, ...embedded, ...objectsIn(result['contents']), ...objectsIn(result['resources'])];
 }
 
-function objects(value: unknown): readonly JsonObject[] {
+/** The objects of a list. */
+export function objectsIn(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 

@@ -3,9 +3,9 @@ import { McpErrorCode } from '../../protocol/errors.ts';
 import { Meta } from '../../protocol/methods.ts';
 import { profileOf } from '../../protocol/revisions.ts';
 import { clauses, onPage } from '../clauses.ts';
-import type { MessageEvent } from '../model/events.ts';
+import type { ExchangeEvent, MessageEvent } from '../model/events.ts';
 import type { Exchange } from '../model/exchange.ts';
-import { onEvent, type WireRule } from '../rule.ts';
+import { onEvent, type Outcome, type WireRule } from '../rule.ts';
 import { shownHeader } from './shown.ts';
 
 /** Statuses that do not depend on MCP: authorization, limits, and failures of the server. */
@@ -128,11 +128,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     severity: 'error',
     clauses: clauses(undefined, undefined, 'basic/authorization 12'),
     right: 'The challenge of a 401 has the URL of the protected resource metadata.',
-    check: ({ exchange: { status, response } }) => {
-      const challenge = response!.get('www-authenticate');
-      if (status !== 401 || challenge === undefined) return undefined;
-      return /resource_metadata\s*=/i.test(challenge) || `WWW-Authenticate: ${challenge}`;
-    },
+    check: (event) => challengeHas(event, 401, /resource_metadata\s*=/i),
   }),
   onEvent('response', {
     id: 'http-challenge-scope',
@@ -140,11 +136,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     severity: 'warning',
     clauses: clauses(undefined, undefined, undefined, 'basic/authorization 15', 'basic/authorization/index 12'),
     right: 'The challenge of a 401 names the required scopes.',
-    check: ({ exchange: { status, response } }) => {
-      const challenge = response!.get('www-authenticate');
-      if (status !== 401 || challenge === undefined) return undefined;
-      return /[\s,]scope\s*=/i.test(challenge) || `WWW-Authenticate: ${challenge}`;
-    },
+    check: (event) => challengeHas(event, 401, /[\s,]scope\s*=/i),
   }),
   onEvent('response', {
     id: 'http-insufficient-scope',
@@ -152,11 +144,7 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     severity: 'warning',
     clauses: clauses(undefined, undefined, undefined, 'basic/authorization 61,62', 'basic/authorization/index 49,50'),
     right: 'A 403 with a challenge for `insufficient_scope` names the scopes that the request needs.',
-    check: ({ exchange: { status, response } }) => {
-      const challenge = response!.get('www-authenticate');
-      if (status !== 403 || challenge === undefined || !challenge.includes('insufficient_scope')) return undefined;
-      return /[\s,]scope\s*=/i.test(challenge) || `WWW-Authenticate: ${challenge}`;
-    },
+    check: (event) => challengeHas(event, 403, /[\s,]scope\s*=/i, 'insufficient_scope'),
   }),
   onEvent('message', {
     id: 'http-error-status',
@@ -173,6 +161,13 @@ export const HTTP_RESPONSE_RULES: readonly WireRule[] = [
     },
   }),
 ];
+
+/** Judges the challenge of a response with this status. @param about what the challenge must be about. */
+function challengeHas({ exchange }: ExchangeEvent, status: number, part: RegExp, about = ''): Outcome {
+  const challenge = exchange.response!.get('www-authenticate');
+  if (exchange.status !== status || !challenge?.includes(about)) return undefined;
+  return part.test(challenge) || `WWW-Authenticate: ${challenge}`;
+}
 
 /** Whether a POST has messages, and none of them asks for an answer. */
 function isUnasked({ method, messages, asks }: Exchange): boolean {

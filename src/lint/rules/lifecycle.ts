@@ -185,7 +185,7 @@ export const LIFECYCLE_RULES: readonly WireRule[] = [
     warningIn: BEFORE_2025_06_18,
     clauses: onPage('basic/lifecycle', ['13', '14', '14', '14'], 'basic/patterns/index'),
     right: 'Both sides send only what the negotiated revision has. Extensions have methods of their own.',
-    check: (event) => ofOtherRevision(event),
+    check: ofOtherRevision,
   }),
 ];
 

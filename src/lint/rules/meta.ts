@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { McpErrorCode } from '../../protocol/errors.ts';
 import { Meta, Method } from '../../protocol/methods.ts';
-import { clauses, onPage } from '../clauses.ts';
+import { onPage } from '../clauses.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
 

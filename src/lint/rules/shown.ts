@@ -1,7 +1,8 @@
+import { cutText } from '../../base/short-text.ts';
+
 /** A value as JSON, cut. A finding quotes only its beginning. */
 export function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'undefined';
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return cutText(JSON.stringify(value) ?? 'undefined', 100);
 }
 
 /** A header as a finding shows it. */

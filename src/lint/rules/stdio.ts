@@ -1,5 +1,6 @@
-import { clauses, onPage } from '../clauses.ts';
-import { onEvent, type WireRule } from '../rule.ts';
+import { onPage } from '../clauses.ts';
+import type { MalformedEvent } from '../model/events.ts';
+import { onEvent, type Outcome, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
 
 /** Lines of stdio. */
@@ -10,10 +11,7 @@ export const STDIO_RULES: readonly WireRule[] = [
     severity: 'error',
     clauses: onPage('basic/transports', ['2,3', '3,4', '3,4', '3,5'], 'basic/transports/stdio 1,3'),
     right: 'A server writes only messages to stdout, each on one line. Logs go to stderr.',
-    check: ({ problem, text, from }) =>
-      problem === 'not a message' && from === 'server'
-        ? `a line that is no message: ${shown(text.trimEnd())}`
-        : undefined,
+    check: (event) => strayLine(event, 'server'),
   }),
   onEvent('malformed', {
     id: 'stdio-stdin-only-messages',
@@ -21,10 +19,7 @@ export const STDIO_RULES: readonly WireRule[] = [
     severity: 'error',
     clauses: onPage('basic/transports', ['4', '5', '5', '6'], 'basic/transports/stdio 4'),
     right: "A client writes only messages to the server's stdin, each on one line.",
-    check: ({ problem, text, from }) =>
-      problem === 'not a message' && from === 'client'
-        ? `a line that is no message: ${shown(text.trimEnd())}`
-        : undefined,
+    check: (event) => strayLine(event, 'client'),
   }),
   onEvent('line', {
     id: 'stdio-line-end',
@@ -35,3 +30,9 @@ export const STDIO_RULES: readonly WireRule[] = [
     check: ({ note, text }) => (note === 'without a line end' ? `a last line without a newline: ${shown(text)}` : true),
   }),
 ];
+
+function strayLine({ problem, text, from }: MalformedEvent, side: MalformedEvent['from']): Outcome {
+  return problem === 'not a message' && from === side
+    ? `a line that is no message: ${shown(text.trimEnd())}`
+    : undefined;
+}

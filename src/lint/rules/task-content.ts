@@ -1,9 +1,10 @@
 import { isObject } from '../../jsonrpc/message.ts';
 import { canonicalJson } from '../../jsonrpc/shape.ts';
 import { Method, NotificationMethod } from '../../protocol/methods.ts';
+import { isTerminal } from '../../protocol/tasks.ts';
 import { clauses } from '../clauses.ts';
 import { otherSide } from '../model/requests.ts';
-import { answeredKeys, hasEnded, outcomeOf, questionsOfTask, RELATED_TASK, resultOfTask } from '../model/seen-tasks.ts';
+import { answeredKeys, outcomeOf, questionsOfTask, RELATED_TASK, resultOfTask } from '../model/seen-tasks.ts';
 
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
@@ -36,7 +37,7 @@ export const TASK_CONTENT_RULES: readonly WireRule[] = [
       // Over HTTP, it may have been sent before the end on another stream.
       if (method !== NotificationMethod.Progress || carriage !== 'stdio' || taskBefore?.status === undefined)
         return undefined;
-      return !hasEnded(taskBefore.status) || `progress after the status ${shown(taskBefore.status)}`;
+      return !isTerminal(taskBefore.status) || `progress after the status ${shown(taskBefore.status)}`;
     },
   }),
   onEvent('message', {

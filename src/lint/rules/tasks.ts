@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { Method } from '../../protocol/methods.ts';
+import { isTerminal } from '../../protocol/tasks.ts';
 import { clauses } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
-import { hasEnded, isNewTask, RELATED_TASK } from '../model/seen-tasks.ts';
+import { isNewTask, RELATED_TASK } from '../model/seen-tasks.ts';
 import { onEvent, type WireRule } from '../rule.ts';
 import { shown } from './shown.ts';
 
@@ -62,7 +63,7 @@ export const TASK_RULES: readonly WireRule[] = [
     check: ({ taskBefore, task }) => {
       const before = taskBefore?.status;
       if (before === undefined || task === undefined) return undefined;
-      return !hasEnded(before) || task.status === before || `${shown(task.status)} after ${shown(before)}`;
+      return !isTerminal(before) || task.status === before || `${shown(task.status)} after ${shown(before)}`;
     },
   }),
   onEvent('message', {
@@ -127,7 +128,7 @@ export const TASK_RULES: readonly WireRule[] = [
       if (kind !== 'result' || !about || !task || !isNewTask(result)) return undefined;
       const other = taskBefore?.origin;
       // A task that has ended may be removed.
-      if (!other || hasEnded(taskBefore.status)) return true;
+      if (!other || isTerminal(taskBefore.status)) return true;
       return other === about || `the id ${shown(task.taskId)} of the task that began in record ${other.answered}`;
     },
   }),

@@ -5,6 +5,7 @@ import { clauses, everywhere, onPage } from '../clauses.ts';
 import type { MessageEvent } from '../model/events.ts';
 import { toolOrderOf } from '../model/messages.ts';
 import { onEvent, type Outcome, type WireRule } from '../rule.ts';
+import { objectsIn, resultOf } from './content.ts';
 import { countMarks, markedArguments, type MarkedArgument } from './header-arguments.ts';
 import { duplicate } from './duplicate.ts';
 import { mismatch } from './mismatch.ts';
@@ -155,11 +156,9 @@ export const TOOL_RULES: readonly WireRule[] = [
     severity: 'advice',
     clauses: everywhere('server/tools'),
     right: "The arguments of a call match the tool's input schema.",
-    check: ({ kind, from, method, params, conversation }) => {
-      const tool =
-        kind === 'request' && from === 'client' && method === Method.CallTool
-          ? conversation.tool(params['name'])
-          : undefined;
+    check: (event) => {
+      const { params } = event;
+      const tool = calledTool(event);
       if (!tool || !isObject(tool['inputSchema'])) return undefined;
       const problem = mismatch(tool['inputSchema'], params['arguments'] ?? {});
       return problem === undefined ? true : problem && `${shown(params['name'])}: ${problem}`;
@@ -173,7 +172,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     right: 'A tool with an output schema returns structured content that matches it.',
     check: (event) => {
       const { about, result } = event;
-      if (!isToolResult(event) || result['isError'] === true || !isObject(about?.tool?.['outputSchema']))
+      if (!resultOf(event, Method.CallTool) || result['isError'] === true || !isObject(about?.tool?.['outputSchema']))
         return undefined;
       if (result['structuredContent'] === undefined) return `no structuredContent from ${shown(about.tool['name'])}`;
       const problem = mismatch(about.tool['outputSchema'], result['structuredContent']);
@@ -188,7 +187,8 @@ export const TOOL_RULES: readonly WireRule[] = [
     right: 'Structured content is also sent as JSON in a text block.',
     check: (event) => {
       const { structuredContent, content } = event.result;
-      if (!isToolResult(event) || structuredContent === undefined || !Array.isArray(content)) return undefined;
+      if (!resultOf(event, Method.CallTool) || structuredContent === undefined || !Array.isArray(content))
+        return undefined;
       const isThere = content.some(
         (each: unknown) => isObject(each) && each['type'] === 'text' && says(each['text'], structuredContent),
       );
@@ -204,7 +204,8 @@ export const TOOL_RULES: readonly WireRule[] = [
     check: (event) => {
       const { content } = event.result;
       const { serverCapabilities } = event.conversation;
-      if (!isToolResult(event) || !Array.isArray(content) || serverCapabilities === undefined) return undefined;
+      if (!resultOf(event, Method.CallTool) || !Array.isArray(content) || serverCapabilities === undefined)
+        return undefined;
       if (!content.some((each: unknown) => isObject(each) && each['type'] === 'resource')) return undefined;
       return serverCapabilities['resources'] !== undefined || 'an embedded resource';
     },
@@ -276,13 +277,10 @@ export const TOOL_RULES: readonly WireRule[] = [
     severity: 'error',
     clauses: { '2026-07-28': 'server/tools 26; basic/transports/streamable-http 38' },
     right: 'Integers in headers are below 2^53.',
-    check: ({ kind, from, method, params, conversation, exchange }) => {
-      const tool =
-        kind === 'request' && from === 'client' && method === Method.CallTool
-          ? conversation.tool(params['name'])
-          : undefined;
-      const args: unknown = params['arguments'];
-      if (!tool || !exchange || !isObject(args)) return undefined;
+    check: (event) => {
+      const tool = calledTool(event);
+      const args: unknown = event.params['arguments'];
+      if (!tool || !event.exchange || !isObject(args)) return undefined;
       const numbers = [...markedArguments(tool['inputSchema'])]
         .map(({ path }) => args[path[0]!] as unknown)
         .filter((each) => typeof each === 'number');
@@ -293,13 +291,14 @@ export const TOOL_RULES: readonly WireRule[] = [
   }),
 ];
 
-function toolsOf({ kind, from, about, result }: MessageEvent): readonly JsonObject[] {
-  if (kind !== 'result' || from !== 'server' || about?.method !== Method.ListTools) return [];
-  return Array.isArray(result['tools']) ? result['tools'].filter(isObject) : [];
+function toolsOf(event: MessageEvent): readonly JsonObject[] {
+  return resultOf(event, Method.ListTools) ? objectsIn(event.result['tools']) : [];
 }
 
-function isToolResult({ kind, from, about }: MessageEvent): boolean {
-  return kind === 'result' && from === 'server' && about?.method === Method.CallTool;
+/** The tool that a client calls, if its list is known. */
+function calledTool({ kind, from, method, params, conversation }: MessageEvent): JsonObject | undefined {
+  const isCall = kind === 'request' && from === 'client' && method === Method.CallTool;
+  return isCall ? conversation.tool(params['name']) : undefined;
 }
 
 /** The outcome of the first tool with a breach, and of how many others. */
