@@ -6,7 +6,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { inside, put, without } from '../jsonrpc/shape.ts';
 import { isNotificationMethod, Method, NotificationMethod } from '../protocol/methods.ts';
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import { checkStateKey } from '../base/state-key.ts';
 import { refuseVariants } from './exact-keys.ts';
 import { serverNameOf } from './server-name.ts';
@@ -99,7 +99,7 @@ class BoundTasks {
         if (this.#isForeign(idsIn(replaceRelatedTask, questionParams), principal))
           throw new RpcError(
             ErrorCode.InvalidRequest,
-            `${shortText(question)} was not asked: no open request contains its task id`,
+            quoting`${question} was not asked: no open request contains its task id`,
           );
         const answer = await exchange.ask(question, replaceRelatedTask(questionParams, bind), options);
         return replaceRelatedTask(answer, (bound) => this.#open(bound, principal) ?? bound);

@@ -5,7 +5,7 @@ import { invoke } from '../core/invoke.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { Deadline } from '../base/deadline.ts';
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import type { SubscriptionFilter } from '../protocol/types.ts';
 import { SENT_AT_ONCE } from '../transport/transport.ts';
 import { TimeoutError } from './errors.ts';
@@ -90,7 +90,7 @@ export class Call extends BaseExchange implements Exchange {
       this.#reject = reject;
       if (signal) onAborted(signal, this.#cancel);
       const onTimeout = (limit: number): void =>
-        this.abort(new TimeoutError(`${shortText(this.method)} was not answered within ${limit} ms`, limit));
+        this.abort(new TimeoutError(quoting`${this.method} was not answered within ${limit} ms`, limit));
       this.#deadline = new Deadline(this.#limits, onTimeout, () => this.#host.loginActiveUntil ?? 0);
       invoke(service, this).then(
         (result) => {

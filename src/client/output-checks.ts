@@ -1,6 +1,6 @@
 import { printableError } from '../base/printable.ts';
 import { inShortTurns } from '../base/short-turns.ts';
-import { shortText } from '../base/short-text.ts';
+import { quoting, shortText } from '../base/short-text.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { complaint } from '../schema/complaint.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
@@ -24,7 +24,7 @@ export class OutputChecks {
       ontoolarge: (name) =>
         onerror(
           printableError(
-            `Results of the tool ${shortText(name)} are not checked: the output schemas in the list are too large`,
+            quoting`Results of the tool ${name} are not checked: the output schemas in the list are too large`,
           ),
         ),
     });
@@ -42,7 +42,7 @@ export class OutputChecks {
     const { structuredContent } = result;
     if (structuredContent === undefined) {
       throw new InvalidResultError(
-        `The tool ${shortText(name)} has an output schema, but its result has no structured content`,
+        quoting`The tool ${name} has an output schema, but its result has no structured content`,
       );
     }
     if (this.#compiled.get(output) === null) return;
@@ -68,7 +68,7 @@ export class OutputChecks {
   async #compile(name: string, output: JsonObject): Promise<JsonSchema> {
     const { JsonSchema } = await import('../schema/json-schema.ts');
     const schema = await inShortTurns(
-      () => new JsonSchema(output, `The output schema of the tool ${shortText(name)}`),
+      () => new JsonSchema(output, quoting`The output schema of the tool ${name}`),
       this,
     );
     this.#compiled.set(output, schema);

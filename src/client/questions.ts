@@ -1,6 +1,6 @@
 import { joined } from '../base/abort.ts';
 import { isPeerUrl, peerUrl } from '../base/peer-url.ts';
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import { waitFor } from '../base/wait.ts';
 import type { AskOptions } from '../core/exchange.ts';
 import { ELICIT_ACTIONS } from '../core/questions.ts';
@@ -90,7 +90,7 @@ export class Questions {
       }
       if (signal.aborted || options.signal?.aborted) throw error;
       // A handler's error may contain details that a server should not see.
-      const failed = new RpcError(ErrorCode.InternalError, `The client could not answer ${shortText(method)}`, {
+      const failed = new RpcError(ErrorCode.InternalError, quoting`The client could not answer ${method}`, {
         cause: error,
       });
       this.#onerror(failed);
@@ -129,7 +129,7 @@ export class Questions {
       case Method.ListRoots:
         if (onroots) return async (context) => checkedRoots(await onroots(context));
     }
-    throw new RpcError(ErrorCode.MethodNotFound, `Method not found: this client does not answer ${shortText(method)}`);
+    throw new RpcError(ErrorCode.MethodNotFound, quoting`Method not found: this client does not answer ${method}`);
   }
 }
 

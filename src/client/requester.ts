@@ -1,4 +1,4 @@
-import { shortText, shortJson } from '../base/short-text.ts';
+import { quoting, shortJson, shortText } from '../base/short-text.ts';
 import { derive } from '../core/derive.ts';
 import {
   compose,
@@ -299,7 +299,7 @@ export class Requester implements CallHost {
       const result = await service(exchange);
       if (!needsInput(result)) return this.#checked(method, result);
       if (!CAN_REQUIRE_INPUT.has(method))
-        throw new InvalidResultError(`The server asked for input to answer ${shortText(method)}`);
+        throw new InvalidResultError(quoting`The server asked for input to answer ${method}`);
       const { maxRounds = 16 } = this.options;
       return this.#checked(method, await completeRounds(service, exchange, result, { maxRounds }));
     });

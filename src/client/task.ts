@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 import { onAborted } from '../base/abort.ts';
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import { Waiters } from '../base/waiters.ts';
 import { startTimer, type Timer } from '../base/timer.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
@@ -62,7 +62,7 @@ export class TaskHandle {
     if (typeof task['status'] !== 'string')
       throw new InvalidResultError('The server answered tasks/get without a status');
     if (task['taskId'] !== undefined && task['taskId'] !== this.id)
-      throw new InvalidResultError(`The server answered tasks/get for ${shortText(this.id)} with a different task`);
+      throw new InvalidResultError(quoting`The server answered tasks/get for ${this.id} with a different task`);
     return task as DetailedTask;
   }
 

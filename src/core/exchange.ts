@@ -1,4 +1,4 @@
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { LogLevel } from '../protocol/logging.ts';
@@ -66,7 +66,7 @@ export class NotAsked extends RpcError {
   constructor(method: string, request: string) {
     super(
       ErrorCode.InvalidRequest,
-      `${shortText(method)} was not asked: the ${shortText(request)} request that it belongs to has ended`,
+      quoting`${method} was not asked: the ${request} request that it belongs to has ended`,
     );
   }
 }

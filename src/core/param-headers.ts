@@ -2,7 +2,7 @@
  * Tool arguments that HTTP callers repeat in headers (2026-07-28, basic/transports/streamable-http: Custom Headers from
  * Tool Parameters). Both sides follow these rules.
  */
-import { shortText } from '../base/short-text.ts';
+import { quoting, shortText } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { isHeaderName } from '../protocol/header-syntax.ts';
@@ -76,7 +76,7 @@ export function mirroredArguments(headers: readonly ParamHeader[], args: JsonObj
   for (const header of headers) {
     const value = argumentAt(args, header);
     if (isUnsafeInteger(value)) {
-      const what = `The argument ${shortText(header.path.join('.'))} goes into the header ${shortText(header.name)}`;
+      const what = quoting`The argument ${header.path.join('.')} goes into the header ${header.name}`;
       throw new RpcError(ErrorCode.InvalidParams, `${what}, but ${value} is not a safe integer`);
     }
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
@@ -96,7 +96,7 @@ export function checkParamHeaders(headers: readonly ParamHeader[], args: JsonObj
   for (const header of headers) {
     const { key, path } = header;
     const name = shortText(header.name);
-    const argument = `the argument ${shortText(path.join('.'))}`;
+    const argument = quoting`the argument ${path.join('.')}`;
     const value = argumentAt(args, header);
     const sent = exchange.header(key);
     if (value === undefined || value === null) {

@@ -1,4 +1,4 @@
-import { shortText, shortJson } from '../base/short-text.ts';
+import { quoting, shortJson } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { missingCapability } from '../protocol/capabilities.ts';
@@ -18,7 +18,7 @@ export const ELICIT_ACTIONS: ReadonlySet<unknown> = new Set(['accept', 'decline'
  */
 export function checkQuestion(method: string, params: JsonObject, { capabilities, revision }: Caller): void {
   if (!QUESTIONS.has(method)) {
-    const message = `${shortText(method)} was not sent: a client of ${revision} has no such method`;
+    const message = quoting`${method} was not sent: a client of ${revision} has no such method`;
     throw new RpcError(ErrorCode.MethodNotFound, message);
   }
   const missing = missingCapability(method, params, capabilities, REVISIONS[revision]);

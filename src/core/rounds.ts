@@ -1,4 +1,4 @@
-import { shortText, shortJson } from '../base/short-text.ts';
+import { quoting, shortJson, shortText } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { derive } from './derive.ts';
@@ -39,7 +39,7 @@ export async function completeRounds(
     if (round === maxRounds) {
       throw new RpcError(
         ErrorCode.InternalError,
-        `${shortText(exchange.method)} asked for input ${maxRounds} times and is still not complete`,
+        quoting`${exchange.method} asked for input ${maxRounds} times and is still not complete`,
       );
     }
     result = await next(await answered(exchange, result));
@@ -80,7 +80,7 @@ async function answered(exchange: Exchange, result: JsonObject): Promise<Exchang
   if (questions.length > MAX_QUESTIONS) {
     throw new RpcError(
       ErrorCode.InternalError,
-      `${shortText(exchange.method)} asked ${questions.length} questions at once, but the limit is ${MAX_QUESTIONS}; none was sent`,
+      quoting`${exchange.method} asked ${questions.length} questions at once, but the limit is ${MAX_QUESTIONS}; none was sent`,
     );
   }
   const others = new AbortController();

@@ -4,7 +4,7 @@ import { RpcError } from './errors.ts';
 import { IdTable } from './id-table.ts';
 import type { JsonObject, Request, RequestId, Response } from './message.ts';
 import { Deadline, type TimeLimits } from '../base/deadline.ts';
-import { shortText, shortJson } from '../base/short-text.ts';
+import { quoting, shortJson } from '../base/short-text.ts';
 
 interface Entry {
   readonly resolve: (result: JsonObject) => void;
@@ -78,7 +78,7 @@ export class PendingRequests {
         resolve,
         reject,
         deadline: new Deadline(limits, (limit) => {
-          const reason = `${shortText(method)} was not answered within ${limit} ms`;
+          const reason = quoting`${method} was not answered within ${limit} ms`;
           this.cancel(id, new RpcError(REQUEST_TIMEOUT, `Request timed out: ${reason}`));
           onexpired?.(id, reason);
         }),

@@ -1,4 +1,4 @@
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { canonicalJson } from '../jsonrpc/shape.ts';
@@ -25,7 +25,7 @@ export class RecordedAnswers {
     const all = [...own, ...others].filter((each) => each.method === method);
     const wanted = canonicalJson(comparable(params));
     const found = all.find((each) => canonicalJson(comparable(each.params)) === wanted) ?? all[0];
-    if (!found) throw new RpcError(ErrorCode.InternalError, `The recording has no answer to ${shortText(method)}`);
+    if (!found) throw new RpcError(ErrorCode.InternalError, quoting`The recording has no answer to ${method}`);
     this.#left.splice(this.#left.indexOf(found), 1);
     const answer = found.answer!;
     if ('result' in answer) return answer.result;

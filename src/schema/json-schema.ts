@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { shortText, shortJson } from '../base/short-text.ts';
+import { quoting, shortJson } from '../base/short-text.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { Dialect, Keyword, SchemaReader } from './keyword.ts';
 import { KEYWORDS } from './keywords.ts';
@@ -140,7 +140,7 @@ class Compiler implements SchemaReader {
       }
     } catch (error) {
       if (error instanceof TooMuchWork) throw error;
-      const place = where === '' ? '' : ` (${shortText(where)})`;
+      const place = where === '' ? '' : quoting` (${where})`;
       throw new TypeError(`${this.#name} is not valid: ${(error as Error).message}${place}`, { cause: error });
     }
     node.checks = checks;

@@ -1,4 +1,4 @@
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { namedNodes, namesOf, patternOf, member, keysOf, has, type Build } from './keyword.ts';
 import type { Evaluated } from './evaluated.ts';
@@ -105,7 +105,7 @@ export const dependent: Build = (keywordValue, place) => {
     for (const [name, names] of lists) {
       if (!has(value, name)) continue;
       const absent = missing(value, names, run);
-      if (absent !== undefined) return run.fail(() => `is missing, although ${shortText(name)} is present`, absent);
+      if (absent !== undefined) return run.fail(() => quoting`is missing, although ${name} is present`, absent);
     }
     return nodes.every(([name, node]) => !has(value, name) || node.check(value, run, seen));
   };

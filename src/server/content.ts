@@ -1,4 +1,4 @@
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import type { ContentBlock } from '../protocol/types.ts';
 
@@ -96,7 +96,7 @@ export function resourceResult(reply: unknown, uri: string, mimeType: string | u
     result.contents.forEach((contents, index) => checkContents(contents, `contents[${index}]`));
     return result;
   }
-  throw new TypeError(`the handler of resource ${shortText(uri)} returned neither text, bytes, contents nor a result`);
+  throw new TypeError(quoting`the handler of resource ${uri} returned neither text, bytes, contents nor a result`);
 }
 
 function contentsResult(reply: unknown): { contents: readonly unknown[] } | undefined {

@@ -1,4 +1,4 @@
-import { shortText } from '../base/short-text.ts';
+import { quoting, shortText } from '../base/short-text.ts';
 import { abortReason, isAborted } from '../core/base-exchange.ts';
 import type { Exchange } from '../core/exchange.ts';
 import { errorChain } from '../jsonrpc/error-chain.ts';
@@ -27,7 +27,7 @@ export function errorsForCallers(expose: boolean, onerror: (error: Error) => voi
       onerror(new Error(`${shortText(what)} failed: ${error.message || error.name}`, { cause: thrown }));
     }
     if (expose) return error;
-    return new RpcError(ErrorCode.InternalError, `${shortText(what)} failed with an internal error`, { cause: thrown });
+    return new RpcError(ErrorCode.InternalError, quoting`${what} failed with an internal error`, { cause: thrown });
   };
 }
 

@@ -1,4 +1,4 @@
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -123,7 +123,7 @@ export class Registry<Config extends EntryConfig, Entry extends { readonly defin
     if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
     const entry = this.get(name);
     if (!entry)
-      throw new RpcError(ErrorCode.InvalidParams, `Unknown ${this.#options.kind.toLowerCase()}: ${shortText(name)}`);
+      throw new RpcError(ErrorCode.InvalidParams, quoting`Unknown ${this.#options.kind.toLowerCase()}: ${name}`);
     this.authorize(name, caller);
     if (!isObject(args)) throw new RpcError(ErrorCode.InvalidParams, '"arguments" must be an object');
     return { entry, args };

@@ -1,4 +1,4 @@
-import { shortText } from '../base/short-text.ts';
+import { quoting } from '../base/short-text.ts';
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { needsInput } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -161,7 +161,7 @@ export class Resources {
     if (needsInput(reply)) return reply;
     const result = resourceResult(reply, uri, found?.entry.definition['mimeType']);
     if (found === undefined || result === undefined) {
-      const message = `Resource not found: ${shortText(uri)}`;
+      const message = quoting`Resource not found: ${uri}`;
       throw new RpcError(REVISIONS[exchange.caller.revision].resourceNotFound, message, { data: { uri } });
     }
     const { hints } = found.entry;

@@ -1,5 +1,5 @@
 import { inTurns } from '../../base/in-turns.ts';
-import { shortText, shortJson } from '../../base/short-text.ts';
+import { quoting, shortJson, shortText } from '../../base/short-text.ts';
 import { isAborted } from '../../core/base-exchange.ts';
 import { derive } from '../../core/derive.ts';
 import type { Exchange, Service } from '../../core/exchange.ts';
@@ -162,7 +162,7 @@ class ServiceFleet implements Fleet {
       throw isNamed(method) ? withAskedName(error, exchange.params['name'], params['name']) : error;
     });
     member.answered();
-    if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, `${shortText(method)} returned no result`);
+    if (!isObject(result)) throw new RpcError(ErrorCode.InternalError, quoting`${method} returned no result`);
     return renameResult(result, method, renaming);
   }
 
@@ -186,7 +186,7 @@ class ServiceFleet implements Fleet {
     }
     const failed = unreached ?? without;
     if (failed) throw failed;
-    throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${shortText(exchange.method)}`);
+    throw new RpcError(ErrorCode.MethodNotFound, quoting`Method not found: ${exchange.method}`);
   }
 
   async #discover(exchange: Exchange): Promise<JsonObject> {

@@ -1,4 +1,4 @@
-import { shortText, shortJson } from '../../base/short-text.ts';
+import { quoting, shortJson, shortText } from '../../base/short-text.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
@@ -47,7 +47,7 @@ export class Routes {
     const wrapped = this.#unwrap(uri);
     const member = wrapped?.member ?? this.#askedBy(params)?.member;
     const routes = member ? [member] : this.#inOrder();
-    if (routes.length === 0) throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${shortText(uri)}`);
+    if (routes.length === 0) throw new RpcError(ErrorCode.InvalidParams, quoting`Resource not found: ${uri}`);
     return routes.map((each) => ({ member: each, params: put(this.#withOwnState(params, each), 'uri', wrapped?.uri) }));
   }
 
@@ -121,7 +121,7 @@ export class Routes {
     if (member) return { member, uri: unwrapped.uri };
     // Not sent to any server. But a single server may be a fleet itself.
     if (isWrapped(uri) && !this.#members.naming.bare)
-      throw new RpcError(ErrorCode.InvalidParams, `Resource not found: ${shortText(uri)} does not name a known server`);
+      throw new RpcError(ErrorCode.InvalidParams, quoting`Resource not found: ${uri} does not name a known server`);
     return undefined;
   }
 

@@ -1,4 +1,4 @@
-import { shortText } from '../../base/short-text.ts';
+import { quoting } from '../../base/short-text.ts';
 import { derive } from '../../core/derive.ts';
 import type { Middleware } from '../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
@@ -75,7 +75,7 @@ export function selectTools(
     if (typeof name !== 'string') throw new RpcError(ErrorCode.InvalidParams, '"name" must be a string');
     refuseVariants(params, 'name');
     const own = ownNames.get(name) ?? name;
-    if (shownAs(own) !== name) throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${shortText(name)}`);
+    if (shownAs(own) !== name) throw new RpcError(ErrorCode.InvalidParams, quoting`Unknown tool: ${name}`);
     return service(own === name ? exchange : derive(exchange, { params: { ...params, name: own } }));
   };
 }

@@ -1,7 +1,7 @@
 import { finished, type Duplex, type Readable, type Writable } from 'node:stream';
 import { afterMicrotasks } from '../../base/after-microtasks.ts';
 import { sendBudgetExceeded } from '../../base/send-budget.ts';
-import { shortText } from '../../base/short-text.ts';
+import { quoting } from '../../base/short-text.ts';
 import { isRequest, type Message } from '../../jsonrpc/message.ts';
 import { BaseTransport } from '../base-transport.ts';
 import { SENT_AT_ONCE, type SendOptions, type Transport } from '../transport.ts';
@@ -170,7 +170,7 @@ export class StreamTransport extends BaseTransport implements Transport {
   send(message: Message, _options?: SendOptions): Promise<void> {
     if (this.#phase === 'ended' && 'method' in message && 'id' in message) {
       return Promise.reject(
-        new Error(`${shortText(message.method)} was not sent: the peer has closed its side of the connection`),
+        new Error(quoting`${message.method} was not sent: the peer has closed its side of the connection`),
       );
     }
     // The caller may not know yet that the connection is closing.

@@ -7,7 +7,7 @@ import type { Lifetime } from '../../../base/lifetime.ts';
 import { HttpStatusError, shown, statusError } from './errors.ts';
 import type { HttpReply, HttpRequest, HttpSend } from './http.ts';
 import { pooledHttp } from './pooled-http.ts';
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 import { pause } from '../../../base/wait.ts';
 import { Refusals } from './refusals.ts';
 import { retryAfter } from './retry-after.ts';
@@ -166,7 +166,7 @@ export function notJson(reply: HttpReply, url: URL): HttpStatusError {
     reply,
     'POST',
     url,
-    type === undefined ? 'there is no JSON body' : `the body is ${shortText(type)}, not JSON`,
+    type === undefined ? 'there is no JSON body' : quoting`the body is ${type}, not JSON`,
   );
 }
 
@@ -196,7 +196,7 @@ function errorIn(value: unknown): ErrorResponse | undefined {
 function reasonOf(reply: HttpReply, anonymous: boolean): string | undefined {
   const { status } = reply;
   const later = reply.header('retry-after');
-  if ((status === 429 || status === 503) && later !== undefined) return `it asks to retry later (${shortText(later)})`;
+  if ((status === 429 || status === 503) && later !== undefined) return quoting`it asks to retry later (${later})`;
   if (status === 401 && anonymous) return 'it requires credentials, and none were sent: set headers or an authorizer';
   if (status === 401) return 'it requires other credentials';
   if (isInsufficientScope(parseChallenges(reply.header('www-authenticate')))) return 'it requires other scopes';

@@ -11,7 +11,7 @@ import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { checkMessage, InvalidMessage, parseJson } from '../../../jsonrpc/parse.ts';
 import type { CarriedRequest, CarriedResponse, Carrier } from '../../carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
-import { shortText, shortJson } from '../../../base/short-text.ts';
+import { quoting, shortJson } from '../../../base/short-text.ts';
 import type { Timer } from '../../../base/timer.ts';
 import {
   Endpoint,
@@ -158,7 +158,7 @@ class HttpCarrier implements Carrier {
           }
           // 2026-07-28, transports/streamable-http: Receiving Messages.
           if ('id' in message)
-            throw printableError(`The server sent a request (${shortText(message.method)}) on a response stream`);
+            throw printableError(quoting`The server sent a request (${message.method}) on a response stream`);
           onnotification(message);
         } catch (error) {
           this.#onerror(error as Error);

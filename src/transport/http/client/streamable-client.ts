@@ -17,7 +17,7 @@ import { Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { SENT_AT_ONCE, type MessageExtra } from '../../transport.ts';
 import { decodeLatin1, encodeUtf8 } from '../../../base/bytes.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
-import { shortText, shortJson } from '../../../base/short-text.ts';
+import { quoting, shortJson, shortText } from '../../../base/short-text.ts';
 import { isType, notJson, REFUSALS } from './endpoint.ts';
 import { AnswerLost, HttpStatusError, isSessionGone, SessionGone, shown, statusError } from './errors.ts';
 import type { HttpReply } from './http.ts';
@@ -302,7 +302,7 @@ export class StreamableClient extends PostingClient {
     if (this.#pendingRequests.get(id) !== pending) return;
     pending.cancelled = true;
     this.#pendingRequests.delete(id);
-    pending.stream.stop(new AnswerLost(`${shortText(pending.method)} was cancelled`));
+    pending.stream.stop(new AnswerLost(quoting`${pending.method} was cancelled`));
   }
 
   protected translateError(error: unknown): unknown {

@@ -8,7 +8,7 @@ import { ScopeCheck, type ScopesFor } from './access/scope-check.ts';
 import { AuthenticatedCall } from './access/authenticated-call.ts';
 import { BufferBudget } from '../../../base/buffer-budget.ts';
 import { ReadTurns } from '../../../base/read-turns.ts';
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 import type { HttpCall, HttpRefusal } from './call.ts';
 import { OpenConnections } from './open-connections.ts';
 import { CorsCall } from './access/cors.ts';
@@ -356,7 +356,7 @@ class Handler implements HttpHandler {
       return refuse(
         call,
         403,
-        `Host not allowed: ${shortText(String(host))} (the option allowedHosts, or --allow-host, allows it)`,
+        quoting`Host not allowed: ${String(host)} (the option allowedHosts, or --allow-host, allows it)`,
         NO_HEADERS,
         'host',
         { value: reported(host) },
@@ -371,7 +371,7 @@ class Handler implements HttpHandler {
       return refuse(
         call,
         403,
-        `Origin not allowed: ${shortText(origin)} (the option allowedOrigins, or --allow-origin, allows it)`,
+        quoting`Origin not allowed: ${origin} (the option allowedOrigins, or --allow-origin, allows it)`,
         NO_HEADERS,
         'origin',
         { value: reported(origin) },

@@ -1,6 +1,6 @@
 import type { TimeLimits } from '../../../base/deadline.ts';
 import { Recent } from '../../../base/recent.ts';
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 import type { AskOptions } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import {
@@ -133,7 +133,7 @@ export class ClientQuestions {
     if (missing) {
       throw new RpcError(
         ErrorCode.MethodNotFound,
-        `${shortText(method)} was not sent: the client does not have the ${missing} capability`,
+        quoting`${method} was not sent: the client does not have the ${missing} capability`,
       );
     }
     return toLegacyQuestion(method, params, profile);

@@ -17,7 +17,7 @@ import { completeRounds, needsInput } from '../../../core/rounds.ts';
 import { UNAVAILABLE, Unavailable } from '../../../core/unavailable.ts';
 import { without } from '../../../jsonrpc/shape.ts';
 import { paced } from '../../../base/paced.ts';
-import { shortText, shortJson } from '../../../base/short-text.ts';
+import { quoting, shortJson } from '../../../base/short-text.ts';
 import { isLogLevel, reaches, type LogLevel } from '../../../protocol/logging.ts';
 import { isNotificationMethod, CAN_REQUIRE_INPUT, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type RevisionProfile } from '../../../protocol/revisions.ts';
@@ -118,9 +118,9 @@ export class LegacyInbound implements Connection {
       return void this.#waiting.add(take);
     }
     if (method === Method.Initialize) return void this.#initialize(request, params, extra);
-    if (this.#phase === 'new') return refuse(request, `${shortText(method)} came before initialize`);
+    if (this.#phase === 'new') return refuse(request, quoting`${method} came before initialize`);
     if (isNotificationMethod(method))
-      return refuse(request, `${shortText(method)} is a notification and must not carry an id`);
+      return refuse(request, quoting`${method} is a notification and must not carry an id`);
     // The subscriptions were lost with the upstream server. It may be available again, so subscribe again.
     if (this.#subscriptions.lapsed) this.#subscriptions.listen().catch(this.#onerror);
     const exchange = this.#exchange(request, method, params, extra);
@@ -134,11 +134,11 @@ export class LegacyInbound implements Connection {
         return void this.#waiting.add(() => this.notification(message, extra));
       }
       return this.#onerror(
-        printableError(`${shortText(method)} was dropped: too many messages came before initialize was answered`),
+        printableError(quoting`${method} was dropped: too many messages came before initialize was answered`),
       );
     }
     if (this.#phase === 'new') {
-      return this.#onerror(printableError(`${shortText(method)} came before initialize and was ignored`));
+      return this.#onerror(printableError(quoting`${method} came before initialize and was ignored`));
     }
     switch (method) {
       case NotificationMethod.Initialized:
@@ -174,7 +174,7 @@ export class LegacyInbound implements Connection {
     const exchange = new RequestExchange(this, request, method, own, extra);
     // A variable first, for the garbage collector (`CallExtra`).
     const onclose = (reason?: string): void => {
-      const cancelled = reason === undefined ? 'Cancelled' : `Cancelled: ${shortText(reason)}`;
+      const cancelled = reason === undefined ? 'Cancelled' : quoting`Cancelled: ${reason}`;
       exchange.abort(this.#closed ?? new RpcError(ErrorCode.InternalError, cancelled));
     };
     request.onclose = onclose;
@@ -229,7 +229,7 @@ export class LegacyInbound implements Connection {
       case Method.Listen:
         throw new RpcError(
           ErrorCode.MethodNotFound,
-          `Method not found: ${shortText(method)} is not part of revision ${this.caller.revision}`,
+          quoting`Method not found: ${method} is not part of revision ${this.caller.revision}`,
         );
       default:
         return undefined;

@@ -1,4 +1,4 @@
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import { invoke } from '../../../core/invoke.ts';
@@ -144,7 +144,7 @@ export class SessionSubscriptions {
     try {
       const honoured = await exchange.acknowledged;
       if (!honoured.resourceSubscriptions?.includes(uri)) {
-        throw new RpcError(ErrorCode.InvalidParams, `The server does not offer updates of ${shortText(uri)}`);
+        throw new RpcError(ErrorCode.InvalidParams, quoting`The server does not offer updates of ${uri}`);
       }
     } catch (error) {
       this.#drop(uri, exchange);

@@ -1,7 +1,7 @@
 import { Deferred } from '../../../base/deferred.ts';
 import type { Exchange } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 import { waitFor } from '../../../base/wait.ts';
 import type { Attribution } from './attribution.ts';
 import { canAsk, type CallsInFlight } from './calls-in-flight.ts';
@@ -47,7 +47,7 @@ export class OneClient implements Attribution {
     this.#early.add(next);
     try {
       const timeoutError = (): RpcError =>
-        new RpcError(ErrorCode.InternalError, `No client is connected to answer ${shortText(method)}`);
+        new RpcError(ErrorCode.InternalError, quoting`No client is connected to answer ${method}`);
       return await waitFor(next.promise, { signal, timeout: EARLY_QUESTION, timeoutError });
     } finally {
       this.#early.delete(next);

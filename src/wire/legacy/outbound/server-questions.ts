@@ -1,4 +1,4 @@
-import { shortText, shortJson } from '../../../base/short-text.ts';
+import { quoting, shortJson } from '../../../base/short-text.ts';
 import { nextTurn } from '../../../base/wait.ts';
 import { NotAsked, type Exchange } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
@@ -98,12 +98,12 @@ export class ServerQuestions {
   /** Why a further question cannot be asked now. Undefined if it can. */
   #refusal(method: string, size: number): string | undefined {
     if (this.#open.size >= MAX_QUESTIONS)
-      return `${shortText(method)} was not asked: ${MAX_QUESTIONS} questions of the server are open; wait until some are answered`;
+      return quoting`${method} was not asked: ${MAX_QUESTIONS} questions of the server are open; wait until some are answered`;
     const own = this.#size + size;
     if (this.#size > 0 && own > MAX_SIZE)
-      return `${shortText(method)} was not asked: the open questions of the server take ${MAX_SIZE} bytes; wait until some are answered`;
+      return quoting`${method} was not asked: the open questions of the server take ${MAX_SIZE} bytes; wait until some are answered`;
     if (!total.hasRoom(size, own))
-      return `${shortText(method)} was not asked: the open questions of all servers take too much memory; wait until some are answered`;
+      return quoting`${method} was not asked: the open questions of all servers take too much memory; wait until some are answered`;
     return undefined;
   }
 

@@ -1,4 +1,4 @@
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import { Method } from '../../../protocol/methods.ts';
@@ -46,6 +46,6 @@ function plainBlock(block: JsonObject, profile: RevisionProfile): JsonObject {
   if (type !== 'tool_use' && type !== 'tool_result') return shapeBlock(block, profile);
   throw new RpcError(
     ErrorCode.MethodNotFound,
-    `${Method.CreateMessage} was not sent: revision ${profile.revision} has no ${shortText(type)} content`,
+    quoting`${Method.CreateMessage} was not sent: revision ${profile.revision} has no ${type} content`,
   );
 }

@@ -1,4 +1,4 @@
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 import type { Exchange } from '../../../core/exchange.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
@@ -37,7 +37,7 @@ export function withoutUrlAnswers(method: string, params: JsonObject): JsonObjec
     if (isObject(answer) && answer['action'] === 'accept') continue;
     throw new RpcError(
       ErrorCode.InvalidRequest,
-      `${shortText(method)} requires the user to open a URL, which was declined`,
+      quoting`${method} requires the user to open a URL, which was declined`,
     );
   }
   return inputResponses === undefined ? params : bare;

@@ -10,7 +10,7 @@ import {
 import { CONNECTION_CLOSED } from '../../../jsonrpc/pending.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
 import { inTurns } from '../../../base/in-turns.ts';
-import { shortText, shortJson } from '../../../base/short-text.ts';
+import { quoting, shortJson } from '../../../base/short-text.ts';
 import { Waiters } from '../../../base/waiters.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { invoke } from '../../../core/invoke.ts';
@@ -210,7 +210,7 @@ export class ModernInbound {
     if (isNotificationMethod(method)) {
       throw new RpcError(
         ErrorCode.InvalidRequest,
-        `Invalid request: ${shortText(method)} is a notification and must not carry an id`,
+        quoting`Invalid request: ${method} is a notification and must not carry an id`,
       );
     }
     if (this.#closed) throw new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
@@ -299,7 +299,7 @@ export class ModernInbound {
 
   #abortOf(exchange: ModernExchange): NonNullable<ReplyChannel['onclose']> {
     return (reason = 'the caller no longer waits for the answer') =>
-      exchange.abort(new RpcError(ErrorCode.InternalError, `Cancelled: ${shortText(reason)}`));
+      exchange.abort(new RpcError(ErrorCode.InternalError, quoting`Cancelled: ${reason}`));
   }
 
   /** The handler has finished. */
@@ -322,7 +322,7 @@ export class ModernInbound {
     const { round, method } = exchange;
     if (!round) return;
     try {
-      if (!isObject(result)) throw new TypeError(`${shortText(method)} returned no result`);
+      if (!isObject(result)) throw new TypeError(quoting`${method} returned no result`);
       const complete = needsInput(result) ? this.#checkQuestions(exchange, result) : result;
       const shaped = this.#results.shape(complete, method);
       round.reply.answer(
@@ -437,7 +437,7 @@ export class ModernInbound {
 /** @throws RpcError if a request with this method must be answered without questions (2026-07-28, patterns/mrtr). */
 function mustAllowQuestions(method: string): void {
   if (CAN_REQUIRE_INPUT.has(method)) return;
-  throw new RpcError(ErrorCode.InternalError, `${shortText(method)} must be answered without questions`);
+  throw new RpcError(ErrorCode.InternalError, quoting`${method} must be answered without questions`);
 }
 
 /** The result of a subscription, with the subscription id that its notifications had too. */

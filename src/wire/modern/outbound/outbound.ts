@@ -5,7 +5,7 @@ import { CONNECTION_CLOSED, REQUEST_TIMEOUT } from '../../../jsonrpc/pending.ts'
 import type { TimeLimits } from '../../../base/deadline.ts';
 import { abortReason, isAborted, offAbort, onAbort } from '../../../core/base-exchange.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 import { waitFor } from '../../../base/wait.ts';
 import type { Caller, Exchange, Service } from '../../../core/exchange.ts';
 import { McpErrorCode } from '../../../protocol/errors.ts';
@@ -136,7 +136,7 @@ class ModernOutbound implements Upstream {
    */
   #drop(method: string): Promise<JsonObject> {
     if (DROPPED.has(method)) return Promise.resolve({});
-    const message = `Method not found: in revision ${this.revision}, a client must not send ${shortText(method)}`;
+    const message = quoting`Method not found: in revision ${this.revision}, a client must not send ${method}`;
     return Promise.reject(new RpcError(ErrorCode.MethodNotFound, message));
   }
 
@@ -165,7 +165,7 @@ class ModernOutbound implements Upstream {
     else onAbort(exchange, cancel);
     const deadline = new Deadline(this.#limits, (limit) =>
       lifetime.abort(
-        new RpcError(REQUEST_TIMEOUT, `Request timed out: ${shortText(method)} was not answered within ${limit} ms`),
+        new RpcError(REQUEST_TIMEOUT, quoting`Request timed out: ${method} was not answered within ${limit} ms`),
       ),
     );
     let notices: NoticeQueue | undefined;
@@ -289,7 +289,7 @@ class ModernOutbound implements Upstream {
   }
 
   #stray({ method }: Notification): void {
-    this.#onerror(printableError(`${shortText(method)} was ignored: it belongs to no request in flight`));
+    this.#onerror(printableError(quoting`${method} was ignored: it belongs to no request in flight`));
   }
 
   #failure(error: unknown, lifetime: Lifetime): RpcError {

@@ -9,7 +9,7 @@ import { withoutMeta } from '../../meta.ts';
 import { NoticeQueue } from '../../notice-queue.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { Deadline } from '../../../base/deadline.ts';
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 
 /** Sends one `subscriptions/listen`. Resolves with the result that ends it. */
 export type OpenSubscription = (
@@ -65,8 +65,7 @@ export async function subscribe(
     } else if (acknowledged) {
       onchange(method);
       notices.push(method, withoutMeta(params, Meta.SubscriptionId));
-    } else
-      onerror(printableError(`${shortText(method)} came before the subscription was acknowledged: it was ignored`));
+    } else onerror(printableError(quoting`${method} came before the subscription was acknowledged: it was ignored`));
   };
   signal.addEventListener('abort', cancel);
   try {

@@ -1,5 +1,5 @@
 import { printableError } from '../../../base/printable.ts';
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import { Method } from '../../../protocol/methods.ts';
 import type { Work } from '../../../schema/work.ts';
@@ -28,7 +28,7 @@ export function headerCatalog<Reader = void>(
 }
 
 function headersOf(tool: JsonObject, name: string, work: Work): ToolHeaders {
-  const owner = `Tool ${shortText(name)}`;
+  const owner = quoting`Tool ${name}`;
   try {
     const schema: unknown = tool['inputSchema'];
     if (!isObject(schema)) return NONE;

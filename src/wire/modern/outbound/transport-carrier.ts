@@ -16,7 +16,7 @@ import type { CarriedRequest, Carrier } from '../../../transport/carrier.ts';
 import type { MessageExtra, Transport } from '../../../transport/transport.ts';
 import { Newest } from '../../../base/newest.ts';
 import { Recent } from '../../../base/recent.ts';
-import { shortText } from '../../../base/short-text.ts';
+import { quoting } from '../../../base/short-text.ts';
 
 export interface TransportCarrierOptions {
   /** The last request id that was already used on this connection. Default 0: none. */
@@ -133,7 +133,7 @@ export class TransportCarrier implements Carrier {
     if (!('method' in message)) return this.#settle(message, cause);
     if (!('id' in message)) return this.#notice(message);
     // A client MUST NOT write responses (2026-07-28, transports/stdio: Sending Messages).
-    this.#onerror(printableError(`The server sent ${shortText(message.method)}, which is not allowed; it was ignored`));
+    this.#onerror(printableError(quoting`The server sent ${message.method}, which is not allowed; it was ignored`));
   }
 
   /** @param cause why the transport created this error response itself, in place of the peer's response. */
@@ -178,7 +178,7 @@ export class TransportCarrier implements Carrier {
     const entry = id === undefined ? undefined : this.#entries.get(id);
     if (entry) return entry.request.onnotification(message);
     if (name !== undefined && this.#wasGivenUp(message.method, name)) return;
-    this.#onerror(printableError(`${shortText(message.method)} was ignored: it belongs to no request in flight`));
+    this.#onerror(printableError(quoting`${message.method} was ignored: it belongs to no request in flight`));
   }
 
   #wasGivenUp(method: string, name: unknown): boolean {
