@@ -1,6 +1,4 @@
-import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { fileProblem } from '../base/file-problem.ts';
 import { curlScript } from '../export/curl.ts';
 import { harLog } from '../export/har.ts';
 import { Masks } from '../export/masks.ts';
@@ -9,10 +7,10 @@ import { recordedWire, type RecordedWire } from '../export/recorded-wire.ts';
 import { vitestFile } from '../export/vitest-file.ts';
 import { readRecording } from '../inspect/read-recording.ts';
 import type { ExportFlags } from './export-options.ts';
-import { ExitCode, Failure } from './failure.ts';
-import { Output } from './output.ts';
+import { Failure } from './failure.ts';
 import { unreadable } from './open-recording.ts';
 import { recordedSession } from './recorded-session.ts';
+import { writeText } from './report-file.ts';
 
 /** `everwire export`: writes a recording in another form. Secrets are not in it. */
 export async function exportRecording(file: string, { as, out }: ExportFlags): Promise<void> {
@@ -29,13 +27,8 @@ export async function exportRecording(file: string, { as, out }: ExportFlags): P
         : as === 'html'
           ? await htmlPage(wire, name, started, masks)
           : vitestFile((await recordedSession(file)).calls, wire, name, masks);
-  if (out === undefined) return new Output({}).text(text);
-  try {
-    // It has what was sent, like the recording.
-    await writeFile(out, text, { mode: 0o600 });
-  } catch (error) {
-    throw new Failure(ExitCode.Refused, `cannot write ${out}: ${fileProblem(error)}`, { cause: error });
-  }
+  // It has what was sent, like the recording.
+  await writeText(text, out, undefined, 0o600);
 }
 
 async function read(file: string): Promise<{ wire: RecordedWire; started: string }> {
