@@ -136,7 +136,7 @@ class ServiceFleet implements Fleet {
       case Method.Discover:
         return this.#discover(exchange);
       case Method.Listen:
-        return runListen(this.#listens, new MergedListen(exchange, this.#members));
+        return runListen(this.#listens, new MergedListen(exchange, this.#members), exchange.signal);
       default:
         if (isNotificationMethod(method)) return this.#notifyAll(exchange);
         if (params['taskId'] !== undefined) return this.#forward(exchange, this.#routes.task(params));

@@ -36,28 +36,19 @@ export class MergedListen {
   }
 
   /**
-   * Listens to all servers and acknowledges once. Resolves when the exchange's signal fires, or after `end`.
+   * Listens to all servers and acknowledges once. Resolves after `end`.
    *
    * @throws RpcError of a server, if all servers refuse.
    */
   async run(): Promise<void> {
-    const { signal } = this.#exchange;
-    const end = (): void => this.end();
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
-    try {
-      this.#open();
-      const settled = Promise.all([...this.#parts.values()].map((part) => part.settled));
-      // The acknowledgement does not wait for a slow server.
-      await waitFor(settled, { signal: this.#over.signal, timeout: this.#members.timeout }).catch(() => {});
-      if (this.#over.signal.aborted) return;
-      this.#checkRefused();
-      await this.#acknowledge();
-      await untilAborted(new Promise(() => {}), this.#over.signal);
-    } finally {
-      signal.removeEventListener('abort', end);
-      this.end();
-    }
+    this.#open();
+    const settled = Promise.all([...this.#parts.values()].map((part) => part.settled));
+    // The acknowledgement does not wait for a slow server.
+    await waitFor(settled, { signal: this.#over.signal, timeout: this.#members.timeout }).catch(() => {});
+    if (this.#over.signal.aborted) return;
+    this.#checkRefused();
+    await this.#acknowledge();
+    await untilAborted(new Promise(() => {}), this.#over.signal);
   }
 
   /** The subscription has ended. */

@@ -38,22 +38,13 @@ export class VersionsListen {
   }
 
   /**
-   * Resolves when the exchange's signal fires, or after `end`.
+   * Resolves after `end`.
    *
    * @throws RpcError if the newest version refuses the subscription.
    */
   async run(): Promise<void> {
-    const { signal } = this.#exchange;
-    const end = (): void => this.end();
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
-    try {
-      await untilAborted(this.#acknowledged.promise, this.#over.signal);
-      await untilAborted(new Promise(() => {}), this.#over.signal);
-    } finally {
-      signal.removeEventListener('abort', end);
-      this.end();
-    }
+    await untilAborted(this.#acknowledged.promise, this.#over.signal);
+    await untilAborted(new Promise(() => {}), this.#over.signal);
   }
 
   end(): void {

@@ -91,7 +91,8 @@ export class Versions {
       if (!this.#first) throw this.#notStarted();
       await waitFor(this.#first.promise, { signal: exchange.signal });
     }
-    if (method === Method.Listen) return runListen(this.#listens, new VersionsListen(exchange, this.#live));
+    if (method === Method.Listen)
+      return runListen(this.#listens, new VersionsListen(exchange, this.#live), exchange.signal);
     if (isNotificationMethod(method)) return this.#notifyAll(exchange);
     const list = LISTS.get(method);
     if (list && LIST_CAPABILITIES[list.capability])
