@@ -2,7 +2,7 @@ import { Deferred } from '../base/deferred.ts';
 import type { AskOptions, Caller } from '../core/exchange.ts';
 import { checkAnswer, checkQuestion } from '../core/questions.ts';
 import { paced } from '../base/paced.ts';
-import { waitFor } from '../base/wait.ts';
+import { idlePause, waitFor } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { ErrorObject, JsonObject } from '../jsonrpc/message.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
@@ -268,7 +268,7 @@ export class RunningTask {
         attempt += 1;
         if (pause === undefined) this.#failUnstored();
         else {
-          await after(pause);
+          await idlePause(pause);
           this.#changed = true;
         }
       }
@@ -308,9 +308,4 @@ export class RunningTask {
     );
     return { ...base, ...message, status: 'input_required', inputRequests };
   }
-}
-
-/** A pause that does not keep the process alive. */
-function after(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, milliseconds).unref?.());
 }

@@ -1,4 +1,5 @@
 import type { RequestId } from '../../jsonrpc/message.ts';
+import { sizeOf } from '../range-size.ts';
 import type { Span, SpanRecord } from '../spans/span.ts';
 
 /** What a filter tests: a record or a span. */
@@ -77,10 +78,4 @@ export function recordSubject(
 /** A span as a filter sees it. One that is still open has no duration. */
 export function spanSubject({ conn, dir, id, method, tool, state, start, end }: Span): FilterSubject {
   return { conn, dir, id, method, tool, state, dur: end === undefined ? undefined : end - start };
-}
-
-function sizeOf(range: readonly number[]): number {
-  let size = 0;
-  for (let at = 1; at < range.length; at += 2) size += range[at]! - range[at - 1]!;
-  return size;
 }

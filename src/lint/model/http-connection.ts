@@ -1,4 +1,5 @@
-import { otherRecords, sizeOf, type PartOfStream } from './part.ts';
+import { sizeOf } from '../../inspect/range-size.ts';
+import { otherRecords, type PartOfStream } from './part.ts';
 import type { Conversation } from './conversation.ts';
 import type { HttpConversations } from './conversations.ts';
 import { parseFrame } from './event-frame.ts';

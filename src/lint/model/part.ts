@@ -14,10 +14,3 @@ export interface PartOfStream {
 export function otherRecords(numbers: readonly number[]): readonly number[] {
   return numbers.filter((n) => n > 0);
 }
-
-/** How many bytes a range has. */
-export function sizeOf(range: readonly number[]): number {
-  let size = 0;
-  for (let at = 1; at < range.length; at += 2) size += range[at]! - range[at - 1]!;
-  return size;
-}

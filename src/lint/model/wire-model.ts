@@ -1,9 +1,10 @@
 import { Oldest } from '../../base/oldest.ts';
+import { sizeOf } from '../../inspect/range-size.ts';
 import type { LintRecord } from '../lint-record.ts';
 import { HttpConversations } from './conversations.ts';
 import type { WireEvent } from './events.ts';
 import { HttpConnection } from './http-connection.ts';
-import { sizeOf, type PartOfStream } from './part.ts';
+import type { PartOfStream } from './part.ts';
 import { StdioConnection } from './stdio-connection.ts';
 import { StreamBytes } from './stream-bytes.ts';
 
