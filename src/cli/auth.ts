@@ -5,7 +5,7 @@ import { scrubber } from '../auth/scrub.ts';
 import { walkReport } from './auth/walk-report.ts';
 import { headText, stepText, summaryText } from './auth/walk-text.ts';
 import type { AuthFlags } from './auth-options.ts';
-import { browserOpener, loginAt, type LoginPrinter } from './browser-login.ts';
+import { browserOpener, loginAt } from './browser-login.ts';
 import { detailOf } from './choices.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { serverIn } from './login-commands.ts';
@@ -37,11 +37,7 @@ export async function auth(words: SplitWords, flags: AuthFlags): Promise<void> {
     const target = detailOf(server);
     const steps: StepRecord[] = [];
     let printed = json ? Promise.resolve() : output.text(headText(target, revision));
-    const printer: LoginPrinter = {
-      print: (line) => terminal.print(line),
-      address: (line, address) => terminal.address(line, address),
-      ask: terminal.interactive ? (prompt, over) => terminal.ask(prompt, over, '') : undefined,
-    };
+    const printer = terminal.loginPrinter((prompt, over) => terminal.ask(prompt, over, ''));
     const open = flags.open ? openBrowser : (): Promise<boolean> => Promise.resolve(true);
     await walkAuthorization({
       ...{ url: new URL(server.url), revision, headers: server.headers, scopes, until, call, signal },

@@ -1,8 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogThreshold } from '../operate/logs.ts';
-import { INSPECTOR_PORT } from './inspect-options.ts';
+import { inspectPortOption } from './inspect-options.ts';
 import {
-  port,
   positive,
   repeatable,
   seconds,
@@ -120,11 +119,7 @@ export function withBridgeOptions(command: Command): Command {
     .option('--log-requests', 'log each request (the default with json)')
     .option('--no-log-requests', 'do not log each request')
     .option('--inspect', 'serve a page on 127.0.0.1 that shows every byte on both sides')
-    .addOption(
-      new Option('--inspect-port <number>', 'port of this page; 0 picks a free one')
-        .default(INSPECTOR_PORT)
-        .argParser(port),
-    );
+    .addOption(inspectPortOption());
   return withRecordOption(limited).addHelpText('after', EXAMPLES);
 }
 

@@ -1,7 +1,7 @@
 import { sendBudget } from '../base/send-budget.ts';
 import type { ServerDescription } from '../bridge/connection.ts';
 import { isSelected, type ToolSelection } from '../bridge/fleet/selection.ts';
-import { compose, type Middleware, type Service } from '../core/exchange.ts';
+import { compose, type Service } from '../core/exchange.ts';
 import { cleanErrors } from '../operate/clean-errors.ts';
 import { createLog, type CleanLog, type Log } from '../operate/logs.ts';
 import type { Metrics } from '../operate/metrics.ts';
@@ -12,6 +12,7 @@ import type { Authenticator } from '../transport/http/server/access/authenticato
 import type { HttpRefusal } from '../transport/http/server/call.ts';
 import type { HttpHandler, HttpPage } from '../transport/http/server/handler.ts';
 import type { Inbound, InboundOptions } from '../wire/serve.ts';
+import { httpFaults, interception } from './breakpoints.ts';
 import { inboundTo, Mounts } from './bridge-mounts.ts';
 import type { Observer } from './bridge-observer.ts';
 import type { Access, BridgeSettings } from './bridge-settings.ts';
@@ -67,7 +68,7 @@ export async function serveBridge(
   const inboundOptions: InboundOptions = { sealState: auth !== undefined, stateKey, state, onerror };
   // Over stdio, the client runs the bridge.
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
-  const around = [clean, ...(await interception(settings))];
+  const around = [clean, ...(await interception(settings.breakpoints))];
   const inbound = inboundTo(observer.served(compose(served.service, ...around)), inboundOptions);
   const {
     drainTimeout,
@@ -96,7 +97,7 @@ export async function serveBridge(
     ...(settings.health && health.pages),
     ...(metrics && { '/metrics': await pageOf(metrics, { requiresAuth: settings.metrics === 'gated' }) }),
   });
-  const faults = await httpFaults(settings, () => handler);
+  const faults = await httpFaults(settings.breakpoints, () => handler);
   if (state?.reachable !== undefined) observer.store(() => state.reachable === true);
   if (state?.bus)
     metrics?.gauge(
@@ -155,18 +156,6 @@ async function pageOf(metrics: Metrics, options: Pick<HttpPage, 'requiresAuth'>)
   const worker = thisWorker;
   const { metricsPage } = await import('../operate/metrics.ts');
   return metricsPage(() => worker.allMetrics(), options);
-}
-
-/** Lets the page of the inspector hold what passes, if there is one. */
-async function interception({ breakpoints }: BridgeSettings): Promise<Middleware[]> {
-  return breakpoints ? [(await import('../inspector/intercept.ts')).intercept(breakpoints)] : [];
-}
-
-/** Lets the rules of the inspector's page disturb responses, if there is a page. */
-async function httpFaults({ breakpoints }: BridgeSettings, handler: () => HttpHandler) {
-  if (!breakpoints) return undefined;
-  const { HttpFaults } = await import('../inspector/http-faults.ts');
-  return new HttpFaults(breakpoints, handler);
 }
 
 /** Says what a server is, and how many of its tools are shown. */

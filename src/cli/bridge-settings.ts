@@ -20,7 +20,7 @@ import {
   STATE_KEY_VARIABLE,
   type Environment,
 } from './read-secret.ts';
-import { variableIn } from './secrets.ts';
+import { variableIn, withDecoded } from './secrets.ts';
 import type { GivenForUrl } from './target.ts';
 
 /** The checked options of a bridge. */
@@ -177,10 +177,5 @@ function checkUrl(option: string, text: string): void {
 /** The password in the URL of a store. */
 function passwordIn(store: string | undefined): string[] {
   const password = store === undefined ? undefined : peerUrl(store)?.password;
-  if (password === undefined || password === '') return [];
-  try {
-    return [password, decodeURIComponent(password)];
-  } catch {
-    return [password];
-  }
+  return password === undefined || password === '' ? [] : withDecoded(password);
 }

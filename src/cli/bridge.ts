@@ -4,7 +4,7 @@ import type { ServerDescription } from '../bridge/connection.ts';
 import type { CleanLog } from '../operate/logs.ts';
 import { unrepeated } from '../operate/repetition.ts';
 import { Method } from '../protocol/methods.ts';
-import { killGroups } from '../transport/stdio/process-group.ts';
+import { breakpointsFor } from './breakpoints.ts';
 import { createObserver } from './bridge-observer.ts';
 import type { BridgeFlags } from './bridge-options.ts';
 import { bridgeLog, logServer, serveBridge } from './bridge-serve.ts';
@@ -18,7 +18,7 @@ import { openStore } from './open-store.ts';
 import { printStatus } from './print-status.ts';
 import { observe } from './recording.ts';
 import { atEnd, stop } from './shutdown.ts';
-import { commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
+import { addressOf, commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
 import { ToolPatterns } from './tool-patterns.ts';
 
 /** Whether options follow the URL of the server. */
@@ -75,17 +75,6 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   patterns.check(name, {}, description.tools);
 }
 
-/**
- * Breakpoints for the page of the inspector, if there will be one.
- *
- * @param hasProcesses whether a server is a process of the bridge.
- */
-async function breakpointsFor({ inspect, stdio }: BridgeFlags, hasProcesses: boolean) {
-  if (!inspect) return undefined;
-  const { createBreakpoints } = await import('../inspector/create-breakpoints.ts');
-  return createBreakpoints({ clients: stdio ? 'stdio' : 'http', kill: hasProcesses ? killGroups : undefined });
-}
-
 /** Records the bridge, and serves a page that shows both of its sides, if the user wants that. */
 function observed(target: string, { breakpoints }: BridgeSettings, flags: BridgeFlags, log: CleanLog) {
   const { record, inspect, inspectPort: port, logFormat } = flags;
@@ -117,9 +106,7 @@ function targetIn([first, ...others]: string[], given: BridgeSettings): Target {
 
 /** The server's name for the user: that of its command, or its URL without parameters. */
 function knownAs(target: Target, name: string): string {
-  if (target.kind === 'command') return name;
-  const { origin, pathname } = new URL(target.url);
-  return origin + pathname;
+  return target.kind === 'command' ? name : addressOf(target);
 }
 
 /** Over stdio there is one session and one server. If the server does not start, the bridge ends. */

@@ -8,7 +8,6 @@ import type { Authorizer } from '../transport/http/client/authorizer.ts';
 import { answersFrom } from './answers.ts';
 import { ReportBuilder, type CheckReport } from './check/check-report.ts';
 import type { CheckFlags } from './check-options.ts';
-import type { LoginPrinter } from './browser-login.ts';
 import { ExitCode, Failure } from './failure.ts';
 import { loginFor } from './login.ts';
 import { printStatus, scrubWith } from './print-status.ts';
@@ -18,7 +17,7 @@ import { rootsOf } from './roots.ts';
 import { secretsOf } from './secrets.ts';
 import { serverTitle } from './server-name.ts';
 import { takeTarget, type SplitWords } from './take-target.ts';
-import { childEnv, hasCredentials, type Target } from './target.ts';
+import { addressOf, childEnv, hasCredentials, type Target } from './target.ts';
 import type { Terminal } from './terminal.ts';
 import { untilDone } from './until-done.ts';
 
@@ -71,9 +70,7 @@ const SURVEY = ': using what the server offers';
 
 /** The URL without its query, which may have secrets, or a name for a command. */
 function nameInReport(target: Target): string {
-  if (target.kind === 'command') return serverTitle(target, target.cwd ?? process.cwd());
-  const { origin, pathname } = new URL(target.url);
-  return origin + pathname;
+  return target.kind === 'command' ? serverTitle(target, target.cwd ?? process.cwd()) : addressOf(target);
 }
 
 function checkedServer(target: Target, { login }: CheckFlags, terminal: Terminal): CheckedServer {
@@ -88,9 +85,5 @@ function checkedServer(target: Target, { login }: CheckFlags, terminal: Terminal
 
 /** Gets tokens for a server at a URL. Undefined if the user has given the credentials. */
 export function authorizerFor(target: UrlServer, login: boolean, terminal: Terminal): Authorizer | undefined {
-  const printer: LoginPrinter = {
-    print: (line) => terminal.print(line),
-    address: (line, address) => terminal.address(line, address),
-  };
-  return hasCredentials(target) ? undefined : loginFor(target, printer, login, terminal.watched);
+  return hasCredentials(target) ? undefined : loginFor(target, terminal.loginPrinter(), login, terminal.watched);
 }

@@ -3,7 +3,7 @@ import type { UrlServer } from '../bridge/config/config.ts';
 import type { MakeAuthorizer } from '../inspector/connection.ts';
 import type { Choice } from '../inspector/inspector.ts';
 import { secretInArgument, secretsOf } from './secrets.ts';
-import { childEnv, type Target } from './target.ts';
+import { addressOf, childEnv, type Target } from './target.ts';
 
 /**
  * A server as a choice of the inspector's page.
@@ -32,10 +32,7 @@ export function choiceOf(
 
 /** Its URL or its command line, without secrets. */
 export function detailOf(target: Target): string {
-  if (target.kind === 'url') {
-    const { origin, pathname } = new URL(target.url);
-    return origin + pathname;
-  }
+  if (target.kind === 'url') return addressOf(target);
   const { command, args } = target;
   return scrubber(secretsOf(target))([command, ...withoutSecrets(args)].join(' '));
 }

@@ -1,13 +1,6 @@
-import { Option, type Command } from 'commander';
-import { INSPECTOR_PORT } from './inspect-options.ts';
-import {
-  port,
-  repeatable,
-  withAddressOptions,
-  withRecordOption,
-  withSessionOptions,
-  type ServeFlags,
-} from './options.ts';
+import type { Command } from 'commander';
+import { inspectPortOption } from './inspect-options.ts';
+import { repeatable, withAddressOptions, withRecordOption, withSessionOptions, type ServeFlags } from './options.ts';
 
 /** The options of `everwire dev`. */
 export interface DevFlags extends ServeFlags {
@@ -27,11 +20,7 @@ export function withDevOptions(command: Command): Command {
     .addOption(repeatable('--import <module>', 'let Node load this module before the file, as node --import does'));
   withSessionOptions(withAddressOptions(command), 10_000, 'maximum number of sessions')
     .option('--inspect', 'serve a page on 127.0.0.1 that shows every byte on the wire')
-    .addOption(
-      new Option('--inspect-port <number>', 'port of this page; 0 picks a free one')
-        .default(INSPECTOR_PORT)
-        .argParser(port),
-    );
+    .addOption(inspectPortOption());
   return withRecordOption(command).addHelpText(
     'after',
     `

@@ -3,9 +3,8 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { compose } from '../core/exchange.ts';
-import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
-import { killGroups } from '../transport/stdio/process-group.ts';
 import type { ListenOptions } from '../transport/http/server/listen.ts';
+import { breakpointsFor, httpFaults, interception } from './breakpoints.ts';
 import { inboundTo } from './bridge-mounts.ts';
 import type { DevFlags } from './dev-options.ts';
 import { Reloading } from './dev/reloading.ts';
@@ -28,15 +27,14 @@ export async function dev(given: string, flags: DevFlags): Promise<void> {
     },
   });
   const onerror = ({ message }: Error): void => printStatus(message);
-  const breakpoints = flags.inspect ? await breakpointsOfDev(flags.stdio ? 'stdio' : 'http') : undefined;
-  const around = breakpoints ? [(await import('../inspector/intercept.ts')).intercept(breakpoints)] : [];
-  const inbound = inboundTo(compose(reloading.versions.service, ...around), { onerror });
+  const breakpoints = await breakpointsFor(flags, true);
+  const service = compose(reloading.versions.service, ...(await interception(breakpoints)));
+  const inbound = inboundTo(service, { onerror });
   atEnd(() => inbound.close(0));
   const listen = async (options: ListenOptions) => {
     const { listen: listenOn } = await import('../transport/http/server/listen.ts');
     const { onsession, onrequest } = inbound;
-    const faults =
-      breakpoints && new (await import('../inspector/http-faults.ts')).HttpFaults(breakpoints, () => handler);
+    const faults = await httpFaults(breakpoints, () => handler);
     const listener = await listenOn({ ...options, onsession, onrequest, onerror, pages: () => faults?.page() });
     const { handler } = listener;
     return listener;
@@ -52,11 +50,6 @@ export async function dev(given: string, flags: DevFlags): Promise<void> {
   // Runs first: without its process, nothing is left to wait for.
   atEnd(() => reloading.close());
   reloading.start();
-}
-
-async function breakpointsOfDev(clients: 'http' | 'stdio'): Promise<Breakpoints> {
-  const { createBreakpoints } = await import('../inspector/create-breakpoints.ts');
-  return createBreakpoints({ clients, kill: killGroups });
 }
 
 /**

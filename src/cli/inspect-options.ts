@@ -22,6 +22,12 @@ export const INSPECTOR_PORT = 6274;
 /** The default file of saved calls. */
 export const SAVED_FILE = '.everwire/saved.json';
 
+/** The port of the page that other commands serve with `--inspect`. */
+export function inspectPortOption(): Option {
+  const option = new Option('--inspect-port <number>', 'port of this page; 0 picks a free one');
+  return option.default(INSPECTOR_PORT).argParser(port);
+}
+
 /** Adds the options of `everwire inspect`. */
 export function withInspectOptions(command: Command): Command {
   command

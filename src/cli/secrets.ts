@@ -68,7 +68,11 @@ function secretsOfNamed([name, value]: [string, string]): string[] {
 /** `postgres://ada:<password>@host/db`: the password as written, and percent-decoded. */
 function passwordIn(value: string): string[] {
   const written = /^[a-z][a-z\d+.-]*:\/\/[^/?#@:]*:([^/?#@]+)@/i.exec(value)?.[1];
-  if (written === undefined || written.length < MIN_SECRET) return [];
+  return written === undefined || written.length < MIN_SECRET ? [] : withDecoded(written);
+}
+
+/** A secret as it is written in a URL, and percent-decoded. */
+export function withDecoded(written: string): string[] {
   try {
     return [written, decodeURIComponent(written)];
   } catch {

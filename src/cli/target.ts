@@ -42,6 +42,12 @@ export function refuseForCommand({ headers, transport, oauth }: GivenForUrl): vo
   if (option) throw Failure.usage(`${option} is for servers with a URL, and this one is a command`);
 }
 
+/** The URL of a server without its query, which may have secrets. */
+export function addressOf({ url }: Pick<UrlServer, 'url'>): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}
+
 /** Whether the user gave credentials for a server. It then needs no login. */
 export function hasCredentials({ headers }: Pick<UrlServer, 'headers'>): boolean {
   return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');

@@ -4,6 +4,7 @@ import type { Task } from '../protocol/tasks.ts';
 import { Deferred } from '../base/deferred.ts';
 import { waitFor } from '../base/wait.ts';
 import { printable } from '../base/printable.ts';
+import type { LoginPrinter } from './browser-login.ts';
 import type { Prompter } from './prompter.ts';
 import { ProgressBar } from './progress-bar.ts';
 import { shown } from './print-status.ts';
@@ -52,6 +53,15 @@ export class Terminal implements Prompter {
   address(line: string, { href }: URL): void {
     this.print(`${line}:`);
     this.#bar.around(() => this.#screen.write(`${printable(href)}\n`));
+  }
+
+  /** Shows the messages of a login. @param ask asks the user, if there is one who can type. */
+  loginPrinter(ask?: LoginPrinter['ask']): LoginPrinter {
+    return {
+      print: (line) => this.print(line),
+      address: (line, address) => this.address(line, address),
+      ask: this.interactive ? ask : undefined,
+    };
   }
 
   progress(progress: Progress): void {

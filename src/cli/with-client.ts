@@ -151,7 +151,11 @@ async function open(
     return saySilence(connected, { name, timeout, print: printStatus });
   }
   const { url, transport, headers } = target;
-  const authorizer = hasCredentials(target) ? undefined : await authorizerFor(target, loginPrinterOn(terminal));
+  // A user at the terminal may also paste the address that the login ends at.
+  const printer = terminal.loginPrinter((prompt, over) =>
+    terminal.exclusively(() => terminal.ask(prompt, over, ''), over),
+  );
+  const authorizer = hasCredentials(target) ? undefined : await authorizerFor(target, printer);
   return saySilence(connect({ url, transport }, { ...options, headers, authorizer }), {
     ...{ name: nameOfTarget(target), timeout, print: printStatus, remote: true },
     loggingIn: () => (authorizer?.loginActiveUntil ?? 0) > Date.now(),
@@ -166,17 +170,6 @@ function logPrinter(print: (line: string) => void): (message: LogMessage) => voi
     if (message.logger === 'everwire' && line === last) return;
     last = line;
     print(line);
-  };
-}
-
-/** A user at the terminal may also paste the address that the login ends at. */
-function loginPrinterOn(terminal: Terminal): LoginPrinter {
-  return {
-    print: (line) => terminal.print(line),
-    address: (line, address) => terminal.address(line, address),
-    ask: terminal.interactive
-      ? (prompt, signal) => terminal.exclusively(() => terminal.ask(prompt, signal, ''), signal)
-      : undefined,
   };
 }
 
