@@ -196,7 +196,7 @@ function plan(surveys: readonly Survey[]): { rule: BehaviourRule; survey: Survey
 
 /** Whether a rule can be tried over a route. */
 function holdsOver({ over, alsoOverSse }: BehaviourRule, route: UpstreamRoute): boolean {
-  if (over === 'any') return true;
+  if (over === undefined) return true;
   if (route === 'connection') return over === 'stdio';
   return route === 'http+sse' ? over === 'sse' || alsoOverSse === true : over === 'http';
 }

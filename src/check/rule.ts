@@ -2,12 +2,10 @@ import type { RuleInfo } from '../lint/rule.ts';
 import type { Ground } from './ground.ts';
 import type { Outcome } from './outcome.ts';
 
-/** Where a rule can be tried. `http` is Streamable HTTP, and `sse` the HTTP+SSE of 2024-11-05. */
-export type Carriage = 'http' | 'sse' | 'stdio' | 'any';
-
 /** A rule about the behaviour of a server, and how to try it. */
 export interface BehaviourRule extends RuleInfo {
-  readonly over: Carriage;
+  /** The only transport with which it can be tried: Streamable HTTP, the HTTP+SSE of 2024-11-05, or stdio. Default: any. */
+  readonly over?: 'http' | 'sse' | 'stdio';
   /** Whether a rule of Streamable HTTP is also tried over HTTP+SSE. */
   readonly alsoOverSse?: boolean;
   /**

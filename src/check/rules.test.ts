@@ -42,7 +42,7 @@ const CASES: Case[] = BEHAVIOUR_RULES.flatMap((rule) =>
 );
 
 function carriagesOf({ over, alsoOverSse }: BehaviourRule): Case['over'][] {
-  if (over === 'any') return ['http', 'sse', 'stdio'];
+  if (over === undefined) return ['http', 'sse', 'stdio'];
   return alsoOverSse ? [over, 'sse'] : [over];
 }
 

@@ -37,7 +37,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'advice',
     clauses: everywhere('server/tools'),
     right: 'The server should answer a call of an unknown tool with the error −32602, and not with a result.',
-    over: 'any',
     probe: (ground) =>
       expectCode(ground, 'tools', 'tools/call', { name: NOTHING, arguments: {} }, ErrorCode.InvalidParams),
   },
@@ -47,7 +46,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: everywhere('server/tools'),
     right: 'A call of an unknown tool must not succeed.',
-    over: 'any',
     probe: async (ground) => {
       ground.needs('tools');
       const reply = await (await ground.session()).call('tools/call', { name: NOTHING, arguments: {} });
@@ -62,7 +60,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'advice',
     clauses: onPage('basic/utilities/cancellation', ['5', '5', '5', '7']),
     right: 'The server should send no result for a call that was cancelled in time.',
-    over: 'any',
     probe: async (ground) => {
       const { slowest: slow } = ground;
       if (!slow || slow.took < MIN_SLOW) return skipped('no allowed call is slow enough to be cancelled');
@@ -86,7 +83,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: { '2026-07-28': 'server/tools 9' },
     right: 'The order of tools should not change while the tools do not.',
-    over: 'any',
     probe: async (ground) => {
       ground.needs('tools');
       const session = await ground.session();
@@ -104,7 +100,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: onPage('server/resources', ['5', '5', '6', '6']),
     right: 'The server should answer a request for a resource that does not exist with the error −32002.',
-    over: 'any',
     probe: (ground) =>
       expectCode(ground, 'resources', 'resources/read', { uri: NOWHERE }, profileOf(ground.revision)!.resourceNotFound),
   },
@@ -114,7 +109,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: { '2026-07-28': 'server/resources 9,12' },
     right: 'The server must answer a request for a resource that does not exist with the error −32602.',
-    over: 'any',
     probe: (ground) => expectCode(ground, 'resources', 'resources/read', { uri: NOWHERE }, ErrorCode.InvalidParams),
   },
   {
@@ -124,7 +118,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: onPage('basic/lifecycle', ['14', '15', '15', '15']),
     right:
       'A server that declares `resources.subscribe` must accept a subscription to its first resource, and its end.',
-    over: 'any',
     probe: async (ground) => {
       const [first] = ground.offer.resources;
       if (!takesSubscriptions(ground)) return skipped('the server does not declare resources.subscribe');
@@ -143,7 +136,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: onPage('server/resources', ['', '', '', '']),
     right: 'The server must keep working after the end of a subscription that does not exist.',
-    over: 'any',
     probe: async (ground) => {
       if (!takesSubscriptions(ground)) return skipped('the server does not declare resources.subscribe');
       const session = await ground.session();
@@ -157,7 +149,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'advice',
     clauses: onPage('server/resources', ['', '', '', '']),
     right: 'A server without `resources.subscribe` should answer a subscription with an error.',
-    over: 'any',
     probe: async (ground) => {
       if (takesSubscriptions(ground)) return skipped('the server declares resources.subscribe');
       const reply = await (await ground.session()).call('resources/subscribe', { uri: NOWHERE });
@@ -170,7 +161,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: onPage('server/prompts', ['5', '6', '8', '8', '9']),
     right: 'The server should answer a request for an unknown prompt with the error −32602.',
-    over: 'any',
     probe: (ground) => expectCode(ground, 'prompts', 'prompts/get', { name: NOTHING }, ErrorCode.InvalidParams),
   },
   {
@@ -179,7 +169,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: onPage('server/prompts', ['6', '7', '9', '9', '10']),
     right: 'The server should answer a prompt without a required argument with the error −32602.',
-    over: 'any',
     probe: (ground) => {
       const prompt = ground.offer.prompts.find(({ arguments: given }) =>
         (Array.isArray(given) ? given : []).some((each: unknown) => isObject(each) && each['required'] === true),
@@ -194,7 +183,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: onPage('server/utilities/pagination', ['9', '9', '9', '9', '10']),
     right: 'The server should answer an invalid cursor with the error −32602.',
-    over: 'any',
     probe: (ground) => {
       const [capability] = ground.lists;
       if (capability === undefined) throw new Skip('the server has no lists');
@@ -207,7 +195,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: onPage('server/utilities/completion', [undefined, '2', '2', '2', '3']),
     right: 'A server without the capability `completions` should answer a completion with the error −32601.',
-    over: 'any',
     probe: async (ground) => {
       if (ground.has('completions')) return skipped('the server declares completions');
       const ref = { type: 'ref/prompt', name: NOTHING };
@@ -223,7 +210,6 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: onPage('server/utilities/logging', ['2', '2', '2', '2']),
     right: 'The server should answer an unknown log level with the error −32602.',
-    over: 'any',
     probe: (ground) =>
       expectCode(ground, 'logging', 'logging/setLevel', { level: 'deafening' }, ErrorCode.InvalidParams),
   },

@@ -31,7 +31,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: JSON_RPC,
     right: 'The server must answer a request with an unknown method with an error.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.call(UNKNOWN);
@@ -45,7 +44,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: JSON_RPC,
     right: 'The error for an unknown method should be −32601 (JSON-RPC 2.0, section 5.1).',
-    over: 'any',
     probe: async (ground) => {
       const reply = await (await ground.session()).call(UNKNOWN);
       const code = codeIn(reply);
@@ -59,7 +57,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: SHAPE,
     right: 'The server must answer a request whose params have wrong types with an error.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const [method, params] = wrongRequest(ground.offer.capabilities);
@@ -75,7 +72,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'advice',
     clauses: JSON_RPC,
     right: 'The error for params with wrong types should be −32602 (JSON-RPC 2.0, section 5.1).',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const [method, params] = wrongRequest(ground.offer.capabilities);
@@ -91,7 +87,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: JSON_RPC,
     right: 'The server must keep working after a message that is not JSON.',
-    over: 'any',
     probe: async (ground) => goesOnAfter(await ground.session(), '{"jsonrpc": "2.0", "id": 1, "method": '),
   },
   {
@@ -100,7 +95,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'advice',
     clauses: JSON_RPC,
     right: 'The server should refuse a request with another `jsonrpc` than "2.0".',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const { revision } = ground;
@@ -115,7 +109,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'advice',
     clauses: clauses('basic/messages 3', 'basic/index 4', 'basic/index 4', 'basic/index 4', 'basic/index 4'),
     right: 'The server should refuse a request whose id is null.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const { revision } = ground;
@@ -130,7 +123,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: clauses('basic/messages 9', 'basic/index 11', 'basic/index 11', 'basic/index 11', 'basic/index 23'),
     right: 'The server must not answer a notification, even if its method is unknown.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.notify('notifications/everwire/no-such');
@@ -146,7 +138,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: clauses('basic/messages 5', 'basic/index 6', 'basic/index 6', 'basic/index 6'),
     right: 'The server must ignore a response to a request that it never sent, and keep working.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.say(JSON.stringify({ jsonrpc: '2.0', id: 'no-such-request', result: {} }));
@@ -160,7 +151,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: onPage('basic/utilities/cancellation', ['10', '10', '10', '12'], 'basic/patterns/cancellation 19'),
     right: 'The server should ignore a cancellation of an unknown request.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.notify('notifications/cancelled', { requestId: 'no-such-request' });
@@ -176,7 +166,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: clauses(undefined, 'basic/index 13'),
     right: 'In 2025-03-26, the server must receive a batch, and answer each of its requests.',
-    over: 'any',
     inEach: true,
     probe: async (ground) => {
       const reply = await (await ground.session()).say(pingBatch(), 2);
@@ -191,7 +180,6 @@ export const JSON_RPC_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: onPage('basic/transports', [undefined, undefined, '13', '15']),
     right: 'The server should refuse a batch: since 2025-06-18, each message is sent on its own.',
-    over: 'any',
     inEach: true,
     probe: async (ground) => {
       const reply = await (await ground.session()).say(pingBatch(), 2);

@@ -20,7 +20,6 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: onPage('basic/utilities/ping', ['1', '1', '1', '1']),
     right: 'The server must answer a ping with an empty result.',
-    over: 'any',
     probe: async (ground) => {
       const reply = await (await ground.session()).call('ping');
       const result = resultIn(reply);
@@ -33,7 +32,6 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: onPage('basic/lifecycle', ['10', '11', '10', '10']),
     right: 'The server must offer a revision that it supports to a client with an unknown revision.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.unopened();
       const reply = await session.call('initialize', initializeParams(NO_REVISION));
@@ -50,7 +48,6 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: onPage('basic/lifecycle', ['11', '12', '11', '11']),
     right: 'To a client with an unknown revision, the server should offer its newest revision with a handshake.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.unopened();
       const reply = await session.call('initialize', initializeParams(NO_REVISION));
@@ -68,7 +65,6 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: onPage('basic/lifecycle', ['14', '15', '15', '15'], 'server/discover'),
     right: 'The server must know the methods of the capabilities that it declares.',
-    over: 'any',
     probe: async (ground) => {
       const { lists } = ground;
       if (lists.length === 0) return skipped('the server declares no lists');
@@ -102,7 +98,6 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'advice',
     clauses: onPage('basic/lifecycle', ['1', '1', '1', '1']),
     right: 'The server should refuse a second `initialize` in a session, and the session should continue.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.call('initialize', initializeParams(ground.revision));
@@ -116,7 +111,6 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'warning',
     clauses: { '2026-07-28': 'basic/versioning 8' },
     right: 'A server without handshakes should answer `initialize` with an error that lists its revisions.',
-    over: 'any',
     probe: async (ground) => {
       if (ground.spoken.some((each) => profileOf(each)!.era === 'legacy'))
         return skipped('the server also speaks revisions with a handshake');
@@ -135,7 +129,6 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     clauses: { '2026-07-28': 'basic/versioning 1' },
     right:
       'The server must answer a request of an unsupported revision with −32022, and list the supported ones in `data.supported`.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await session.call(
@@ -155,7 +148,6 @@ export const LIFECYCLE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: { '2026-07-28': 'basic/index 51' },
     right: 'The server must answer a request whose `_meta` lacks a required field with −32602.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const { [Meta.ClientCapabilities]: _, ...meta } = metaOf(ground.revision);

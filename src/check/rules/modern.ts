@@ -174,7 +174,6 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: only('basic/patterns/subscriptions 2'),
     right: 'The first message of a subscription must be its acknowledgement, with the id of the request.',
-    over: 'any',
     probe: async (ground) => {
       const id = 'listen-1';
       const reply = await listen(ground, id);
@@ -194,7 +193,6 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: only('basic/patterns/mrtr 9'),
     right: 'The server must reject a `requestState` that was changed.',
-    over: 'any',
     probe: async (ground) => {
       const { calls } = ground.offer;
       if (calls.length === 0) return skipped('no call is allowed');
@@ -221,7 +219,6 @@ export const MODERN_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: only('basic/patterns/cancellation 16'),
     right: 'The server must keep working after a subscription was cancelled.',
-    over: 'any',
     probe: async (ground) => {
       const session = await ground.session();
       const reply = await listen(ground, 'listen-2', session);
