@@ -19,6 +19,18 @@ const METADATA = clauses(
   'authorization-server-metadata-discovery',
   'authorization-server-discovery#authorization-server-metadata-discovery',
 );
+export const PKCE = clauses(
+  'implementation-requirements',
+  'authorization-code-protection',
+  'authorization-code-protection',
+  'security-considerations#authorization-code-protection',
+);
+export const COMMUNICATION = clauses(
+  'security-considerations',
+  'communication-security',
+  'communication-security',
+  'security-considerations#communication-security',
+);
 const NO_CHALLENGE = notApplicable('there is no 401 response');
 const NO_RESOURCE = notApplicable('there is no protected-resource metadata');
 const NO_SERVER = notApplicable('there is no authorization-server metadata');
@@ -247,12 +259,7 @@ export const DISCOVERY_CHECKS: readonly CheckRule[] = [
     id: 'endpoints-secure',
     step: 'server-metadata',
     level: 'must',
-    clauses: clauses(
-      'security-considerations',
-      'communication-security',
-      'communication-security',
-      'security-considerations#communication-security',
-    ),
+    clauses: COMMUNICATION,
     right: 'All endpoints of the authorization server use https. Only on this machine, http is possible.',
     judge(facts) {
       const { server } = facts;
@@ -318,12 +325,7 @@ export const DISCOVERY_CHECKS: readonly CheckRule[] = [
     id: 'pkce-s256',
     step: 'pkce',
     level: 'must',
-    clauses: clauses(
-      'implementation-requirements',
-      'authorization-code-protection',
-      'authorization-code-protection',
-      'security-considerations#authorization-code-protection',
-    ),
+    clauses: PKCE,
     rfc: 'RFC 7636, section 4.2; RFC 8414, section 2',
     right: 'code_challenge_methods_supported of the authorization server contains S256.',
     judge({ server, serverDocument }) {

@@ -2,6 +2,7 @@ import { isStrings } from '../../../jsonrpc/message.ts';
 import { clauses, notApplicable, type CheckRule, type Judgement } from '../check-rule.ts';
 import { objectIn } from '../exchange-log.ts';
 import { repliesOf, type Facts } from '../facts.ts';
+import { COMMUNICATION, PKCE } from './discovery.ts';
 import { isSecure, quoted } from './values.ts';
 
 const REGISTRATION = clauses(
@@ -21,6 +22,12 @@ const MIX_UP = clauses(
   'security-considerations',
   'security-considerations',
   'authorization-response-validation',
+);
+const OPEN_REDIRECTION = clauses(
+  'implementation-requirements',
+  'open-redirection',
+  'open-redirection',
+  'security-considerations#open-redirection',
 );
 const NO_ANSWER = notApplicable('nothing came back to the redirect URI');
 const NO_REQUEST = notApplicable('no authorization request was made');
@@ -138,12 +145,7 @@ export const LOGIN_CHECKS: readonly CheckRule[] = [
     id: 'request-challenge',
     step: 'authorization-request',
     level: 'must',
-    clauses: clauses(
-      'implementation-requirements',
-      'authorization-code-protection',
-      'authorization-code-protection',
-      'security-considerations#authorization-code-protection',
-    ),
+    clauses: PKCE,
     rfc: 'RFC 7636, section 4.3',
     right: 'The request has a code_challenge, and S256 as its method.',
     judge: (facts) =>
@@ -170,12 +172,7 @@ export const LOGIN_CHECKS: readonly CheckRule[] = [
     id: 'request-state',
     step: 'authorization-request',
     level: 'should',
-    clauses: clauses(
-      'implementation-requirements',
-      'open-redirection',
-      'open-redirection',
-      'security-considerations#open-redirection',
-    ),
+    clauses: OPEN_REDIRECTION,
     rfc: 'RFC 6749, section 10.12',
     right: 'The request has a state that nobody can guess.',
     judge: (facts) => requested(facts, (parameters) => (parameters.get('state') ? true : 'there is no state')),
@@ -184,12 +181,7 @@ export const LOGIN_CHECKS: readonly CheckRule[] = [
     id: 'request-redirect-uri',
     step: 'authorization-request',
     level: 'must',
-    clauses: clauses(
-      'security-considerations',
-      'communication-security',
-      'communication-security',
-      'security-considerations#communication-security',
-    ),
+    clauses: COMMUNICATION,
     right: 'The redirect URI uses https, or leads to this machine.',
     judge: (facts) =>
       requested(facts, (parameters) => {
@@ -209,12 +201,7 @@ export const LOGIN_CHECKS: readonly CheckRule[] = [
     id: 'callback-state',
     step: 'callback',
     level: 'must',
-    clauses: clauses(
-      'implementation-requirements',
-      'open-redirection',
-      'open-redirection',
-      'security-considerations#open-redirection',
-    ),
+    clauses: OPEN_REDIRECTION,
     rfc: 'RFC 6749, section 4.1.2',
     right: 'The state of the callback is exactly the one of the request.',
     judge({ answer, parameters }) {

@@ -29,6 +29,12 @@ function issued(facts: Facts, judge: (members: Record<string, unknown>, reply: R
   return judge(body, reply);
 }
 
+/** Right if the last response of a token endpoint has tokens. */
+function wasIssued(facts: Facts): Judgement {
+  const reply = repliesOf(facts).at(-1);
+  return reply?.status === 200 && objectIn(reply) ? true : errorOf(reply);
+}
+
 /** Judges a response that says that scopes are missing. */
 function forbidden({ forbidden: reply }: Facts, judge: (reply: Reply) => Judgement): Judgement {
   return reply ? judge(reply) : notApplicable('no request was refused with status 403');
@@ -50,10 +56,7 @@ export const USE_CHECKS: readonly CheckRule[] = [
     level: 'must',
     rfc: 'RFC 6749, section 5.1',
     right: 'The token endpoint exchanges the code for tokens, with status 200 and a JSON object.',
-    judge(facts) {
-      const reply = repliesOf(facts).at(-1);
-      return reply?.status === 200 && objectIn(reply) ? true : errorOf(reply);
-    },
+    judge: wasIssued,
   },
   {
     id: 'token-content-type',
@@ -187,10 +190,7 @@ export const USE_CHECKS: readonly CheckRule[] = [
     level: 'must',
     rfc: 'RFC 6749, section 6',
     right: 'The token endpoint accepts the refresh token that it has issued.',
-    judge(facts) {
-      const reply = repliesOf(facts).at(-1);
-      return reply?.status === 200 && objectIn(reply) ? true : errorOf(reply);
-    },
+    judge: wasIssued,
   },
   {
     id: 'refresh-token-rotated',
