@@ -1,3 +1,4 @@
+import { sizeOf } from '../inspect/range-size.ts';
 import type { OpenRecord, PartRecord, WireRecord } from '../inspect/record.ts';
 import { FilterError, KEY, parseFilter, type Predicate } from '../inspect/filter/parse.ts';
 import { recordSubject } from '../inspect/filter/subject.ts';
@@ -124,8 +125,6 @@ function streamOf({ conn, dir }: { readonly conn: number; readonly dir: string }
 
 /** `   0.012  1 c>s  request       98 bytes  tools/call add #3`. An answer has the method of its request. */
 function lineOf({ t, conn, dir, kind, id, method, range }: PartRecord, spans: readonly Span[]): string {
-  let size = 0;
-  for (let at = 1; at < range.length; at += 2) size += range[at]! - range[at - 1]!;
   const [span] = spans;
   const isAnswer = kind === 'result' || kind === 'error';
   const called = span && (isAnswer || method === span.method) ? span : undefined;
@@ -134,7 +133,7 @@ function lineOf({ t, conn, dir, kind, id, method, range }: PartRecord, spans: re
     (t / 1_000_000).toFixed(3).padStart(8),
     `${String(conn).padStart(2)} ${dir}`,
     (kind ?? '').padEnd(12),
-    bytes(size).padStart(9),
+    bytes(sizeOf(range)).padStart(9),
     what.filter((part) => part !== undefined).join(' '),
   ].join('  ');
 }

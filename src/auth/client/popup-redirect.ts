@@ -1,8 +1,7 @@
 import { waitFor } from '../../base/wait.ts';
 import { OAuthError } from './oauth-error.ts';
 import { thisPage, type LoginWindow } from './page.ts';
-import type { AuthorizationRequest, RedirectHandler } from './redirect.ts';
-import { checkRedirect } from './redirect-uri.ts';
+import { customRedirect, type AuthorizationRequest, type RedirectHandler } from './redirect.ts';
 
 /**
  * How the page in the popup talks to the page that opened it. An authorization server may cut the reference between their
@@ -31,15 +30,7 @@ export interface PopupOptions {
  * `authorization` if the browser opens no window, or `timeout`, also if the user has closed the window.
  */
 export function popupRedirect(redirectUri: string, options: PopupOptions = {}): RedirectHandler {
-  checkRedirect(redirectUri);
-  return {
-    start: () =>
-      Promise.resolve({
-        redirectUri,
-        authorize: (request) => answerFromPopup(request, options),
-        close: () => Promise.resolve(),
-      }),
-  };
+  return customRedirect(redirectUri, (request) => answerFromPopup(request, options));
 }
 
 async function answerFromPopup(
