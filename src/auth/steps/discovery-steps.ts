@@ -11,12 +11,7 @@ import { done, skipped, stopped, type StepEnd, type Walk } from './walk.ts';
 /** The request that the server refuses, so that the client learns that it needs a token. */
 export async function challenge(walk: Walk): Promise<StepEnd> {
   const { facts } = walk;
-  try {
-    facts.refusal = await ask(walk, firstMessage(walk));
-  } catch (error) {
-    walk.options.signal.throwIfAborted();
-    return stopped(error, 'never');
-  }
+  facts.refusal = await ask(walk, firstMessage(walk));
   await endSession(walk, facts.refusal, undefined);
   const { status, headers } = facts.refusal;
   facts.challenges = parseChallenges(headers['www-authenticate']);
@@ -74,13 +69,9 @@ export async function findServer(walk: Walk): Promise<StepEnd> {
   }
 }
 
-export function findPkce({ server }: Walk): Promise<StepEnd> {
-  try {
-    checkPkce(server);
-    return Promise.resolve(done('The client uses PKCE with S256.'));
-  } catch (error) {
-    return Promise.resolve(stopped(error, 'asked'));
-  }
+export async function findPkce({ server }: Walk): Promise<StepEnd> {
+  checkPkce(server);
+  return done('The client uses PKCE with S256.');
 }
 
 /** The last document that was found in a step. */

@@ -13,32 +13,27 @@ import { done, stopped, type StepEnd, type Walk } from './walk.ts';
 export async function findClient(walk: Walk): Promise<StepEnd> {
   const { facts, http, options, redirect, server } = walk;
   const { signal } = options;
-  try {
-    walk.login = await redirect.start([]);
-    const { redirectUri } = walk.login;
-    facts.redirectUri = redirectUri;
-    facts.client = knownClient(options, server);
-    if (facts.client && options.client) {
-      facts.registeredBy = 'static';
-      return done(`The client is ${facts.client.clientId}, which was registered by hand.`);
-    }
-    if (facts.client) {
-      facts.registeredBy = 'document';
-      const { clientId } = facts.client;
-      // The authorization server will read it, too.
-      await http.get(http.permitted(clientId, 'The client'), { accept: 'application/json' }, signal).catch(() => {});
-      signal.throwIfAborted();
-      return done(`The client is ${clientId}, the address of its metadata document.`);
-    }
-    if (server.registration_endpoint !== undefined) facts.registeredBy = 'dynamic';
-    const client = await register(options, server, redirectUri, http, signal);
-    if (client.clientSecret !== undefined) walk.secrets.add(client.clientSecret);
-    facts.client = client;
-    return done(`The authorization server has registered the client as ${client.clientId}.`);
-  } catch (error) {
-    signal.throwIfAborted();
-    return stopped(error, 'never');
+  walk.login = await redirect.start([]);
+  const { redirectUri } = walk.login;
+  facts.redirectUri = redirectUri;
+  facts.client = knownClient(options, server);
+  if (facts.client && options.client) {
+    facts.registeredBy = 'static';
+    return done(`The client is ${facts.client.clientId}, which was registered by hand.`);
   }
+  if (facts.client) {
+    facts.registeredBy = 'document';
+    const { clientId } = facts.client;
+    // The authorization server will read it, too.
+    await http.get(http.permitted(clientId, 'The client'), { accept: 'application/json' }, signal).catch(() => {});
+    signal.throwIfAborted();
+    return done(`The client is ${clientId}, the address of its metadata document.`);
+  }
+  if (server.registration_endpoint !== undefined) facts.registeredBy = 'dynamic';
+  const client = await register(options, server, redirectUri, http, signal);
+  if (client.clientSecret !== undefined) walk.secrets.add(client.clientSecret);
+  facts.client = client;
+  return done(`The authorization server has registered the client as ${client.clientId}.`);
 }
 
 /** Makes the authorization request, whose parameters a person may change. */

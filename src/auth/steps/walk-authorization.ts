@@ -22,6 +22,15 @@ const ACTIONS: Readonly<Record<StepId, (walk: Walk, proceed: Proceed) => Promise
   revocation: revoke,
 };
 
+/** Whether the walk goes on after a step that has failed, if the step itself does not say so. Default: never. */
+const AFTER_FAILURE: Readonly<Partial<Record<StepId, StepEnd['goesOn']>>> = {
+  pkce: 'asked',
+  'first-request': 'always',
+  refresh: 'always',
+  'step-up': 'always',
+  revocation: 'always',
+};
+
 /**
  * Goes through the authorization of a server, one step after another, as the client of this package does it. Each step
  * becomes a record with its requests and its checks. Where the client stops, the walk goes on only if `pause` says so.
@@ -35,10 +44,6 @@ export async function walkAuthorization(options: WalkOptions): Promise<void> {
   let why: string | undefined;
   try {
     for (const step of STEPS) {
-      const begin = async (): Promise<StepEnd> => {
-        options.onstart?.(step);
-        return ACTIONS[step](walk, proceed ?? {});
-      };
       let proceed: Proceed | undefined = {};
       let end: StepEnd | undefined;
       let parameters: Readonly<Record<string, string>> | undefined;
@@ -53,7 +58,8 @@ export async function walkAuthorization(options: WalkOptions): Promise<void> {
       if (!end && step !== STEPS[0]) proceed = await options.pause({ step, stopped: why, parameters });
       if (!proceed) return;
       options.signal.throwIfAborted();
-      end ??= await begin();
+      if (!end) options.onstart?.(step);
+      end ??= await endOf(walk, step, proceed);
       options.onstep(recordOf(walk, step, end));
       if (end.goesOn === 'never' || step === options.until) return;
       why = end.goesOn === 'asked' ? shownLine(end.note, [...walk.secrets]) : undefined;
@@ -61,6 +67,16 @@ export async function walkAuthorization(options: WalkOptions): Promise<void> {
   } finally {
     await walk.endLogin();
     walk.send.close?.();
+  }
+}
+
+/** Does a step. */
+async function endOf(walk: Walk, step: StepId, proceed: Proceed): Promise<StepEnd> {
+  try {
+    return await ACTIONS[step](walk, proceed);
+  } catch (error) {
+    walk.options.signal.throwIfAborted();
+    return stopped(error, AFTER_FAILURE[step] ?? 'never');
   }
 }
 
