@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -311,6 +312,20 @@ describe.skipIf(command === undefined || process.platform !== 'linux')('several 
     const lines = server.stderr.map((line) => JSON.parse(line));
     expect(lines.filter(({ method }) => method === 'tools/call')).toHaveLength(100);
     expect(new Set(lines.map(({ pid }) => pid)).size).toBeGreaterThan(1);
+  });
+
+  test('a worker for which there is no file descriptor is started when there is one again', async () => {
+    const server = await bridge();
+    const files = (limit: string): void =>
+      void execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${limit}:`]);
+    files('10');
+    process.kill(workersOf(server)[0]!, 'SIGKILL');
+    const [, why] = await server.line(/worker [12] cannot be started now: (.*)$/);
+    expect(why).toContain('EMFILE');
+    expect(isAlive(server.pid)).toBe(true);
+    files('1000');
+    await allServe(server);
+    expect(await server.stop(30_000)).toEqual({ code: 0, signal: null });
   });
 
   test('a port that is in use is an error, once', async () => {

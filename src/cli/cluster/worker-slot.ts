@@ -6,6 +6,8 @@ import { passWholeLines } from './whole-lines.ts';
 export interface WorkerEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** Why there was no process. Undefined if there was one. */
+  readonly notStarted?: string | undefined;
 }
 
 export interface WorkerSlotOptions {
@@ -43,15 +45,19 @@ export class WorkerSlot {
     const worker = cluster.fork({ [WORKER_VARIABLE]: JSON.stringify({ ...place, number: this.number }) });
     this.#worker = worker;
     this.#startedAt = performance.now();
-    passWholeLines(worker.process.stderr!, process.stderr);
-    // What cannot be sent was for a worker that is about to end.
-    worker.on('error', () => {});
+    let notStarted: string | undefined;
+    // Without a free file descriptor, there is no stderr.
+    if (worker.process.stderr) passWholeLines(worker.process.stderr, process.stderr);
+    worker.on('error', ({ message }: Error) => {
+      // What cannot be sent was for a worker that is about to end.
+      if (worker.process.pid === undefined) notStarted = message;
+    });
     worker.on('message', (message: WorkerMessage) => this.#options.onmessage(message));
     // It comes after all that the worker has written.
     worker.process.once('close', (code, signal) => {
       this.#worker = undefined;
       this.listening = false;
-      this.#options.onend({ code, signal });
+      this.#options.onend({ code, signal, notStarted });
     });
   }
 

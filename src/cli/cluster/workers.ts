@@ -103,15 +103,21 @@ class Workers {
       if (end.code !== 0) process.exitCode = end.code ?? 1;
       return this.#checkStopped();
     }
+    const { notStarted } = end;
     const how = end.signal ?? `code ${end.code}`;
     if (this.#port === undefined) {
       // It has said why, unless it was killed.
-      if (end.signal) this.#onwarning(`the first worker ended with ${how} before it could serve`);
-      process.exitCode = end.code ?? 1;
+      if (notStarted !== undefined) this.#onwarning(`the first worker cannot be started: ${notStarted}`);
+      else if (end.signal) this.#onwarning(`the first worker ended with ${how} before it could serve`);
+      process.exitCode = notStarted === undefined ? (end.code ?? 1) : 1;
       void stop();
       return;
     }
-    this.#onwarning(`worker ${slot.number} ended with ${how}; another one replaces it`);
+    this.#onwarning(
+      notStarted === undefined
+        ? `worker ${slot.number} ended with ${how}; another one replaces it`
+        : `worker ${slot.number} cannot be started now: ${notStarted}`,
+    );
     slot.startLater(() => this.#start(slot));
   }
 
