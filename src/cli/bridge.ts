@@ -34,7 +34,8 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   const onwarning = unrepeated((line) => log.write('warn', line));
   if (isParent) {
     const { startWorkers } = await import('./cluster/workers.ts');
-    return startWorkers({ count: flags.workers!, stateKey: settings.stateKey, onwarning });
+    const { stateKey, drainTimeout } = settings;
+    return startWorkers({ count: flags.workers!, stateKey, drainTimeout, onwarning });
   }
   // Over stdio, there is one client, whose state nobody else needs.
   if (!settings.stdio) settings.state = await openStore(settings.store, { stateKey: settings.stateKey, onwarning });

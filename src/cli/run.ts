@@ -20,6 +20,9 @@ export interface Servable {
   listen(options: Omit<ListenOptions, 'onsession' | 'onrequest'>): Promise<HttpListener>;
 }
 
+/** How long a listener lets requests run when it closes, in milliseconds. */
+const DRAIN_TIMEOUT = 5000;
+
 /**
  * Serves with the given flags, until the process gets a signal or, over stdio, the client disconnects.
  *
@@ -38,6 +41,7 @@ export async function run(
     const { startWorkers } = await import('./cluster/workers.ts');
     return startWorkers({
       ...{ count: flags.workers!, stateKey: readStateKey(flags.stateKey), onwarning: printStatus },
+      drainTimeout: DRAIN_TIMEOUT,
     });
   }
   const onpage = ({ href }: URL): void => printStatus(`inspector on ${href}`);

@@ -328,6 +328,19 @@ describe.skipIf(command === undefined || process.platform !== 'linux')('several 
     expect(await server.stop(30_000)).toEqual({ code: 0, signal: null });
   });
 
+  test('a worker that hangs does not keep the command from ending', async () => {
+    const server = await bridge('--drain-timeout', '1');
+    const [hanging] = workersOf(server);
+    process.kill(hanging!, 'SIGSTOP');
+    onTestFinished(() => {
+      if (isAlive(hanging!)) process.kill(hanging!, 'SIGKILL');
+    });
+    server.child.kill('SIGTERM');
+    await server.line(/worker [12] did not end in time, so it was killed$/);
+    expect(await server.exited).toEqual({ code: 1, signal: null });
+    expect(isAlive(hanging!)).toBe(false);
+  });
+
   test('a port that is in use is an error, once', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));

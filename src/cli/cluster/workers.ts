@@ -10,8 +10,16 @@ export interface WorkersOptions {
   readonly count: number;
   /** The secret of all workers. Default: a new one. */
   readonly stateKey: string | undefined;
+  /** How long requests in progress may take after a signal, in milliseconds. */
+  readonly drainTimeout: number;
   readonly onwarning: (message: string) => void;
 }
+
+/**
+ * How long a worker may take to end after its last request, in milliseconds. One that hangs never ends. Services of systemd
+ * have ten seconds, see docs/operating.md.
+ */
+const END_TIMEOUT = 9000;
 
 /**
  * Runs this command in several processes that share one port, until a signal ends them. Connections go to one after the
@@ -32,14 +40,16 @@ export function startWorkers(options: WorkersOptions): void {
 class Workers {
   readonly #slots: readonly WorkerSlot[];
   readonly #stateKey: string;
+  readonly #drainTimeout: number;
   readonly #onwarning: (message: string) => void;
   readonly #gathering: MetricsGathering;
   /** The port in use. Undefined until the first worker listens. */
   #port: number | undefined;
   #stopped: Deferred | undefined;
 
-  constructor({ count, stateKey, onwarning }: WorkersOptions) {
+  constructor({ count, stateKey, drainTimeout, onwarning }: WorkersOptions) {
     this.#stateKey = stateKey ?? randomBytes(32).toString('base64url');
+    this.#drainTimeout = drainTimeout;
     this.#onwarning = onwarning;
     this.#slots = Array.from({ length: count }, (_, index): WorkerSlot => {
       const slot: WorkerSlot = new WorkerSlot(index + 1, {
@@ -55,12 +65,22 @@ class Workers {
     this.#start(this.#slots[0]!, true);
   }
 
-  /** Resolves when all workers have ended. */
-  stop(): Promise<void> {
+  /** Resolves when all workers have ended. Those that hang are killed. */
+  async stop(): Promise<void> {
     this.#stopped = new Deferred();
     for (const slot of this.#slots) slot.stop();
+    const timer = setTimeout(() => this.#killRest(), this.#drainTimeout + END_TIMEOUT);
     this.#checkStopped();
-    return this.#stopped.promise;
+    await this.#stopped.promise;
+    clearTimeout(timer);
+  }
+
+  #killRest(): void {
+    for (const slot of this.#slots) {
+      if (!slot.occupied) continue;
+      this.#onwarning(`worker ${slot.number} did not end in time, so it was killed`);
+      slot.kill();
+    }
   }
 
   kill(): void {
