@@ -36,6 +36,7 @@ async function serving(answer: (call: HttpCall) => unknown, onerror: (error: Err
   return { listener, refusals, open, ...(await open()) };
 }
 
+const PATIENT = { timeout: 30_000 };
 const HOST = 'host: localhost\r\n';
 const withoutDate = (text: string): string => text.replaceAll(/date: .*\r\n/g, '');
 const ok = (call: HttpCall): void => call.respond(200, { 'x-a': 'b' }, 'fine');
@@ -332,6 +333,29 @@ describe('time limits', () => {
     const { socket, received } = await after(66_001, '');
     await once(socket, 'close');
     expect(received()).toBe('');
+  });
+
+  test('the event loop runs while very many connections are closed', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    const count = 600;
+    let read = 0;
+    let closed = 0;
+    const { port, close } = await listen({
+      port: 0,
+      onsession: () => {},
+      wiretap: { open: () => ({ bytes: () => void (read += 1), close: () => {} }) },
+      onrefusal: () => void (closed += 1),
+    });
+    onTestFinished(() => close(0));
+    for (let each = 0; each < count; each += 1) {
+      const socket = connect(port, '127.0.0.1').on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      socket.write('GET / HTTP/1.1\r\nhost: lo');
+    }
+    await vi.waitFor(() => expect(read).toBe(count), PATIENT);
+    vi.advanceTimersByTime(16_001);
+    expect(closed).toBeLessThan(count);
+    await vi.waitFor(() => expect(closed).toBe(count), PATIENT);
   });
 
   test('a response may take any time', async () => {

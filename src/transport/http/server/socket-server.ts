@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import type { SecureContextOptions, Server as TlsServer } from 'node:tls';
+import { inTurns } from '../../../base/in-turns.ts';
 import { tapSocket, type Wiretap } from '../../wiretap.ts';
 import type { HttpHandler } from './handler.ts';
 import { SocketConnection, type ConnectionTimeouts } from './socket-connection.ts';
@@ -111,9 +112,12 @@ export class SocketServer {
 
   #checkTimes(): void {
     const now = performance.now();
-    for (const connection of this.#connections) connection.checkTime(now);
+    // One client may have thousands of connections whose time is over at once, and each refusal is a system call.
+    void inTurns(this.#connections, (connection) => connection.checkTime(now));
     // The limit that Node has begins again with each byte, and closes nothing.
-    for (const { socket, since } of this.#shaking.values()) if (now - since > HANDSHAKE_TIMEOUT) socket.destroy();
+    void inTurns(this.#shaking.values(), ({ socket, since }) => {
+      if (now - since > HANDSHAKE_TIMEOUT) socket.destroy();
+    });
   }
 }
 
