@@ -145,7 +145,7 @@ export class AttemptLog {
     if (!open || (open.isStream && exchange !== undefined)) return false;
     this.#open.delete(key);
     const error: unknown = jsonObjectIn(text)?.['error'];
-    const why = isObject(error) ? quoted(`${String(error['message'])} (${String(error['code'])})`) : undefined;
+    const why = isObject(error) ? quoted(reasonIn(error)) : undefined;
     const detail = [open.detail, why].filter((each) => each !== undefined).join(': ');
     settle(open, kind === 'error' ? 'failed' : open.outcome === 'failed' ? 'failed' : 'done', detail || undefined, t);
     return true;
@@ -172,6 +172,12 @@ function settle(attempt: MutableAttempt, outcome: 'done' | 'failed', detail: str
   attempt.outcome = outcome;
   attempt.detail = detail;
   if (t !== undefined) attempt.duration = (t - attempt.started) / 1000;
+}
+
+/** The message and the code of an error. A server may send anything as either. */
+function reasonIn({ message, code }: JsonObject): string {
+  const words = typeof message === 'string' ? message : 'no message';
+  return typeof code === 'number' ? `${words} (${code})` : words;
 }
 
 function quoted(text: string): string {

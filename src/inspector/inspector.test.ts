@@ -292,6 +292,19 @@ describe('a connection', () => {
     expect(world.inspector.feed.state.connection.status).toBe('connected');
   });
 
+  test('that is refused shows why, whatever the server sends as its reason', async () => {
+    const error = (message: unknown, code: unknown): string =>
+      `process.stdin.on('data', (line) => console.log(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(line).id, error: ${JSON.stringify({ code, message })} })))`;
+    const failed = async (script: string): Promise<readonly unknown[]> => {
+      const { inspector, until } = bound(new World([command('-e', script)]));
+      inspector.connect({ choice: 'x' });
+      const { connection } = await until(({ connection: { status } }) => status === 'failed');
+      return connection.attempts.map(({ detail }) => detail);
+    };
+    expect(await failed(error('no', -32_603))).toContain('no (-32603)');
+    expect(await failed(error({ toString: 1 }, { toString: 1 }))).toContain('no message');
+  });
+
   test('that is lost is closed, with the reason', async () => {
     const dying = `process.argv.push('--stdio'); import(${JSON.stringify(programs.features[0])});
       process.once('SIGUSR2', () => { console.error('out of ideas'); process.exit(9); }); console.error(process.pid)`;
