@@ -8,6 +8,8 @@ const ids = async (script: { findings(): ReturnType<StdioScript['findings']> }):
 
 const REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'];
 const call = { name: 'add', arguments: {} };
+/** It cannot be made a string. */
+const ODD = { toString: 1 };
 const text = { content: [{ type: 'text', text: 'ok' }] };
 
 test.each(REVISIONS)('a plain session of %s over stdio and HTTP has no finding', async (revision) => {
@@ -38,6 +40,26 @@ test.each([
 ])('a wrapped result %j may be sent as the text %j', async (result, said) => {
   const both = { content: [{ type: 'text', text: said }], structuredContent: { result } };
   expect(await ids(new StdioScript().handshake('2025-11-25').call('tools/call', call, both).end())).toEqual([]);
+});
+
+test.each<[string, object, object, string]>([
+  ['tools/list', {}, { tools: [{ name: ODD, inputSchema: { type: 'object', $schema: ODD } }] }, 'tool-schema-dialect'],
+  [
+    'tools/list',
+    {},
+    { tools: [{ name: 'a', inputSchema: { type: 'object', $schema: [ODD] } }] },
+    'tool-schema-dialect',
+  ],
+  [
+    'tools/call',
+    { ...call, inputResponses: { a: {} }, requestState: 's' },
+    { resultType: 'input_required', inputRequests: { a: { method: ODD } }, requestState: 's' },
+    'input-request-kind',
+  ],
+])('what is no text where one belongs is a finding, and no error: %s, %j', async (method, params, result, id) => {
+  const stdio = new StdioScript();
+  for (let times = 0; times < 2; times += 1) stdio.call(method, { ...params, _meta: modernMeta() }, { ...result });
+  expect((await stdio.end().findings()).map(({ rule }) => rule.id)).toContain(id);
 });
 
 test('plain requests of 2026-07-28 have no finding', async () => {

@@ -136,7 +136,7 @@ export class Conversation {
 
   /** The `cacheScope` of the page before. Undefined if it is not known. */
   scopeBefore(method: string, cursor: unknown): string | undefined {
-    return this.#pageScopes.get(`${method} ${String(cursor)}`) ?? undefined;
+    return typeof cursor === 'string' ? (this.#pageScopes.get(`${method} ${cursor}`) ?? undefined) : undefined;
   }
 
   forgetTools(): void {

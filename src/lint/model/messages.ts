@@ -301,11 +301,16 @@ export function objectOf(value: unknown): JsonObject {
 export function toolOrderOf({ params }: SeenRequest, { tools, nextCursor }: JsonObject): readonly string[] | undefined {
   if (params === undefined || params['cursor'] !== undefined || nextCursor !== undefined) return undefined;
   if (!Array.isArray(tools) || tools.length > MAX_TOOLS) return undefined;
-  return tools.map((tool: unknown) => String(objectOf(tool)['name']));
+  return tools.map((tool: unknown) => textIn(objectOf(tool)['name']));
 }
 
 /** The token that a request names for its progress. */
 function progressTokenOf(meta: JsonObject): RequestId | undefined {
   const token: unknown = meta[Meta.ProgressToken];
   return isRequestId(token) ? token : undefined;
+}
+
+/** A text of a peer. Empty if it is none: `String` would call a `toString` of the peer. */
+function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }

@@ -84,7 +84,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
       if (kind !== 'result' || from !== 'server' || resultType !== 'input_required' || !isObject(inputRequests))
         return undefined;
       const wrong = Object.values(inputRequests).find(
-        (each) => !isObject(each) || !QUESTIONS.has(String(each['method'])),
+        (each) => !isObject(each) || typeof each['method'] !== 'string' || !QUESTIONS.has(each['method']),
       );
       return wrong === undefined || `the question ${shown(wrong)}`;
     },
@@ -357,7 +357,7 @@ function answersOf({ kind, from, about, params, result, conversation }: MessageE
 }
 
 function questionOf({ method, params }: JsonObject): Question {
-  return { method: String(method), params: isObject(params) ? params : {} };
+  return { method: typeof method === 'string' ? method : '', params: isObject(params) ? params : {} };
 }
 
 /** The content blocks of a message. */

@@ -143,10 +143,10 @@ export const TOOL_RULES: readonly WireRule[] = [
     right: 'A schema has the dialect 2020-12, which every client supports.',
     check: (event) =>
       eachTool(event, ({ name, inputSchema, outputSchema }) => {
-        const other = [inputSchema, outputSchema].find(
-          (schema) =>
-            isObject(schema) && schema['$schema'] !== undefined && !String(schema['$schema']).includes('2020-12'),
-        );
+        const other = [inputSchema, outputSchema].find((schema) => {
+          const dialect: unknown = isObject(schema) ? schema['$schema'] : undefined;
+          return dialect !== undefined && !(typeof dialect === 'string' && dialect.includes('2020-12'));
+        });
         return other === undefined || `the tool ${shown(name)}: ${shown(other['$schema'])}`;
       }),
   }),
