@@ -10,6 +10,16 @@ test('holds any number of ids', () => {
   expect(table.values()).toHaveLength(200_000);
 });
 
+test('finds nothing for what is no id: a peer may send anything', () => {
+  const table = new IdTable<number, string>();
+  table.set(0, 'zero');
+  for (const odd of [{ toString: 1 }, [{ valueOf: 1 }], {}, [], null, true]) {
+    const id = odd as unknown as number;
+    expect([table.get(id), table.has(id), table.delete(id)]).toEqual([undefined, false, false]);
+  }
+  expect(table.size).toBe(1);
+});
+
 test('behaves like a map, with ids of any kind and in any order', () => {
   // Ids with the same hash, of both kinds and far apart.
   const ids = [0, 1, 2, 64, 65, 128, 2 ** 32, 2 ** 53 - 1, -1, '0', '1', 'a'];

@@ -93,8 +93,11 @@ export class IdTable<Id extends string | number, Value> {
     return this.entries().map(([, value]) => value);
   }
 
-  #placeOf(id: string | number): number {
-    const hash = typeof id === 'string' ? 31 * id.charCodeAt(id.length - 2) + id.charCodeAt(id.length - 1) : id;
+  /** A peer may send anything as an id. Nothing else than a text or a number is in the table. */
+  #placeOf(id: unknown): number {
+    let hash = 0;
+    if (typeof id === 'number') hash = id;
+    else if (typeof id === 'string') hash = 31 * id.charCodeAt(id.length - 2) + id.charCodeAt(id.length - 1);
     return hash & (this.#slots - 1);
   }
 

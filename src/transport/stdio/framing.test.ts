@@ -308,6 +308,13 @@ test('a possible response fails the request of a client, and is refused by a ser
   expect([server.delivered, server.answered]).toEqual([[], [refused(expect.stringContaining('needs a "method"'), 7)]]);
 });
 
+test.each([true, false])('a cancellation may name anything (on a server: %s)', (answerInvalid) => {
+  const bench = new Bench({ answerInvalid, revision: '2025-11-25' });
+  const odd = [{ toString: 1 }, [{ toString: 1 }], null, true].map((id) => cancelled(id as unknown as RequestId));
+  bench.push(...odd);
+  expect(bench.delivered).toEqual(odd);
+});
+
 test('only a valid cancellation cancels a request of a batch', () => {
   const bench = new Bench({ revision: '2025-03-26' });
   bench.push([request(1, 'a'), request(2, 'b')]);
