@@ -17,12 +17,14 @@ import { CallRoom, type CallLimits } from './call-room.ts';
 /** The most calls of one process that wait for answers, and the most that it answers at once. */
 const LIMITS: CallLimits = { calls: 20_000, bytes: 256 * 1024 * 1024 };
 /** How often the two processes of a call look whether the other one is alive. Milliseconds. */
-const LOOK = 1000;
+const LOOK = 250;
+/** The pause before a message is sent again. Milliseconds. */
+const PAUSE = 1000;
 /**
  * How many looks there are for each comparison of the calls that both processes know. One of them may have taken the other for
  * gone, because that was suspended, or because Redis was gone.
  */
-const LOOKS = 5;
+const LOOKS = 20;
 /** How many comparisons follow the last call to a process. */
 const LATER = 12;
 
@@ -188,7 +190,7 @@ export class BusCalls {
       } catch (error) {
         doubt ??= error;
         if (doubt instanceof NotTaken || !(await this.#isAlive(to).catch(() => true))) break;
-        await idlePause(LOOK);
+        await idlePause(PAUSE);
         // It has arrived if it was answered, and must not begin if nobody waits for it.
         if (!this.#waiting.has(message.n)) break;
       }
@@ -280,7 +282,7 @@ export class BusCalls {
         if (!checked && !isWritable(body)) return this.#insist(to, kind, otherwise!, options);
         checked = true;
         if (!(await this.#isAlive(to).catch(() => true))) return;
-        await idlePause(LOOK);
+        await idlePause(PAUSE);
       }
     }
   }

@@ -128,11 +128,17 @@ export interface BadNetwork {
   readonly cutAfter?: number;
   /** Takes everything and passes nothing on. */
   readonly silent?: boolean;
+  /** New connections are closed at once. */
+  readonly closed?: boolean;
 }
 
 /** A port that passes bytes to another one, badly. */
 export async function badProxy(port: number, network: () => BadNetwork) {
   const server = createServer((near) => {
+    if (network().closed === true) {
+      near.on('error', () => {}).destroy();
+      return;
+    }
     const far = connect(port, '127.0.0.1');
     let replied = 0;
     const pass = (from: typeof near, to: typeof near, isReply: boolean): void => {
@@ -162,14 +168,19 @@ export async function badProxy(port: number, network: () => BadNetwork) {
     sockets.add(near).add(far);
   });
   const sockets = new Set<ReturnType<typeof connect>>();
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const own = (server.address() as AddressInfo).port;
   return {
     port: own,
     url: `redis://127.0.0.1:${own}`,
+    /** Cuts all connections. */
+    cut,
     stop: async () => {
-      for (const socket of sockets) socket.destroy();
+      cut();
       server.close();
       await once(server, 'close');
     },

@@ -5,7 +5,7 @@ import { freeing, storing } from './commands.ts';
  *
  * - `:pin:key` has the node that has claimed the key.
  * - `:kept:key` has the text that is kept with it.
- * - `:n:n` exists as long as the node `n` is alive.
+ * - `:n:n` has the last heartbeat of the node `n`, and exists as long as it is alive.
  */
 const TAKE = `
 local function take(key, node, ttl, kept_ttl)
@@ -19,14 +19,15 @@ end
 `;
 
 /**
- * Claims a key. Arguments: the key, the node, the times to live of the claim and of its text.
+ * Claims a key, which is also a heartbeat. Arguments: the key, the node, the times to live of the claim, of its text and of the
+ * heartbeat.
  *
  * Returns the node that has it. Empty if Redis has no heartbeat of this node, so that others could take the claim.
  */
 export const CLAIM = storing(
   TAKE,
   `
-if redis.call('EXISTS', P .. ':n:' .. ARGV[2]) == 0 then return '' end
+if redis.call('PEXPIRE', P .. ':n:' .. ARGV[2], ARGV[5]) == 0 then return '' end
 return take(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
 `,
 );
@@ -61,4 +62,10 @@ return 1
 /** The text of a claim. Argument: the key. Empty if there is none. */
 export const KEPT = freeing(`
 return redis.call('GET', P .. ':kept:' .. ARGV[1]) or ''
+`);
+
+/** Forgets a node, unless it has sent another heartbeat. Arguments: the node, its heartbeat. Returns whether it is forgotten. */
+export const FORGET = freeing(`
+local key = P .. ':n:' .. ARGV[1]
+return redis.call('GET', key) == ARGV[2] and redis.call('DEL', key) or 0
 `);

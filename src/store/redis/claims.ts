@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { idlePause } from '../../base/wait.ts';
 import { KnownClaims, type Claims } from '../claims.ts';
 import type { NodeId } from '../state.ts';
 import { CLAIM, KEEP, KEPT, RELEASE, RENEW } from './claim-scripts.ts';
-import type { Commands } from './commands.ts';
+import { StoreUnreachable, type Commands } from './commands.ts';
+import { ALIVE } from './heartbeat.ts';
 
 /** How long Redis keeps a claim that nobody renews. Milliseconds. */
 const TTL = 120_000;
@@ -12,19 +14,24 @@ const KEPT_TTL = 30 * 60_000;
 const RENEWAL = 30_000;
 /** How many claims one script renews. */
 const PORTION = 200;
-/**
- * After this time without a heartbeat, this process no longer trusts that it has what it claimed. Milliseconds. The others
- * wait a second longer.
- */
-const TRUSTED = 2000;
-/** How long after Redis was gone all processes need to send a heartbeat. Milliseconds. */
-const ALIVE = 3000;
+/** The pause between two attempts to reach Redis. Milliseconds. */
+const PAUSE = 50;
+/** How often a claim is asked for if the replies of Redis are too old to be trusted. */
+const ATTEMPTS = 3;
+
+/** What claims need to know of the heartbeats of their process. */
+interface Heartbeats {
+  /** Sends one now. */
+  beat(): Promise<void>;
+  /** As in `Heartbeat`. After this time without one, this process no longer trusts that it has what it claimed. */
+  readonly trusted: number;
+}
 
 /** The claims of the processes that use one Redis. They end with the heartbeats of their process. */
 export class RedisClaims implements Claims {
   readonly #commands: Commands;
   readonly #node: NodeId;
-  readonly #beat: () => Promise<void>;
+  readonly #heartbeats: Heartbeats;
   readonly #known = new KnownClaims();
   /** The claims in flight, by key. */
   readonly #claiming = new Map<string, Promise<NodeId>>();
@@ -33,11 +40,10 @@ export class RedisClaims implements Claims {
   /** When Redis last turned out to know nothing of this process, by `performance.now()`. */
   #lapsed = -Infinity;
 
-  /** @param beat sends a heartbeat now. */
-  constructor(commands: Commands, node: NodeId, beat: () => Promise<void>) {
+  constructor(commands: Commands, node: NodeId, heartbeats: Heartbeats) {
     this.#commands = commands;
     this.#node = node;
-    this.#beat = beat;
+    this.#heartbeats = heartbeats;
   }
 
   /** Thousands of requests of one client may ask for it at once. Redis is asked once. */
@@ -52,19 +58,40 @@ export class RedisClaims implements Claims {
   }
 
   async #claim(key: string): Promise<NodeId> {
-    const hash = hashOf(key);
-    const ask = async (): Promise<string> => String(await this.#commands.run(CLAIM, hash, this.#node, TTL, KEPT_TTL));
-    await this.#whenOthersAreKnown(key);
-    let holder = await ask();
+    let holder = await this.#ask(key);
     if (holder === '') {
-      await this.#beat();
-      await this.#whenOthersAreKnown(key);
-      holder = await ask();
+      await this.#heartbeats.beat();
+      holder = await this.#ask(key);
     }
     if (holder === '') throw new Error('Redis does not know that this process is alive');
     if (holder === this.#node) this.#known.add(key);
     else this.#known.lose(key);
     return holder;
+  }
+
+  /** Asks Redis until the reply is new enough to be trusted. */
+  async #ask(key: string): Promise<string> {
+    for (let attempt = 1; ; attempt += 1) {
+      await this.#whenOthersAreKnown(key);
+      const asked = performance.now();
+      const holder = await this.#askSoon(key);
+      if (holder !== this.#node || performance.now() - asked < this.#heartbeats.trusted || attempt === ATTEMPTS)
+        return holder;
+      await this.#heartbeats.beat();
+    }
+  }
+
+  /** If this process has the key, but cannot reach Redis, it waits as long as others might take it. */
+  async #askSoon(key: string): Promise<string> {
+    for (;;) {
+      try {
+        return String(await this.#commands.run(CLAIM, hashOf(key), this.#node, TTL, KEPT_TTL, ALIVE));
+      } catch (error) {
+        const mayBeTaken = this.#known.has(key) && performance.now() - this.#beaten < ALIVE;
+        if (!(error instanceof StoreUnreachable) || !mayBeTaken) throw error;
+        await idlePause(PAUSE);
+      }
+    }
   }
 
   async release(key: string): Promise<void> {
@@ -75,7 +102,7 @@ export class RedisClaims implements Claims {
   }
 
   holds(key: string): boolean {
-    return this.#known.has(key) && performance.now() - this.#beaten < TRUSTED;
+    return this.#known.has(key) && performance.now() - this.#beaten < this.#heartbeats.trusted;
   }
 
   async keep(key: string, text = ''): Promise<void> {

@@ -1,24 +1,48 @@
+import { startTimer, type Timer } from '../../base/timer.ts';
 import type { NodeId } from '../state.ts';
+import { FORGET } from './claim-scripts.ts';
 import type { Commands } from './commands.ts';
+import { RedisConnection } from './redis-connection.ts';
 
 /** How long a node counts as alive after a heartbeat. Milliseconds. */
-const ALIVE = 3000;
-const INTERVAL = 1000;
+export const ALIVE = 3000;
+/** The same for a node whose heartbeat names a connection that Redis no longer has. Milliseconds. */
+const ALIVE_WITHOUT_CONNECTION = 500;
+/**
+ * How long after a heartbeat a node trusts that it counts as alive, and the same if it names its connection. Milliseconds.
+ * The others wait longer.
+ */
+const TRUSTED = 2000;
+const TRUSTED_WITH_CONNECTION = 400;
+const INTERVAL = 200;
+/** The pause after a heartbeat that has failed. Milliseconds. */
+const PAUSE = 50;
+const JOIN_INTERVAL = 1000;
 
-/** Tells the other nodes that this one is alive, until it is closed. */
+/**
+ * Tells the other nodes that this one is alive, until it is closed. A heartbeat is a number, and then the connection over which
+ * it came. It names none if the node cannot give the next one in time, so that it does not count as gone early.
+ */
 export class Heartbeat {
   readonly #commands: Commands;
   readonly #node: NodeId;
-  readonly #join: () => Promise<void>;
   readonly #onbeat: (sentAt: number, lapsed: boolean) => Promise<void>;
+  readonly #connection: RedisConnection;
   #hasBegun = false;
   #count = 0;
   /** The last heartbeat that Redis has confirmed. */
   #confirmed: string | undefined;
+  /** Whether a heartbeat that Redis has, or may have, names a connection. */
+  #namesConnection = false;
+  /** Whether the last heartbeat took longer than it is trusted. */
+  #isSlow = false;
   /** When Redis last had not that one, by `performance.now()`. */
   #lapsed = -Infinity;
   #beating: Promise<void> | undefined;
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #looking = new Map<NodeId, Promise<boolean>>();
+  #closed = false;
+  #timer: Timer;
+  readonly #joinTimer: ReturnType<typeof setInterval>;
 
   /**
    * @param join tells the others that this node reads their messages, if it does.
@@ -33,11 +57,18 @@ export class Heartbeat {
   ) {
     this.#commands = commands;
     this.#node = node;
-    this.#join = join;
     this.#onbeat = onbeat;
-    this.#timer = setInterval(() => void this.#beatAndJoin(), INTERVAL);
-    this.#timer.unref();
-    void this.#beatAndJoin();
+    this.#connection = new RedisConnection(commands);
+    // If Redis cannot be reached, all nodes know that from their own commands.
+    const joinAgain = (): void => void join().catch(() => {});
+    this.#joinTimer = setInterval(joinAgain, JOIN_INTERVAL).unref();
+    joinAgain();
+    void this.#beatAgain();
+  }
+
+  /** Milliseconds after the last confirmed heartbeat was sent, in which no other node takes this one for gone. */
+  get trusted(): number {
+    return this.#namesConnection ? TRUSTED_WITH_CONNECTION : TRUSTED;
   }
 
   /** Sends a heartbeat. @throws (rejects) StoreUnreachable. */
@@ -52,29 +83,66 @@ export class Heartbeat {
    * Whether a node is alive, or may be. If Redis may have had no heartbeat of this node, it may have missed those of others,
    * too. So they have some time to give another.
    */
-  async isAlive(node: NodeId): Promise<boolean> {
-    if (node === this.#node) return true;
-    const signs = (await this.#commands.send(['MGET', this.#commands.key(`n:${node}`), this.#key])) as unknown[];
-    const [sign, own] = signs;
-    if (typeof sign === 'string') return true;
-    return typeof own !== 'string' || performance.now() - this.#lapsed < ALIVE;
+  isAlive(node: NodeId): Promise<boolean> {
+    if (node === this.#node) return Promise.resolve(true);
+    const known = this.#looking.get(node);
+    if (known) return known;
+    const looking = this.#look(node).finally(() => this.#looking.delete(node));
+    this.#looking.set(node, looking);
+    return looking;
   }
 
   /** The others need not wait until this node counts as gone. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    clearInterval(this.#joinTimer);
     await this.#commands.send(['DEL', this.#key]);
   }
 
-  /** If Redis cannot be reached, all nodes know that from their own commands. */
-  async #beatAndJoin(): Promise<void> {
-    await Promise.allSettled([this.beat(), this.#join()]);
+  async #look(node: NodeId): Promise<boolean> {
+    const key = this.#commands.key(`n:${node}`);
+    const [signs, left] = await Promise.all([
+      this.#commands.send(['MGET', key, this.#key]),
+      this.#commands.send(['PTTL', key]),
+    ]);
+    const [sign, own] = signs as unknown[];
+    if (typeof sign === 'string') return !(await this.#hasLostConnection(node, sign, ALIVE - Number(left)));
+    return typeof own !== 'string' || performance.now() - this.#lapsed < ALIVE;
+  }
+
+  /**
+   * Whether a node counts as gone because it has lost its connection, and has sent no heartbeat over another one. Then it
+   * is forgotten, so that it learns of that from its next heartbeat.
+   *
+   * @param age of its heartbeat, in milliseconds.
+   */
+  async #hasLostConnection(node: NodeId, sign: string, age: number): Promise<boolean> {
+    const [, connection] = sign.split(' ');
+    if (connection === undefined || age < ALIVE_WITHOUT_CONNECTION) return false;
+    // After Redis was gone, all need some time to connect again.
+    if (!(await this.#connection.knowsClosed(connection, ALIVE))) return false;
+    return (await this.#commands.run(FORGET, node, sign)) === 1;
+  }
+
+  async #beatAgain(): Promise<void> {
+    const failed = await this.beat().then(
+      () => false,
+      () => true,
+    );
+    if (this.#closed) return;
+    this.#timer = startTimer(failed ? PAUSE : INTERVAL, () => void this.#beatAgain());
+    this.#timer?.unref();
   }
 
   async #beat(): Promise<void> {
+    const connection = this.#hasBegun ? await this.#connection.look() : undefined;
     const sentAt = performance.now();
-    const sign = String((this.#count += 1));
+    const named = this.#isSlow ? undefined : connection;
+    const sign = [(this.#count += 1), ...(named === undefined ? [] : [named])].join(' ');
+    this.#namesConnection ||= named !== undefined;
     const before = await this.#commands.send(['SET', this.#key, sign, 'PX', String(ALIVE), 'GET']);
+    this.#isSlow = performance.now() - sentAt >= TRUSTED_WITH_CONNECTION;
     // Redis may have got others whose confirmation was lost, after it had none.
     const mayHaveHadNone = before !== this.#confirmed;
     const lapsed = this.#hasBegun && mayHaveHadNone;
@@ -82,6 +150,7 @@ export class Heartbeat {
     // Also at the start: Redis may have come back just before.
     if (mayHaveHadNone) this.#lapsed = performance.now();
     await this.#onbeat(sentAt, lapsed);
+    this.#namesConnection = named !== undefined;
     this.#confirmed = sign;
   }
 

@@ -52,8 +52,9 @@ export interface RedisState extends State {
   /** How many milliseconds another process took to confirm the newest confirmed message. Undefined before the first one. */
   readonly busDelay: number | undefined;
   /**
-   * Whether a process has sent a heartbeat in the last three seconds. If Redis had no heartbeat of this process, it may
-   * have missed those of others, too. So every process counts as alive until three seconds after that.
+   * Whether a process has sent a heartbeat in the last three seconds, or in the last half second if Redis no longer has its
+   * connection. If Redis had no heartbeat of this process, it may have missed those of others, too. So every process counts as
+   * alive until three seconds after that.
    */
   isAlive(node: NodeId): Promise<boolean>;
   readonly bus: Bus | undefined;
@@ -85,13 +86,13 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
   const node = randomBytes(8).toString('hex');
   const isAlive = (other: NodeId): Promise<boolean> => heartbeat.isAlive(other);
   const bus = options.bus && busOf(options.bus, { node, commands, timeout, isAlive }, prefix);
-  const claims = new RedisClaims(commands, node, () => heartbeat.beat());
-  const heartbeat = new Heartbeat(
+  const heartbeat: Heartbeat = new Heartbeat(
     commands,
     node,
     async () => bus?.join(),
     (sentAt, lapsed) => claims.beaten(sentAt, lapsed),
   );
+  const claims = new RedisClaims(commands, node, heartbeat);
   const close = async (): Promise<void> => void (await Promise.allSettled([heartbeat.close(), bus?.close()]));
   return {
     node,
