@@ -105,10 +105,16 @@ export interface BusReach {
   readonly isAlive: (node: NodeId) => Promise<boolean>;
 }
 
-/** Undefined if no other processes use the state, or they cannot be reached. */
+/**
+ * Undefined if no other processes use the state, or they cannot be reached.
+ *
+ * @throws RangeError if the name of the process would be cut in the ids that contain it.
+ */
 export function reachOf({ node, bus, isAlive }: { [Name in keyof BusReach]?: BusReach[Name] | undefined } = {}):
   | BusReach
   | undefined {
+  if (node !== undefined && isAlive && !/^[0-9a-z]+$/.test(node))
+    throw new RangeError(`The node of a state must have only the letters a to z and digits: ${JSON.stringify(node)}`);
   return node !== undefined && bus && isAlive ? { node, bus, isAlive } : undefined;
 }
 

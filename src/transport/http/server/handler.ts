@@ -249,8 +249,9 @@ class Handler implements HttpHandler {
     const logBytes = state ? 0 : maxBufferedBytes / 4;
     this.budget = new BufferBudget(maxBufferedBytes - logBytes);
     this.state = state ?? { events: (this.#log = memoryEventLog({ maxTotalBytes: logBytes })) };
-    const { node = '', isAlive, bus } = this.state;
-    this.#others = store && isAlive && bus && new OtherProcesses(bus, node, onerror);
+    const { node = '', isAlive } = this.state;
+    const reach = reachOf(this.state);
+    this.#others = store && reach && new OtherProcesses(reach.bus, node, onerror);
     const shared: EndpointOptions = {
       sessions: this.#sessions,
       connections: this.#connections,
@@ -272,8 +273,7 @@ class Handler implements HttpHandler {
     };
     this.#stateless = onrequest && new StatelessEndpoint(shared, onrequest, maxRequests);
     this.#streamable = new StreamableEndpoint(shared, this.#stateless);
-    const reach = this.ssePath === false ? undefined : reachOf(this.state);
-    this.#passed = reach && new PassedPosts(reach, this.#sessions, onerror);
+    this.#passed = reach && this.ssePath !== false ? new PassedPosts(reach, this.#sessions, onerror) : undefined;
     this.#sse = new SseEndpoint(shared, publicPrefix + messagesPath, this.#passed);
   }
 

@@ -37,6 +37,16 @@ test('an error without an onerror callback does not end the process', async () =
   for (let n = 0; n < 3; n++) expect(servers.at(-1)?.emit('error', new Error('accept EMFILE'))).toBe(true);
 });
 
+test.each(['Node1', 'node-1', 'n.1', ''])(
+  'a node that ids of streams and questions cannot contain is refused: "%s"',
+  async (node) => {
+    const state = { ...memoryState(), node, isAlive: () => Promise.resolve(true) };
+    await expect(listen({ port: 0, onsession: () => {}, state })).rejects.toThrow(
+      `The node of a state must have only the letters a to z and digits: "${node}"`,
+    );
+  },
+);
+
 test('a server that cannot listen takes nothing from the bus', async () => {
   const first = await listen({ port: 0, onsession: () => {} });
   onTestFinished(() => first.close());
