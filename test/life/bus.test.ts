@@ -117,6 +117,6 @@ describeWithRedis('two servers', (shared) => {
     };
     const call = client.callTool({ name: 'ask' });
     await expect(call).rejects.toThrow('The server was restarted before this was done');
-    await expect.poll(() => client.errors.map(String).join()).toContain('Nothing waits for the answer');
+    await expect.poll(() => client.errors.map(String).join()).toContain('No question waits for this answer');
   });
 });

@@ -127,7 +127,7 @@ test('an answer for a process that is gone is refused', async () => {
   alive.delete('a');
   const refused = await at(b, session).post(accept('Ada', question.id));
   expect(refused.status).toBe(400);
-  expect(((await refused.json()) as any).error.message).toContain('Nothing waits for the answer');
+  expect(((await refused.json()) as any).error.message).toContain('No question waits for this answer');
 });
 
 test('an answer to a question that nobody has asked is refused', async () => {
