@@ -224,9 +224,11 @@ describe('children', () => {
     const former = { ...counted(1, 4), at: AT + 40_000 };
     const what = 'child 1 counted again after child 2 had begun';
     expect(found([...both, former], cut)).toEqual({ oneChildAtATime: [what] });
-    // Without its data, Redis may give the client to the process of the former one.
+    // Without its data, Redis may give the client to either, but not to both.
     const lost = trouble('redis lost its data', undefined, AT - 1000);
     expect(found([...both, former], cut, lost)).toEqual({});
+    expect(found([...both, newer], cut, lost)).toEqual({});
+    expect(found([...both, newer, former], cut, lost)).toEqual({ oneChildAtATime: [what] });
   });
 
   test('children that live too long are found', () => {

@@ -185,8 +185,9 @@ export const oneChildAtATime: Checker = (subject, troubles, allow) => {
       else if (causes.length === 0) found.push(`child ${child} replaced ${current.child}, whose process was there`);
       else if (isOld || !causes.some(({ what }) => what === 'killed' || what === 'stopped'))
         allow('a child was replaced because its process or Redis was away');
-      // The newer one still has the client, unless Redis has lost that.
-      if (isOld && !causes.some(({ what }) => what === 'redis lost its data')) continue;
+      // The newer one still has the client. If Redis has lost that, it may give the client to either.
+      if (isOld && causes.some(({ what }) => what === 'redis lost its data')) current = undefined;
+      if (isOld) continue;
     }
     current = each;
   }
