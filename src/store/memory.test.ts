@@ -17,6 +17,13 @@ describe('in memory', () => {
     expect(await log.append('s', 'a', undefined)).toBe('a-2');
   });
 
+  test('a response in a stream that was opened for no request does not end it', async () => {
+    const log = memoryEventLog();
+    await log.append('s', 'a', undefined);
+    const id = await log.append('s', 'a', { jsonrpc: '2.0', id: 1, result: {} });
+    expect(await log.find('s', id)).toEqual({ stream: 'a', ended: false });
+  });
+
   test('a reader gets all events that existed when it started, even if they are dropped in the meantime', async () => {
     const log = memoryEventLog({ maxEvents: 3 });
     const id = await log.append('s', 'a', undefined);

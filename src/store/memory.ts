@@ -90,7 +90,7 @@ class EventsInMemory implements MemoryEventLog {
     const known = this.#sessions.get(session)?.newest(stream);
     if (known !== undefined) return Promise.resolve(known);
     const opened = this.append(session, stream, undefined);
-    if (requests) this.#sessions.get(session)!.expect(stream, requests);
+    this.#sessions.get(session)!.expect(stream, requests);
     return opened;
   }
 
@@ -218,13 +218,13 @@ class SessionEvents {
     return stream && `${id}-${stream.last}`;
   }
 
-  expect(id: StreamId, requests: readonly RequestId[]): void {
+  expect(id: StreamId, requests: readonly RequestId[] | undefined): void {
     const stream = this.#streams.get(id);
     if (stream) stream.requests = requests;
   }
 
   unanswered(id: StreamId): readonly RequestId[] {
-    const { requests = [], ended = true } = this.#streams.get(id) ?? {};
+    const { requests = [], ended } = this.#streams.get(id) ?? {};
     return ended ? [] : requests;
   }
 
