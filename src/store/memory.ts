@@ -220,6 +220,7 @@ class SessionEvents {
 
   expect(id: StreamId, requests: readonly RequestId[] | undefined): void {
     const stream = this.#streams.get(id);
+    // Stryker disable next-line ConditionalExpression: a stream that was just opened is there
     if (stream) stream.requests = requests;
   }
 
