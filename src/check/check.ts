@@ -1,5 +1,5 @@
 import { errorChain } from '../jsonrpc/error-chain.ts';
-import { printableLine } from '../base/printable.ts';
+import { printableMessage } from '../base/printable.ts';
 import type { Capture } from '../inspect/capture.ts';
 import { findingOf } from '../lint/finding.ts';
 import { Linter } from '../lint/linter.ts';
@@ -167,7 +167,7 @@ class Check {
       await ground.close();
     }
     if (outcome.kind === 'skipped') {
-      this.#skipped.set(rule.id, printableLine(outcome.why));
+      this.#skipped.set(rule.id, printableMessage(outcome.why));
       return;
     }
     this.#exercised.add(rule.id);

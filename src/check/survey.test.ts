@@ -83,3 +83,20 @@ test('a template of brackets is read in linear time', async () => {
   expect(await completed(templatesOf(`[${brackets}, ${brackets} + '}', ${stars}]`))).toEqual(['a']);
   expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
 });
+
+test('what was not tried is short, although a server lists a tool with a name of millions of characters', async () => {
+  const script = `
+    const info = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name: 'a', version: '1' } };
+    const tools = [{ name: 'x'.repeat(5_000_000), inputSchema: { type: 'object' } }];
+    require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+      const { id, method } = JSON.parse(line);
+      const result = { initialize: info, 'tools/list': { tools } }[method] ?? {};
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });`;
+  const server: CheckedServer = { kind: 'command', target: { command: process.execPath, args: ['-e', script] } };
+  const { signal } = new AbortController();
+  const marks = new Marks(new Capture());
+  const { notTried } = await survey('2025-11-25', 'connection', { server, marks, patience: 60_000, signal });
+  expect(notTried.map(({ what }) => what.slice(0, 24))).toEqual(['1 tool was not called: x']);
+  expect(JSON.stringify(notTried).length).toBeLessThan(20_000);
+});

@@ -1,4 +1,4 @@
-import { printableLine } from '../base/printable.ts';
+import { printableMessage } from '../base/printable.ts';
 import type { Client } from '../client/client.ts';
 import { connect } from '../client/connect.ts';
 import type { ClientOptions } from '../client/options.ts';
@@ -206,8 +206,8 @@ class Surveyor {
   }
 
   #leftOut(what: string, how?: string): void {
-    // They may have names and errors of the server.
-    this.#notTried.push({ what: printableLine(what), how: how === undefined ? undefined : printableLine(how) });
+    // They may have names and errors of the server, of any length.
+    this.#notTried.push({ what: printableMessage(what), how: how === undefined ? undefined : printableMessage(how) });
   }
 }
 
