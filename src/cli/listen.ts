@@ -39,9 +39,15 @@ export function listen(uris: readonly string[], flags: ListenFlags): Work {
       if (left === 0 || unread) enough.abort();
     };
     const ending = AbortSignal.any([signal, enough.signal]);
-    const subscription = await client.subscribe(filter, onchange, { signal: ending });
-    terminal.print(`listening to ${describe(subscription.filter)}`);
-    const error = await subscription.closed;
+    let error: Error | undefined;
+    try {
+      const subscription = await client.subscribe(filter, onchange, { signal: ending });
+      terminal.print(`listening to ${describe(subscription.filter)}`);
+      error = await subscription.closed;
+    } catch (thrown) {
+      // The first changes may come before the server has accepted the subscription.
+      if (!enough.signal.aborted) throw thrown;
+    }
     if (unread) throw new Failure(ExitCode.Refused, 'nobody reads the output: more than 10,000 changes wait');
     await waitFor(written, { signal });
     signal.throwIfAborted();
