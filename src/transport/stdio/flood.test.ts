@@ -1,6 +1,6 @@
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { request, resultResponse, type Message } from '../../jsonrpc/message.ts';
+import { notification, request, resultResponse, type Message } from '../../jsonrpc/message.ts';
 import { streamTransport } from './stream.ts';
 
 /** A client that reads the given chunks, and what it reports. */
@@ -159,4 +159,33 @@ test.each([
   await vi.waitUntil(() => lines === 5000, 20_000);
   // The lines are counted after each 8 KiB.
   expect(atTurn).toBeLessThan(500);
+});
+
+test('a handler that sends more notifications in one turn than may wait still answers, and the connection stays', async () => {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const server = streamTransport(input, output, { maxPendingBytes: 1024 * 1024 });
+  onTestFinished(() => server.close());
+  const refused: string[] = [];
+  let handled = 0;
+  server.onmessage = (message) => {
+    if (!('id' in message)) return;
+    for (let n = 0; n < 2000; n += 1)
+      server.send(notification('notifications/message', { data: 'x'.repeat(1000) })).catch((error: Error) => {
+        refused.push(error.message);
+      });
+    server.send(resultResponse(message.id, { text: 'y'.repeat(100_000) })).catch(() => {});
+    handled += 1;
+  };
+  await server.start();
+  input.write(`${JSON.stringify(request(1, 'a'))}\n${JSON.stringify(request(2, 'a'))}\n`);
+  await vi.waitUntil(() => handled === 2 || server.closeReason, 30_000);
+  let text = '';
+  output.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const answers = (): Message[] =>
+    text.split('\n').flatMap((line) => (line.endsWith('}') && line.includes('"result"') ? [JSON.parse(line)] : []));
+  await vi.waitUntil(() => answers().length === 2, 30_000);
+  expect(answers()).toMatchObject([1, 2].map((id) => ({ id, result: { text: 'y'.repeat(100_000) } })));
+  expect(server.closeReason).toBeUndefined();
+  expect(refused[0]).toBe('The peer does not read: more than 524288 bytes are waiting');
 });

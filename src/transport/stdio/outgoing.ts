@@ -63,12 +63,14 @@ export class Outgoing implements Holder {
   /**
    * Accepts a line. Resolves at once, or when a slow reader has caught up.
    *
-   * @throws if the stream is closed, or if more than the limit already waits.
+   * @param part of the limit that this line and those before it may use.
+   * @throws if the stream is closed, or if more than that already waits.
    */
-  send(line: string): Promise<void> {
+  send(line: string, part = 1): Promise<void> {
     if (this.#closed) return Promise.reject(notSent(this.#closed));
-    if (this.waiting + line.length > this.#limit) {
-      return Promise.reject(new Error(`The peer does not read: more than ${this.#limit} bytes are waiting`));
+    const most = this.#limit * part;
+    if (this.waiting + line.length > most) {
+      return Promise.reject(new Error(`The peer does not read: more than ${most} bytes are waiting`));
     }
     const queued = this.#full?.queued;
     this.#text += line;

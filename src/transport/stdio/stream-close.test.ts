@@ -1,6 +1,6 @@
 import { Duplex, PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { notification, request, resultResponse } from '../../jsonrpc/message.ts';
+import { request, resultResponse } from '../../jsonrpc/message.ts';
 import { streamTransport, type StreamTransportOptions } from './stream.ts';
 
 beforeEach(() => {
@@ -88,7 +88,7 @@ test('a server that waits for its reader does not read on because something else
   const { transport, input, output } = open({ maxPendingBytes: 400_000 });
   await transport.start();
   input.pause();
-  void transport.send(notification('n', { text: 'x'.repeat(200_000) }));
+  void transport.send(request(1, 'q', { text: 'x'.repeat(200_000) }));
   await settled();
   output.resume();
   await settled();

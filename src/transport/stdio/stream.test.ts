@@ -144,15 +144,15 @@ describe('writing', () => {
     const { transport, output } = open({ maxPendingBytes: 1000 });
     await transport.start();
     output.slow = true;
-    await expect(transport.send(notification('n', { text: 'x'.repeat(1000) }))).rejects.toThrow(
+    await expect(transport.send(request(0, 'q', { text: 'x'.repeat(1000) }))).rejects.toThrow(
       'more than 1000 bytes are waiting',
     );
-    for (let n = 0; n < 9; n++) void transport.send(notification('n', { text: 'x'.repeat(50) }));
+    for (let n = 0; n < 8; n++) void transport.send(request(n, 'q', { text: 'x'.repeat(50) }));
     await settled();
-    await expect(transport.send(notification('n', { text: 'x'.repeat(400) }))).rejects.toThrow('does not read');
+    await expect(transport.send(request(8, 'q', { text: 'x'.repeat(400) }))).rejects.toThrow('does not read');
     output.read();
     await settled();
-    await transport.send(notification('n', { text: 'x'.repeat(400) }));
+    await transport.send(request(8, 'q', { text: 'x'.repeat(400) }));
   });
 
   test('a result that does not fit is replaced by an error, and the connection continues', async () => {
@@ -176,7 +176,7 @@ describe('writing', () => {
     const { transport, output, closed } = open({ maxPendingBytes: 1000, drainTimeout: 10 });
     output.slow = true;
     await transport.start();
-    for (let n = 0; n < 9; n++) void transport.send(notification('n', { text: 'x'.repeat(56) }));
+    for (let n = 0; n < 8; n++) void transport.send(request(n, 'q', { text: 'x'.repeat(60) }));
     await expect(transport.send(resultResponse(1, { text: 'x'.repeat(900) }))).rejects.toThrow('does not read');
     await closed;
     expect(transport.closeReason?.message).toContain('does not read');

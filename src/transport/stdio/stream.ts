@@ -2,7 +2,7 @@ import { finished, type Duplex, type Readable, type Writable } from 'node:stream
 import { afterMicrotasks } from '../../base/after-microtasks.ts';
 import { sendBudgetExceeded } from '../../base/send-budget.ts';
 import { quoting } from '../../base/short-text.ts';
-import { isRequest, type Message } from '../../jsonrpc/message.ts';
+import { isNotification, isRequest, type Message } from '../../jsonrpc/message.ts';
 import { BaseTransport } from '../base-transport.ts';
 import { SENT_AT_ONCE, type SendOptions, type Transport } from '../transport.ts';
 import { Framing } from './framing.ts';
@@ -23,7 +23,7 @@ export interface StreamTransportOptions {
   readonly maxMessageBytes?: number | undefined;
   /**
    * The most bytes that may wait for a peer that does not read. Above it, `send` rejects. A result that would be above it
-   * is replaced by an error, so that only its own call fails. Default 64 MiB. All
+   * is replaced by an error, so that only its own call fails. Notifications may use half of it. Default 64 MiB. All
    * connections of the process share 256 MiB: beyond that, the one that has waited longest fails.
    */
   readonly maxPendingBytes?: number | undefined;
@@ -50,6 +50,8 @@ export interface StreamTransportOptions {
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
+/** The part of it that notifications may use. One that is dropped costs less than a connection without room for an answer. */
+const PART_OF_NOTIFICATIONS = 1 / 2;
 /**
  * A client stops reading from a server that leaves more than this many answers unread. Requests do not count, because a
  * server may write all its messages before it reads the next one.
@@ -183,7 +185,8 @@ export class StreamTransport extends BaseTransport implements Transport {
     }
     // Questions that a server asks at once are written together, so that the client can answer them together.
     if (this.#server && isRequest(message)) this.#joinUntilIdle();
-    const sent = line === undefined ? SENT_AT_ONCE : this.#write(line, !('method' in message));
+    const part = isNotification(message) ? PART_OF_NOTIFICATIONS : 1;
+    const sent = line === undefined ? SENT_AT_ONCE : this.#write(line, !('method' in message), part);
     if (this.#phase === 'ended') this.#closeWhenIdle();
     return sent;
   }
@@ -260,8 +263,8 @@ export class StreamTransport extends BaseTransport implements Transport {
 
   readonly #flush = (): void => this.#outgoing.flush();
 
-  #write(line: string, answer: boolean): Promise<void> {
-    const sent = this.#outgoing.send(line);
+  #write(line: string, answer: boolean, part?: number): Promise<void> {
+    const sent = this.#outgoing.send(line, part);
     // If an answer were dropped because the peer does not read, the peer would wait for it forever. So the connection
     // fails instead.
     if (answer && sent !== SENT_AT_ONCE && this.#outgoing.waiting > 0) {
