@@ -22,7 +22,7 @@ export interface Notice {
 
 /** A caller without what only its own process has. The data of its credential stays there. */
 export function writeCaller({ revision, clientInfo, capabilities, principal, logLevel }: Caller): JsonObject {
-  return JSON.parse(JSON.stringify({ revision, clientInfo, capabilities, principal, logLevel })) as JsonObject;
+  return { revision, clientInfo, capabilities, principal, logLevel };
 }
 
 /** @param session of the caller at the receiver, if it has one. */
