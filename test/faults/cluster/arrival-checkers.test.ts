@@ -71,7 +71,7 @@ describe('cancellations', () => {
     const facts = tried(confirmed(202, 'p3'));
     expect(judge(facts).found).not.toEqual({});
     expect(judge(facts, [trouble('killed', 'p3')]).found).toEqual({});
-    const unseen = tried().map((fact) => (fact.what === 'sent' ? { ...fact, wire: false } : fact));
+    const unseen = [sent('slow', { bound: 60_000, wire: false }), ...tried().filter(({ what }) => what !== 'sent')];
     const closed = [...unseen, confirmed(undefined, 'p3')];
     expect(judge(closed).allowed).toEqual(['a cancellation was not confirmed']);
     const unknown = tried(confirmed(404));
