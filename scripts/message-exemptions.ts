@@ -23,6 +23,7 @@ export const EXEMPTIONS: readonly Exemption[] = [
   { file: 'operate/metrics.ts', texts: ['text/plain; version=0.0.4; charset=utf-8'], because: HTTP },
   { file: 'cli/cluster/join-metrics.ts', because: 'it is the help of a metric' },
   { file: 'inspector/apps/app-server.ts', texts: ['text/html; charset=utf-8'], because: HTTP },
+  { file: 'inspector/attempts.ts', texts: ['no message'], because: 'it stands for a message that a server left out' },
   { file: 'inspector/apps/frame-document.ts', because: 'it is HTML and its script' },
   {
     file: 'inspector/apps/policy.ts',
