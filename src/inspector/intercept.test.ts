@@ -124,7 +124,7 @@ describe('a held request', () => {
       { method: 'tools/other', name: 'sub' },
     ]);
     expect(world.held).toEqual([]);
-    expect(() => world.breakpoints.forwardHeld({ id: 1 })).toThrow('The message has already gone on.');
+    expect(() => world.breakpoints.forwardHeld({ id: 1 })).toThrow('The message was already passed on.');
   });
 
   test.each([

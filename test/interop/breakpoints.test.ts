@@ -280,6 +280,6 @@ test('commands for breakpoints are checked, and refused where nothing passes', a
   );
   expect(await post('setRule', { filter: '', action: { type: 'delay' }, enabled: true })).toMatch(/^400 .*an action/);
   expect(await post('setRule', { filter: '', action, enabled: true, nth: 0 })).toMatch(/^400 .*number 1/);
-  expect(await post('forwardHeld', { id: 1 })).toMatch(/^409 .*already gone on/);
+  expect(await post('forwardHeld', { id: 1 })).toMatch(/^409 .*already passed on/);
   expect(await post('connect', {})).toMatch(/^409 .*only shows traffic/);
 });

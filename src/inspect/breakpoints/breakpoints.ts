@@ -367,7 +367,7 @@ export class Breakpoints implements BreakpointControl {
     const { ended } = this.#cancelled.find((shown) => shown.id === id) ?? {};
     throw new CommandRefused(
       409,
-      ended ? `The message was cancelled: ${ended.reason}` : 'The message has already gone on.',
+      ended ? `The message was cancelled: ${ended.reason}` : 'The message was already passed on.',
     );
   }
 }
