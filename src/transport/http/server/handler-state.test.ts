@@ -101,6 +101,17 @@ test.each(['sessions', 'isAlive'] as const)(
   },
 );
 
+test.each(['sessions', 'isAlive', 'node', undefined] as const)(
+  'an answer that nothing waits for is refused only if another process can have asked; missing: %s',
+  async (missing) => {
+    const state = { ...memoryState(), node: 'a', isAlive: () => Promise.resolve(true) };
+    const { http } = handler({ ...state, [missing ?? '']: undefined });
+    const session = await http.open();
+    const { status } = await session.post({ jsonrpc: '2.0', id: 'unknown', result: {} });
+    expect(status).toBe(missing ? 202 : 400);
+  },
+);
+
 test('without a bus, no handler takes over what another one has', async () => {
   const state = { ...memoryState(), isAlive: () => Promise.resolve(true) };
   const [a, b] = [handler({ ...state, node: 'a' }), handler({ ...state, node: 'b' })];

@@ -249,16 +249,16 @@ class Handler implements HttpHandler {
     const logBytes = state ? 0 : maxBufferedBytes / 4;
     this.budget = new BufferBudget(maxBufferedBytes - logBytes);
     this.state = state ?? { events: (this.#log = memoryEventLog({ maxTotalBytes: logBytes })) };
-    const { node = '', isAlive } = this.state;
+    const { node, isAlive } = this.state;
     const reach = reachOf(this.state);
-    this.#others = store && reach && new OtherProcesses(reach.bus, node, onerror);
+    this.#others = store && reach && new OtherProcesses(reach.bus, reach.node, onerror);
     const shared: EndpointOptions = {
       sessions: this.#sessions,
       connections: this.#connections,
       log: this.state.events,
       readTurns: new ReadTurns(),
       store,
-      shared: store && isAlive && { node, isAlive },
+      shared: store && node !== undefined && isAlive ? { node, isAlive } : undefined,
       others: this.#others,
       sharesChanges,
       seal: sessionKey === undefined || store ? undefined : new SessionSeal(sessionKey),
