@@ -31,7 +31,7 @@ export interface MountsOptions {
 
 /**
  * Opens a service to clients. With a state key, read-only and idempotent calls are run again if the process that asked
- * the client is gone. Without a key, no other process can open the state.
+ * the client has left. Without a key, no other process can open the state.
  */
 export function inboundTo(service: Service, options: InboundOptions): Inbound {
   const safeToRerun = options.stateKey === undefined ? undefined : 'by-annotations';

@@ -82,7 +82,7 @@ export class MockAnswers {
     try {
       await replay(call, message, outlet, options);
     } catch (error) {
-      // The client is gone. What it had asked for needs no answer.
+      // The client has left. What it had asked for needs no answer.
       if (!signal.aborted) onerror(error as Error);
     }
   }
@@ -105,7 +105,7 @@ export class MockAnswers {
 
   async #announce(notice: Notification, listen: number): Promise<void> {
     const { onerror } = this.#options;
-    // A client that is gone does not keep the others from hearing it.
+    // A client that has left does not keep the others from hearing it.
     for (const send of this.#subscriptions.get(listen) ?? []) await send(notice).catch(onerror);
   }
 }

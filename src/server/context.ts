@@ -151,7 +151,7 @@ export class Context {
    * Further calls only change the task's status message.
    *
    * @throws Error if the tool has no `task` setting; RpcError −32603 if the tool requires a task and no more are
-   * accepted; the signal's reason if the caller is gone.
+   * accepted; the signal's reason if the caller has left.
    */
   async startTask(options: StartTaskOptions = {}): Promise<boolean> {
     if (!this.#start) throw new Error('startTask is only for tools that run as tasks: set ToolConfig.task');

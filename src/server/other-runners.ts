@@ -42,7 +42,7 @@ export class OtherRunners {
   /**
    * Passes a request on to the runner of a task.
    *
-   * @returns whether the task runs there. False if the runner is gone.
+   * @returns whether the task runs there. False if the runner has ended.
    * @throws RpcError (rejects) that of the runner, or one that says that it cannot be reached.
    */
   async ask({ id, principal, runner }: TaskRecord, request: TaskRequest): Promise<boolean> {

@@ -100,7 +100,7 @@ export class Tasks {
       exchange.signal.throwIfAborted();
       const task = await this.#create(settings, exchange, origin.params, options);
       if (task && (over || exchange.signal.aborted)) {
-        // The handler did not wait, or its caller is gone, so no client ever gets the id.
+        // The handler did not wait, or its caller has left, so no client ever gets the id.
         await task.end({ status: 'cancelled', statusMessage: 'The call ended before it became a task' });
         return false;
       }
@@ -347,7 +347,7 @@ export class Tasks {
     return runner === this.#runner && !isTerminal(status) && !this.#running.has(id);
   }
 
-  /** Whether a task belongs to a runner that is gone. */
+  /** Whether a task belongs to a runner that has ended. */
   async #isAbandoned({ runner, status }: TaskRecord): Promise<boolean> {
     return this.#isAlive !== undefined && !isTerminal(status) && !(await this.#isAlive(runner));
   }

@@ -83,7 +83,7 @@ describe('calls of one share', () => {
 test('a call that its process never got, because it was killed, did not run', async () => {
   let alive = true;
   const looked = deferred();
-  // The message is withdrawn, which takes longer than to see that the process is gone.
+  // The message is withdrawn, which takes longer than to see that the process has ended.
   const withdrawn = deferred<boolean>();
   const carrier = { send: () => withdrawn.promise, on: () => {} };
   const isAlive = async (): Promise<boolean> => {

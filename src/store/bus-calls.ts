@@ -22,7 +22,7 @@ const LOOK = 250;
 const PAUSE = 1000;
 /**
  * How many looks there are for each comparison of the calls that both processes know. One of them may have taken the other for
- * gone, because that was suspended, or because Redis was gone.
+ * ended, because that was suspended, or because Redis was unreachable.
  */
 const LOOKS = 20;
 /** How many comparisons follow the last call to a process. */
@@ -71,7 +71,7 @@ interface Answering {
   readonly abort: AbortController;
 }
 
-/** Makes calls from the messages of a bus. Both processes of a call see when the other one is gone. */
+/** Makes calls from the messages of a bus. Both processes of a call see when the other one has ended. */
 export class BusCalls {
   readonly #node: NodeId;
   readonly #bus: Carrier;

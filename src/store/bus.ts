@@ -15,7 +15,7 @@ export type BusListener = (body: JsonObject, size: number) => boolean;
 export interface ReceivedCall {
   /** The process that calls. */
   readonly from: NodeId;
-  /** Fires when the other process is gone, or no longer waits for the answer. */
+  /** Fires when the other process has ended, or no longer waits for the answer. */
   readonly signal: AbortSignal;
   /** Whose part of the limits the call uses, if the other process has said that. */
   readonly share?: string | undefined;

@@ -9,7 +9,7 @@ import { ToolCatalog } from './tool-catalog.ts';
 /** How long a question waits to learn whether its tool may run again. Milliseconds. */
 const LIST_TIMEOUT = 5000;
 
-/** Decides which requests may run again from the start if the process that asked their caller is gone. */
+/** Decides which requests may run again from the start if the process that asked their caller has ended. */
 export type SafeToRerun = (request: Pick<Exchange, 'method' | 'params'>) => boolean;
 
 /**

@@ -40,8 +40,8 @@ export interface InboundOptions {
    */
   readonly sealState?: boolean | undefined;
   /**
-   * Which requests may run again from the start, with the answers so far, if the process that asked their caller is
-   * gone. `by-annotations`: every request except `tools/call`, and `tools/call` of a tool with `readOnlyHint` or
+   * Which requests may run again from the start, with the answers so far, if the process that asked their caller has
+   * ended. `by-annotations`: every request except `tools/call`, and `tools/call` of a tool with `readOnlyHint` or
    * `idempotentHint` in `tools/list`. Needs a `stateKey` that outlives the process. Default: none.
    */
   readonly safeToRerun?: 'by-annotations' | ((request: Pick<Exchange, 'method' | 'params'>) => boolean) | undefined;

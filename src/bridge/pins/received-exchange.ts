@@ -109,7 +109,7 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
           { signal: this.signal, share: this.#share },
         );
       } catch {
-        // The other process is gone, which ends the exchange, or messages are lost. Progress and logs may be lost.
+        // The other process has ended, which ends the exchange, or messages are lost. Progress and logs may be lost.
         this.#lost = true;
       }
     }

@@ -9,7 +9,7 @@ export type Packet =
   | { readonly connection: number; readonly message: Message }
   | { readonly close: number };
 
-/** Sends a packet to the other process. Resolves when it is written. Rejects if the process is gone. */
+/** Sends a packet to the other process. Resolves when it is written. Rejects if the process has ended. */
 export type Post = (packet: Packet) => Promise<void>;
 
 /**
@@ -47,7 +47,7 @@ export class Channels {
     else if ('connection' in packet) this.#open.get(packet.connection)?.receive(packet.message);
   }
 
-  /** Closes all connections, because the other process is gone. */
+  /** Closes all connections, because the other process has ended. */
   end(reason: Error): void {
     this.#gone = reason;
     for (const transport of this.#open.values()) transport.finish(reason);
@@ -98,7 +98,7 @@ class ChannelTransport extends BaseTransport implements Transport {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.finish();
-    // If the other process is gone, it needs no packet.
+    // If the other process has ended, it needs no packet.
     await this.#opened.then(() => this.#post({ close: this.#id })).catch(() => {});
   }
 

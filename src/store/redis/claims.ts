@@ -132,7 +132,7 @@ export class RedisClaims implements Claims {
     this.#beaten = sentAt;
   }
 
-  /** After Redis was gone, the processes that had claims need time to say so. */
+  /** After Redis was unreachable, the processes that had claims need time to say so. */
   async #whenOthersAreKnown(key: string): Promise<void> {
     const left = this.#lapsed + ALIVE - performance.now();
     if (left > 0 && !this.#known.has(key)) await new Promise((resolve) => setTimeout(resolve, left));

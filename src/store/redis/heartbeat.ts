@@ -92,7 +92,7 @@ export class Heartbeat {
     return looking;
   }
 
-  /** The others need not wait until this node counts as gone. */
+  /** The others need not wait until this node counts as ended. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -112,7 +112,7 @@ export class Heartbeat {
   }
 
   /**
-   * Whether a node counts as gone because it has lost its connection, and has sent no heartbeat over another one. Then it
+   * Whether a node counts as ended because it has lost its connection, and has sent no heartbeat over another one. Then it
    * is forgotten, so that it learns of that from its next heartbeat.
    *
    * @param age of its heartbeat, in milliseconds.
@@ -120,7 +120,7 @@ export class Heartbeat {
   async #hasLostConnection(node: NodeId, sign: string, age: number): Promise<boolean> {
     const [, connection] = sign.split(' ');
     if (connection === undefined || age < ALIVE_WITHOUT_CONNECTION) return false;
-    // After Redis was gone, all need some time to connect again.
+    // After Redis was unreachable, all need some time to connect again.
     if (!(await this.#connection.knowsClosed(connection, ALIVE))) return false;
     return (await this.#commands.run(FORGET, node, sign)) === 1;
   }

@@ -29,7 +29,7 @@ export interface OutboxParts {
   readonly commands: Commands;
   readonly messages: BusMessages;
   readonly isAlive: (node: NodeId) => Promise<boolean>;
-  /** Throws NotTaken if it is not sure that a process is gone. */
+  /** Throws NotTaken if it is not sure that a process has ended. */
   readonly checkIsSure: (isSure: boolean) => void;
 }
 
@@ -283,7 +283,7 @@ export class Outbox {
     }
   }
 
-  /** Messages to a process that is gone are withdrawn, unless it has taken them. */
+  /** Messages to a process that has ended are withdrawn, unless it has taken them. */
   async #look(n: number, sent: Sent, id: string, isAlive: Promise<boolean>): Promise<void> {
     const { to, bytes, toAll } = sent;
     sent.isLooking = true;

@@ -68,7 +68,7 @@ export interface RedisState extends State {
 /**
  * Keeps the state of a server in Redis 7 or newer, or Valkey, so that it survives a restart. All keys have a time to
  * live and begin with the same prefix. A session id is never written there, only a hash of it. Several processes may use it
- * at once: each continues the sessions of the others, and ends the calls of those that are gone.
+ * at once: each continues the sessions of the others, and ends the calls of those that have ended.
  *
  * @param client is connected, and stays open until it is closed by the caller. It is a client for one server, not for a
  * cluster. Turn off its offline queue, so that commands fail at once while there is no connection.

@@ -8,7 +8,7 @@ import type { SuiteCase } from './event-log-suite.ts';
 export interface BusNode {
   readonly node: NodeId;
   readonly bus: Bus;
-  /** Ends the node. Resolves when the others can know that it is gone. */
+  /** Ends the node. Resolves when the others can know that it has ended. */
   end(): Promise<void>;
 }
 

@@ -7,7 +7,7 @@ import type { SuiteCase } from './event-log-suite.ts';
 export interface ClaimsNode {
   readonly node: NodeId;
   readonly claims: Claims;
-  /** Ends the node. Resolves when the others can know that it is gone. */
+  /** Ends the node. Resolves when the others can know that it has ended. */
   end(): Promise<void>;
 }
 

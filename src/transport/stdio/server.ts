@@ -44,7 +44,7 @@ export function stdioServerTransport(options: StdioServerOptions = {}): StreamTr
     maxMessageBytes: options.maxMessageBytes,
     drainTimeout: options.drainTimeout,
     answerTimeout: options.answerTimeout,
-    // The only sign that nothing reads a pipe any more is that the parent process is gone.
+    // The only sign that nothing reads a pipe any more is that the parent process has ended.
     gone: () => stdin === process.stdin && process.ppid !== parent,
     acquire: () => {
       const streams = { input: stdin, output: stdout };

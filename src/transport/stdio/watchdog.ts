@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 const GRACE = 2;
 
 /**
- * Reads `+ group` and `- group`, line by line. When its input ends, this process is gone, and the script ends the
+ * Reads `+ group` and `- group`, line by line. When its input ends, this process has ended, and the script ends the
  * remaining groups. The script runs in the background and its shell exits at once. So it is not a child of this
  * process, and gets no signals from a terminal.
  */

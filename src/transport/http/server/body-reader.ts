@@ -41,7 +41,7 @@ export class BodyReader implements Holder {
     this.#finish(this.#buffer.take());
   }
 
-  /** The client is gone, so there will be no end. */
+  /** The client has left, so there will be no end. */
   close(): void {
     if (this.held > 0) this.#budget.hold(this, 0);
   }

@@ -114,6 +114,6 @@ export interface HttpStream {
   watch(timeout: number): void;
   /** Called when a slow reader has caught up. */
   ondrain: (() => void) | undefined;
-  /** Called once, when the client is gone or the stream was ended or destroyed. */
+  /** Called once, when the client has left or the stream was ended or destroyed. */
   onclose: (() => void) | undefined;
 }

@@ -27,7 +27,7 @@ export abstract class CountedCall {
     return body;
   }
 
-  /** Called when the call is answered or its client is gone. */
+  /** Called when the call is answered or its client has left. */
   release(): void {
     this.server.budget.release(this.#reserved, this.share);
     this.#reserved = 0;

@@ -404,7 +404,7 @@ class Handler implements HttpHandler {
     } catch (error) {
       return unchecked(call, error, this.#onfailure);
     }
-    // The client is gone, but a proxy in between may wait for a response.
+    // The client has left, but a proxy in between may wait for a response.
     if (call.gone) return call.respond(400, NO_HEADERS);
     if (!('principal' in outcome)) {
       const { status, message, headers, scopes } = outcome;

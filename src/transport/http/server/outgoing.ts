@@ -2,7 +2,7 @@ import type { HttpHeaders } from './call.ts';
 
 /** The response to one request, as an HTTP server writes it. */
 export interface Outgoing {
-  /** Whether the client is gone. */
+  /** Whether the client has left. */
   readonly destroyed: boolean;
   /** Whether a response has begun. */
   readonly headersSent: boolean;
@@ -14,7 +14,7 @@ export interface Outgoing {
   readonly writableNeedDrain: boolean;
   /** Called when the kernel has taken everything after a write that returned false. */
   ondrain: (() => void) | undefined;
-  /** Called once: the kernel has taken the whole response, or the client is gone. */
+  /** Called once: the kernel has taken the whole response, or the client has left. */
   onclose: (() => void) | undefined;
   /**
    * Begins the response. The head goes out with the first part of the body.

@@ -34,7 +34,7 @@ export function admitPipelined(
   // `node:http` reads on after each response. A hundred responses would let a client send thousands of requests, each of
   // which stays in memory until the connection closes.
   socket.on('resume', () => socket.pause());
-  // If a socket is not read, it does not show that its client is gone.
+  // If a socket is not read, it does not show that its client has left.
   socket.setTimeout(LAST_READ_TIMEOUT_MS);
   onrefusal?.({ reason: 'pipelining', status: 503 });
   const message = `More than ${MAX_UNANSWERED} requests of this connection wait for their answers to be read`;

@@ -88,7 +88,7 @@ export class SocketCall extends CountedCall implements HttpCall {
     this.#body?.end();
   }
 
-  /** The client is gone. */
+  /** The client has left. */
   close(): void {
     this.#body?.close();
     this.release();

@@ -237,7 +237,7 @@ export class SocketConnection implements RequestListener, CallConnection, Respon
     this.#end(`${head}content-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`);
   }
 
-  /** The client sends nothing more. It counts as gone, unless its last response is only waiting to be taken. */
+  /** The client sends nothing more. It counts as disconnected, unless its last response is only waiting to be taken. */
   #oninputend(): void {
     this.#keepsOpen = false;
     this.#ahead = NOTHING;

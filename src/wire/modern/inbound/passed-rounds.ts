@@ -83,7 +83,7 @@ export class PassedRounds {
     try {
       answer = await this.#room.within(share, bytes, () => this.#call(to, body, abort.signal));
     } catch (error) {
-      // A caller that is gone needs no answer.
+      // A caller that has left needs no answer.
       if (abort.signal.aborted && !(error instanceof RpcError)) return;
       if (!(error instanceof NoShareRoom)) throw error;
       throw new RpcError(ErrorCode.InternalError, 'Too many requests wait for other processes; try again later');

@@ -28,7 +28,7 @@ export class StatelessReply implements ReplyChannel {
   #lossy = false;
   #over = false;
 
-  /** @param onend called once, when the request was answered or its caller is gone. */
+  /** @param onend called once, when the request was answered or its caller has left. */
   constructor(call: HttpCall, options: EndpointOptions, onend: () => void) {
     this.#call = call;
     this.#options = options;

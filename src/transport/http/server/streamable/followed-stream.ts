@@ -14,7 +14,7 @@ interface FollowedStreamParts extends Place {
   readonly primes: boolean;
   /** Gets the new events until there are no more. See `Following.follow`. */
   readonly follow: (reader: FollowingReader) => Promise<FollowEnd>;
-  /** Whether the stream has ended in the log, or ends now because its process is gone. */
+  /** Whether the stream has ended in the log, or ends now because its process has ended. */
   readonly hasEnded: (last: EventId) => Promise<boolean>;
   readonly onerror: (error: Error) => void;
 }

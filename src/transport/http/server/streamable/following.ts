@@ -77,7 +77,7 @@ export class Following {
   /**
    * Passes the new events of a stream to a reader until there are no more. First, the reader hears of the newest one.
    *
-   * @throws (rejects) if the other process is gone, or cannot be reached.
+   * @throws (rejects) if the other process has ended, or cannot be reached.
    */
   async follow(
     { writer, stream, session, share }: StreamElsewhere,

@@ -17,7 +17,7 @@ import { storedShareOf } from '../../../../base/stored-share.ts';
 import { changed, settingOf, type Setting } from './session-settings.ts';
 import { isWritten, type SharedStore } from './stream-ids.ts';
 
-/** The error of a call whose process is gone. */
+/** The error of a call whose process has ended. */
 const LOST: ErrorObject = {
   code: CONNECTION_CLOSED,
   message: 'The server was restarted before this was done; it may have been done in part',
@@ -138,7 +138,7 @@ export class StoredSession {
   }
 
   /**
-   * Ends the streams of calls whose process is gone, because their handlers have ended with it.
+   * Ends the streams of calls whose process has ended, because their handlers have ended with it.
    *
    * @param shared if set, the streams of processes that are alive go on.
    */

@@ -56,7 +56,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** When the client's last message came, by `performance.now()`. */
   lastSeen = performance.now();
 
-  /** Whether a process that is gone opened the session. */
+  /** Whether a process that has ended opened the session. */
   readonly revived: boolean;
   /** Whether another process opened the session. If several use the store, it may be alive and use it too. */
   readonly #wasOpenedElsewhere: boolean;
