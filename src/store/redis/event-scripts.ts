@@ -22,8 +22,8 @@ end
  *
  * - `:e:h` is a Redis stream with the events of a session. The id of an entry is the number of the event. Fields: `s` the
  *   stream, `p` the number of the stream's event before, `a` when, `b` its size, `m` the message.
- * - `:s:h` is a hash: `n` is the number of the newest event, `b` and `c` the size and number of the stored ones. Numbers
- *   begin with ten times the time in milliseconds. A field that begins with `+` describes a stream: its first and newest
+ * - `:s:h` is a hash: `n` is the number of the newest event, `b` and `c` the size and number of the stored ones. A number
+ *   is at least ten times the time in milliseconds. A field that begins with `+` describes a stream: its first and newest
  *   number, whether it has ended, and the requests without a response, each as JSON.
  * - `:l:h` has the newest number of each stream as score.
  * - `:eb` has the size of each session, `:ex` when it was last written, and `:et` is the size of all.
@@ -92,10 +92,10 @@ bytes = num(bytes)
 local state = stream_of(h, stream)
 if state and mode == 'open' then return string.format('%.0f', state.last) end
 if state and state.ended or not state and mode == 'fail' then return '-1' end
--- If Redis loses its data, streams go on. No event must get the number of one that is lost.
-if not state then redis.call('HSETNX', meta, 'n', string.format('%.0f', now * 10)) end
 local function add(text, size, request)
-  local n = redis.call('HINCRBY', meta, 'n', 1)
+  -- If Redis loses its data, or the last of it, streams go on. No event must get the number of one that is lost.
+  local n = math.max(num(redis.call('HGET', meta, 'n')) + 1, now * 10)
+  redis.call('HSET', meta, 'n', string.format('%.0f', n))
   local previous = state and state.last or n - 1
   if not state then
     state = { first = n, ended = false }

@@ -226,6 +226,20 @@ describeWithEmptyRedis('with a server', (redis) => {
     await expect(events.after('s', before)[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(EventsPurged);
   });
 
+  test('if Redis loses the newest event, its id is not used again, and who has read it learns that others are lost', async () => {
+    const { events } = redisState(redis.admin);
+    const first = await events.open('s', '1', ['call']);
+    const keys = await redis.admin.keys('*');
+    const saved = await Promise.all(keys.map(async (key) => [key, (await ioredis.dumpBuffer(key))!] as const));
+    const lost = await events.append('s', '1', notification('lost'));
+    await Promise.all(saved.map(([key, value]) => ioredis.restore(key, 60_000, value, 'REPLACE')));
+    const after = await events.append('s', '1', notification('after'));
+    expect(after).not.toBe(lost);
+    const next = (id: string): Promise<unknown> => events.after('s', id)[Symbol.asyncIterator]().next();
+    await expect(next(lost)).rejects.toBeInstanceOf(EventsPurged);
+    expect(await next(first)).toMatchObject({ value: { id: after } });
+  });
+
   test('if Redis loses its data, another process can still end the calls of a stream that went on', async () => {
     const { events } = redisState(redis.admin);
     const other = redisState(ioredis).events;

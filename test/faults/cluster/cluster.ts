@@ -57,8 +57,8 @@ export class Cluster {
     sizes: Readonly<Record<Kind, number>>,
     observe: (exchanged: Exchanged) => void,
   ): Promise<Cluster> {
-    // What was stored is there after a restart, unless the storm removes it.
-    const redis = await startRedis(command, '--appendonly', 'yes', '--appendfsync', 'everysec');
+    // What was stored is there after a restart, unless the storm removes it. With `everysec`, a busy disk delays writes.
+    const redis = await startRedis(command, '--appendonly', 'yes', '--appendfsync', 'always');
     const folder = mkdtempSync(path.join(tmpdir(), 'everwire-storm-'));
     const cluster = new Cluster(redis, folder, sizes);
     mkdirSync(cluster.history);
