@@ -40,8 +40,8 @@ export class RedisConnection {
     if (own === undefined || performance.now() - this.#since < age) return false;
     const list = await this.#ask(['CLIENT', 'LIST', 'ID', own, other]);
     if (list === undefined) return false;
-    const ids = [...list.matchAll(/^id=(\d+) /gm)].map(([, id]) => id);
-    return ids.includes(own) && !ids.includes(other);
+    const ids = new Set(Array.from(list.matchAll(/^id=(\d+) /gm), ([, id]) => id));
+    return ids.has(own) && !ids.has(other);
   }
 
   async #ask(command: string[]): Promise<string | undefined> {
