@@ -1,5 +1,6 @@
 import type { ReadTurns } from '../../../base/read-turns.ts';
 import { shareOf } from '../../../base/share.ts';
+import { inShortTurns } from '../../../base/short-turns.ts';
 import type { EventLog } from '../../../store/event-log.ts';
 import type { SessionStore } from '../../../store/session-store.ts';
 import { isRequest, type Message } from '../../../jsonrpc/message.ts';
@@ -56,6 +57,24 @@ function isIdentity(encoding: string): boolean {
   return encoding.split(',').every((each) => ['', 'identity'].includes(each.trim().toLowerCase()));
 }
 
+/** The most bytes of batches that wait for their turns. Further ones do not wait: the memory of those whose clients left is not counted. */
+const MAX_WAITING_BATCHES = 16 * 1024 * 1024;
+let waitingBatches = 0;
+
+/**
+ * Takes a batch, in turn with others. A thousand messages may arrive on each of many connections at once.
+ *
+ * @param share whose batch it is.
+ */
+function inBatchTurns(take: () => void, bytes: number, share: string): void | Promise<void> {
+  if (waitingBatches + bytes > MAX_WAITING_BATCHES) return take();
+  waitingBatches += bytes;
+  return inShortTurns(() => {
+    waitingBatches -= bytes;
+    take();
+  }, share);
+}
+
 /** What all endpoints of a handler share. */
 export abstract class Endpoint {
   protected readonly options: EndpointOptions;
@@ -110,7 +129,7 @@ export abstract class Endpoint {
         if (body === 'no room') return noRoom(call);
         if (body === 'consumed') return alreadyRead(call, onerror);
         const value = parseJson(body);
-        if (Array.isArray(value)) return take(value);
+        if (Array.isArray(value)) return inBatchTurns(() => take(value), body.length, shareOf(call));
         const message = checkMessage(value);
         if (!isRequest(message) || scopes.admits(call, [message])) take(message);
       })

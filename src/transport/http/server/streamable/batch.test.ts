@@ -114,3 +114,23 @@ test('a large batch counts its bytes once, not once for each of its requests', a
   expect(answers).toHaveLength(40);
   for (const answer of answers) expect(answer).toHaveProperty('result');
 });
+
+test('large batches take turns, so that the requests of others come between them', async () => {
+  const seen: string[] = [];
+  const http = new TestHttp(async ({ method }) => {
+    if (!method.startsWith('busy/') && method !== 'short') return {};
+    if (seen.at(-1) !== method) seen.push(method);
+    const end = performance.now() + 2;
+    while (performance.now() < end);
+    return {};
+  });
+  const sessions = await Promise.all([1, 2, 3, 4, 5, 6].map(() => http.open('2025-03-26')));
+  const other = await http.open('2025-03-26');
+  const posts = sessions.map((session, at) =>
+    session.post(Array.from({ length: 30 }, (_, id) => request(id, `busy/${at}`))),
+  );
+  const responses = await Promise.all([...posts, other.post(request(1, 'short'))]);
+  expect(responses.map(({ status }) => status)).toEqual(Array(7).fill(200));
+  expect(seen).toHaveLength(7);
+  expect(seen.at(-1)).toBe('busy/5');
+});
