@@ -12,7 +12,7 @@ export function shortText(text: string, most = MAX_QUOTE): string {
 
 /** The text of an error that quotes the other side. Each value in it is cut if it is long, and its length follows. */
 export function quoting(words: TemplateStringsArray, ...values: readonly unknown[]): string {
-  return String.raw({ raw: words }, ...values.map((value) => shortText(String(value))));
+  return words.reduce((text, word, n) => text + shortText(String(values[n - 1])) + word);
 }
 
 /** The beginning of a text, with an ellipsis if the text is longer. @param most the longest that is not cut, in UTF-16 code units. */

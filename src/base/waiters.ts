@@ -13,17 +13,6 @@ export class Waiters {
     this.#waiting.delete(woken);
   }
 
-  /** Resolves when a condition holds, or after the timeout in milliseconds. @throws (rejects) the reason of the signal. */
-  async until(isReached: () => boolean, timeout: number, signal: AbortSignal): Promise<void> {
-    const end = performance.now() + timeout;
-    while (!isReached()) {
-      signal.throwIfAborted();
-      const left = end - performance.now();
-      if (left <= 0) return;
-      await this.wait({ signal, timeout: left });
-    }
-  }
-
   wake(): void {
     for (const woken of this.#waiting) woken.resolve();
     this.#waiting.clear();

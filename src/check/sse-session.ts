@@ -1,7 +1,7 @@
 import { peerUrl } from '../base/peer-url.ts';
-import { Waiters } from '../base/waiters.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { profileOf } from '../protocol/revisions.ts';
+import { News } from './news.ts';
 import { POST_HEADERS } from './http-session.ts';
 import type { HeaderChanges, HttpAnswer, HttpPeer, SeenEvent } from './http-peer.ts';
 import { Skip } from './outcome.ts';
@@ -24,7 +24,7 @@ const ALWAYS = 600_000;
 export class SseSession extends RawSession {
   readonly peer: HttpPeer;
   readonly #options: SessionOptions;
-  readonly #news = new Waiters();
+  readonly #news = new News();
   readonly #events: SeenEvent[] = [];
   #answer: HttpAnswer | undefined;
   #endpoint: URL | undefined;

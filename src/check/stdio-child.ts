@@ -2,7 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { basename } from 'node:path';
 import spawn from 'cross-spawn';
-import { Waiters } from '../base/waiters.ts';
 import type { CommandTarget } from '../client/target.ts';
 import { jsonIn } from '../jsonrpc/json-in.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -12,6 +11,7 @@ import { ProcessGroup } from '../transport/stdio/process-group.ts';
 import { whyNotStarted } from '../transport/stdio/start-error.ts';
 import { watchdog } from '../transport/stdio/watchdog.ts';
 import { tapStreams } from '../transport/wiretap.ts';
+import { News } from './news.ts';
 import type { Marks } from './marks.ts';
 
 /** The longest line of the server, in bytes. */
@@ -33,7 +33,7 @@ export class StdioChild {
   readonly #child: ChildProcess;
   readonly #group: ProcessGroup;
   readonly #marks: Marks;
-  readonly #news = new Waiters();
+  readonly #news = new News();
   readonly #seen: SeenMessage[] = [];
   /** The length of the lines with these messages. */
   #seenLength = 0;

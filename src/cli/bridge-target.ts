@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createBridge, type Bridge } from '../bridge/bridge.ts';
 import type { CommandServer, ServerConfig, UrlServer } from '../bridge/config/config.ts';
-import { observed } from '../client/credential-watch.ts';
 import type { CommandTarget } from '../client/target.ts';
 import { printableLine } from '../base/printable.ts';
 import type { CleanLog } from '../operate/logs.ts';
@@ -119,6 +118,16 @@ async function authorizerFor(
     address: (line: string, address: URL) => log.address('warn', line, address),
   };
   const authorizer = loginFor(server, printer, login, attended);
-  // The server may repeat it in an error message.
-  return observed(authorizer, ({ authorization = '' }) => log.hide(`login ${server.url}`, secretsIn(authorization)));
+  return {
+    get loginActiveUntil() {
+      return authorizer.loginActiveUntil;
+    },
+    headers: async (request, signal) => {
+      const given = await authorizer.headers(request, signal);
+      // The server may repeat it in an error message.
+      log.hide(`login ${server.url}`, secretsIn(given['authorization'] ?? ''));
+      return given;
+    },
+    refused: (request, reply, signal) => authorizer.refused(request, reply, signal),
+  };
 }

@@ -6,26 +6,16 @@ import type { Authorizer } from '../transport/http/client/authorizer.ts';
  */
 export function watched(authorizer: Authorizer, onchange: () => void): Authorizer {
   let last: string | undefined;
-  return observed(authorizer, (headers) => {
-    // A DPoP proof is different for each request, so it is ignored.
-    const credential = Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'dpop');
-    const now = JSON.stringify(credential);
-    if (now !== last) {
-      last = now;
-      onchange();
-    }
-  });
-}
-
-/** An authorizer that shows the headers that it adds to requests. */
-export function observed(
-  authorizer: Authorizer,
-  onheaders: (headers: Readonly<Record<string, string>>) => void,
-): Authorizer {
   return {
     async headers(request, signal) {
       const headers = await authorizer.headers(request, signal);
-      onheaders(headers);
+      // A DPoP proof is different for each request, so it is ignored.
+      const credential = Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'dpop');
+      const now = JSON.stringify(credential);
+      if (now !== last) {
+        last = now;
+        onchange();
+      }
       return headers;
     },
     get loginActiveUntil() {

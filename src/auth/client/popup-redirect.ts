@@ -1,7 +1,8 @@
 import { waitFor } from '../../base/wait.ts';
 import { OAuthError } from './oauth-error.ts';
 import { thisPage, type LoginWindow } from './page.ts';
-import { customRedirect, type AuthorizationRequest, type RedirectHandler } from './redirect.ts';
+import type { AuthorizationRequest, RedirectHandler } from './redirect.ts';
+import { checkRedirect } from './redirect-uri.ts';
 
 /**
  * How the page in the popup talks to the page that opened it. An authorization server may cut the reference between their
@@ -23,14 +24,22 @@ export interface PopupOptions {
 }
 
 /**
- * Logs the user in through a popup window of a page.
+ * Logs the user in in a popup window of a page.
  *
  * @param redirectUri a page of the same origin, which calls `finishLogin`.
  * @throws TypeError for a redirect URI that is neither https nor on this machine. A login fails with OAuthError:
  * `authorization` if the browser opens no window, or `timeout`, also if the user has closed the window.
  */
 export function popupRedirect(redirectUri: string, options: PopupOptions = {}): RedirectHandler {
-  return customRedirect(redirectUri, (request) => answerFromPopup(request, options));
+  checkRedirect(redirectUri);
+  return {
+    start: () =>
+      Promise.resolve({
+        redirectUri,
+        authorize: (request) => answerFromPopup(request, options),
+        close: () => Promise.resolve(),
+      }),
+  };
 }
 
 async function answerFromPopup(

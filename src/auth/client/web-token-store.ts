@@ -21,16 +21,16 @@ export class WebTokenStore implements TokenStore {
     this.#storage = storage;
   }
 
-  async get({ server, issuer }: CredentialKey): Promise<StoredCredentials | undefined> {
-    return this.#read().find((entry) => isOf(entry, server, issuer))?.[2];
+  async get(key: CredentialKey): Promise<StoredCredentials | undefined> {
+    return this.#read().find((entry) => isOf(entry, key))?.[2];
   }
 
-  async set({ server, issuer }: CredentialKey, credentials: StoredCredentials): Promise<void> {
-    this.#write([[server, issuer, credentials], ...this.#read().filter((entry) => !isOf(entry, server, issuer))]);
+  async set(key: CredentialKey, credentials: StoredCredentials): Promise<void> {
+    this.#write([[key.server, key.issuer, credentials], ...this.#others(key)]);
   }
 
-  async delete({ server, issuer }: CredentialKey): Promise<void> {
-    this.#write(this.#read().filter((entry) => !isOf(entry, server, issuer)));
+  async delete(key: CredentialKey): Promise<void> {
+    this.#write(this.#others(key));
   }
 
   async issuers(server: string): Promise<readonly string[]> {
@@ -49,12 +49,16 @@ export class WebTokenStore implements TokenStore {
     return JSON.parse(this.#storage.getItem(KEY) ?? '[]') as Entry[];
   }
 
+  #others(key: CredentialKey): readonly Entry[] {
+    return this.#read().filter((entry) => !isOf(entry, key));
+  }
+
   #write(entries: readonly Entry[]): void {
     if (entries.length === 0) this.#storage.removeItem(KEY);
     else this.#storage.setItem(KEY, JSON.stringify(entries));
   }
 }
 
-function isOf([server, issuer]: Entry, ofServer: string, ofIssuer: string): boolean {
-  return server === ofServer && issuer === ofIssuer;
+function isOf([server, issuer]: Entry, key: CredentialKey): boolean {
+  return server === key.server && issuer === key.issuer;
 }
