@@ -231,6 +231,17 @@ describe('children', () => {
     expect(found([...both, newer, former], cut, lost)).toEqual({ oneChildAtATime: [what] });
   });
 
+  test('the child of a process that was cut off may count for the first time when another one has begun', () => {
+    const AT = START + 30_000;
+    const times = (fact: ReturnType<typeof counted>, later: number) => ({ ...fact, at: AT + later });
+    const facts = [times(counted(2, 1, 'b2'), 0), times(counted(1, 1), 50), times(counted(2, 2, 'b2'), 100)];
+    const cut = (process: string): Trouble => trouble('redis is unreachable', process, AT - 5000, AT + 2000);
+    expect(found(facts, cut('b1'))).toEqual({});
+    expect(found(facts, cut('b3'))).toEqual({
+      oneChildAtATime: ['child 1 replaced 2, whose process was there', 'child 2 counted again after child 1 had begun'],
+    });
+  });
+
   test('children that live too long are found', () => {
     const check = (facts: Parameters<typeof judge>[0], alive: number[], now = START + 60_000) =>
       checkChildren(subjectOf(facts, SESSION), new Troubles(), (child) => alive.includes(child), now);

@@ -177,9 +177,11 @@ export const oneChildAtATime: Checker = (subject, troubles, allow) => {
     counts.set(child, n);
     if (current && current.child !== child) {
       // A process that cannot reach Redis, or was suspended just before, does not know that another one has the client.
-      const isOld = before > 0;
-      const [from, of] = isOld ? [at - ARRIVAL, process] : [current.at - AFTER, current.process];
-      const causes = troubles.near(from, at, new Set([of]));
+      const ofThis = troubles.near(at - ARRIVAL, at, new Set([process]));
+      const ofCurrent = troubles.near(current.at - AFTER, at, new Set([current.process]));
+      // The child of such a process may count for the first time.
+      const isOld = before > 0 || (ofCurrent.length === 0 && ofThis.length > 0);
+      const causes = isOld ? ofThis : ofCurrent;
       if (causes.length === 0 && isOld)
         found.push(`child ${child} counted again after child ${current.child} had begun`);
       else if (causes.length === 0) found.push(`child ${child} replaced ${current.child}, whose process was there`);
