@@ -437,6 +437,19 @@ test('a stream that emits strings can be read', async () => {
   await transport.close();
 });
 
+test('a stream that emits neither bytes nor strings ends its own connection, and nothing else', async () => {
+  const output = new SlowReader();
+  const transport = streamTransport(Readable.from([[1, 2, 3]]), output, { drainTimeout: 1000 });
+  opened.push(transport);
+  const errors: Error[] = [];
+  transport.onerror = (error) => errors.push(error);
+  const closed = new Promise<void>((resolve) => (transport.onclose = resolve));
+  await transport.start();
+  await closed;
+  expect(errors).toEqual([expect.any(TypeError)]);
+  expect(transport.closeReason).toBe(errors[0]);
+});
+
 test('an onclose that throws is reported', async () => {
   const { transport, errors } = open();
   transport.onclose = () => {

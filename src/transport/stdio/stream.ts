@@ -160,8 +160,10 @@ export class StreamTransport extends BaseTransport implements Transport {
     if (input.readableEnded || input.destroyed) process.nextTick(() => this.#end());
     input.on('data', this.#read);
     input.on('end', () => {
-      this.#framing.push(this.#takeRest());
-      this.#framing.end();
+      this.#reading(() => {
+        this.#framing.push(this.#takeRest());
+        this.#framing.end();
+      });
       this.#end();
     });
     input.on('close', () => this.#end());
@@ -228,8 +230,17 @@ export class StreamTransport extends BaseTransport implements Transport {
   readonly #read = (chunk: Uint8Array | string): void => {
     // Messages that are sent in response to these are written together.
     this.#joinUntilIdle();
-    this.#take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
+    this.#reading(() => this.#take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk));
   };
+
+  /** Reads bytes. What that throws ends this connection: thrown out of an event of the stream, it would end the process. */
+  #reading(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      this.fail(error as Error);
+    }
+  }
 
   /** Reads a chunk in slices. If reading is paused after one of them, the rest waits. */
   #take(chunk: Uint8Array): void {
@@ -292,7 +303,7 @@ export class StreamTransport extends BaseTransport implements Transport {
    */
   #end(): void {
     // The stream may break while reading is paused.
-    if (this.#phase === 'open') this.#framing.push(this.#takeRest());
+    if (this.#phase === 'open') this.#reading(() => this.#framing.push(this.#takeRest()));
     if (this.#phase !== 'open') return;
     // A call that is not written yet fails now, so that its caller can use another connection at once.
     if (!this.#server) this.#outgoing.close(this.#notOpen());
