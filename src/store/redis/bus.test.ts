@@ -151,6 +151,18 @@ describeWithEmptyRedis('with a server', (redis) => {
       });
   }
 
+  test('a listener that throws has not taken the message, and the next messages come', async () => {
+    const [receiver, sender] = [await start(), await start()];
+    receiver.bus.on('bad', () => {
+      throw new Error('from a listener');
+    });
+    const bodies = received(receiver);
+    expect(await sender.bus.send(receiver.node, 'bad', {})).toBe(false);
+    expect(receiver.errors).toEqual(['from a listener']);
+    expect(await sender.bus.send(receiver.node, 'kind', { a: 1 })).toBe(true);
+    expect(bodies).toEqual([{ a: 1 }]);
+  });
+
   test('what was handled is removed', async () => {
     const [a, b] = [await start(), await start()];
     received(b);

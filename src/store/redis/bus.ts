@@ -155,8 +155,18 @@ export class RedisBus implements Bus {
   }
 
   #handle({ from, n, messages, patient }: Envelope): void {
-    const taken = messages.map(({ kind, body, size }) => this.#listeners.take(kind, body, size));
+    const taken = messages.map((message) => this.#take(message));
     this.#outbox.confirm(from, n, taken, patient && taken.every(Boolean));
+  }
+
+  /** A listener must not throw. If one does, the next messages are read all the same. */
+  #take({ kind, body, size }: Envelope['messages'][number]): boolean {
+    try {
+      return this.#listeners.take(kind, body, size);
+    } catch (error) {
+      this.#parts.onerror(error as Error);
+      return false;
+    }
   }
 
   /** Once, because who can write to Redis could fill the log. */
