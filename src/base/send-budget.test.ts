@@ -1,13 +1,18 @@
 import { PassThrough, Writable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
-import { notification } from '../jsonrpc/message.ts';
+import { notification, request, type Message } from '../jsonrpc/message.ts';
 import { StreamableClient } from '../transport/http/client/streamable-client.ts';
 import { streamTransport } from '../transport/stdio/stream.ts';
 import type { Transport } from '../transport/transport.ts';
 import { sendBudget } from './send-budget.ts';
 
 /** Five of these are more than the limit of all connections together. */
-const large = notification('notifications/x', { text: 'x'.repeat(60_000_000) });
+const params = { text: 'x'.repeat(60_000_000) };
+/** Over stdio, a notification may not be so large. */
+const LARGE: Record<string, Message> = {
+  stdio: request(1, 'x', params),
+  'Streamable HTTP': notification('notifications/x', params),
+};
 
 const OVER: Record<string, () => Transport & { readonly closeReason?: Error | undefined }> = {
   stdio: () => {
@@ -25,7 +30,7 @@ for (const [name, open] of Object.entries(OVER)) {
       const transport = open();
       onTestFinished(() => transport.close());
       await transport.start();
-      transport.send(large).catch(() => {});
+      transport.send(LARGE[name]!).catch(() => {});
       transports.push(transport);
     }
     expect(transports.map(({ closeReason }) => closeReason?.message.includes('does not read') ?? false)).toEqual([
