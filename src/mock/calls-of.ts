@@ -1,5 +1,6 @@
 import type { OpenRecord, WireRecord } from '../inspect/record.ts';
 import type { JsonObject, Message, Notification, Request, RequestId, Response } from '../jsonrpc/message.ts';
+import { checkMessage } from '../jsonrpc/parse.ts';
 import type { Conversation } from '../lint/model/conversation.ts';
 import type { MessageEvent, WireEvent } from '../lint/model/events.ts';
 import type { SeenRequest } from '../lint/model/requests.ts';
@@ -80,7 +81,7 @@ class Calls {
         const draft = this.#byMessage.get(message);
         if (draft) draft.isRefused = true;
       }
-    if (on !== 'message') return;
+    if (on !== 'message' || !isValid(event.message)) return;
     if (event.from === 'client') this.#client(event, t, conn);
     else this.#server(event, t);
   }
@@ -169,6 +170,16 @@ class Calls {
       [...(exchange?.waiting ?? [])][0] ??
       (subscription === undefined ? undefined : conversation.requests.client.find(subscription));
     return request && this.#byRequest.get(keyOf(request));
+  }
+}
+
+/** A receiver refuses any other message, so it is neither a call nor an answer. */
+function isValid(message: JsonObject): boolean {
+  try {
+    checkMessage(message);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { StdioScript, rpc } from '../../test/support/wire-script.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
+import { callsOf } from '../mock/calls-of.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { compareSessions } from './compare.ts';
 
@@ -51,4 +53,22 @@ test('equal requests are compared in their order', () => {
   expect(counts).toEqual({ same: 3, changed: 0, missing: 2, new: 0 });
   expect(requests.map(({ records }) => records[1])).toEqual([2, 3, 4, undefined, undefined]);
   expect(compareSessions(calls.slice(2), calls).requests.map(({ records }) => records[1])).toEqual([0, 1, 2, 3, 4]);
+});
+
+test('what is no text where one belongs is compared, and no error', async () => {
+  const odd = { toString: 1 };
+  const name = odd;
+  const script = new StdioScript().handshake('2025-11-25');
+  for (const message of [{ method: odd }, { method: 'notifications/a', params: null }])
+    script.server({ jsonrpc: '2.0', ...message }).client({ jsonrpc: '2.0', id: 'odd', ...message });
+  script.client(rpc(1, 'tools/call', { name: 'a' })).server({ jsonrpc: '2.0', id: 1, result: null });
+  script.call('tools/call', { name, requestState: odd }, { resultType: 'input_required', requestState: odd });
+  script.call('tasks/get', { taskId: odd }, { inputRequests: { a: { method: odd } }, resultType: 'input_required' });
+  async function* recorded() {
+    yield* script.end().records;
+  }
+  const calls = await callsOf(recorded());
+  const { counts, requests } = compareSessions(calls, calls);
+  expect(counts).toEqual({ same: 3, changed: 0, missing: 0, new: 0 });
+  expect(requests.map(({ title }) => title)).toEqual(['initialize', 'tools/call', 'tasks/get']);
 });

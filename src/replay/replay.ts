@@ -11,7 +11,7 @@ import { CatchUp } from './catch-up.ts';
 import { compareSessions, type CompareOptions, type Comparison } from './compare.ts';
 import { checkIgnored } from './ignored.ts';
 import { isOfTheLibrary, RepeatedSession, taskIdOf } from './repeated-session.ts';
-import { eventsOf, titleOf, type SessionEvents, type SessionRequest } from './session-requests.ts';
+import { eventsOf, textOf, titleOf, type SessionEvents, type SessionRequest } from './session-requests.ts';
 
 export interface ReplayOptions extends Pick<CompareOptions, 'ignore'> {
   /** Connects to the server, with these options and the caller's own. */
@@ -98,7 +98,7 @@ async function selected(
 ): Promise<{ calls: RecordedCall[]; notRepeated: NotRepeated[] }> {
   const { mayCall = () => false } = options;
   const isDecided = ({ message: { method, params } }: RecordedCall): boolean =>
-    method !== Method.CallTool || mayCall(String(params?.['name']));
+    method !== Method.CallTool || mayCall(textOf(params?.['name']));
   const hints = recorded.every(isDecided) ? new Map<string, boolean>() : await readOnlyTools(recorded, options);
   /** The tasks of calls that were not sent. */
   const tasks = new Set<unknown>();
@@ -107,7 +107,7 @@ async function selected(
     const { message } = call;
     if (!isRequest(message)) continue;
     const { method, params = {} } = message;
-    const name = String(params['name']);
+    const name = textOf(params['name']);
     const { taskId } = params;
     if (tasks.has(taskId)) left.set(call.n, { why: 'its task was not started' });
     else if (method === Method.CallTool && !mayCall(name) && hints.get(name) !== true) {

@@ -111,7 +111,7 @@ class Joiner implements SessionEvents {
 
   /** The request that a message continues. */
   #continued({ session }: RecordedCall, method: string, params: JsonObject): SessionRequest | undefined {
-    if (method === Method.GetTask) return this.#looks.get(String(params['taskId']));
+    if (method === Method.GetTask) return this.#looks.get(textOf(params['taskId']));
     const same = this.#open.get(keyOf(session, method, params, params['cursor'] ?? params['requestState']));
     return 'cursor' in params || isNextRound(params) ? same?.shift() : undefined;
   }
@@ -133,7 +133,7 @@ class Joiner implements SessionEvents {
       if (!isObject(question)) continue;
       const { method: asked, params: about } = question;
       places.set(name, request.questions.length);
-      request.questions.push({ method: String(asked), params: isObject(about) ? about : {} });
+      request.questions.push({ method: textOf(asked), params: isObject(about) ? about : {} });
     }
   }
 
@@ -157,7 +157,12 @@ function isNextRound(params: JsonObject): boolean {
 const OF_ONE_MESSAGE = ['_meta', 'cursor', 'inputResponses', 'requestState'];
 
 function keyOf(session: number, method: string, params: JsonObject, state: unknown): string {
-  return `${session} ${method} ${canonicalJson(without(params, OF_ONE_MESSAGE))} ${String(state)}`;
+  return `${session} ${method} ${canonicalJson(without(params, OF_ONE_MESSAGE))} ${textOf(state)}`;
+}
+
+/** A text that a peer sent. What is no text, where one belongs, as JSON: an object may have no other text. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : canonicalJson(value);
 }
 
 /** A list with the entries of its next page. */
