@@ -251,7 +251,9 @@ export const MODERN_REVISIONS: readonly Revision[] = ['2026-07-28'];
  */
 export const LATEST_LEGACY_REVISION: Revision = '2025-11-25';
 
-/** The profile of a revision. Undefined if the revision is unknown. */
-export function profileOf(revision: string): RevisionProfile | undefined {
-  return Object.hasOwn(REVISIONS, revision) ? REVISIONS[revision as Revision] : undefined;
+/** The profile of a revision. Undefined if the revision is unknown, or no text. */
+export function profileOf(revision: unknown): RevisionProfile | undefined {
+  return typeof revision === 'string' && Object.hasOwn(REVISIONS, revision)
+    ? REVISIONS[revision as Revision]
+    : undefined;
 }

@@ -99,7 +99,7 @@ describe('the handshake', () => {
     },
   );
 
-  test.each(['2026-07-28', '1999-01-01', undefined, 5])(
+  test.each(['2026-07-28', '1999-01-01', undefined, 5, { toString: 1 }])(
     'fails if the server answers with revision %j',
     async (revision) => {
       const { server, upstream } = await connecting();
