@@ -32,7 +32,7 @@ export async function embeddedState(directory: string, options: EmbeddedStateOpt
     try {
       const ondamage = (name: TableName, key: string): void =>
         onwarning(`${data} is damaged: the entry ${key} of ${name} is lost; restart the server to repair it`);
-      return await stateInFile(root, ondamage, options, unlock);
+      return await stateInFile(root, data, ondamage, options, unlock);
     } catch (error) {
       await root.close();
       throw error;

@@ -33,6 +33,7 @@ async function opened(fails: Fails, options: EmbeddedStateOptions = {}) {
   const open = (): Promise<EmbeddedState> =>
     stateInFile(
       failing as RootDatabase<Buffer, string>,
+      path.join(folder, 'state.mdb'),
       () => expect.unreachable(),
       options,
       async () => {},

@@ -55,6 +55,8 @@ test.skipIf(!mounted)('on a full disk, what cannot be stored fails, and what was
   const task = { id: 'a', runner: 'one', status: 'working', createdAt: Date.now(), lastUpdatedAt: Date.now() } as const;
   const create = tasks.create({ ...task, ttlMs: null, pollIntervalMs: 1, statusMessage: large });
   await expect(create).rejects.toThrow(failed);
+  for (let n = 0; n < 1000; n += 1)
+    await expect(events.append('before', '0', notification('more', { large }))).rejects.toThrow(failed);
   expect(await sessions.get('before')).toEqual(record);
   expect(await sessions.get('during')).toBeUndefined();
   expect(await tasks.get('a', undefined)).toBeUndefined();

@@ -16,7 +16,7 @@ async function openTables() {
     await root.close();
     rmSync(folder, { recursive: true });
   });
-  const writer = new Writer(root);
+  const writer = new Writer(root, path.join(folder, 'state.mdb'));
   const database = root.openDB<Buffer, string>('events', { encoding: 'binary' });
   const damaged: string[] = [];
   const events = new LmdbTable(database, writer, (key) => damaged.push(key));

@@ -8,11 +8,12 @@ import { Writer } from './writer.ts';
 /** The state in an open database. */
 export async function stateInFile(
   root: RootDatabase<Buffer, string>,
+  file: string,
   ondamage: (name: TableName, key: string) => void,
   options: EmbeddedStateOptions,
   unlock: () => Promise<void>,
 ): Promise<EmbeddedState> {
-  const writer = new Writer(root);
+  const writer = new Writer(root, file);
   const { node, sessions, events, tasks, recover } = stateIn((name) => {
     const database = root.openDB<Buffer, string>(name, { encoding: 'binary' });
     return new LmdbTable(database, writer, (key) => ondamage(name, key));

@@ -1,4 +1,9 @@
+import { statfsSync } from 'node:fs';
+import path from 'node:path';
 import type { RootDatabase } from 'lmdb';
+
+/** Nothing is written if less is free, in bytes: a write of `lmdb` that fails on a full disk can damage the memory of the process. */
+const ENOUGH = 1024 * 1024;
 
 interface Waiting {
   readonly work: () => void;
@@ -22,10 +27,13 @@ export class StoreWriteFailed extends Error {
  */
 export class Writer {
   readonly #root: RootDatabase<Buffer, string>;
+  readonly #file: string;
   #waiting: Waiting[] = [];
 
-  constructor(root: RootDatabase<Buffer, string>) {
+  /** @param file of the database. */
+  constructor(root: RootDatabase<Buffer, string>, file: string) {
     this.#root = root;
+    this.#file = file;
   }
 
   /**
@@ -50,6 +58,7 @@ export class Writer {
     if (waiting.length === 0) return;
     this.#waiting = [];
     try {
+      checkSpace(this.#file);
       this.#root.transactionSync(() => {
         for (const { work } of waiting) work();
       });
@@ -60,4 +69,9 @@ export class Writer {
     }
     for (const { resolve } of waiting) resolve();
   }
+}
+
+function checkSpace(file: string): void {
+  const { bavail, bsize } = statfsSync(path.dirname(file));
+  if (bavail * bsize < ENOUGH) throw new Error('No space left on device');
 }
