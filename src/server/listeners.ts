@@ -40,6 +40,8 @@ class Listener {
   readonly #resolve: (result: JsonObject) => void;
   /** Notifications that wait for their turn, by key: at most one of each kind. */
   due: Map<string, Due> | undefined;
+  /** Called at the end, if it follows tasks in other processes. */
+  unfollow: (() => void)[] | undefined;
   /** Whether it waits until the acknowledgement or the previous notification is sent. */
   busy = false;
   open = true;
@@ -65,6 +67,7 @@ class Listener {
   end(): void {
     this.open = false;
     this.due = undefined;
+    for (const unfollow of this.unfollow?.splice(0) ?? []) unfollow();
     offAbort(this.exchange, this.#aborted);
     this.#onend(this);
   }
@@ -228,12 +231,13 @@ export class Listeners {
     const { exchange, filter } = listener;
     listener.busy = true;
     const visible = await (await tasks.load()).visible(ids, exchange.caller);
-    if (!listener.open) return;
+    for (const { unfollow } of visible.values()) if (unfollow) (listener.unfollow ??= []).push(unfollow);
+    if (!listener.open) return listener.end();
     for (const id of ids) if (!visible.has(id)) this.#index.delete(taskKey(id), listener);
     filter.taskIds = [...visible.keys()];
     if (visible.size === 0) delete filter.taskIds;
     // If a task has already ended or asks a question, there may be no further change: send its state now.
-    for (const [id, status] of visible) {
+    for (const [id, { status }] of visible) {
       if (status !== 'working') this.#deliver(listener, taskKey(id), { method: NotificationMethod.Task, taskId: id });
     }
     await exchange.notify(NotificationMethod.Acknowledged, { notifications: filter });

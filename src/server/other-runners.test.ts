@@ -1,77 +1,9 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Events } from '../../test/support/http.ts';
-import { modernHeaders, modernRequest } from '../../test/support/modern.ts';
-import { aborted } from '../../test/support/service.ts';
-import type { JsonObject } from '../jsonrpc/message.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { accept, begin, nodes, until } from '../../test/support/task-nodes.ts';
 import { BusCalls } from '../store/bus-calls.ts';
 import { NotTaken, type Bus } from '../store/bus.ts';
-import { memoryBus } from '../store/memory-bus.ts';
-import { memoryState } from '../store/state.ts';
-import { McpServer } from './mcp-server.ts';
 
 /** What a client sees if its requests for a task reach another process than the one that runs it. */
-
-const ABLE: JsonObject = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
-const FORM = {
-  message: 'Your name?',
-  requestedSchema: { type: 'object', properties: { name: { type: 'string' } } },
-} as const;
-
-interface Node {
-  readonly send: (method: string, params: JsonObject, principal?: string) => Promise<any>;
-  readonly aborts: string[];
-}
-
-/** Processes with one store and one bus. Each of them has a task that asks, and one that runs until it is cancelled. */
-async function nodes(change: (bus: Bus, node: string) => Bus = (bus) => bus) {
-  const alive = new Set(['a', 'b']);
-  const busOf = memoryBus((node) => alive.has(node));
-  const isAlive = (node: string): Promise<boolean> => Promise.resolve(alive.has(node));
-  const shared = memoryState();
-  const started = [...alive].map((node): Node => {
-    const server = new McpServer({ name: 'tasks', version: '1', onerror: () => {}, tasks: {} });
-    const aborts: string[] = [];
-    server.tool('hello', { task: true }, async (_, ctx) => {
-      const { content } = await ctx.elicit(FORM, { key: 'name' });
-      return `Hello, ${String(content?.['name'])}, from ${node}!`;
-    });
-    server.tool('wait', { task: true }, async (_, ctx) => {
-      await aborted(ctx.signal);
-      aborts.push(node);
-      return 'ended';
-    });
-    const state = { ...shared, node, isAlive, bus: change(busOf(node), node) };
-    const listening = server.listen({ port: 0, state });
-    onTestFinished(() => server.close(0));
-    let id = 0;
-    const send: Node['send'] = async (method, params) => {
-      const message = modernRequest((id += 1), method, params, ABLE);
-      const { url } = await listening;
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: modernHeaders(message),
-        body: JSON.stringify(message),
-      });
-      if (response.headers.get('content-type') === 'application/json') return response.json();
-      const events = await new Events(response).rest();
-      return JSON.parse(events.findLast(({ data }) => data)!.data!);
-    };
-    return { send, aborts };
-  });
-  return { alive, started: started as [Node, Node] };
-}
-
-const begin = async ({ send }: Node, name: string): Promise<string> => {
-  const { taskId } = (await send('tools/call', { name })).result;
-  return taskId as string;
-};
-const until = ({ send }: Node, taskId: string, status: string): Promise<any> =>
-  vi.waitFor(async () => {
-    const { result } = await send('tasks/get', { taskId });
-    expect(result).toMatchObject({ status });
-    return result;
-  }, 30_000);
-const accept = (name: string) => ({ name: { action: 'accept', content: { name } } });
 
 describe('at another process', () => {
   test('an answer goes to the runner of the task, and its result can be read anywhere', async () => {

@@ -21,6 +21,19 @@ export type TaskRequest = { readonly cancel: true } | { readonly inputResponses:
  */
 export type TaskTaker = (id: string, principal: string | undefined, request: TaskRequest) => Promise<boolean>;
 
+/**
+ * Waits for the next change of a task of a runner here.
+ *
+ * @param seen how many changes the other process knows. Undefined if it wants to know how many there are.
+ * @returns how many changes there are, or that nothing more will change.
+ */
+export type ChangeReader = (
+  id: string,
+  principal: string | undefined,
+  seen: number | undefined,
+  signal: AbortSignal,
+) => Promise<number | 'over'>;
+
 /** The runners of tasks in other processes. They do what only they can do. */
 export class OtherRunners {
   readonly #bus: Bus;
@@ -33,10 +46,32 @@ export class OtherRunners {
   }
 
   /** Lets the other processes ask a runner of this one. Returns a function that ends this. */
-  serve(runner: string, take: TaskTaker): () => void {
-    return this.#bus.answer(kindOf(runner), async ({ id, principal, request }) => {
-      return { taken: await take(id, principal, request as TaskRequest) };
-    });
+  serve(runner: string, take: TaskTaker, read: ChangeReader): () => void {
+    const ends = [
+      this.#bus.answer(kindOf(runner), async ({ id, principal, request }) => {
+        return { taken: await take(id, principal, request as TaskRequest) };
+      }),
+      this.#bus.answer(changesOf(runner), async ({ id, principal, seen }, { signal }) => {
+        return { change: await read(id, principal, seen, signal) };
+      }),
+    ];
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  /** Waits for the next change of a task at its runner, as `ChangeReader` does. A runner that has ended changes nothing more. */
+  async nextChange(
+    { id, principal, runner }: TaskRecord,
+    seen: number | undefined,
+    signal: AbortSignal,
+  ): Promise<number | 'over' | 'unreachable'> {
+    try {
+      const call = this.#bus.call(nodeOf(runner), changesOf(runner), { id, principal, seen }, { signal });
+      return (await call)['change'] as number | 'over';
+    } catch {
+      return signal.aborted || (await this.#isAlive(runner).catch(() => true)) ? 'unreachable' : 'over';
+    }
   }
 
   /**
@@ -70,4 +105,8 @@ export class Unreachable extends RpcError {
 
 function kindOf(runner: string): string {
   return `task ${runner}`;
+}
+
+function changesOf(runner: string): string {
+  return `task changes ${runner}`;
 }

@@ -2,6 +2,7 @@ import { Deferred } from '../base/deferred.ts';
 import type { AskOptions, Caller } from '../core/exchange.ts';
 import { checkAnswer, checkQuestion } from '../core/questions.ts';
 import { paced } from '../base/paced.ts';
+import { Waiters } from '../base/waiters.ts';
 import { idlePause, waitFor } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { ErrorObject, JsonObject } from '../jsonrpc/message.ts';
@@ -69,6 +70,11 @@ export class RunningTask {
   #statusMessage: string | undefined;
   #outcome: Outcome | undefined;
   #changed = false;
+  /** How many changes were stored. */
+  #changes = 0;
+  readonly #stores = new Waiters();
+  /** Whether nothing more will be stored. */
+  #left = false;
   #writing: Promise<void> | undefined;
   #lastWrite = performance.now();
   #later: ReturnType<typeof setTimeout> | undefined;
@@ -183,6 +189,12 @@ export class RunningTask {
     await this.#stored();
   }
 
+  /** Resolves with how many changes were stored, when it is not this number any more, or with the end of the changes. */
+  async nextChange(seen: number | undefined, signal: AbortSignal): Promise<number | 'over'> {
+    while (this.#changes === seen && !this.#left && !signal.aborted) await this.#stores.wait({ signal });
+    return this.#left || isTerminal(this.#record.status) ? 'over' : this.#changes;
+  }
+
   #decide(outcome: Outcome): boolean {
     if (this.#outcome) return false;
     this.#outcome = outcome;
@@ -206,7 +218,7 @@ export class RunningTask {
     } catch (problem) {
       this.#options.onerror(problem as Error);
     }
-    this.#options.onover();
+    this.#leave();
   }
 
   #progress({ progress, total, message }: JsonObject): void {
@@ -274,7 +286,7 @@ export class RunningTask {
       }
     }
     this.#writing = undefined;
-    if (this.#outcome) this.#options.onover();
+    if (this.#outcome) this.#leave();
   }
 
   #wrote(record: TaskRecord | undefined): void {
@@ -286,7 +298,15 @@ export class RunningTask {
     // Another process may have cancelled the task.
     if (isTerminal(record.status)) this.#decide({ status: 'cancelled', statusMessage: 'Cancelled' });
     this.#record = record;
+    this.#changes += 1;
     this.#options.onchange();
+    this.#stores.wake();
+  }
+
+  #leave(): void {
+    this.#left = true;
+    this.#options.onover();
+    this.#stores.wake();
   }
 
   /** If the task cannot be stored, it ends with an error. The error is small, so storing it may still work. */

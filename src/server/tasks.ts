@@ -13,6 +13,7 @@ import { isTerminal, type DetailedTask, type Task } from '../protocol/tasks.ts';
 import { memoryTaskStore } from '../store/memory-tasks.ts';
 import { storedShareOf } from '../base/stored-share.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
+import { FollowedTasks } from './followed-tasks.ts';
 import { OtherRunners, Unreachable, type TaskRequest } from './other-runners.ts';
 import { failure, RunningTask } from './running-task.ts';
 import type { TaskSettings } from './task-config.ts';
@@ -45,6 +46,13 @@ const CANCELLED = { status: 'cancelled', statusMessage: 'Cancelled by its caller
  */
 type TaskListener = (principal: string | undefined, id: string, last?: DetailedTask) => void;
 
+/** A task that a caller can follow here. */
+export interface VisibleTask {
+  readonly status: Task['status'];
+  /** Called when the caller no longer listens. Given if the task runs elsewhere. */
+  readonly unfollow: (() => void) | undefined;
+}
+
 /**
  * The tasks of a server: tool calls that run while their callers poll (the tasks extension,
  * `io.modelcontextprotocol/tasks`).
@@ -54,6 +62,7 @@ export class Tasks {
   readonly #runner: string;
   readonly #isAlive: KeptTasks['isAlive'];
   readonly #others: OtherRunners | undefined;
+  readonly #followed: FollowedTasks | undefined;
   readonly #leave: (() => void) | undefined;
   readonly #onchange: TaskListener;
   readonly #onerror: (error: Error) => void;
@@ -80,7 +89,12 @@ export class Tasks {
     this.#onchange = onchange;
     this.#onerror = onerror;
     this.#others = isAlive && bus && new OtherRunners(bus, isAlive);
-    this.#leave = this.#others?.serve(this.#runner, (...asked) => this.#take(...asked));
+    this.#followed = this.#others && new FollowedTasks(this.#others, ({ principal, id }) => onchange(principal, id));
+    this.#leave = this.#others?.serve(
+      this.#runner,
+      (...asked) => this.#take(...asked),
+      async (id, principal, ...known) => this.#runningOf(id, principal)?.nextChange(...known) ?? 'over',
+    );
   }
 
   /**
@@ -153,14 +167,21 @@ export class Tasks {
   }
 
   /**
-   * Filters the ids to the tasks that the caller can follow here: its own tasks, unless another process runs them. Each
-   * with its status. A task may be large, so they are read one by one.
+   * Filters the ids to the tasks that the caller can follow here: its own tasks, unless another process runs them and cannot
+   * be reached. A task may be large, so they are read one by one.
    */
-  async visible(ids: readonly string[], { principal }: Caller): Promise<Map<string, Task['status']>> {
-    const visible = new Map<string, Task['status']>();
+  async visible(ids: readonly string[], { principal }: Caller): Promise<Map<string, VisibleTask>> {
+    const visible = new Map<string, VisibleTask>();
     await inTurns(ids, async (id) => {
-      const record = await this.#read(id, principal);
-      if (record && (isTerminal(record.status) || this.#running.has(record.id))) visible.set(id, record.status);
+      const read = (): Promise<TaskRecord | undefined> => this.#read(id, principal);
+      let record = await read();
+      const isFixed = (): boolean => record === undefined || isTerminal(record.status) || this.#running.has(id);
+      let unfollow: (() => void) | undefined;
+      if (!isFixed()) {
+        unfollow = await this.#followed?.follow(record!);
+        record = await read();
+      }
+      if (record && (unfollow || isFixed())) visible.set(id, { status: record.status, unfollow });
     });
     return visible;
   }
@@ -216,8 +237,8 @@ export class Tasks {
 
   /** Does something with a task that runs here. Returns false if it does not. */
   async #take(id: string, principal: string | undefined, request: TaskRequest): Promise<boolean> {
-    const task = this.#running.get(id);
-    if (!task || task.principal !== principal) return false;
+    const task = this.#runningOf(id, principal);
+    if (!task) return false;
     if ('cancel' in request) await task.end(CANCELLED);
     else {
       // The handler may keep answers for any time, so they are limited.
@@ -226,6 +247,11 @@ export class Tasks {
       await task.answer(request.inputResponses);
     }
     return true;
+  }
+
+  #runningOf(id: string, principal: string | undefined): RunningTask | undefined {
+    const task = this.#running.get(id);
+    return task?.principal === principal ? task : undefined;
   }
 
   /** Undefined if there are too many tasks and the tool does not require one. */

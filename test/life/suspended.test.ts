@@ -145,10 +145,13 @@ describeWithRedis('several servers', (shared) => {
     const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
     const answer = (name: string) => ({ action: 'accept', content: { name } });
 
-    async function send({ url }: RunningServer, method: string, params: Record<string, unknown>): Promise<any> {
+    function post({ url }: RunningServer, method: string, params: Record<string, unknown>): Promise<Response> {
       const message = modernRequest(1, method, params, TASKS);
-      const body = JSON.stringify(message);
-      const response = await fetch(url, { method: 'POST', headers: modernHeaders(message), body });
+      return fetch(url, { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) });
+    }
+
+    async function send(...request: Parameters<typeof post>): Promise<any> {
+      const response = await post(...request);
       if (response.headers.get('content-type') === 'application/json') return response.json();
       const events = await new Events(response).rest();
       return JSON.parse(events.findLast(({ data }) => data)!.data!);
@@ -182,6 +185,48 @@ describeWithRedis('several servers', (shared) => {
       const { servers, taskId, read } = await begun();
       expect((await send(servers[1]!, 'tasks/cancel', { taskId })).error).toBeUndefined();
       expect(await read()).toMatchObject({ status: 'cancelled', statusMessage: 'Cancelled by its caller' });
+    });
+
+    /** A listener at the second process. Returns a function for the next state it hears of that asks something new, or is the last. */
+    async function listen({ servers, taskId }: Awaited<ReturnType<typeof begun>>): Promise<() => Promise<any>> {
+      const events = new Events(
+        await post(servers[1]!, 'subscriptions/listen', { notifications: { taskIds: [taskId] } }),
+      );
+      onTestFinished(() => events.cancel().catch(() => {}));
+      expect((await events.message()).params.notifications).toEqual({ taskIds: [taskId] });
+      const known = new Set<string>();
+      return async () => {
+        for (;;) {
+          const { params } = await events.message();
+          const what = Object.keys(params.inputRequests ?? {})[0] ?? params.status;
+          if (what !== 'working' && !known.has(what)) {
+            known.add(what);
+            return params;
+          }
+        }
+      };
+    }
+
+    test('tell those who listen at another process of each change', async () => {
+      const task = await begun();
+      const { servers, taskId } = task;
+      const next = await listen(task);
+      for (const message of ['first?', 'second?', 'third?']) {
+        const [[key, { params }]] = Object.entries<any>((await next()).inputRequests) as [[string, any]];
+        expect(params.message).toBe(message);
+        await send(servers[0]!, 'tasks/update', { taskId, inputResponses: { [key]: answer(message) } });
+      }
+      expect((await next()).result.content[0].text).toBe(`first? second? third? ${servers[0]!.pid}`);
+    });
+
+    test('tell those who listen at another process that it has failed with its process', async () => {
+      const task = await begun();
+      const next = await listen(task);
+      expect(await next()).toMatchObject({ status: 'input_required' });
+      task.servers[0]!.child.kill('SIGKILL');
+      await task.servers[0]!.stop();
+      const statusMessage = 'The server was stopped before the task was done';
+      expect(await next()).toMatchObject({ status: 'failed', statusMessage });
     });
 
     test('say that it has failed with its process', async () => {
