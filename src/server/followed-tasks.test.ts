@@ -27,7 +27,7 @@ function noted(calls: BusCallOptions[]) {
   return (bus: Bus): Bus => ({
     ...bus,
     call: (to, kind, body, options) => {
-      if (kind.startsWith('task changes')) calls.push(options!);
+      if (kind.startsWith('task-changes')) calls.push(options!);
       return bus.call(to, kind, body, options);
     },
   });
@@ -83,7 +83,7 @@ test('it goes on to hear of a task whose process could not be reached for a time
       ...bus,
       call: async (to, kind, body, options) => {
         const signal = AbortSignal.any([options?.signal, cut.signal].filter((one) => one !== undefined));
-        if (!kind.startsWith('task changes') || calls.length > 2) return bus.call(to, kind, body, options);
+        if (!kind.startsWith('task-changes') || calls.length > 2) return bus.call(to, kind, body, options);
         return bus.call(to, kind, body, { ...options, signal });
       },
     }),

@@ -108,5 +108,5 @@ function kindOf(runner: string): string {
 }
 
 function changesOf(runner: string): string {
-  return `task changes ${runner}`;
+  return `task-changes ${runner}`;
 }
