@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { textsOfParts, token } from '../../test/support/long-tokens.ts';
 import { scrubber } from './scrub.ts';
 
 /** The text without secrets, if that takes little time. */
@@ -17,14 +18,7 @@ test('parts of a secret are removed quickly from very many lines', () => {
 });
 
 describe('a server that chooses its token and the text cannot make it take long:', () => {
-  const token = 'a'.repeat(8000);
-
-  test.each([
-    ['many beginnings', `${token.slice(1)}b`.repeat(30)],
-    ['many ends', `b${token.slice(1)}`.repeat(30)],
-    ['many lines', `${token.slice(1)}\n`.repeat(30)],
-    ['many tokens', token.repeat(30)],
-  ])('%s', (_, text) => {
+  test.each(textsOfParts)('%s', (_, text) => {
     expect(quickly(token, text)).not.toContain(`${token}\n`);
   });
 });

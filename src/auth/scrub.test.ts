@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { textsOfParts, token } from '../../test/support/long-tokens.ts';
 import { scrubber, withoutQueries } from './scrub.ts';
 
 const KEY = ['-----BEGIN PRIVATE KEY-----', 'MIIEvQIBADANBgkqhkiG9w0', 'c2hvcnQ=', '-----END PRIVATE KEY-----'];
@@ -81,14 +82,7 @@ test('a text with very many parts of a secret is removed as a whole', () => {
 });
 
 describe('a server may choose its token and the text:', () => {
-  const token = 'a'.repeat(8000);
-
-  test.each([
-    ['many beginnings', `${token.slice(1)}b`.repeat(30)],
-    ['many ends', `b${token.slice(1)}`.repeat(30)],
-    ['many lines', `${token.slice(1)}\n`.repeat(30)],
-    ['many tokens', token.repeat(30)],
-  ])('%s', (_, text) => {
+  test.each(textsOfParts)('%s', (_, text) => {
     const scrub = scrubber([token]);
     expect(scrub(text)).not.toContain(`${token}\n`);
   });

@@ -14,6 +14,7 @@ import { BusCalls, isAnswer, type MessageOptions } from '../bus-calls.ts';
 import { BusMessages, type Envelope } from './bus-messages.ts';
 import { JOIN, LEAVE, NODES } from './bus-scripts.ts';
 import type { Commands } from './commands.ts';
+import { ALIVE } from './heartbeat.ts';
 import { Inbox } from './inbox.ts';
 import { Outbox } from './outbox.ts';
 
@@ -22,8 +23,6 @@ const MAX_OF_ONE = 64;
 const MAX_BYTES_OF_ONE = 2 * 1024 * 1024;
 /** How long a message waits for those of its share. Milliseconds. */
 const MAX_IN_LINE = 5000;
-/** How long all processes need to say that they are alive, after Redis has lost its data. Milliseconds. */
-const ALIVE = 3000;
 
 /** What a bus needs to know of its node, and what it may use. */
 export interface RedisBusParts {

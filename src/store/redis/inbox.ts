@@ -1,4 +1,4 @@
-import { nextTurn } from '../../base/wait.ts';
+import { idlePause, nextTurn } from '../../base/wait.ts';
 import type { NodeId } from '../bus.ts';
 import type { Envelope } from './bus-messages.ts';
 import { TAKE } from './bus-scripts.ts';
@@ -91,15 +91,11 @@ export class Inbox {
       try {
         return await ask();
       } catch {
-        await pause();
+        await idlePause(PAUSE);
       }
     }
     return undefined;
   }
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, PAUSE).unref());
 }
 
 /** The entries of the only stream in a reply to XREAD. In RESP2, the reply is a list of pairs. In RESP3, it is a map. */

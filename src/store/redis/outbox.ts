@@ -4,6 +4,7 @@ import { NotTaken, type NodeId } from '../bus.ts';
 import type { BusMessages, Confirmation, Contents, OutgoingMessage } from './bus-messages.ts';
 import { SEND, WITHDRAW } from './bus-scripts.ts';
 import type { Commands } from './commands.ts';
+import { ALIVE } from './heartbeat.ts';
 
 /** The most that waits in the inbox of one process, and the most messages that one process waits for. */
 const MAX_WAITING = 1000;
@@ -16,8 +17,6 @@ const MAX_JOINED_BYTES = 64 * 1024;
 const MAX_HELD = 10;
 /** How long an inbox is kept after the last message. Milliseconds. */
 const INBOX_TTL = 120_000;
-/** How long after a heartbeat a process counts as alive. Milliseconds. */
-const ALIVE = 3000;
 /** How often the sender of an unhandled message looks whether the receiver is alive. Milliseconds. */
 const LOOK = 200;
 /** How often it looks before it gives up: for five seconds. */
