@@ -1,13 +1,26 @@
-import { defineConfig } from 'vite';
+import { existsSync } from 'node:fs';
+import { defineConfig, type Plugin } from 'vite';
+
+/** In browsers, `x.browser.ts` replaces `x.ts`. */
+const forBrowsers: Plugin = {
+  name: 'for-browsers',
+  enforce: 'pre',
+  async resolveId(source, importer, options) {
+    const found = await this.resolve(source, importer, { ...options, skipSelf: true });
+    const other = found?.id.replace(/\.ts$/, '.browser.ts');
+    return other !== undefined && other !== found?.id && existsSync(other) ? other : found;
+  },
+};
 
 /** The page of the inspector. `scripts/bundle-page.ts` builds it into `dist/page`. */
 export default defineConfig({
   root: import.meta.dirname,
+  plugins: [forBrowsers],
   // The page may lie anywhere.
   base: './',
   logLevel: 'warn',
   // A module can load the schema of a revision when it needs it.
-  worker: { format: 'es' },
+  worker: { format: 'es', plugins: () => [forBrowsers] },
   build: {
     target: 'es2022',
     // The first that know `light-dark()` and nesting.
