@@ -15,6 +15,7 @@ import { watchMemory } from './memory-watch.ts';
 import { notSent } from './outgoing.ts';
 import { ProcessGroup } from './process-group.ts';
 import { whyNotStarted } from './start-error.ts';
+import { inStartTurn } from './start-turns.ts';
 import { StderrLog } from './stderr-log.ts';
 import { StreamTransport } from './stream.ts';
 import { watchdog } from './watchdog.ts';
@@ -236,19 +237,21 @@ export class ChildTransport extends BaseTransport implements Transport {
     const { command, args = [], env, cwd, stderr = this.#options.onstderr ? 'capture' : 'inherit' } = this.#options;
     let child: ChildProcess;
     try {
-      child = spawn(command, args, {
-        stdio: ['pipe', 'pipe', stderr === 'ignore' ? 'ignore' : 'pipe'],
-        env: childEnvironment(env),
-        cwd,
-        // Its own process group, so that its descendants can be ended with it. On Windows this would open a window.
-        detached: process.platform !== 'win32',
-        windowsHide: true,
-      });
-      // Set before the child runs, because this process may be told to end meanwhile.
-      if (child.pid !== undefined) this.#group = this.#guarded(child.pid);
-      await new Promise<void>((resolve, reject) => {
-        child.once('spawn', resolve);
-        child.once('error', reject);
+      child = await inStartTurn(() => {
+        const starting = spawn(command, args, {
+          stdio: ['pipe', 'pipe', stderr === 'ignore' ? 'ignore' : 'pipe'],
+          env: childEnvironment(env),
+          cwd,
+          // Its own process group, so that its descendants can be ended with it. On Windows this would open a window.
+          detached: process.platform !== 'win32',
+          windowsHide: true,
+        });
+        // Set before the child runs, because this process may be told to end meanwhile.
+        if (starting.pid !== undefined) this.#group = this.#guarded(starting.pid);
+        return new Promise<ChildProcess>((resolve, reject) => {
+          starting.once('spawn', () => resolve(starting));
+          starting.once('error', reject);
+        });
       });
     } catch (error) {
       const why = whyNotStarted(error as NodeJS.ErrnoException, command, cwd);
