@@ -176,6 +176,20 @@ test('held lines are written together, when the owner says so', async () => {
   expect(writes).toHaveLength(2);
 });
 
+test('32 held lines are written before the rest, so that the reader need not wait for all', async () => {
+  const { output, writes, take } = slow(1000);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  outgoing.hold();
+  for (let line = 0; line < 31; line += 1) void outgoing.send('line');
+  expect(writes).toEqual([]);
+  void outgoing.send('line');
+  void outgoing.send('line');
+  expect(writes).toEqual(['line\n'.repeat(32)]);
+  await take();
+  outgoing.flush();
+  expect(writes).toEqual(['line\n'.repeat(32), 'line\n']);
+});
+
 test('a line is taken when the reader has taken it, or at once if there is room for it', async () => {
   const { output, take } = slow(10);
   const outgoing = new Outgoing(output, 1_000_000, () => {});

@@ -8,6 +8,8 @@ import { SENT_AT_ONCE } from '../transport.ts';
 
 /** The most text that is joined into one write, in UTF-16 units. Beyond it the text is written at once. */
 const JOINED = 64 * 1024;
+/** The most lines that are joined into one write, so that the reader works while the next ones are made. */
+const JOINED_LINES = 32;
 /** What a line that waits takes besides its text: 390 bytes with the promises of its sender, as measured. */
 const LINE_BYTES = 390;
 /** The part of the limit that results do not use: one in 32. */
@@ -26,6 +28,8 @@ export class Outgoing implements Holder {
   readonly #flush = (): void => this.flush();
   readonly #written = (): void => this.#settleWrite();
   #text = '';
+  /** How many lines are in `#text`. */
+  #joined = 0;
   /** Whether lines wait for the next flush. */
   #joining = false;
   #writes = 0;
@@ -75,11 +79,12 @@ export class Outgoing implements Holder {
     const queued = this.#full?.queued;
     this.#text += line;
     this.#text += '\n';
+    this.#joined += 1;
     if (!this.#joining) {
       this.flush();
       this.#joining = true;
       setImmediate(this.#flush);
-    } else if (this.#text.length >= JOINED) this.#writeNow();
+    } else if (this.#text.length >= JOINED || this.#joined >= JOINED_LINES) this.#writeNow();
     if (!this.#full) return SENT_AT_ONCE;
     const drained = (queued ?? this.#full.written).promise;
     this.#lines += 1;
@@ -87,7 +92,7 @@ export class Outgoing implements Holder {
     return drained;
   }
 
-  /** From now on, lines wait until the owner calls `flush`. */
+  /** From now on, lines wait until the owner calls `flush`, or until enough of them are joined. */
   hold(): void {
     this.#joining = true;
   }
@@ -102,6 +107,7 @@ export class Outgoing implements Holder {
     // Lines that are sent while the reader is slow are written together when it has caught up.
     if (text === '' || this.#full || this.#closed) return;
     this.#text = '';
+    this.#joined = 0;
     this.#writes += 1;
     // For a large chunk, `write` returns "full" even if everything was written at once.
     this.#write(text, this.#written);
