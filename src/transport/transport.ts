@@ -127,8 +127,8 @@ export interface Transport {
    */
   readonly sharedId?: string | undefined;
   /**
-   * Whether another process opened the session, which may still use it, and the `initialize` that arrives is a repetition.
-   * The lists may have changed since the client last heard of them.
+   * Whether another process opened the session, and the `initialize` that arrives is a repetition. With a `sharedId`, that
+   * process may still use it. Without, it has ended, and the lists may have changed since the client last heard of them.
    */
   readonly revived?: boolean | undefined;
   /** Whether the session has ended at all processes, and not only at this one. Set before `onclose` is called. */

@@ -75,10 +75,13 @@ class TestSession implements Session {
   readonly id = 'local';
   readonly #abort = new AbortController();
   readonly sharedId: string;
+  readonly revived: boolean;
   endedEverywhere = false;
 
-  constructor(sharedId = 'shared') {
+  /** @param revived whether another process has opened it. */
+  constructor(sharedId = 'shared', revived = false) {
     this.sharedId = sharedId;
+    this.revived = revived;
   }
 
   get signal(): AbortSignal {
@@ -308,6 +311,8 @@ describe('a request that another process serves', () => {
     await expect(b.call(request('tools/call', {}, new TestSession()))).rejects.toMatchObject(notExecuted);
     await expect(b.call(request('tools/call', {}, new TestSession('x')))).rejects.toMatchObject(notExecuted);
     expect(await a.call(request('tools/call', {}, new TestSession()))).toEqual({ runs: 2 });
+    const revived = new TestSession('shared', true);
+    await expect(b.call(request('server/discover', {}, revived))).rejects.toMatchObject(notExecuted);
     expect(await b.call(request('server/discover', {}, new TestSession('new')))).toEqual({ runs: 3 });
   });
 });

@@ -143,7 +143,7 @@ export class LegacyInbound implements Connection {
     switch (method) {
       case NotificationMethod.Initialized:
         if (!this.#subscriptions.begun) this.#subscriptions.listen().catch(this.#onerror);
-        if (this.#transport.revived) this.#sayListsChanged();
+        if (this.#transport.revived && this.#transport.sharedId === undefined) this.#sayListsChanged();
         return this.#questions.open();
       case NotificationMethod.Cancelled:
         return;

@@ -22,6 +22,7 @@ function nodes(options: { readonly idleTimeout?: number; readonly grace?: number
       }),
       [Method.Listen]: listening(subscribers),
       where: () => ({ node }),
+      whose: ({ caller }) => ({ revived: caller.session?.revived ?? false }),
       work: async (exchange) => {
         await exchange.notify('notifications/message', { level: 'error', data: 'begun' });
         await gate.promise;
@@ -55,6 +56,13 @@ test('a session can be used at another process as soon as its client knows it', 
   const session = await opening;
   expect(await answer(at(b, session).call(1, 'where'))).toMatchObject({ result: { node: 'b' } });
   expect(await answer(session.call(2, 'where'))).toMatchObject({ result: { node: 'a' } });
+});
+
+test('a process knows whether another one has opened the session', async () => {
+  const { a, b } = nodes();
+  const session = await a.http.open('2025-11-25');
+  expect(await answer(session.call(1, 'whose'))).toMatchObject({ result: { revived: false } });
+  expect(await answer(at(b, session).call(2, 'whose'))).toMatchObject({ result: { revived: true } });
 });
 
 test.each(['alone', 'in a batch'])(

@@ -56,10 +56,8 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   /** When the client's last message came, by `performance.now()`. */
   lastSeen = performance.now();
 
-  /** Whether a process that has ended opened the session. */
-  readonly revived: boolean;
   /** Whether another process opened the session. If several use the store, it may be alive and use it too. */
-  readonly #wasOpenedElsewhere: boolean;
+  readonly revived: boolean;
   /** Resolves when the session is revived, or cannot be. Undefined if it was opened here, or is open. */
   revival: Promise<Revival> | undefined;
   #endRevival: ((succeeded: boolean) => void) | undefined;
@@ -97,8 +95,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.sessionId = opening.id;
     this.principal = opening.call.principal;
     this.share = shareOf(opening.call);
-    this.#wasOpenedElsewhere = opening.revived;
-    this.revived = opening.revived && !options.shared;
+    this.revived = opening.revived;
     this.#ownStream = opening.record?.own;
     this.#isStored = opening.record !== undefined;
     this.#opening = opening;
@@ -260,7 +257,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     if (!shared || !this.#stored) return undefined;
     return {
       ...{ session: this, stored: this.#stored, log, others, sharesChanges, retry, node: shared.node },
-      opened: !this.#wasOpenedElsewhere,
+      opened: !this.revived,
       place: this.#ownStream,
       onlost: (settings) => this.#sayAllChanged(settings),
       onerror: (error) => this.report(error),
@@ -334,7 +331,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     const [refusal, why] = kept ? [503, UNDONE] : [status, message];
     await inTurns(new Set(replies.map(([, reply]) => reply)), (reply) => reply.end(refusal, why));
     await inTurns(replies, ([id, reply]) => reply.fail(id, kept ? UNDONE : message, kept));
-    if (!this.#streams && !this.#wasOpenedElsewhere) return;
+    if (!this.#streams && !this.revived) return;
     await this.#streams?.close();
     if (!kept) await this.#options.log.drop(this.storedId);
   }
