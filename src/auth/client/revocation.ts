@@ -54,7 +54,8 @@ export async function revokeAt(
       const sent = { ...sending, additionalParameters };
       await oauth.processRevocationResponse(await oauth.revocationRequest(metadata, as, authentication, token, sent));
     } catch (error) {
-      const secrets = [token, client.clientSecret ?? ''].filter((secret) => secret !== '');
+      // What one is refused for may name the other, which may still be valid.
+      const secrets = [accessToken, refreshToken ?? '', client.clientSecret ?? ''].filter((secret) => secret !== '');
       throw withoutSecrets(error, `${issuer}, asked to revoke the ${kind} token,`, secrets);
     }
   };
