@@ -1,3 +1,4 @@
+import { printable } from '../base/printable.ts';
 import { isSecretName } from '../inspect/secrets.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { put } from '../jsonrpc/shape.ts';
@@ -137,7 +138,14 @@ function isEndless({ request, response }: RecordedExchange, sent: readonly JsonO
   return (request.first[0] === 'GET' && isEvents) || sent.some(({ method }) => method === Method.Listen);
 }
 
-/** A word of a POSIX shell. */
+/** A word of a POSIX shell. Characters that could mislead its reader are written as octal numbers of their bytes. */
 function quoted(text: string): string {
-  return `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  const word = `'${text.replaceAll("'", String.raw`'\''`)}'`;
+  return printable(word) === word ? word : word.replaceAll(/[^\t\n\u0020-\u007e]+/g, octal);
+}
+
+function octal(characters: string): string {
+  if (printable(characters) === characters) return characters;
+  const bytes = Array.from(new TextEncoder().encode(characters), (byte) => `\\${byte.toString(8).padStart(3, '0')}`);
+  return `'"$(printf '${bytes.join('')}')"'`;
 }

@@ -1,4 +1,5 @@
 import { peerUrl } from '../base/peer-url.ts';
+import { printable } from '../base/printable.ts';
 import { VERSION } from '../version.ts';
 import type { HttpHead } from './http-head.ts';
 import type { Masks } from './masks.ts';
@@ -47,7 +48,7 @@ export function harLog(exchanges: readonly RecordedExchange[], started: string, 
     };
   });
   const log = { version: '1.2', creator: { name: 'everwire', version: VERSION }, pages: [], entries };
-  return `${JSON.stringify({ log }, undefined, 2)}\n`;
+  return printable(`${JSON.stringify({ log }, undefined, 2)}\n`);
 }
 
 /** The size of a text in UTF-8. */

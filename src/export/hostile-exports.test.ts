@@ -7,8 +7,10 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { temporaryFolder } from '../../test/support/command-line.ts';
+import { printable } from '../base/printable.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { curlScript } from './curl.ts';
+import { harLog } from './har.ts';
 import { readHead } from './http-head.ts';
 import { Masks } from './masks.ts';
 import type { RecordedExchange } from './recorded-wire.ts';
@@ -86,4 +88,28 @@ test('a question with an odd name is left out of a Vitest file', () => {
   const calls = [call('tools/call', { name: 'x' }, ['__proto__', 'elicitation/create'])];
   const file = vitestFile(calls, { exchanges: [], parts: [] }, 'x', masks);
   expect(file).toContain('const answers = { "elicitation/create": [{ "result": { "recorded": true } }] };');
+});
+
+/** A C1 control, an override of the writing direction, an invisible character, a line separator. */
+const UNSAFE = '\u009b31m \u202e \u200b \u2028 \u007f';
+
+test.each([
+  ['har', (one: RecordedExchange) => harLog([one], '2026-01-01T00:00:00.000Z', masks)],
+  ['curl', (one: RecordedExchange) => curlScript([one], masks)],
+  [
+    'vitest',
+    (one: RecordedExchange) =>
+      vitestFile([call('tools/call', { name: UNSAFE })], { exchanges: [one], parts: [] }, 'x', masks),
+  ],
+] as const)('%s has no characters that control a terminal or hide code', (_, write) => {
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: UNSAFE });
+  const text = write(exchange(`POST /mcp HTTP/1.1\r\nHost: a.example\r\nX-Text: ${UNSAFE}\r\n\r\n`, body));
+  expect(printable(text)).toBe(text);
+});
+
+test.skipIf(process.platform === 'win32')('a shell script sends such characters as they were recorded', async () => {
+  const body = JSON.stringify({ text: `it's ${UNSAFE} é 漢 👩‍💻 %s \\ $x` });
+  const script = curlScript([exchange('POST /mcp HTTP/1.1\r\nHost: a.example\r\n\r\n', body)], masks);
+  const { stdout } = await run('sh', ['-c', `curl() { printf '%s\\n' "$@"; }\n${script}`]);
+  expect(stdout.split('\n')).toContain(body);
 });

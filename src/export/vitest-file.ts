@@ -1,4 +1,4 @@
-import { printableLine } from '../base/printable.ts';
+import { printable, printableLine } from '../base/printable.ts';
 import { isSecretName } from '../inspect/secrets.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { without } from '../jsonrpc/shape.ts';
@@ -100,7 +100,8 @@ export function vitestFile(
     'afterAll(() => client?.close());',
     ...requests.flatMap((request) => testOf(request, masks)),
   ];
-  return `${lines.join('\n')}\n`;
+  // What comes from peers is in string literals, where the escapes mean the same.
+  return printable(`${lines.join('\n')}\n`);
 }
 
 /** What the recorded client answered, by the method of the question. */
