@@ -4,7 +4,8 @@ import { sampled, type Sample } from './sample.ts';
 
 /** Sends one call at a time, over its connections in turns. */
 export interface HttpCaller {
-  readonly calls: HttpCalls;
+  /** One for all connections, or one for each. */
+  readonly calls: HttpCalls | readonly HttpCalls[];
   readonly connections: readonly HttpConnection[];
 }
 
@@ -29,10 +30,12 @@ export async function loadCallers(callers: readonly HttpCaller[], seconds: numbe
 
 function repeat({ calls, connections }: HttpCaller, end: number, latencies: number[]): Promise<void> {
   return new Promise((resolve, reject) => {
+    const callsAt = connections.map((_, at) => ('call' in calls ? calls : calls[at]!));
     let turn = 0;
     const next = (): void => {
-      const { request, expected } = calls.call();
-      const connection = connections[turn++ % connections.length]!;
+      const at = turn++ % connections.length;
+      const { request, expected } = callsAt[at]!.call();
+      const connection = connections[at]!;
       const sent = performance.now();
       connection.send(
         request,

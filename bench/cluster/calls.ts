@@ -1,7 +1,7 @@
 import type { RunningServer } from '../../test/support/process.ts';
 import { cpuSpent } from '../processes.ts';
 import { progress } from '../rows.ts';
-import { loadCallers } from '../http-load.ts';
+import { loadCallers, type HttpCaller } from '../http-load.ts';
 import { median } from '../sample.ts';
 import { add, atLeast } from './goals.ts';
 import { connectTo, everwire, openSessions, sdk, withCluster, withServers } from './start.ts';
@@ -12,66 +12,93 @@ const IN_FLIGHT = 16;
 /** Seconds for each process: several share the processors, and each must have optimized its code. */
 const WARM_UP = 2;
 
-/** Which processes serve, and where the next request of a session goes. */
+/**
+ * Where the next call of a client goes: to the same process, or to the next one. There, it goes on with its session, or has
+ * another one.
+ */
+type Next = 'same' | 'next, one session' | 'next, a session at each';
+
+/** Which processes serve, and how clients call them. */
 interface Way {
   readonly who: string;
   readonly run: (measure: (servers: readonly RunningServer[]) => Promise<number>) => Promise<number>;
-  readonly sticky: boolean;
+  readonly next: Next;
 }
+
+const MOVING = 'everwire, 3 with Redis, not sticky';
+/**
+ * The same calls on the same connections, but no session moves and there is no store. Calls that move come in waves: most are
+ * at one process, and then at the next one. That costs processor time, whatever the processes serve. The difference between
+ * these two is the price of sessions that any process can continue.
+ */
+const CONTROL = 'everwire, 3 without a store, not sticky';
 
 const WAYS: readonly Way[] = [
   {
     who: 'everwire, 1 process without a store',
     run: (measure) => withServers(1, everwire, measure),
-    sticky: true,
+    next: 'same',
   },
   {
-    who: 'everwire, 3 with Redis, not sticky',
+    who: MOVING,
     run: (measure) => withCluster(PROCESSES, everwire, ({ servers }) => measure(servers)),
-    sticky: false,
+    next: 'next, one session',
+  },
+  {
+    who: CONTROL,
+    run: (measure) => withServers(PROCESSES, everwire, measure),
+    next: 'next, a session at each',
   },
   {
     who: 'everwire, 3 without a store, sticky',
     run: (measure) => withServers(PROCESSES, everwire, measure),
-    sticky: true,
+    next: 'same',
   },
   {
     who: 'sdk v1, 1 process without a store',
     run: (measure) => withServers(1, sdk, measure),
-    sticky: true,
+    next: 'same',
   },
   {
     who: 'sdk v1, 3 with events in Redis, sticky',
     run: (measure) => withCluster(PROCESSES, sdk, ({ servers }) => measure(servers)),
-    sticky: true,
+    next: 'same',
   },
 ];
 
 /** What a native call costs all processes together, beside a single one without a store. */
 export async function callRows(seconds: number, rounds: number): Promise<void> {
-  const costs = WAYS.map(() => [] as number[]);
+  const costs = new Map(WAYS.map(({ who }) => [who, [] as number[]]));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const [index, { who, run, sticky }] of WAYS.entries()) {
+    for (const { who, run, next } of WAYS) {
       progress(`cluster, native calls: ${who}, round ${round}`);
-      costs[index]!.push(await run((servers) => cpuPerCall(servers, sticky, seconds)));
+      costs.get(who)!.push(await run((servers) => cpuPerCall(servers, next, seconds)));
     }
   }
-  for (const [index, { who }] of WAYS.entries()) {
-    const ratio = median(costs[index]!.map((cost, round) => costs[0]![round]! / cost));
-    const what = `native call, processor of the servers, ${IN_FLIGHT} in flight at each`;
-    const result = `${median(costs[index]!).toFixed(1)} µs, ${ratio.toFixed(2)} of the first`;
-    add(what, who, result, index === 1 ? atLeast(ratio, 0.95) : undefined);
+  const ratio = (who: string, other: string): number =>
+    median(costs.get(who)!.map((cost, round) => costs.get(other)![round]! / cost));
+  const what = `native call, processor of the servers, ${IN_FLIGHT} in flight at each`;
+  for (const [who, measured] of costs) {
+    const share = ratio(who, WAYS[0]!.who);
+    const result = `${median(measured).toFixed(1)} µs, ${share.toFixed(2)} of the first`;
+    add(what, who, result, who === MOVING ? atLeast(share, 0.95) : undefined);
   }
+  const share = ratio(MOVING, CONTROL);
+  add('native call, not sticky: processor without a store / with Redis', 'everwire', share.toFixed(2));
 }
 
 /** The microseconds of processor time of all processes together. */
-async function cpuPerCall(servers: readonly RunningServer[], sticky: boolean, seconds: number): Promise<number> {
-  const callers = [];
-  for (const [own, server] of servers.entries()) {
-    // A session that moves begins at its own process.
-    const others = sticky ? [] : [...servers.slice(own + 1), ...servers.slice(0, own)];
-    for (const calls of await openSessions(server, IN_FLIGHT))
-      callers.push({ calls, connections: [server, ...others].map(connectTo) });
+async function cpuPerCall(servers: readonly RunningServer[], next: Next, seconds: number): Promise<number> {
+  const callers: HttpCaller[] = [];
+  for (const own of servers.keys()) {
+    // A client that moves begins at its own process.
+    const path = next === 'same' ? [servers[own]!] : [...servers.slice(own), ...servers.slice(0, own)];
+    const withSessions = next === 'next, a session at each' ? path : path.slice(0, 1);
+    const sessions = await Promise.all(withSessions.map((server) => openSessions(server, IN_FLIGHT)));
+    for (let client = 0; client < IN_FLIGHT; client += 1) {
+      const calls = path.map((_, at) => (sessions[at] ?? sessions[0]!)[client]!);
+      callers.push({ calls, connections: path.map(connectTo) });
+    }
   }
   try {
     await loadCallers(callers, WARM_UP * servers.length);
