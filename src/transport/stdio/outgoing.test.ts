@@ -148,6 +148,14 @@ test('exactly the limit may wait, and a line beyond it is refused and never writ
   expect(writes).toEqual(['four\n', 'five!\n']);
 });
 
+test('a line may be limited to a part of what may wait', async () => {
+  const outgoing = new Outgoing(slow(1).output, 10, () => {});
+  await expect(outgoing.send('sixsix', 0.5)).rejects.toThrow('more than 5 bytes are waiting');
+  void outgoing.send('five!', 0.5);
+  void outgoing.send('four');
+  expect(outgoing.waiting).toBe(11);
+});
+
 test('64 KiB of text do not wait for the next turn', () => {
   const { output, writes } = slow(1_000_000);
   const outgoing = new Outgoing(output, 1_000_000, () => {});
