@@ -36,6 +36,8 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
     const created = createClient({
       url,
       disableOfflineQueue: true,
+      // It would make a timer and a signal for each command. The time limit below serves all of them.
+      commandOptions: { timeout: 0 },
       commandsQueueMaxLength: MAX_QUEUE,
       socket: {
         connectTimeout: CONNECT_TIMEOUT,
