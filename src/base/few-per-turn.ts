@@ -1,16 +1,19 @@
 import { inNextTurn } from './next-turn.ts';
 
-/** How many functions run in one turn of the event loop. */
-const PER_TURN = 10;
-
 /** Runs a few functions in each turn of the event loop, in order. Further ones wait for the next turns. */
 export class FewPerTurn {
+  readonly #perTurn: number;
   readonly #waiting: (() => void)[] = [];
   /** How many have run in this turn. */
   #ran = 0;
 
+  /** @param perTurn how many run in one turn. Default 10. */
+  constructor(perTurn = 10) {
+    this.#perTurn = perTurn;
+  }
+
   run(work: () => void): void {
-    if (this.#ran >= PER_TURN) return void this.#waiting.push(work);
+    if (this.#ran >= this.#perTurn) return void this.#waiting.push(work);
     if (this.#ran === 0) inNextTurn(() => this.#begin());
     this.#ran += 1;
     work();
@@ -19,6 +22,6 @@ export class FewPerTurn {
   /** A turn begins. */
   #begin(): void {
     this.#ran = 0;
-    for (const work of this.#waiting.splice(0, PER_TURN)) this.run(work);
+    for (const work of this.#waiting.splice(0, this.#perTurn)) this.run(work);
   }
 }

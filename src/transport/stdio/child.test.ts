@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { nextTurn } from '../../base/wait.ts';
 import { notification, request, resultResponse, type JsonObject, type Message } from '../../jsonrpc/message.ts';
 import { childTransport, type ChildOptions, type ChildTransport } from './child.ts';
 
@@ -446,3 +447,19 @@ test.skipIf(process.platform === 'win32')(
     await vi.waitUntil(() => !runs(pid));
   },
 );
+
+test('the event loop runs between the starts of many children', async () => {
+  const children = Array.from({ length: 12 }, () =>
+    childTransport({ command: process.execPath, args: ['-e', 'process.stdin.resume()'], stderr: 'ignore' }),
+  );
+  let started = false;
+  const starting = Promise.all(children.map((child) => child.start())).finally(() => (started = true));
+  let turns = 0;
+  while (!started) {
+    await nextTurn();
+    turns += 1;
+  }
+  await starting;
+  await Promise.all(children.map((child) => child.close()));
+  expect(turns).toBeGreaterThanOrEqual(11);
+});

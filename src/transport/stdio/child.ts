@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import spawn from 'cross-spawn';
+import { FewPerTurn } from '../../base/few-per-turn.ts';
 import { printable } from '../../base/printable.ts';
 import { waitFor } from '../../base/wait.ts';
 import { ErrorCode } from '../../jsonrpc/errors.ts';
@@ -15,7 +16,6 @@ import { watchMemory } from './memory-watch.ts';
 import { notSent } from './outgoing.ts';
 import { ProcessGroup } from './process-group.ts';
 import { whyNotStarted } from './start-error.ts';
-import { inStartTurn } from './start-turns.ts';
 import { StderrLog } from './stderr-log.ts';
 import { StreamTransport } from './stream.ts';
 import { watchdog } from './watchdog.ts';
@@ -104,6 +104,8 @@ const LAST_OUTPUT_WAIT = 500;
 /** How long to wait for a process after SIGKILL. Milliseconds. Only a process stuck in the kernel takes longer. */
 const LAST_WAIT = 5000;
 const MEBIBYTE = 1024 * 1024;
+/** Starting a process blocks the event loop until the system has loaded the command: often for 5 ms, under load for 50. */
+const starts = new FewPerTurn(1);
 
 /** Starts a stdio server as a child process: the client's end of stdio (2025-11-25, basic/transports: stdio). */
 export function childTransport(options: ChildOptions): ChildTransport {
@@ -234,25 +236,10 @@ export class ChildTransport extends BaseTransport implements Transport {
   }
 
   async #start(): Promise<void> {
-    const { command, args = [], env, cwd, stderr = this.#options.onstderr ? 'capture' : 'inherit' } = this.#options;
+    const { command, cwd, stderr = this.#options.onstderr ? 'capture' : 'inherit' } = this.#options;
     let child: ChildProcess;
     try {
-      child = await inStartTurn(() => {
-        const starting = spawn(command, args, {
-          stdio: ['pipe', 'pipe', stderr === 'ignore' ? 'ignore' : 'pipe'],
-          env: childEnvironment(env),
-          cwd,
-          // Its own process group, so that its descendants can be ended with it. On Windows this would open a window.
-          detached: process.platform !== 'win32',
-          windowsHide: true,
-        });
-        // Set before the child runs, because this process may be told to end meanwhile.
-        if (starting.pid !== undefined) this.#group = this.#guarded(starting.pid);
-        return new Promise<ChildProcess>((resolve, reject) => {
-          starting.once('spawn', () => resolve(starting));
-          starting.once('error', reject);
-        });
-      });
+      child = await new Promise((resolve) => starts.run(() => resolve(this.#spawn(stderr))));
     } catch (error) {
       const why = whyNotStarted(error as NodeJS.ErrnoException, command, cwd);
       this.#reason = new Error(`Cannot start ${command}: ${why}`, { cause: error });
@@ -260,6 +247,25 @@ export class ChildTransport extends BaseTransport implements Transport {
     }
     this.#watch(child, stderr);
     return this.#stream?.start();
+  }
+
+  async #spawn(stderr: string): Promise<ChildProcess> {
+    const { command, args = [], env, cwd } = this.#options;
+    const child = spawn(command, args, {
+      stdio: ['pipe', 'pipe', stderr === 'ignore' ? 'ignore' : 'pipe'],
+      env: childEnvironment(env),
+      cwd,
+      // Its own process group, so that its descendants can be ended with it. On Windows this would open a window.
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+    // Set before the child runs, because this process may be told to end meanwhile.
+    if (child.pid !== undefined) this.#group = this.#guarded(child.pid);
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', reject);
+    });
+    return child;
   }
 
   #guarded(pid: number): ProcessGroup {
