@@ -1,16 +1,8 @@
-import { existsSync } from 'node:fs';
 import { defineConfig, type Plugin } from 'vite';
+import { replaceFiles, withEnding } from '../scripts/replace-files.ts';
 
-/** In browsers, `x.browser.ts` replaces `x.ts`. */
-const forBrowsers: Plugin = {
-  name: 'for-browsers',
-  enforce: 'pre',
-  async resolveId(source, importer, options) {
-    const found = await this.resolve(source, importer, { ...options, skipSelf: true });
-    const other = found?.id.replace(/\.ts$/, '.browser.ts');
-    return other !== undefined && other !== found?.id && existsSync(other) ? other : found;
-  },
-};
+/** In browsers, `x.browser.ts` replaces `x.ts`. Vite resolves an import itself if no plugin does it before. */
+const forBrowsers: Plugin = { ...replaceFiles((file) => withEnding(file, '.browser')), enforce: 'pre' };
 
 /** The page of the inspector. `scripts/bundle-page.ts` builds it into `dist/page`. */
 export default defineConfig({

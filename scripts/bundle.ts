@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown, type OutputOptions } from 'rolldown';
+import { replaceFiles, withEnding } from './replace-files.ts';
 import { writeChanged } from './write-changed.ts';
 
 /**
@@ -60,8 +61,7 @@ await write(
   Object.fromEntries(
     targets.flatMap(({ types, browser }) => (browser === undefined ? [] : [inBrowser(types, browser)])),
   ),
-  (file) =>
-    ['.browser.ts', '.web.ts'].map((ending) => file.replace(/\.ts$/, ending)).find((other) => existsSync(other)),
+  (file) => withEnding(file, '.browser', '.web'),
 );
 
 /** The name of an entry point in a bundle, and its source. */
@@ -72,8 +72,7 @@ function entry(types: string, file: string): [string, string] {
 /** The same for browsers, where an entry point may have fewer exports. */
 function inBrowser(types: string, file: string): [string, string] {
   const [name, source] = entry(types, file);
-  const other = source.replace(/\.ts$/, '.browser.ts');
-  return [name, existsSync(other) ? other : source];
+  return [name, withEnding(source, '.browser') ?? source];
 }
 
 /**
@@ -84,7 +83,7 @@ function inBrowser(types: string, file: string): [string, string] {
 async function write(
   folder: string,
   input: Record<string, string>,
-  replace: (file: string) => string | { id: string; external: true } | undefined,
+  replace: Parameters<typeof replaceFiles>[0],
   options: Pick<OutputOptions, 'codeSplitting'> = {},
 ): Promise<void> {
   const bundle = await rolldown({
@@ -92,13 +91,7 @@ async function write(
     platform: 'node',
     external: (id) => !id.startsWith('.') && !path.isAbsolute(id),
     transform: { target: 'es2023' },
-    plugins: [
-      {
-        name: 'replace',
-        resolveId: (id, importer) =>
-          importer !== undefined && id.startsWith('.') ? replace(path.resolve(path.dirname(importer), id)) : undefined,
-      },
-    ],
+    plugins: [replaceFiles(replace)],
   });
   const { output } = await bundle.generate({ dir: folder, chunkFileNames: 'chunks/[name].js', ...options });
   await bundle.close();
