@@ -1,3 +1,4 @@
+import { encodeUtf8 } from '../base/bytes.ts';
 import { printable } from '../base/printable.ts';
 import { isSecretName } from '../inspect/secrets.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -140,12 +141,11 @@ function isEndless({ request, response }: RecordedExchange, sent: readonly JsonO
 
 /** A word of a POSIX shell. Characters that could mislead its reader are written as octal numbers of their bytes. */
 function quoted(text: string): string {
-  const word = `'${text.replaceAll("'", String.raw`'\''`)}'`;
-  return printable(word) === word ? word : word.replaceAll(/[^\t\n\u0020-\u007e]+/g, octal);
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`.replaceAll(/[^\t\n\u0020-\u007e]+/g, octal);
 }
 
 function octal(characters: string): string {
   if (printable(characters) === characters) return characters;
-  const bytes = Array.from(new TextEncoder().encode(characters), (byte) => `\\${byte.toString(8).padStart(3, '0')}`);
+  const bytes = Array.from(encodeUtf8(characters), (byte) => `\\${byte.toString(8).padStart(3, '0')}`);
   return `'"$(printf '${bytes.join('')}')"'`;
 }
