@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { hasEnded } from '../test/support/process.ts';
 
 /** The milliseconds that a peer may take until it listens. */
 const START_TIMEOUT = 20_000;
@@ -69,7 +70,7 @@ export function startLines(
 }
 
 export async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (hasEnded(child)) return;
   const closed = once(child, 'exit');
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), 2000);

@@ -42,6 +42,11 @@ export interface RunningProcess {
   stop(grace?: number): Promise<Exit>;
 }
 
+/** Whether a process has ended. Later, another one may have its number. */
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
+}
+
 const running = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of running) kill(child, 'SIGKILL');

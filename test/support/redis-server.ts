@@ -4,6 +4,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { hasEnded } from './process.ts';
 
 /**
  * The command of a Redis or Valkey server on the PATH. As root on Debian, the package `redis-server` is installed.
@@ -79,7 +80,7 @@ export async function startRedis(command: string, ...options: readonly string[])
     });
   };
   const kill = async (): Promise<void> => {
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    if (!child || hasEnded(child)) return;
     const ended = once(child, 'exit');
     child.kill('SIGKILL');
     await ended;

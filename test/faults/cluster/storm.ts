@@ -13,7 +13,7 @@ import { watchStarvation } from './starvation.ts';
 import { SessionClient } from './session-client.ts';
 import type { ClientParts, StormClient } from './storm-client.ts';
 import { closeWire } from './wire.ts';
-import { eventually } from '../../support/process.ts';
+import { eventually, hasEnded } from '../../support/process.ts';
 import { resourcesOf } from '../soak/memory.ts';
 
 export interface StormOptions {
@@ -219,12 +219,10 @@ class Judge {
     const heaps: number[] = [];
     for (const { server } of cluster.members) heaps.push((await resourcesOf(server)).heap);
     const ended = cluster.started.filter(({ server }) => !cluster.members.some((each) => each.server === server));
-    // Another program may have the number of one that has ended.
-    const isRunning = (): number[] =>
-      ended.flatMap(({ server: { child, pid } }) => ((child.exitCode ?? child.signalCode) === null ? [pid] : []));
-    await eventually(() => isRunning().length === 0, 'the processes have ended').catch(() => {});
+    const running = (): number[] => ended.flatMap(({ server: { child, pid } }) => (hasEnded(child) ? [] : [pid]));
+    await eventually(() => running().length === 0, 'the processes have ended').catch(() => {});
     const { keys, keysWithoutEnd } = await this.#keys();
-    const rest = { keys, keysWithoutEnd, left, heaps, processes: isRunning() };
+    const rest = { keys, keysWithoutEnd, left, heaps, processes: running() };
     for (const what of checkRest(rest)) this.#found('checkRest', what);
   }
 
