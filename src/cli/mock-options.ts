@@ -15,7 +15,7 @@ export function withMockOptions(command: Command): Command {
     .argument('<file>')
     .configureHelp({ visibleArguments: () => [] })
     .option('--fast', 'send everything at once instead of at the recorded times')
-    .option('--lenient', 'answer requests with other parameters as the nearest recorded request');
+    .option('--lenient', 'answer a request with other parameters like the nearest recorded one');
   withSessionOptions(withAddressOptions(command), 10_000, 'maximum number of sessions');
   return withRecordOption(command).addHelpText(
     'after',

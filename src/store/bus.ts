@@ -17,7 +17,7 @@ export interface ReceivedCall {
   readonly from: NodeId;
   /** Fires when the other process has ended, or no longer waits for the answer. */
   readonly signal: AbortSignal;
-  /** Whose part of the limits the call uses, if the other process has said that. */
+  /** The principal or address that the call counts towards in the limits, if the other process has named it. */
   readonly share?: string | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface BusCallOptions {
   /** Ends the call. Then the signal of the handler fires, too. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whose part of the limits the call and its answer use, such as `principal ada`. The messages of one share wait for one
-   * another, so that they leave room for those of others. Default: the call uses no such part.
+   * The principal or address that the call and its answer count towards in the limits, such as `principal ada`. At its limit,
+   * further messages wait, so that others have room. Default: only the limits for all calls together apply.
    */
   readonly share?: string | undefined;
 }

@@ -48,7 +48,7 @@ export interface InboundOptions {
   /**
    * The most suspended requests: those of 2026-07-28 that wait for their callers to return with answers
    * (patterns/mrtr). Default 1000. At the limit, the oldest one ends if it has waited for a minute. Otherwise the
-   * oldest one of the caller with the most ends, if a caller with fewer needs the room. Callers are counted by
+   * oldest one of the caller that has the most is dropped, if a caller with fewer needs the room. Callers are counted by
    * principal, or else by address.
    */
   readonly maxSuspended?: number | undefined;
