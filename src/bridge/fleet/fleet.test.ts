@@ -135,7 +135,9 @@ describe('the tools of a fleet', () => {
       onwarning: (text) => void warnings.push(text),
     });
     for (let count = 0; count < 2; count += 1) expect(await tools(fleet)).toEqual(['history']);
-    expect(warnings).toEqual(['the server "git" has a tool "history", which is hidden because "log" is renamed to it']);
+    expect(warnings).toEqual([
+      'the server "git" does not show its tool "history", because "log" is renamed to "history"',
+    ]);
     expect(await call(fleet, 'history')).toBe('git: log');
     await expect(call(fleet, 'git__history')).rejects.toThrow('Unknown tool');
   });

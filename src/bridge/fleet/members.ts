@@ -53,7 +53,7 @@ export class FleetMember {
     this.#options = options;
     const select = selectTools(source.tools ?? {}, (hidden, renamed) => {
       const [tool, other] = [hidden, renamed].map((name) => shortJson(name));
-      this.warn(`has a tool ${tool}, which is hidden because ${other} is renamed to it`);
+      this.warn(`does not show its tool ${tool}, because ${other} is renamed to ${tool}`);
     });
     const service = select(checkHeaders(source.service));
     this.service = (exchange) => invoke(service, exchange);

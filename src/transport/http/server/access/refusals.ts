@@ -54,7 +54,7 @@ export function closedHere(call: HttpCall): void {
 
 /** Refuses a DELETE that was done in part, or not at all. */
 export function notEnded(call: HttpCall): void {
-  const message = 'The session could not be ended at all processes; try again later';
+  const message = 'The session may still be open at another process; try again later';
   refuse(call, 503, message, { 'retry-after': '1' }, 'store_unavailable');
 }
 
@@ -94,7 +94,7 @@ export function sessionNotFound(call: HttpCall): void {
  */
 export function notAsked(shared: boolean): ErrorResponse {
   const message = shared
-    ? 'No question waits for this answer here: another process asked it, or a process that has ended; call again'
+    ? 'No question waits for this answer: it was asked by another process, or by one that has ended; call again'
     : 'The server was restarted since it asked this, so nothing waits for the answer; call again';
   return errorResponse(undefined, { code: REFUSED, message });
 }

@@ -369,7 +369,7 @@ test('DELETE can be repeated if other processes could not be told', async () => 
   const refused = await other.delete();
   expect(refused.status).toBe(503);
   expect(refused.headers.get('retry-after')).toBe('1');
-  expect(((await refused.json()) as any).error.message).toContain('could not be ended at all processes');
+  expect(((await refused.json()) as any).error.message).toContain('may still be open at another process');
   expect(b.http.errors.map(({ message }) => message)).toEqual(['unreachable']);
   expect((await other.delete()).status).toBe(204);
   await vi.waitFor(() => expect(a.aborts).toHaveLength(1));
