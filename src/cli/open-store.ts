@@ -40,11 +40,15 @@ async function openRedisStore(given: string, { stateKey, onwarning }: OpenStoreO
   // The URL may contain a password.
   if (!/^rediss?:$/.test(peerUrl(given)?.protocol ?? ''))
     throw Failure.usage('--store must be a directory, or a URL such as redis://localhost:6379/0 or rediss://…');
-  const [{ openRedis }, { redisState }] = await Promise.all([
+  const [{ openRedis, shownUrl }, { checkPermissions, KEYS }, { redisState }] = await Promise.all([
     import('../store/redis/open-redis.ts'),
+    import('../store/redis/permissions.ts'),
     import('../store/redis/redis-state.ts'),
   ]);
   const client = await openRedis(given, TIMEOUT);
+  await checkPermissions(client, TIMEOUT).catch((cause: Error) => {
+    throw new Error(`The store ${shownUrl(given)} cannot be used with the keys ${KEYS}: ${cause.message}`, { cause });
+  });
   const onerror = ({ message }: Error): void => onwarning(message);
   const bus = stateKey === undefined ? undefined : { reader: await openRedis(given, TIMEOUT), stateKey, onerror };
   const state = redisState(client, { timeout: TIMEOUT, bus });

@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect } from 'everwire/client';
 import { startBridge } from '../support/bridge-program.ts';
 import { startEverwire } from '../support/command-line.ts';
-import { programs } from '../support/process.ts';
+import { openRedis } from '../../src/store/redis/open-redis.ts';
+import { programs, root } from '../support/process.ts';
 import { findRedis, startRedis, type RedisServer } from '../support/redis-server.ts';
 
 /** `--store` with the URL of a Redis server. */
@@ -32,6 +34,55 @@ describe.skipIf(command === undefined)('with a server', () => {
     redis = await startRedis(command!, '--requirepass', PASSWORD);
   });
   afterAll(() => redis.stop());
+
+  /** Makes a user of Redis, and returns the URL of a store with it. */
+  async function userWith(name: string, ...rights: readonly string[]): Promise<string> {
+    const admin = await openRedis(`redis://:${PASSWORD}@127.0.0.1:${redis.port}`, 5000);
+    onTestFinished(() => admin.close());
+    await admin.sendCommand(['ACL', 'SETUSER', name, 'reset', 'on', `>${PASSWORD}`, ...rights]);
+    return `redis://${name}:${PASSWORD}@127.0.0.1:${redis.port}`;
+  }
+
+  test('a user of Redis who lacks something is refused at the start, with what is lacking', async () => {
+    for (const [name, rights, why] of [
+      ['scriptless', ['~*', '&*', '+@all', '-@scripting'], "the 'evalsha' command"],
+      ['halfscript', ['~*', '&*', '+@all', '-eval'], "the 'eval' command"],
+      ['streamless', ['~*', '&*', '+@all', '-@stream', '-mget'], 'may not run XREAD, MGET, XADD, XDEL, XLEN, '],
+      ['reader', ['%R~*', '&*', '+@all'], 'NOPERM'],
+      ['elsewhere', ['~other:*', '&*', '+@all'], 'NOPERM'],
+    ] as const) {
+      const url = await userWith(name, ...rights);
+      const child = startEverwire([
+        'bridge',
+        '--port',
+        '0',
+        '--store',
+        url,
+        '--state-key',
+        'x'.repeat(32),
+        ...features,
+      ]);
+      await child.line(
+        new RegExp(`The store redis://127\\.0\\.0\\.1:${redis.port} cannot be used with the keys {everwire}\\*: `),
+        30_000,
+      );
+      expect((await child.exited).code).toBe(1);
+      const stderr = child.stderr.join('\n');
+      expect(stderr).toContain(why);
+      expect(stderr).not.toContain(PASSWORD);
+    }
+  });
+
+  test('the user of docs/cluster.md can do all that a bridge does', async () => {
+    const page = readFileSync(`${root}docs/cluster.md`, 'utf8');
+    const [, rights] = /^user everwire on >PASSWORD (.*)$/m.exec(page)!;
+    const store = await userWith('documented', ...rights!.split(' '));
+    const bridge = await startBridge(['--store', store, '--state-key', 'x'.repeat(32), ...features]);
+    const client = await connect(bridge.url, { eras: 'legacy', onerror: () => {} });
+    onTestFinished(() => client.close());
+    expect((await client.callTool('add', { a: 1, b: 2 })).structuredContent).toEqual({ result: 3 });
+    expect(bridge.stderr.join('\n')).not.toContain('Redis');
+  });
 
   test('if Redis is gone and comes back empty, known sessions go on, and the bridge says so', async () => {
     const env = { STORE: `redis://:${PASSWORD}@127.0.0.1:${redis.port}/1` };

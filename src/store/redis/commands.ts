@@ -17,6 +17,9 @@ export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
 }
 
+/** Begins all keys, in braces, unless a program has chosen another prefix. */
+export const PREFIX = 'everwire';
+
 /** A Lua script. */
 export interface Script {
   readonly text: string;

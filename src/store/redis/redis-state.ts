@@ -7,7 +7,7 @@ import type { Claims } from '../claims.ts';
 import type { NodeId, State } from '../state.ts';
 import { RedisBus, type RedisBusParts } from './bus.ts';
 import { RedisClaims } from './claims.ts';
-import { Commands, type RedisClient } from './commands.ts';
+import { Commands, PREFIX, type RedisClient } from './commands.ts';
 import { RedisEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { RedisSessions } from './sessions.ts';
@@ -76,7 +76,7 @@ export interface RedisState extends State {
  * number, or the key is shorter than 16 bytes.
  */
 export function redisState(client: RedisClient, options: RedisStateOptions = {}): RedisState {
-  const { prefix = 'everwire', timeout = 5000 } = options;
+  const { prefix = PREFIX, timeout = 5000 } = options;
   const commands = new Commands(client, prefix, timeout);
   if (options.bus?.reader === client)
     throw new TypeError('The reader of a bus must be another Redis client than that of the state');
