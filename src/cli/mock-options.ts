@@ -15,7 +15,7 @@ export function withMockOptions(command: Command): Command {
     .argument('<file>')
     .configureHelp({ visibleArguments: () => [] })
     .option('--fast', 'send everything at once instead of at the recorded times')
-    .option('--lenient', 'answer a request with other parameters like the nearest recorded one');
+    .option('--lenient', 'if a request is not in the recording, answer as for the nearest recorded one');
   withSessionOptions(withAddressOptions(command), 10_000, 'maximum number of sessions');
   return withRecordOption(command).addHelpText(
     'after',

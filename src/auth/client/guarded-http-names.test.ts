@@ -43,7 +43,7 @@ test.each([
   const http = new GuardedHttp({ server: PUBLIC });
   const remedy = reach === 'private' ? ' (allowPrivateNetwork allows it)' : '';
   await expect(http.get(url, {})).rejects.toMatchObject({
-    message: `auth.example resolves to a ${reach} address, and the server has none${remedy}`,
+    message: `auth.example resolves to a ${reach} address, but the server has no ${reach} address${remedy}`,
   });
   await expect(http.fetch(url.href, { method: 'POST', headers: {}, body: 'a' })).rejects.toMatchObject({
     code: 'blocked',

@@ -92,10 +92,10 @@ describe('a URL named by a server', () => {
     const http = new GuardedHttp({ server: PUBLIC, fetch });
     const url = new URL('https://10.0.0.1/a');
     await expect(http.get(url, {})).rejects.toThrow(
-      'The address https://10.0.0.1 has a private address, and the server has not (allowPrivateNetwork allows it)',
+      'The address https://10.0.0.1 has a private address, but the server has no private address (allowPrivateNetwork allows it)',
     );
     await expect(async () => http.fetch(url.href, { method: 'POST', headers: {} })).rejects.toThrow(
-      'The endpoint https://10.0.0.1 has a private address, and the server has not (allowPrivateNetwork allows it)',
+      'The endpoint https://10.0.0.1 has a private address, but the server has no private address (allowPrivateNetwork allows it)',
     );
   });
 

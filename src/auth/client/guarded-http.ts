@@ -89,7 +89,8 @@ export class GuardedHttp {
     if (url.username !== '' || url.password !== '') throw refuse('contains credentials');
     const reach = literalReach(url.hostname);
     if (url.protocol !== 'https:' && !(url.protocol === 'http:' && reach === 'loopback')) throw refuse('is not https');
-    if (!this.#reach.has(reach)) throw refuse(`has a ${reach} address, and the server has not${remedyFor(reach)}`);
+    if (!this.#reach.has(reach))
+      throw refuse(`has a ${reach} address, but the server has no ${reach} address${remedyFor(reach)}`);
     return url;
   }
 
@@ -155,7 +156,7 @@ export class GuardedHttp {
 
 /** The error for a name with an address that the server may not name. */
 function refusal(hostname: string, reach: Reach): OAuthError {
-  const why = `${hostname} resolves to a ${reach} address, and the server has none${remedyFor(reach)}`;
+  const why = `${hostname} resolves to a ${reach} address, but the server has no ${reach} address${remedyFor(reach)}`;
   return new OAuthError('blocked', why);
 }
 

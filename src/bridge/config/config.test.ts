@@ -215,7 +215,7 @@ describe('Everwire’s own settings', () => {
   test('that rename tools of two servers to the same name are refused', () => {
     const renaming = (tool: string): object => ({ command: 'x', tools: { rename: { [tool]: 'find' } } });
     expect(problems({ mcpServers: { one: renaming('a'), other: renaming('b') } })).toEqual([
-      'mcpServers cannot be used together: the new name of the tool "b" of "other" is also that of a tool of "one"',
+      'mcpServers cannot be used together: the new name of the tool "b" of "other" is also the new name of a tool of "one"',
     ]);
   });
 

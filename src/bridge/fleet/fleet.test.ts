@@ -143,7 +143,7 @@ describe('the tools of a fleet', () => {
   });
 
   test.each([
-    [{ log: 'find' }, 'the new name of the tool "search" of "hub" is also that of a tool of "git"'],
+    [{ log: 'find' }, 'the new name of the tool "search" of "hub" is also the new name of a tool of "git"'],
     [{ log: 'hub__x' }, 'the new name of the tool "log" of "git" begins with the prefix of "hub"'],
   ])('are not renamed to a name that exists: %j', (rename, message) => {
     const { service } = toolServer('', []);

@@ -84,7 +84,7 @@ export class Naming {
   #rename(server: string, tool: string, to: string): void {
     const newName = `the new name of the tool ${JSON.stringify(tool)} of ${JSON.stringify(server)}`;
     const other = this.#renamed.get(to) ?? server;
-    if (other !== server) throw new TypeError(`${newName} is also that of a tool of ${JSON.stringify(other)}`);
+    if (other !== server) throw new TypeError(`${newName} is also the new name of a tool of ${JSON.stringify(other)}`);
     const owner = this.#split(to)?.server;
     if (owner !== undefined) throw new TypeError(`${newName} begins with the prefix of ${JSON.stringify(owner)}`);
     this.#renamed.set(to, server);

@@ -79,7 +79,7 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
   const { prefix = PREFIX, timeout = 5000 } = options;
   const commands = new Commands(client, prefix, timeout);
   if (options.bus?.reader === client)
-    throw new TypeError('The reader of a bus must be another Redis client than that of the state');
+    throw new TypeError('The reader of a bus must not be the Redis client of the state: it needs a client of its own');
   const sessions = new RedisSessions(commands, options.sessions ?? {});
   const events = new RedisEvents(commands, options.events ?? {}, sessions.maxAge);
   const tasks = new RedisTasks(commands, options.tasks ?? {});
