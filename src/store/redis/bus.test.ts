@@ -210,6 +210,31 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(atC).toEqual([{ n: 3 }]);
   });
 
+  test.each(['7', '"x"', '{"a":"x"}', 'null'])(
+    'who can write to Redis cannot end a process: it was told that it has taken %s',
+    async (ids) => {
+      let planted = 0;
+      const sender = await start();
+      const receiver = await start({
+        read: (client) => ({
+          sendCommand: async (args) => {
+            const [, , , , node, n] = args;
+            if (args[0]!.startsWith('EVAL') && planted < 1) {
+              planted += 1;
+              await redis.admin.hSet(`{everwire}:tk:${node}`, { n: n!, ids });
+            }
+            return client.sendCommand(args);
+          },
+        }),
+      });
+      const bodies = received(receiver);
+      await Promise.allSettled([sender.bus.send(receiver.node, 'kind', { n: 1 })]);
+      expect(await sender.bus.send(receiver.node, 'kind', { n: 2 })).toBe(true);
+      expect(planted).toBe(1);
+      expect(bodies).toEqual([{ n: 2 }]);
+    },
+  );
+
   test('a process that was killed takes nothing: the sender learns it', async () => {
     const a = await start();
     await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'killed' });

@@ -67,7 +67,9 @@ export class Inbox {
         if (isUnconditional(envelope)) handle(envelope);
         else opened.push({ id, length: text.length, envelope });
       }
-      const taken = new Set((await taking) as string[] | undefined);
+      const reply = await taking;
+      // Who can write to Redis can also change the reply.
+      const taken = new Set(Array.isArray(reply) ? (reply as unknown[]) : []);
       for (const { id, length, envelope } of opened) {
         if (this.#closed) return;
         if (!taken.has(id)) continue;
