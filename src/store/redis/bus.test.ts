@@ -235,6 +235,28 @@ describeWithEmptyRedis('with a server', (redis) => {
     },
   );
 
+  test.each([
+    ['read its messages', '-xread', 'xread'],
+    ['send heartbeats', '-set', 'set'],
+  ])('it is reported once if the user of Redis may not %s', async (_, rule, command) => {
+    await redis.admin.aclSetUser('ann', ['reset', 'on', '>a-password', '~*', '&*', '+@all', rule]);
+    const { port } = redis.server;
+    const [client, reader] = await Promise.all(
+      [0, 1].map(() => openRedis(`redis://ann:a-password@127.0.0.1:${port}`, 5000)),
+    );
+    const errors: string[] = [];
+    const onerror = ({ message }: Error): void => void errors.push(message);
+    await redis.admin.aclLogReset();
+    const refusals = async (): Promise<number> => (await redis.admin.aclLog())[0]?.count ?? 0;
+    const state = redisState(client!, { bus: { reader: reader!, stateKey: KEY, onerror } });
+    onTestFinished(async () => {
+      await state.close();
+      await Promise.all([client!.close(), reader!.close()]);
+    });
+    await expect.poll(refusals).toBeGreaterThan(3);
+    expect(errors).toEqual([expect.stringMatching(new RegExp(`^Redis has refused a command: NOPERM .*'${command}'`))]);
+  });
+
   test('a process that was killed takes nothing: the sender learns it', async () => {
     const a = await start();
     await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'killed' });

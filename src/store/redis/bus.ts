@@ -69,6 +69,7 @@ export class RedisBus implements Bus {
       // A sender withdraws an answer only if it has given the call up. The answer may still come.
       isUnconditional: ({ messages }) => messages.every(({ kind }) => isAnswer(kind)),
       handle: (envelope) => this.#handle(envelope),
+      onrefused: parts.onerror,
     });
   }
 

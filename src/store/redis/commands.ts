@@ -20,6 +20,11 @@ export class StoreUnreachable extends Error {
 /** Begins all keys, in braces, unless a program has chosen another prefix. */
 export const PREFIX = 'everwire';
 
+/** Redis has answered a command with an error. */
+export class CommandRefused extends Error {
+  override readonly name = 'CommandRefused';
+}
+
 /** A Lua script. */
 export interface Script {
   readonly text: string;
@@ -77,7 +82,7 @@ export class Commands {
     return `${this.#prefix}:${name}`;
   }
 
-  /** @throws StoreUnreachable; Error if Redis refuses the script, for example because its memory is full. */
+  /** @throws StoreUnreachable; CommandRefused if Redis refuses the script, for example because its memory is full. */
   async run({ text, sha }: Script, ...args: readonly (string | number)[]): Promise<unknown> {
     const rest = ['1', this.#prefix, ...args.map(String)];
     try {
@@ -99,7 +104,7 @@ export class Commands {
       // Redis answers a command with an error that begins with its code.
       const isReply = /^[A-Z]{3,}\b/.test(message);
       this.#reachable = isReply && !/^(?:LOADING|MASTERDOWN|CLUSTERDOWN|NOAUTH|WRONGPASS)\b/.test(message);
-      if (isReply) throw new Error(`Redis has refused a command: ${message}`, { cause: error });
+      if (isReply) throw new CommandRefused(`Redis has refused a command: ${message}`, { cause: error });
       throw new StoreUnreachable(`Redis cannot be reached: ${message || 'the connection is closed'}`, { cause: error });
     }
   }

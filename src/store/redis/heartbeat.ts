@@ -1,7 +1,7 @@
 import { startTimer, type Timer } from '../../base/timer.ts';
 import type { NodeId } from '../state.ts';
 import { FORGET } from './claim-scripts.ts';
-import type { Commands } from './commands.ts';
+import { CommandRefused, type Commands } from './commands.ts';
 import { RedisConnection } from './redis-connection.ts';
 
 /** How long a node counts as alive after a heartbeat. Milliseconds. */
@@ -27,7 +27,9 @@ export class Heartbeat {
   readonly #commands: Commands;
   readonly #node: NodeId;
   readonly #onbeat: (sentAt: number, lapsed: boolean) => Promise<void>;
+  readonly #onrefused: (error: Error) => void;
   readonly #connection: RedisConnection;
+  #isRefused = false;
   #hasBegun = false;
   #count = 0;
   /** The last heartbeat that Redis has confirmed. */
@@ -48,16 +50,19 @@ export class Heartbeat {
    * @param join tells the others that this node reads their messages, if it does.
    * @param onbeat called after each heartbeat, with the time when it was sent, and whether Redis may have had none of this
    * node before. If it fails, this is said again.
+   * @param onrefused called if Redis refuses a heartbeat, and again only after it has accepted one.
    */
   constructor(
     commands: Commands,
     node: NodeId,
     join: () => Promise<void>,
     onbeat: (sentAt: number, lapsed: boolean) => Promise<void>,
+    onrefused: (error: Error) => void = () => {},
   ) {
     this.#commands = commands;
     this.#node = node;
     this.#onbeat = onbeat;
+    this.#onrefused = onrefused;
     this.#connection = new RedisConnection(commands);
     // If Redis cannot be reached, all nodes know that from their own commands.
     const joinAgain = (): void => void join().catch(() => {});
@@ -126,12 +131,15 @@ export class Heartbeat {
   }
 
   async #beatAgain(): Promise<void> {
-    const failed = await this.beat().then(
-      () => false,
-      () => true,
+    const failure = await this.beat().then(
+      () => undefined,
+      (error: Error) => error,
     );
     if (this.#closed) return;
-    this.#timer = startTimer(failed ? PAUSE : INTERVAL, () => void this.#beatAgain());
+    const isRefused = failure instanceof CommandRefused;
+    if (isRefused && !this.#isRefused) this.#onrefused(failure);
+    this.#isRefused = isRefused;
+    this.#timer = startTimer(failure ? PAUSE : INTERVAL, () => void this.#beatAgain());
     this.#timer?.unref();
   }
 

@@ -2,7 +2,7 @@ import { idlePause, nextTurn } from '../../base/wait.ts';
 import type { NodeId } from '../bus.ts';
 import type { Envelope } from './bus-messages.ts';
 import { TAKE } from './bus-scripts.ts';
-import type { Commands } from './commands.ts';
+import { CommandRefused, type Commands } from './commands.ts';
 
 /** How long one read waits for messages. Milliseconds. */
 const BLOCK = 1000;
@@ -26,6 +26,8 @@ export interface InboxParts {
   /** Whether an envelope may be handled though its sender may have withdrawn it. */
   readonly isUnconditional: (envelope: Envelope) => boolean;
   readonly handle: (envelope: Envelope) => void;
+  /** Called if Redis refuses a command of the reader, and again only after it has answered one. */
+  readonly onrefused: (error: Error) => void;
 }
 
 interface Entry {
@@ -37,6 +39,7 @@ interface Entry {
 /** Reads the messages of other processes, and removes them from Redis. */
 export class Inbox {
   readonly #parts: InboxParts;
+  #isRefused = false;
   #closed = false;
 
   constructor(parts: InboxParts) {
@@ -87,16 +90,27 @@ export class Inbox {
     return (await this.#untilAnswered(async () => entriesIn(await reader.send([...read])))) ?? [];
   }
 
-  /** Repeats a question until Redis answers. The other commands report that it does not. Undefined if the inbox is closed. */
+  /**
+   * Repeats a question until Redis answers. The other commands report that it cannot be reached. Undefined if the inbox is
+   * closed.
+   */
   async #untilAnswered<T>(ask: () => Promise<T>): Promise<T | undefined> {
     while (!this.#closed) {
       try {
-        return await ask();
-      } catch {
+        const answer = await ask();
+        this.#isRefused = false;
+        return answer;
+      } catch (error) {
+        if (error instanceof CommandRefused) this.#refused(error);
         await idlePause(PAUSE);
       }
     }
     return undefined;
+  }
+
+  #refused(error: CommandRefused): void {
+    if (!this.#isRefused && !this.#closed) this.#parts.onrefused(error);
+    this.#isRefused = true;
   }
 }
 

@@ -22,7 +22,10 @@ export interface RedisBusOptions {
    * it are ignored.
    */
   readonly stateKey: string | Uint8Array;
-  /** Called once if there is a message that was made without the key. Default: none. */
+  /**
+   * Called once if there is a message that was made without the key. Also called if Redis begins to refuse the heartbeats of
+   * this process, or to let it read its messages. Default: none.
+   */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
 
@@ -91,6 +94,7 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
     node,
     async () => bus?.join(),
     (sentAt, lapsed) => claims.beaten(sentAt, lapsed),
+    options.bus?.onerror,
   );
   const claims = new RedisClaims(commands, node, heartbeat);
   const close = async (): Promise<void> => void (await Promise.allSettled([heartbeat.close(), bus?.close()]));
