@@ -49,6 +49,9 @@ export class NotTaken extends Error {
 /** The client that a call is for has too many of them, at this process. */
 export class ShareFull extends NotTaken {}
 
+/** The other process is alive, but has another state key, so it ignores all messages of this one. */
+export class OtherStateKey extends NotTaken {}
+
 /** A call may have been handled, but no answer will come. */
 export class AnswerLost extends Error {
   override readonly name = 'AnswerLost';

@@ -84,6 +84,36 @@ describe.skipIf(command === undefined)('with a server', () => {
     expect(bridge.stderr.join('\n')).not.toContain('Redis');
   });
 
+  test('a process with another state key says so, and goes on with a session when the one with its child has ended', async () => {
+    const env = { STORE: `redis://:${PASSWORD}@127.0.0.1:${redis.port}/3` };
+    const [first, second] = await Promise.all(
+      ['a', 'b'].map((letter) => {
+        const key = letter.repeat(32);
+        return startBridge(['--store', 'env:STORE', '--state-key', key, '--drain-timeout', '1', ...features], env);
+      }),
+    );
+    let headers = new Headers();
+    const client = await connect(first!.url, {
+      ...{ eras: 'legacy', onerror: () => {} },
+      fetch: (url, init) => {
+        if (init?.body !== undefined) headers = new Headers(init.headers);
+        return fetch(url, init);
+      },
+    });
+    onTestFinished(() => client.close().catch(() => {}));
+    expect((await client.callTool('add', { a: 1, b: 2 })).structuredContent).toEqual({ result: 3 });
+    const params = { name: 'add', arguments: { a: 1, b: 2 } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 'other', method: 'tools/call', params });
+    const call = () => fetch(second!.url, { method: 'POST', headers, body });
+    const [refused, again] = [await call(), await call()];
+    expect([refused.status, again.status]).toEqual([503, 503]);
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    const why = 'Another process with the same Redis has another stateKey (--state-key), or none';
+    expect(second!.stderr.join('\n').split(why)).toHaveLength(2);
+    await first!.stop();
+    await expect.poll(async () => (await call()).status, { timeout: 30_000 }).toBe(200);
+  });
+
   test('if Redis is gone and comes back empty, known sessions go on, and the bridge says so', async () => {
     const env = { STORE: `redis://:${PASSWORD}@127.0.0.1:${redis.port}/1` };
     const bridge = await startBridge(['--store', 'env:STORE', '--metrics', ...features], env);

@@ -5,7 +5,7 @@ import { NotAsked, type Exchange } from '../../core/exchange.ts';
 import { peerOf } from '../../core/peer-of.ts';
 import { Unavailable } from '../../core/unavailable.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
-import { ShareFull, type Bus, type NodeId } from '../../store/bus.ts';
+import { OtherStateKey, ShareFull, type Bus, type NodeId } from '../../store/bus.ts';
 import { writeCaller } from './forwarded-request.ts';
 
 /** What another process has made of a request. */
@@ -39,7 +39,8 @@ export class Forwards {
    * Passes a request on.
    *
    * @returns its result, or that the other process does not have what the key names, so that nothing was done.
-   * @throws as `Bus.call`. Unavailable, and not NotTaken, if its client has too many calls.
+   * @throws as `Bus.call`. Unavailable, and not NotTaken, if its client has too many calls, or the processes have different
+   * state keys.
    */
   async send(to: NodeId, key: string, exchange: Exchange): Promise<Forwarded> {
     const id = (this.#count += 1);
@@ -53,9 +54,10 @@ export class Forwards {
       const { held, result } = await inShortTurns(call, peerOf(caller));
       return held === true ? { held, result: result as JsonObject } : { held: false };
     } catch (error) {
-      if (!(error instanceof ShareFull)) throw error;
-      // It has waited, and would have no room at other processes either.
-      throw new Unavailable(error.message, { cause: error });
+      // The first has waited, and would have no room at other processes either. The second changes only with a new process.
+      if (error instanceof ShareFull || error instanceof OtherStateKey)
+        throw new Unavailable(error.message, { cause: error });
+      throw error;
     } finally {
       this.#open.delete(id);
     }

@@ -8,11 +8,15 @@ import { nextTurn } from '../../base/wait.ts';
 import type { JsonObject } from '../../jsonrpc/message.ts';
 import { busSuite } from '../../testing/contracts/bus-suite.ts';
 import { NotTaken } from '../bus.ts';
+import { BusMessages } from './bus-messages.ts';
 import type { RedisClient } from './commands.ts';
+import { newNodeId } from './node-id.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState, type RedisState } from './redis-state.ts';
 
 const KEY = 'a state key of these tests';
+/** A process with this key that does not run. */
+const GONE = newNodeId(KEY);
 
 test('a key that is too short is refused', () => {
   const client: RedisClient = { sendCommand: () => Promise.resolve() };
@@ -171,14 +175,15 @@ describeWithEmptyRedis('with a server', (redis) => {
   });
 
   test('a message that was made with another key is ignored, and reported once', async () => {
-    const [a, b] = [await start(), await start({ stateKey: 'another state key' })];
-    const atA = received(a);
-    const outcomes = [b.bus.send(a.node, 'kind', {}), b.bus.send(a.node, 'kind', {})];
-    for (const outcome of await Promise.allSettled(outcomes)) {
-      expect(outcome).toMatchObject({ status: 'rejected' });
-    }
-    expect(atA).toEqual([]);
-    expect(a.errors).toEqual([expect.stringContaining('A message of another process was ignored')]);
+    const [a, b] = [await start(), await start()];
+    const atB = received(b);
+    const { text, mac } = new BusMessages(a.node, 'another state key').write(b.node, {
+      ...{ confirmations: [], messages: [{ kind: 'kind', body: '{}' }], patient: false },
+    });
+    for (let n = 0; n < 2; n += 1) await redis.admin.xAdd(`{everwire}:in:${b.node}`, '*', { m: text, k: mac });
+    expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(true);
+    expect(atB).toEqual([{ n: 1 }]);
+    expect(b.errors).toEqual([expect.stringContaining('A message of another process was ignored')]);
   });
 
   test('who can write to Redis cannot make, change, redirect or repeat messages', async () => {
@@ -259,8 +264,8 @@ describeWithEmptyRedis('with a server', (redis) => {
 
   test('a process that was killed takes nothing: the sender learns it', async () => {
     const a = await start();
-    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'killed' });
-    expect(await a.bus.send('killed', 'kind', {})).toBe(false);
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: GONE });
+    expect(await a.bus.send(GONE, 'kind', {})).toBe(false);
     expect(await redis.admin.keys('{everwire}:i*')).toEqual([]);
   });
 
@@ -281,10 +286,10 @@ describeWithEmptyRedis('with a server', (redis) => {
 
   test('a process that was killed after it has read a message may have handled it: the sender gets an error', async () => {
     const a = await start();
-    await alive('killed');
-    const outcome = a.bus.send('killed', 'kind', {}).catch(String);
-    await expect.poll(() => redis.admin.del('{everwire}:in:killed')).toBe(1);
-    await redis.admin.del('{everwire}:n:killed');
+    await alive(GONE);
+    const outcome = a.bus.send(GONE, 'kind', {}).catch(String);
+    await expect.poll(() => redis.admin.del(`{everwire}:in:${GONE}`)).toBe(1);
+    await redis.admin.del(`{everwire}:n:${GONE}`);
     expect(await outcome).toContain('has not confirmed a message in time');
   });
 
@@ -338,15 +343,15 @@ describeWithEmptyRedis('with a server', (redis) => {
   test('a process that reads nothing takes only a limited number of messages, and the others go on', async () => {
     const [a, b] = [await start(), await start()];
     received(b);
-    await alive('frozen');
+    await alive(GONE);
     const large = { text: 'x'.repeat(3 * 1024 * 1024) };
-    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => a.bus.send('frozen', 'kind', large)));
+    const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => a.bus.send(GONE, 'kind', large)));
     const reasons = outcomes.map((outcome) => (outcome.status === 'rejected' ? String(outcome.reason) : 'taken'));
     const unread = 'Error: Another process has not confirmed a message in time';
     const refused = 'NotTaken: Too many messages to other processes wait';
     expect(reasons).toEqual([...Array<string>(5).fill(unread), refused, refused, refused]);
     // What was sent before is still in the inbox.
-    const again = await Promise.allSettled([a.bus.send('frozen', 'kind', large)]);
+    const again = await Promise.allSettled([a.bus.send(GONE, 'kind', large)]);
     expect(String((again[0] as PromiseRejectedResult).reason)).toContain('too many messages that it has not read');
     expect(await a.bus.send(b.node, 'kind', large)).toBe(true);
     await checkKeys();
@@ -355,16 +360,16 @@ describeWithEmptyRedis('with a server', (redis) => {
   test('calls of one share leave room for others, wait for one another, and are withdrawn by their signals', async () => {
     const [a, b] = [await start(), await start()];
     b.bus.answer('kind', async ({ n }) => ({ n: Number(n) }));
-    await alive('frozen');
+    await alive(GONE);
     const text = 'x'.repeat(3 * 1024 * 1024);
     const abort = new AbortController();
     const stuck = Array.from({ length: 8 }, () =>
-      a.bus.call('frozen', 'kind', { text }, { share: 'greedy', signal: AbortSignal.any([abort.signal]) }),
+      a.bus.call(GONE, 'kind', { text }, { share: 'greedy', signal: AbortSignal.any([abort.signal]) }),
     );
     const outcomes = Promise.allSettled(stuck);
     const others = Array.from({ length: 20 }, (_, n) => a.bus.call(b.node, 'kind', { n, text }, { share: `${n % 2}` }));
     expect(await Promise.all(others)).toEqual(others.map((_, n) => ({ n })));
-    expect(await redis.admin.xLen('{everwire}:in:frozen')).toBe(1);
+    expect(await redis.admin.xLen(`{everwire}:in:${GONE}`)).toBe(1);
     abort.abort(new Error('enough'));
     expect((await outcomes).map(({ status }) => status)).toEqual(Array(8).fill('rejected'));
     const again = [1, 2, 3].map((n) => a.bus.call(b.node, 'kind', { n, text }, { share: 'greedy' }));
@@ -407,24 +412,24 @@ describeWithEmptyRedis('with a server', (redis) => {
     stopClock();
     const a = await start();
     vi.advanceTimersByTime(3000);
-    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: 'suspended' });
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: GONE });
     await a.bus.sendToAll('kind', {});
-    expect(await redis.admin.xLen('{everwire}:in:suspended')).toBe(1);
-    expect(await a.bus.send('suspended', 'kind', {})).toBe(false);
+    expect(await redis.admin.xLen(`{everwire}:in:${GONE}`)).toBe(1);
+    expect(await a.bus.send(GONE, 'kind', {})).toBe(false);
   });
 
   test('a suspended process with a full inbox gets no more, and stops no message to all', async () => {
     const a = await start();
-    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: 'suspended' });
-    await redis.admin.xAdd('{everwire}:in:suspended', '*', { m: 'x', k: 'x' });
-    await redis.admin.set('{everwire}:ib:suspended', String(16 * 1024 * 1024));
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 10_000, value: GONE });
+    await redis.admin.xAdd(`{everwire}:in:${GONE}`, '*', { m: 'x', k: 'x' });
+    await redis.admin.set(`{everwire}:ib:${GONE}`, String(16 * 1024 * 1024));
     await a.bus.sendToAll('kind', {});
-    expect(await redis.admin.xLen('{everwire}:in:suspended')).toBe(1);
+    expect(await redis.admin.xLen(`{everwire}:in:${GONE}`)).toBe(1);
   });
 
   test('a message to all fails if a process is alive but handles nothing', async () => {
     const a = await start();
-    await alive('stuck');
+    await alive(GONE);
     await expect(a.bus.sendToAll('kind', {})).rejects.toThrow('has not confirmed a message in time');
   });
 
@@ -435,7 +440,7 @@ describeWithEmptyRedis('with a server', (redis) => {
     const unsure = 'Redis may not know all processes yet';
     const check = async (): Promise<void> => {
       await expect(a.bus.sendToAll('kind', {})).rejects.toThrow(unsure);
-      await expect(a.bus.send('other', 'kind', {})).rejects.toThrow(unsure);
+      await expect(a.bus.send(GONE, 'kind', {})).rejects.toThrow(unsure);
     };
     await redis.admin.flushAll();
     await check();
@@ -443,7 +448,7 @@ describeWithEmptyRedis('with a server', (redis) => {
     await check();
     vi.advanceTimersByTime(3000);
     await a.bus.sendToAll('kind', {});
-    expect(await a.bus.send('other', 'kind', {})).toBe(false);
+    expect(await a.bus.send(GONE, 'kind', {})).toBe(false);
   });
 
   test('after Redis was away for longer than a heartbeat, nobody counts as gone before all could give another', async () => {
@@ -452,30 +457,30 @@ describeWithEmptyRedis('with a server', (redis) => {
     const score = Date.now() - 4000;
     await redis.admin.zAdd('{everwire}:nodes', [
       { score, value: a.node },
-      { score, value: 'other' },
+      { score, value: GONE },
     ]);
     await redis.admin.del(`{everwire}:n:${a.node}`);
     const check = async (): Promise<void> => {
-      await expect(a.bus.send('other', 'kind', {})).rejects.toBeInstanceOf(NotTaken);
-      expect(await a.isAlive('other')).toBe(true);
+      await expect(a.bus.send(GONE, 'kind', {})).rejects.toBeInstanceOf(NotTaken);
+      expect(await a.isAlive(GONE)).toBe(true);
     };
     await check();
     await expect.poll(() => redis.admin.exists(`{everwire}:n:${a.node}`)).toBe(1);
     await check();
     vi.advanceTimersByTime(3000);
-    expect(await a.bus.send('other', 'kind', {})).toBe(false);
-    expect(await a.isAlive('other')).toBe(false);
+    expect(await a.bus.send(GONE, 'kind', {})).toBe(false);
+    expect(await a.isAlive(GONE)).toBe(false);
   });
 
   test('a process that has just started does not know who is gone', async () => {
     stopClock();
-    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 4000, value: 'other' });
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 4000, value: GONE });
     const a = await start();
-    await expect(a.bus.send('other', 'kind', {})).rejects.toBeInstanceOf(NotTaken);
-    expect(await a.isAlive('other')).toBe(true);
+    await expect(a.bus.send(GONE, 'kind', {})).rejects.toBeInstanceOf(NotTaken);
+    expect(await a.isAlive(GONE)).toBe(true);
     vi.advanceTimersByTime(3000);
-    expect(await a.bus.send('other', 'kind', {})).toBe(false);
-    expect(await a.isAlive('other')).toBe(false);
+    expect(await a.bus.send(GONE, 'kind', {})).toBe(false);
+    expect(await a.isAlive(GONE)).toBe(false);
   });
 
   test('a message of a process that Redis does not know yet is not handled, because nobody could confirm it', async () => {

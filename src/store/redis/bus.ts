@@ -3,6 +3,7 @@ import type { JsonObject } from '../../jsonrpc/message.ts';
 import {
   BusListeners,
   NotTaken,
+  OtherStateKey,
   ShareFull,
   type Bus,
   type BusCallOptions,
@@ -16,6 +17,7 @@ import { JOIN, LEAVE, NODES } from './bus-scripts.ts';
 import type { Commands } from './commands.ts';
 import { ALIVE } from './heartbeat.ts';
 import { Inbox } from './inbox.ts';
+import { haveSameKey } from './node-id.ts';
 import { Outbox } from './outbox.ts';
 
 /** The most messages of one share that this process waits for, and the most bytes of them. */
@@ -50,6 +52,7 @@ export class RedisBus implements Bus {
   readonly #inbox: Inbox;
   readonly #line = new ShareLine(MAX_OF_ONE, MAX_BYTES_OF_ONE, MAX_IN_LINE);
   #hasReportedForgery = false;
+  #hasReportedOtherKey = false;
   #hasJoined = false;
   /** When Redis last knew nothing of this process, by `performance.now()`. */
   #rejoined = -Infinity;
@@ -86,7 +89,10 @@ export class RedisBus implements Bus {
   }
 
   async send(to: NodeId, kind: string, body: JsonObject): Promise<boolean> {
-    return to !== this.#parts.node && this.#outbox.send(to, kind, JSON.stringify(body), false);
+    if (to === this.#parts.node) return false;
+    return haveSameKey(to, this.#parts.node)
+      ? this.#outbox.send(to, kind, JSON.stringify(body), false)
+      : this.#refuse(to);
   }
 
   async sendToAll(kind: string, body: JsonObject): Promise<void> {
@@ -95,7 +101,9 @@ export class RedisBus implements Bus {
     this.#checkIsSure(nodes.includes(node));
     const text = JSON.stringify(body);
     const others = nodes.filter((other) => other !== node);
-    const sent = others.map((other) => this.#outbox.sendToOneOfAll(other, kind, text));
+    const sent = others.map((other) =>
+      haveSameKey(other, node) ? this.#outbox.sendToOneOfAll(other, kind, text) : this.#refuse(other),
+    );
     for (const outcome of await Promise.allSettled(sent)) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
@@ -129,6 +137,7 @@ export class RedisBus implements Bus {
 
   /** Sends a message of a call when its share has room for it. Nobody waits for the confirmation: the answer comes later. */
   async #sendInLine(to: NodeId, kind: string, body: JsonObject, options: MessageOptions = {}): Promise<boolean> {
+    if (!haveSameKey(to, this.#parts.node)) return this.#refuse(to);
     const text = JSON.stringify(body);
     const send = (): Promise<boolean> => this.#outbox.send(to, kind, text, true);
     const { share, signal } = options;
@@ -143,6 +152,20 @@ export class RedisBus implements Bus {
       if (begun) throw error;
       throw new ShareFull('Too many messages of one client wait for other processes', { cause: error });
     }
+  }
+
+  /**
+   * Sends nothing to a process with another key, which would ignore it.
+   *
+   * @returns false if the process has ended.
+   * @throws OtherStateKey if it is alive.
+   */
+  async #refuse(to: NodeId): Promise<boolean> {
+    if (!(await this.#parts.isAlive(to))) return false;
+    const error = new OtherStateKey('Another process with the same Redis has another stateKey (--state-key), or none');
+    if (!this.#hasReportedOtherKey) this.#parts.onerror(error);
+    this.#hasReportedOtherKey = true;
+    throw error;
   }
 
   /** What an entry of the inbox says, without the confirmations in it. Undefined if that is nothing. */

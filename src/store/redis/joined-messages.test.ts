@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
 import { deferred } from '../../../test/support/service.ts';
+import { newNodeId } from './node-id.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState } from './redis-state.ts';
 
@@ -72,11 +73,12 @@ describeWithEmptyRedis('processes', (redis) => {
 
   test('messages that go together are withdrawn together', async () => {
     const a = await start();
-    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: 'killed' });
-    await redis.admin.set('{everwire}:n:killed', '1', { PX: 60_000 });
-    const outcomes = NUMBERS.map((n) => a.bus.send('killed', 'kind', { n }));
-    await expect.poll(() => redis.admin.xLen('{everwire}:in:killed')).toBe(2);
-    await redis.admin.del('{everwire}:n:killed');
+    const killed = newNodeId(KEY);
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() + 60_000, value: killed });
+    await redis.admin.set(`{everwire}:n:${killed}`, '1', { PX: 60_000 });
+    const outcomes = NUMBERS.map((n) => a.bus.send(killed, 'kind', { n }));
+    await expect.poll(() => redis.admin.xLen(`{everwire}:in:${killed}`)).toBe(2);
+    await redis.admin.del(`{everwire}:n:${killed}`);
     expect(await Promise.all(outcomes)).toEqual(NUMBERS.map(() => false));
     expect(await redis.admin.keys('{everwire}:i*')).toEqual([]);
   });

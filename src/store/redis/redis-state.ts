@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { MemoryTaskStoreOptions } from '../memory-tasks.ts';
 import type { MemoryEventLogOptions } from '../memory.ts';
 import type { SessionStoreOptions } from '../session-store.ts';
@@ -10,6 +9,7 @@ import { RedisClaims } from './claims.ts';
 import { Commands, PREFIX, type RedisClient } from './commands.ts';
 import { RedisEvents } from './events.ts';
 import { Heartbeat } from './heartbeat.ts';
+import { newNodeId } from './node-id.ts';
 import { RedisSessions } from './sessions.ts';
 import { RedisTasks } from './tasks.ts';
 
@@ -23,8 +23,8 @@ export interface RedisBusOptions {
    */
   readonly stateKey: string | Uint8Array;
   /**
-   * Called once if there is a message that was made without the key. Also called if Redis begins to refuse the heartbeats of
-   * this process, or to let it read its messages. Default: none.
+   * Called once if there is a message that was made without the key, and once if another process that has another key would get
+   * one. Also called if Redis begins to refuse the heartbeats of this process, or to let it read its messages. Default: none.
    */
   readonly onerror?: ((error: Error) => void) | undefined;
 }
@@ -86,7 +86,7 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
   const sessions = new RedisSessions(commands, options.sessions ?? {});
   const events = new RedisEvents(commands, options.events ?? {}, sessions.maxAge);
   const tasks = new RedisTasks(commands, options.tasks ?? {});
-  const node = randomBytes(8).toString('hex');
+  const node = newNodeId(options.bus?.stateKey);
   const isAlive = (other: NodeId): Promise<boolean> => heartbeat.isAlive(other);
   const bus = options.bus && busOf(options.bus, { node, commands, timeout, isAlive }, prefix);
   const heartbeat: Heartbeat = new Heartbeat(
