@@ -1,3 +1,4 @@
+import { FewPerTurn } from '../base/few-per-turn.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
 import { listen } from '../transport/http/server/listen.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
@@ -33,6 +34,7 @@ export class MockServer {
   readonly #listeners = new Set<HttpListener>();
   readonly #misses: MockMiss[] = [];
   readonly #total = new TotalLoad();
+  readonly #ends = new FewPerTurn();
   /** The clients of a revision without sessions cannot be told apart, so they share one order. */
   readonly #stateless: MockAnswers;
 
@@ -61,6 +63,7 @@ export class MockServer {
     const session = new MockSession(transport, {
       answers: this.#answers(),
       total: this.#total,
+      ends: this.#ends,
       onerror: this.#options.onerror,
       onclose: () => this.#sessions.delete(session),
     });

@@ -1,3 +1,4 @@
+import type { FewPerTurn } from '../base/few-per-turn.ts';
 import { Deferred } from '../base/deferred.ts';
 import {
   errorResponse,
@@ -130,6 +131,8 @@ export interface SessionPlace {
   readonly answers: MockAnswers;
   /** Counts the requests in flight of all sessions. */
   readonly total: TotalLoad;
+  /** Ends the requests that their clients no longer wait for, of all sessions. */
+  readonly ends: FewPerTurn;
   readonly onerror: (error: Error) => void;
   readonly onclose: (session: MockSession) => void;
 }
@@ -150,10 +153,10 @@ export class MockSession {
   #revision: Revision | undefined;
 
   constructor(transport: Transport, place: SessionPlace) {
-    const { total, onerror } = place;
+    const { total, ends, onerror } = place;
     this.#transport = transport;
     this.#place = place;
-    this.#requests = new RequestsInFlight(transport, total, onerror);
+    this.#requests = new RequestsInFlight(transport, total, ends, onerror);
   }
 
   /** @throws what the transport's `start` throws. */

@@ -66,6 +66,59 @@ test('thousands of requests of a connection are ended in turns of the event loop
   await vi.waitFor(() => expect(ended()).toBe(3000));
 });
 
+describe('calls that their clients end together', () => {
+  /** Ten sessions of one service, each with a hundred calls, and how many of the calls have ended. */
+  async function busy() {
+    const errors: Error[] = [];
+    const seen: Exchange[] = [];
+    const go = deferred();
+    const { service } = scripted({ work: (exchange) => (seen.push(exchange), go.promise.then(() => ({}))) });
+    const inbound = createInbound(service, { onerror: (error) => void errors.push(error) });
+    const clients: Peer[] = [];
+    for (let n = 0; n < 10; n += 1) {
+      const [near, far] = memoryTransportPair();
+      const client = new Peer(near);
+      clients.push(client);
+      await near.start();
+      await inbound.onsession!(far);
+      await client.request('init', 'initialize', hello());
+      await client.send(...Array.from({ length: 100 }, (_, id) => ({ id, method: 'work' })));
+      client.take();
+    }
+    return { clients, errors, go, ended: () => seen.filter(({ signal }) => signal.aborted).length };
+  }
+
+  const cancel = (id: number): object => ({ method: 'notifications/cancelled', params: { requestId: id } });
+
+  test('end a few in each turn of the event loop when all sessions close', async () => {
+    const { clients, errors, ended } = await busy();
+    for (const client of clients) void client.transport.close();
+    await settled();
+    expect(ended()).toBe(10);
+    await turn();
+    expect(ended()).toBeLessThan(100);
+    await vi.waitFor(() => expect(ended()).toBe(1000), 30_000);
+    expect(errors).toEqual([]);
+  });
+
+  test('end a few in each turn of the event loop when all are cancelled', async () => {
+    const { clients, errors, go, ended } = await busy();
+    const all = Array.from({ length: 100 }, (_, id) => cancel(id));
+    await Promise.all(clients.map((client) => client.send(...all)));
+    expect(ended()).toBeLessThan(100);
+    // A call that finishes before its turn is not answered, because it is cancelled.
+    go.resolve();
+    await turn();
+    expect(clients.flatMap((client) => client.take())).toEqual([]);
+    expect(errors).toEqual([]);
+    // Their ids and their room are free again.
+    await vi.waitFor(
+      async () => expect((await clients[9]!.request(99, 'echo')).result).toEqual({ params: {} }),
+      30_000,
+    );
+  });
+});
+
 describe('each message goes to the inbound of its era', () => {
   test('one connection speaks both eras, in any order', async () => {
     const { service, seen } = scripted();

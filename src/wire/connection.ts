@@ -2,6 +2,7 @@ import { RpcError } from '../jsonrpc/errors.ts';
 import { CONNECTION_CLOSED } from '../jsonrpc/pending.ts';
 import type { Message } from '../jsonrpc/message.ts';
 import type { Service } from '../core/exchange.ts';
+import type { FewPerTurn } from '../base/few-per-turn.ts';
 import { Waiters } from '../base/waiters.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
 import { saysItsRevision } from '../protocol/own-revision.ts';
@@ -18,6 +19,8 @@ export interface ConnectionOptions extends LegacyInboundOptions {
   readonly legacy: boolean;
   /** Counts the requests in flight of all connections. */
   readonly total: TotalLoad;
+  /** Ends the requests that their clients no longer wait for, of all connections. */
+  readonly ends: FewPerTurn;
   readonly onclose: (connection: Connection) => void;
 }
 
@@ -35,7 +38,7 @@ export class Connection {
   constructor(service: Service, transport: Transport, options: ConnectionOptions) {
     this.#transport = transport;
     this.#options = options;
-    this.#requests = new RequestsInFlight(transport, options.total, options.onerror);
+    this.#requests = new RequestsInFlight(transport, options.total, options.ends, options.onerror);
     this.#requests.onidle = () => this.#idle.wake();
     this.#legacy = options.legacy ? new LegacyInbound(service, transport, this.#requests, options) : undefined;
   }

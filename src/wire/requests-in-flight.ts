@@ -1,3 +1,4 @@
+import type { FewPerTurn } from '../base/few-per-turn.ts';
 import { inTurns } from '../base/in-turns.ts';
 import { shortJson } from '../base/short-text.ts';
 import { RpcError, ErrorCode } from '../jsonrpc/errors.ts';
@@ -24,16 +25,21 @@ const REQUEST_BYTES = 8 * 1024;
 export class RequestsInFlight {
   readonly #transport: Transport;
   readonly #total: TotalLoad;
+  readonly #ends: FewPerTurn;
   readonly #onerror: (error: Error) => void;
   readonly #requests = new IdTable<RequestId, RequestInFlight>();
   #bytes = 0;
   /** Called when no request is in flight any more. */
   onidle: (() => void) | undefined;
 
-  /** @param total counts the requests of all connections of a service. */
-  constructor(transport: Transport, total: TotalLoad, onerror: (error: Error) => void) {
+  /**
+   * @param total counts the requests of all connections of a service.
+   * @param ends ends those that their clients no longer wait for, of all connections of a service.
+   */
+  constructor(transport: Transport, total: TotalLoad, ends: FewPerTurn, onerror: (error: Error) => void) {
     this.#transport = transport;
     this.#total = total;
+    this.#ends = ends;
     this.#onerror = onerror;
   }
 
@@ -62,7 +68,7 @@ export class RequestsInFlight {
     if (!this.#hasTotalRoom(bytes + REQUEST_BYTES)) {
       return this.#refuse(id, 'The requests in flight of all clients are too large together; try again later');
     }
-    const request = new RequestInFlight(this.#transport, id, this.#onerror, () => this.#forget(request));
+    const request = new RequestInFlight(this.#transport, id, this.#ends, this.#onerror, () => this.#forget(request));
     this.#requests.set(id, request);
     this.#total.add(REQUEST_BYTES);
     this.#count(request, bytes);
@@ -98,7 +104,7 @@ export class RequestsInFlight {
 
   /** The connection has closed. */
   close(): void {
-    inTurns(this.values(), (request) => request.end('the connection is closed')).catch(this.#onerror);
+    for (const request of this.values()) request.end('the connection is closed');
   }
 
   /** Whether all connections together have room for this many bytes more. */
@@ -133,19 +139,29 @@ export class RequestInFlight implements ReplyChannel {
   /** False for `initialize`, which MUST NOT be cancelled (2025-11-25, basic/utilities/cancellation: Behavior Requirements). */
   cancellable = true;
   readonly #transport: Transport;
+  readonly #ends: FewPerTurn;
   readonly #onerror: (error: Error) => void;
+  /** Whether the caller no longer waits for it. It counts until it has ended. */
+  #abandoned = false;
   #ondone: (() => void) | undefined;
 
-  constructor(transport: Transport, id: RequestId, onerror: (error: Error) => void, ondone: () => void) {
+  constructor(
+    transport: Transport,
+    id: RequestId,
+    ends: FewPerTurn,
+    onerror: (error: Error) => void,
+    ondone: () => void,
+  ) {
     this.#transport = transport;
     this.id = id;
+    this.#ends = ends;
     this.#onerror = onerror;
     this.#ondone = ondone;
   }
 
   /** Whether the request is neither answered nor cancelled. */
   get open(): boolean {
-    return this.#ondone !== undefined;
+    return this.#ondone !== undefined && !this.#abandoned;
   }
 
   notify(message: Notification): Promise<void> {
@@ -157,6 +173,7 @@ export class RequestInFlight implements ReplyChannel {
   answer(response: Response, status?: number): void {
     this.#done();
     this.onclose = undefined;
+    if (this.#abandoned) return;
     const sent = this.#transport.send(response, status === undefined ? undefined : { status });
     if (sent === SENT_AT_ONCE) return;
     // The promise waits for a slow reader. It must not hold the response, because only the response's text is counted.
@@ -175,12 +192,19 @@ export class RequestInFlight implements ReplyChannel {
     if (this.cancellable) this.end(reason);
   }
 
-  /** Ends the request without a response, because the caller no longer waits for it. */
+  /**
+   * Ends the request without a response, because the caller no longer waits for it. One client may end thousands at once,
+   * and much follows from each, so only a few end in one turn of the event loop.
+   */
   end(reason?: string): void {
-    this.#done();
-    const { onclose } = this;
-    this.onclose = undefined;
-    onclose?.(reason);
+    if (!this.open) return;
+    this.#abandoned = true;
+    this.#ends.run(() => {
+      const { onclose } = this;
+      this.onclose = undefined;
+      this.#done();
+      onclose?.(reason);
+    });
   }
 
   /** Runs once. If a response cannot be written, a second one follows, but the request ended with the first. */

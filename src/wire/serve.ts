@@ -1,4 +1,5 @@
 import type { Exchange, Service } from '../core/exchange.ts';
+import { FewPerTurn } from '../base/few-per-turn.ts';
 import { MAX_TIMER } from '../base/timer.ts';
 import { LEGACY_REVISIONS, MODERN_REVISIONS } from '../protocol/revisions.ts';
 import type { Implementation } from '../protocol/types.ts';
@@ -156,6 +157,7 @@ class ServiceInbound implements Inbound {
       legacy,
       modern: this.#modern,
       total: new TotalLoad(),
+      ends: new FewPerTurn(),
       subscribed: new TotalLoad(),
       onclose,
     };

@@ -14,7 +14,11 @@ async function connected() {
   const { send, close } = near;
   const transportClosed = deferred();
   let broken = false;
-  near.send = (message) => (broken ? Promise.reject(new Error('Nothing can be sent')) : send.call(near, message));
+  let sent = 0;
+  near.send = (message) => {
+    sent += 1;
+    return broken ? Promise.reject(new Error('Nothing can be sent')) : send.call(near, message);
+  };
   near.close = () => {
     broken = true;
     return transportClosed.promise.then(() => close.call(near));
@@ -31,7 +35,15 @@ async function connected() {
   const exchange = new TestExchange('tools/call', { name: 't' });
   const result = upstream.service(exchange).catch(({ code }: RpcError) => code);
   await settled();
-  return { upstream, exchange, result, transportClosed, errors, breakOff: () => void (broken = true) };
+  return {
+    upstream,
+    exchange,
+    result,
+    transportClosed,
+    errors,
+    sent: () => sent,
+    breakOff: () => void (broken = true),
+  };
 }
 
 test('closing a connection causes no error about a cancellation that could not be sent', async () => {
@@ -43,6 +55,17 @@ test('closing a connection causes no error about a cancellation that could not b
   await closed;
   expect(await result).toBe(-32603);
   expect(errors).toEqual([]);
+});
+
+test('a connection that is closing sends no cancellation, because its server ends the calls itself', async () => {
+  const { upstream, exchange, result, transportClosed, sent } = await connected();
+  const before = sent();
+  const closed = upstream.close();
+  exchange.abort();
+  expect(await result).toBe(-32603);
+  expect(sent()).toBe(before);
+  transportClosed.resolve();
+  await closed;
 });
 
 test('a broken connection causes an error about a cancellation that could not be sent', async () => {

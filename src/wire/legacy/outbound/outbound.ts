@@ -265,7 +265,8 @@ class LegacyOutbound implements Upstream {
 
   #sendCancellation(id: RequestId, reason: string): void {
     this.#cancelled.requests.add(id);
-    this.#notify(NotificationMethod.Cancelled, { requestId: id, reason });
+    // A server ends all calls of a connection that closes. There may be thousands.
+    if (!this.#closing) this.#notify(NotificationMethod.Cancelled, { requestId: id, reason });
   }
 
   #notify(method: string, params: JsonObject | undefined): void {

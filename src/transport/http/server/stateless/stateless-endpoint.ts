@@ -1,3 +1,4 @@
+import { FewPerTurn } from '../../../../base/few-per-turn.ts';
 import { PART_OF_ONE, ShareCounts, shareOf } from '../../../../base/share.ts';
 import { RpcError } from '../../../../jsonrpc/errors.ts';
 import { isNotification, isRequest, type Message, type Notification } from '../../../../jsonrpc/message.ts';
@@ -25,6 +26,8 @@ export class StatelessEndpoint extends Endpoint {
   readonly #maxRequests: number;
   readonly #counts = new ShareCounts();
   #inFlight = 0;
+  /** Ends the requests whose callers have left. */
+  readonly #ends = new FewPerTurn();
 
   /** @param maxRequests the most requests in flight, subscriptions included. */
   constructor(options: EndpointOptions, onrequest: RequestListener, maxRequests: number) {
@@ -49,7 +52,7 @@ export class StatelessEndpoint extends Endpoint {
       return tooManyRequests(call, message.id);
     this.#inFlight += 1;
     this.#counts.add(share);
-    const reply = new StatelessReply(call, this.options, () => {
+    const reply = new StatelessReply(call, this.options, this.#ends, () => {
       this.#inFlight -= 1;
       this.#counts.remove(share);
     });

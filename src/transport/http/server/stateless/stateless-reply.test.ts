@@ -147,6 +147,26 @@ describe('a client that disconnects', () => {
     expect(http.errors).toEqual([]);
   });
 
+  test('with a hundred connections at once cancels a few requests in each turn of the event loop', async () => {
+    const seen: Exchange[] = [];
+    const http = new ModernHttp(
+      working((exchange) => {
+        seen.push(exchange);
+        return new Promise(() => {});
+      }),
+    );
+    const calls = Array.from({ length: 100 }, () => http.call('work'));
+    await vi.waitFor(() => expect(seen).toHaveLength(100), 30_000);
+    await vi.advanceTimersByTimeAsync(110);
+    const readers = (await Promise.all(calls)).map((response) => new Events(response));
+    const ended = (): number => seen.filter(({ signal }) => signal.aborted).length;
+    for (const reader of readers) void reader.cancel();
+    await settled();
+    expect(ended()).toBeLessThan(50);
+    await vi.waitFor(() => expect(ended()).toBe(100), 30_000);
+    expect(http.errors).toEqual([]);
+  });
+
   test('before the stream cancels the request when the stream would begin', async () => {
     const seen: Exchange[] = [];
     const http = new ModernHttp(

@@ -1,3 +1,4 @@
+import type { FewPerTurn } from '../../../../base/few-per-turn.ts';
 import { SENT_AT_ONCE, type ReplyChannel } from '../../../transport.ts';
 import type { Notification, Response } from '../../../../jsonrpc/message.ts';
 import { Grace } from '../grace.ts';
@@ -22,16 +23,21 @@ export class StatelessReply implements ReplyChannel {
   readonly #grace: Grace;
   readonly #call: HttpCall;
   readonly #options: EndpointOptions;
+  readonly #ends: FewPerTurn;
   readonly #onend: () => void;
   #connection: SseConnection | undefined;
   #behind = 0;
   #lossy = false;
   #over = false;
 
-  /** @param onend called once, when the request was answered or its caller has left. */
-  constructor(call: HttpCall, options: EndpointOptions, onend: () => void) {
+  /**
+   * @param ends ends the requests whose callers have left.
+   * @param onend called once, when the request was answered or has ended.
+   */
+  constructor(call: HttpCall, options: EndpointOptions, ends: FewPerTurn, onend: () => void) {
     this.#call = call;
     this.#options = options;
+    this.#ends = ends;
     this.#onend = onend;
     const begin = (): void => void this.#begin();
     this.#grace = new Grace(options.grace, begin);
@@ -79,15 +85,24 @@ export class StatelessReply implements ReplyChannel {
     this.#options.onerror(new Error('Notifications of a request were dropped: its caller reads too slowly'));
   }
 
+  /** One client may close thousands of connections at once, so only a few requests end in one turn of the event loop. */
   #gone(): void {
     if (this.#over) return;
-    this.#end();
-    this.onclose?.();
+    this.#stop();
+    this.#ends.run(() => {
+      this.#onend();
+      this.onclose?.();
+    });
   }
 
   #end(): void {
+    this.#stop();
+    this.#onend();
+  }
+
+  /** Nothing more is sent. */
+  #stop(): void {
     this.#over = true;
     this.#grace.end();
-    this.#onend();
   }
 }
