@@ -150,10 +150,19 @@ test('exactly the limit may wait, and a line beyond it is refused and never writ
 
 test('a line may be limited to a part of what may wait', async () => {
   const outgoing = new Outgoing(slow(1).output, 10, () => {});
-  await expect(outgoing.send('sixsix', 0.5)).rejects.toThrow('more than 5 bytes are waiting');
+  await expect(outgoing.send('sixsix', 0.5)).rejects.toThrow('The message is too large to send: 6 of at most 5 bytes');
   void outgoing.send('five!', 0.5);
   void outgoing.send('four');
   expect(outgoing.waiting).toBe(11);
+});
+
+test('a line that never fits is refused with its size, also if nothing waits', async () => {
+  const { output, writes } = slow(1);
+  const outgoing = new Outgoing(output, 20, () => {});
+  const refused = 'The message is too large to send: 11 of at most 10 bytes';
+  await expect(outgoing.send('x'.repeat(11), 0.5)).rejects.toThrow(refused);
+  void outgoing.send('x'.repeat(10), 0.5);
+  expect(writes).toEqual([`${'x'.repeat(10)}\n`]);
 });
 
 test('64 KiB of text do not wait for the next turn', () => {

@@ -73,6 +73,10 @@ export class Outgoing implements Holder {
   send(line: string, part = 1): Promise<void> {
     if (this.#closed) return Promise.reject(notSent(this.#closed));
     const most = this.#limit * part;
+    if (line.length > most) {
+      const why = `The message is too large to send: ${line.length} of at most ${most} bytes`;
+      return Promise.reject(new Error(`${why}; send less at once, or raise maxPendingBytes`));
+    }
     if (this.waiting + line.length > most) {
       return Promise.reject(new Error(`The peer does not read: more than ${most} bytes are waiting`));
     }

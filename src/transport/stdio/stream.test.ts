@@ -145,7 +145,7 @@ describe('writing', () => {
     await transport.start();
     output.slow = true;
     await expect(transport.send(request(0, 'q', { text: 'x'.repeat(1000) }))).rejects.toThrow(
-      'more than 1000 bytes are waiting',
+      'The message is too large to send: 1058 of at most 1000 bytes',
     );
     for (let n = 0; n < 8; n++) void transport.send(request(n, 'q', { text: 'x'.repeat(50) }));
     await settled();
@@ -228,7 +228,10 @@ describe('writing', () => {
     await transport.start();
     write('nonsense');
     await settled();
-    expect(errors.map(({ message }) => message.split(':')[0])).toEqual(['Parse error', 'The peer does not read']);
+    expect(errors.map(({ message }) => message.split(':')[0])).toEqual([
+      'Parse error',
+      'The message is too large to send',
+    ]);
   });
 
   test('a message that JSON cannot represent rejects, and nothing is written', async () => {
