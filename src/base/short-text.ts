@@ -20,6 +20,11 @@ export function cutText(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most)}…` : text;
 }
 
+/** A value of the other side where a text is expected: a text as it is, and anything else as JSON, which never throws. */
+export function asText(value: unknown): string {
+  return typeof value === 'string' ? value : shortJson(value);
+}
+
 /** A value of the other side as JSON, as an error quotes it. A long one is cut, and its length follows. */
 export function shortJson(value: unknown, most = MAX_QUOTE): string {
   return shortText(JSON.stringify(value) ?? 'undefined', most);

@@ -18,6 +18,20 @@ test.each([
   expect(shapeContent(result, REVISIONS[revision])).toEqual({ content, isError: false });
 });
 
+test('a member of a wrong type is described as JSON', () => {
+  const odd = { toString: 1 };
+  const content = [
+    { type: 'audio', data: '', mimeType: odd },
+    { type: 'resource_link', uri: odd, name: odd },
+  ];
+  expect(shapeContent({ content }, REVISIONS['2024-11-05'])).toEqual({
+    content: [
+      { type: 'text', text: '[audio, {"toString":1}]' },
+      { type: 'text', text: '{"toString":1}: {"toString":1}' },
+    ],
+  });
+});
+
 test('the messages of a prompt are converted too', () => {
   const result = { description: 'd', messages: [{ role: 'user', content: link }] };
   const messages = [{ role: 'user', content: linked }];

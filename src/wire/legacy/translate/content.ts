@@ -1,3 +1,4 @@
+import { asText } from '../../../base/short-text.ts';
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import type { RevisionProfile } from '../../../protocol/revisions.ts';
 import { each, inside, put, without } from '../../../jsonrpc/shape.ts';
@@ -25,10 +26,10 @@ function knowsContent({ audio, structuredContent, unknown: { properties } }: Rev
 export function shapeBlock(block: JsonObject, profile: RevisionProfile): JsonObject {
   const { type, annotations } = block;
   if (type === 'audio' && !profile.audio)
-    return describedAsText(`[audio, ${String(block['mimeType'])}]`, annotations, profile);
+    return describedAsText(`[audio, ${asText(block['mimeType'])}]`, annotations, profile);
   if (type === 'resource_link') {
     if (!profile.structuredContent)
-      return describedAsText(`${String(block['name'])}: ${String(block['uri'])}`, annotations, profile);
+      return describedAsText(`${asText(block['name'])}: ${asText(block['uri'])}`, annotations, profile);
     return shapeAnnotations(without(block, profile.unknown.properties.ResourceLink), profile);
   }
   return shapeAnnotations(block, profile);

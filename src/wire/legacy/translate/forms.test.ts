@@ -26,6 +26,20 @@ test.each([
   expect(plainForm(form({ x: field }, required)).restore(content)).toEqual(whole);
 });
 
+test('a title, a description or an option of a wrong type becomes JSON where a text is needed', () => {
+  const odd = { toString: 1 };
+  const list = { type: 'array', title: odd, description: odd, items: { enum: [odd, 5, null] } };
+  const titled = { type: 'string', oneOf: [{ const: odd, title: odd }] };
+  const { schema } = plainForm(form({ x: list, y: titled }));
+  const text = '{"toString":1}';
+  expect(schema['properties']).toEqual({
+    [`x.${text}`]: { type: 'boolean', title: `${text}: ${text}`, description: odd },
+    'x.5': { type: 'boolean', title: `${text}: 5`, description: odd },
+    'x.null': { type: 'boolean', title: `${text}: null`, description: odd },
+    y: { type: 'string', enum: [text], enumNames: [text] },
+  });
+});
+
 test('a form with only such fields has no required fields', () => {
   expect(plainForm(form({ x: several() }, ['x'])).schema).not.toHaveProperty('required');
 });

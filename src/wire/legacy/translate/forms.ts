@@ -1,4 +1,4 @@
-import { shortJson } from '../../../base/short-text.ts';
+import { asText, shortJson } from '../../../base/short-text.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, stringsIn, type JsonObject } from '../../../jsonrpc/message.ts';
 import { without } from '../../../jsonrpc/shape.ts';
@@ -94,7 +94,7 @@ function booleans(
   const preset = Array.isArray(chosen) ? stringsIn(chosen) : undefined;
   return options.map((option) => {
     const own = names.free(`${name}.${option.value}`);
-    const shown: JsonObject = { type: 'boolean', title: `${String(title)}: ${option.title}` };
+    const shown: JsonObject = { type: 'boolean', title: `${asText(title)}: ${option.title}` };
     if (description !== undefined) shown['description'] = description;
     if (preset) shown['default'] = preset.has(option.value);
     return [own, shown];
@@ -103,7 +103,8 @@ function booleans(
 
 /** The length of the fields for the options of one list. */
 function lengthOf(name: string, { title = name, description }: JsonObject, options: readonly Option[]): number {
-  const shared = name.length + String(title).length + (description === undefined ? 0 : String(description).length);
+  const shared =
+    name.length + asText(title).length + (description === undefined ? 0 : JSON.stringify(description).length);
   return options.reduce((sum, option) => sum + shared + option.value.length + option.title.length, 0);
 }
 
@@ -135,7 +136,7 @@ function optionsOf(name: string, field: JsonObject): readonly Option[] {
 
 function listedOptions(name: string, { items }: JsonObject): readonly Option[] {
   const listed: unknown = isObject(items) ? items['enum'] : undefined;
-  if (Array.isArray(listed)) return listed.map((value: unknown) => ({ value: String(value), title: String(value) }));
+  if (Array.isArray(listed)) return listed.map((value: unknown) => ({ value: asText(value), title: asText(value) }));
   const options = isObject(items) ? titled(items['anyOf'] ?? items['oneOf']) : undefined;
   if (options !== undefined) return options;
   throw new RpcError(
@@ -148,7 +149,7 @@ function listedOptions(name: string, { items }: JsonObject): readonly Option[] {
 function titled(options: unknown): readonly Option[] | undefined {
   if (!Array.isArray(options)) return undefined;
   return options.filter(isObject).map(({ const: value, title = value }) => {
-    return { value: String(value), title: String(title) };
+    return { value: asText(value), title: asText(title) };
   });
 }
 
