@@ -5,7 +5,7 @@ import { PendingRequests } from './pending.ts';
 import type { TimeLimits } from '../base/deadline.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
 });
 afterEach(() => {
   if (vi.getTimerCount() > 0) throw new Error('a timer was left behind');
@@ -47,14 +47,13 @@ test('a response settles the request of its id', async () => {
   expect(pending.size).toBe(0);
 });
 
-test('thousands of requests fail in turns of the event loop when the connection closes', async () => {
-  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'clearTimeout'] });
+test('a few requests fail in each turn of the event loop when the connection closes', async () => {
   const { pending, open } = setUp();
   let failed = 0;
   const all = Array.from({ length: 3000 }, () => open().result.catch(() => (failed += 1)));
   pending.close(new Error('gone'));
   await new Promise((resolve) => void setImmediate(resolve));
-  expect(failed).toBeLessThan(3000);
+  expect(failed).toBeLessThan(100);
   await expect(open().result).rejects.toThrow('gone');
   await Promise.all(all);
   expect([failed, pending.size]).toEqual([3000, 0]);

@@ -1,4 +1,4 @@
-import { inTurns } from '../base/in-turns.ts';
+import { FewPerTurn } from '../base/few-per-turn.ts';
 import { printableError } from '../base/printable.ts';
 import { RpcError } from './errors.ts';
 import { IdTable } from './id-table.ts';
@@ -126,10 +126,14 @@ export class PendingRequests {
     return entry !== undefined;
   }
 
-  /** Fails all pending and all later requests. There may be thousands, so they fail in turns of the event loop. */
+  /**
+   * Fails all pending and all later requests. There may be thousands, and much follows from each, so only a few fail in one
+   * turn of the event loop.
+   */
   close(error: Error): void {
     this.#closed ??= error;
-    void inTurns(this.#entries?.keys() ?? [], (id) => void this.cancel(id, error));
+    const turns = new FewPerTurn();
+    for (const id of this.#entries?.keys() ?? []) turns.run(() => void this.cancel(id, error));
   }
 
   #take(id: RequestId): Entry | undefined {
