@@ -322,7 +322,7 @@ describe('a client', () => {
     const store = new MemoryTokenStore();
     const { redirect, closed } = scriptedLogin(world, authorize);
     await expect(send(world.authorizer({ store, redirect }))).rejects.toThrow(
-      /The state of the authorization response differs|no browser/,
+      /The authorization response does not have the state|no browser/,
     );
     expect(await store.get(KEY)).toEqual({ client: REGISTERED });
     expect(closed()).toBe(1);

@@ -107,7 +107,7 @@ export async function codeIn(
   if (answer.getAll('state').length !== 1 || answer.get('state') !== state) {
     throw new OAuthError(
       'authorization',
-      'The state of the authorization response differs from that of the request: log in again',
+      'The authorization response does not have the state of the request: log in again',
     );
   }
   const error = answer.get('error');

@@ -140,8 +140,8 @@ describe('the code flow', () => {
   });
 
   test.each([
-    ['state', { state: 'other' }, 'The state of the authorization response differs'],
-    ['state', { state: null }, 'The state of the authorization response differs'],
+    ['state', { state: 'other' }, 'The authorization response does not have the state'],
+    ['state', { state: null }, 'The authorization response does not have the state'],
     ['code', { code: null }, 'has no code'],
   ])('refuses a response with a wrong %s: %j', async (_, back, why) => {
     const world = new OAuthWorld();

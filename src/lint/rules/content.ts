@@ -54,7 +54,7 @@ export const CONTENT_RULES: readonly WireRule[] = [
     area: 'resources',
     severity: 'error',
     clauses: onPage('server/prompts', ['3', '3,4', '3,4', '3,4', '6,7']),
-    right: 'The MIME type of an image begins with `image/`, and that of audio with `audio/`.',
+    right: 'The MIME type of an image begins with `image/`, and the MIME type of audio begins with `audio/`.',
     check: (event) =>
       first(
         objectsOf(event).filter(

@@ -37,7 +37,7 @@ export const LIST_RULES: readonly WireRule[] = [
     area: 'json-rpc',
     severity: 'advice',
     clauses: everywhere('server/utilities/pagination'),
-    right: 'The cursor of the next page differs from that of this page: otherwise a list never ends.',
+    right: 'The cursor of the next page differs from the cursor of this page: otherwise a list never ends.',
     check: ({ kind, from, about, result: { nextCursor } }) => {
       if (kind !== 'result' || from !== 'server' || !about || !LISTS.has(about.method) || nextCursor === undefined)
         return undefined;

@@ -72,7 +72,7 @@ export const META_RULES: readonly WireRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: { '2026-07-28': 'basic/index 9,10; extensions/tasks 1,7' },
-    right: 'The type of a result is `complete`, `input_required`, or that of an extension which the client declared.',
+    right: 'The type of a result is `complete`, `input_required`, or a type of an extension that the client declared.',
     inSchema: true,
     check: ({ kind, from, result: { resultType }, clientCapabilities }) => {
       if (kind !== 'result' || from !== 'server' || resultType === undefined) return undefined;

@@ -87,7 +87,8 @@ export const TASK_CONTENT_RULES: readonly WireRule[] = [
     area: 'tasks',
     severity: 'error',
     clauses: clauses(undefined, undefined, undefined, `${PAGE} 36,65`, 'extensions/tasks 54,55'),
-    right: 'The result of a task has the shape of a result of its request, and its error that of a JSON-RPC error.',
+    right:
+      'The result of a task has the shape that its request requires, and its error has the shape of a JSON-RPC error.',
     check: (event) => {
       const { kind, from, result, about, schema, task, taskBefore } = event;
       const asked = about?.method;
