@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { listening, scripted, settled } from '../../../test/support/service.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { deferred, listening, scripted, settled } from '../../../test/support/service.ts';
 import { TestExchange } from '../../../test/support/exchange.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { parseConfig, readConfig, type FleetConfig } from '../config/config.ts';
@@ -204,5 +204,39 @@ describe('a file that changes', () => {
     await next;
     expect(await tools(fixture)).toEqual(['y']);
     expect(fixture.log).toEqual(['open a', 'open b', 'close a']);
+  });
+
+  test('is applied in its newest version, if it has changed several times while a server ends', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const folder = mkdtempSync(path.join(tmpdir(), 'everwire-fleet-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = path.join(folder, 'mcp.json');
+    const write = (command: string): void => {
+      writeFileSync(file, JSON.stringify({ mcpServers: { a: { command } } }));
+      vi.advanceTimersByTime(1000);
+    };
+    write('first');
+    const commands: string[] = [];
+    const { promise: ended, resolve: end } = deferred();
+    const fixture = await opened(readConfig(file), {
+      watch: true,
+      connect: (_, server) => {
+        if (server.kind === 'command') commands.push(server.command);
+        return { service: scripted({}).service, close: () => ended };
+      },
+    });
+    let next = fixture.next();
+    write('second');
+    await next;
+    for (const command of ['third', 'fourth', 'fifth']) write(command);
+    next = fixture.next();
+    end();
+    await next;
+    expect(commands).toEqual(['first', 'second', 'fifth']);
+    next = fixture.next();
+    write('sixth');
+    await next;
+    expect(commands.at(-1)).toBe('sixth');
   });
 });

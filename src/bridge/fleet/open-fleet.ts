@@ -125,20 +125,39 @@ class ConfiguredFleet implements OpenFleet {
 
   watch(file: string): void {
     if (!this.#options.watch) return;
-    const warn = this.#options.onwarning ?? (() => {});
-    const onchange = (): void => {
-      try {
-        const config = readConfig(file, this.#options.variables);
-        this.#repaired = this.#unusable;
-        this.#unusable = false;
-        this.update(config).catch((error: unknown) => warn(`${file} was not applied: ${RpcError.from(error).message}`));
-      } catch (error) {
-        if (!(error instanceof ConfigError)) throw error;
-        this.#unusable = true;
-        warn(`${error.message}; the servers stay unchanged`);
+    let changed = false;
+    let applying = false;
+    const onchange = async (): Promise<void> => {
+      changed = true;
+      if (applying) return;
+      applying = true;
+      // While a removed server ends, the file may change several times. Then only its newest version counts.
+      while (changed) {
+        changed = false;
+        await this.#apply(file);
       }
+      applying = false;
     };
-    this.#unwatch = watchConfig(file, onchange);
+    this.#unwatch = watchConfig(file, () => void onchange());
+  }
+
+  /** Reads the file again, and applies it if it can be used. */
+  async #apply(file: string): Promise<void> {
+    const warn = this.#options.onwarning ?? (() => {});
+    let config: FleetConfig;
+    try {
+      config = readConfig(file, this.#options.variables);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      this.#unusable = true;
+      warn(`${error.message}; the servers stay unchanged`);
+      return;
+    }
+    this.#repaired = this.#unusable;
+    this.#unusable = false;
+    await this.update(config).catch((error: unknown) =>
+      warn(`${file} was not applied: ${RpcError.from(error).message}`),
+    );
   }
 
   async close(): Promise<void> {
