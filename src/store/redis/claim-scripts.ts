@@ -10,8 +10,9 @@ import { freeing, storing } from './commands.ts';
 const TAKE = `
 local function take(key, node, ttl, kept_ttl)
   local pin = P .. ':pin:' .. key
-  local holder = redis.call('GET', pin)
-  if holder and holder ~= node and redis.call('EXISTS', P .. ':n:' .. holder) == 1 then return holder end
+  -- An error if somebody else has written a key of another type there. Then it is replaced, so that other claims are renewed.
+  local holder = redis.pcall('GET', pin)
+  if type(holder) == 'string' and holder ~= node and redis.call('EXISTS', P .. ':n:' .. holder) == 1 then return holder end
   redis.call('SET', pin, node, 'PX', ttl)
   redis.call('PEXPIRE', P .. ':kept:' .. key, kept_ttl)
   return node

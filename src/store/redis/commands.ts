@@ -104,9 +104,14 @@ export class Commands {
       // Redis answers a command with an error that begins with its code.
       const isReply = /^[A-Z]{3,}\b/.test(message);
       this.#reachable = isReply && !/^(?:LOADING|MASTERDOWN|CLUSTERDOWN|NOAUTH|WRONGPASS)\b/.test(message);
-      if (isReply) throw new CommandRefused(`Redis has refused a command: ${message}`, { cause: error });
+      if (isReply) throw new CommandRefused(`Redis has refused a command: ${this.#why(message)}`, { cause: error });
       throw new StoreUnreachable(`Redis cannot be reached: ${message || 'the connection is closed'}`, { cause: error });
     }
+  }
+
+  #why(reply: string): string {
+    if (!reply.startsWith('WRONGTYPE')) return reply;
+    return `something else has written a key that begins with ${this.#prefix}: ${reply}`;
   }
 }
 

@@ -8,6 +8,11 @@ local function now_or(given)
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 local function num(value) return tonumber(value or 0) or 0 end
+-- Whether nobody else has written a key of another type. Scripts ask where the work for one session meets the keys of others.
+local function has_type(name, kind)
+  local found = redis.call('TYPE', P .. name).ok
+  return found == kind or found == 'none'
+end
 local function forget(h)
   local size = num(redis.call('ZSCORE', P .. ':eb', h))
   redis.call('DEL', P .. ':s:' .. h, P .. ':e:' .. h, P .. ':l:' .. h)
@@ -145,7 +150,7 @@ redis.call('ZADD', P .. ':ex', now, h)
 -- The keys of sessions that are silent expire by themselves, so their sizes must not count any more.
 for _, old in ipairs(redis.call('ZRANGEBYSCORE', P .. ':ex', '-inf', '(' .. string.format('%.0f', now - max_age), 'LIMIT', 0, 10)) do
   redis.call('DEL', P .. ':e:' .. old)
-  if redis.call('EXISTS', P .. ':s:' .. old) == 1 then account(old, 0, 0)
+  if redis.call('EXISTS', P .. ':s:' .. old) == 1 and has_type(':s:' .. old, 'hash') then account(old, 0, 0)
   else
     local size = num(redis.call('ZSCORE', P .. ':eb', old))
     redis.call('ZREM', P .. ':eb', old)
@@ -161,8 +166,10 @@ if num(redis.call('GET', P .. ':et')) > max_total then
       redis.call('SET', P .. ':et', 0)
       break
     end
-    local dropped = trim(largest[1], num(largest[2]) / 2, max_count, 0, most)
-    most = most - math.max(dropped, 1)
+    if has_type(':s:' .. largest[1], 'hash') and has_type(':e:' .. largest[1], 'stream') then
+      local dropped = trim(largest[1], num(largest[2]) / 2, max_count, 0, most)
+      most = most - math.max(dropped, 1)
+    else forget(largest[1]) end
   end
 end
 redis.call('PEXPIRE', events, event_ttl)

@@ -2,7 +2,7 @@ import { freeing } from './commands.ts';
 
 /** The commands of a state whose first argument is a key. */
 export const OF_KEYS: readonly string[] = [
-  ...['DECRBY', 'DEL', 'EXISTS', 'GET', 'INCRBY', 'MGET', 'PEXPIRE', 'PTTL', 'SET'],
+  ...['DECRBY', 'DEL', 'EXISTS', 'GET', 'INCRBY', 'MGET', 'PEXPIRE', 'PTTL', 'SET', 'TYPE'],
   ...['HDEL', 'HGET', 'HGETALL', 'HINCRBY', 'HMGET', 'HSET', 'HSTRLEN', 'SADD', 'SMEMBERS', 'SREM'],
   ...['XADD', 'XDEL', 'XLEN', 'XRANGE', 'XTRIM', 'ZADD', 'ZCARD', 'ZCOUNT', 'ZINCRBY', 'ZRANGE', 'ZRANGEBYSCORE'],
   ...['ZREM', 'ZREMRANGEBYSCORE', 'ZREVRANGE', 'ZREVRANGEBYSCORE', 'ZSCORE'],

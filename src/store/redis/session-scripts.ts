@@ -30,7 +30,7 @@ local function leave(h)
   local place = place_of(h)
   if not place then return false end
   redis.call('HDEL', P .. ':ri', h)
-  redis.call('ZREM', P .. ':rs:' .. place[1], h)
+  if has_type(':rs:' .. place[1], 'zset') then redis.call('ZREM', P .. ':rs:' .. place[1], h) end
   count(place[1], -1, -place[2])
   return true
 end
@@ -62,6 +62,7 @@ local function sweep()
   for _, h in ipairs(redis.call('ZRANGEBYSCORE', P .. ':ru', '-inf', before, 'LIMIT', 0, 100)) do remove(h) end
 end
 local function oldest(key, except)
+  if not has_type(key, 'zset') then return nil, 0 end
   local found = redis.call('ZRANGE', P .. key, 0, 1, 'WITHSCORES')
   if found[1] == except then return found[3], num(found[4]) end
   return found[1], num(found[2])
@@ -162,8 +163,8 @@ export const TOUCH = freeing(
   `
 for i = 6, #ARGV do
   local h = ARGV[i]
-  if is_known(h) then
-    local key = P .. ':r:' .. h
+  local key = P .. ':r:' .. h
+  if has_type(':r:' .. h, 'hash') and is_known(h) and has_type(':rs:' .. redis.call('HGET', key, 'share'), 'zset') then
     redis.call('HSET', key, 'used', string.format('%.0f', now))
     -- The numbers of its events, too: no id of an event is used twice.
     for _, name in ipairs({ ':r:', ':s:', ':l:' }) do redis.call('PEXPIRE', P .. name .. h, ttl) end

@@ -25,7 +25,8 @@ local function remove(id)
   if not known then return end
   redis.call('HDEL', P .. ':ti', id)
   local about = cjson.decode(known)
-  redis.call('SREM', P .. ':tr:' .. about[3], id)
+  -- If somebody else has written a key of another type there, that must not keep others from removing this task.
+  redis.pcall('SREM', P .. ':tr:' .. about[3], id)
   count(about[2], -1, -about[1])
 end
 local function sweep(now)
