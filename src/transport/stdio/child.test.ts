@@ -463,3 +463,30 @@ test('the event loop runs between the starts of many children', async () => {
   await Promise.all(children.map((child) => child.close()));
   expect(turns).toBeGreaterThanOrEqual(11);
 });
+
+test('a child whose connection is closed before its turn to start is not started', async () => {
+  await nextTurn();
+  const children = Array.from({ length: 4 }, () =>
+    childTransport({ command: process.execPath, args: ['-e', 'process.stdin.resume()'], stderr: 'ignore' }),
+  );
+  const outcomes = children.map((child) =>
+    child.start().then(
+      () => 'started',
+      (error: Error) => error.message,
+    ),
+  );
+  const [, second, third] = children;
+  let closed = 0;
+  for (const child of [second!, third!]) child.onclose = () => (closed += 1);
+  await Promise.all([second!.close(), third!.close()]);
+  expect(await Promise.all(outcomes)).toEqual([
+    'started',
+    'The connection is closed',
+    'The connection is closed',
+    'started',
+  ]);
+  expect(children.map(({ pid }) => pid !== undefined)).toEqual([true, false, false, true]);
+  expect(closed).toBe(2);
+  expect(second!.closeReason).toBeUndefined();
+  await Promise.all(children.map((child) => child.close()));
+});

@@ -237,14 +237,18 @@ export class ChildTransport extends BaseTransport implements Transport {
 
   async #start(): Promise<void> {
     const { command, cwd, stderr = this.#options.onstderr ? 'capture' : 'inherit' } = this.#options;
-    let child: ChildProcess;
+    let child: ChildProcess | undefined;
     try {
-      child = await new Promise((resolve) => starts.run(() => resolve(this.#spawn(stderr))));
+      // It may be closed before its turn.
+      child = await new Promise((resolve) =>
+        starts.run(() => resolve(this.#closing ? undefined : this.#spawn(stderr))),
+      );
     } catch (error) {
       const why = whyNotStarted(error as NodeJS.ErrnoException, command, cwd);
       this.#reason = new Error(`Cannot start ${command}: ${why}`, { cause: error });
       throw this.#reason;
     }
+    if (!child) throw new Error('The connection is closed');
     this.#watch(child, stderr);
     return this.#stream?.start();
   }
