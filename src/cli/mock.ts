@@ -1,9 +1,7 @@
 import { parse } from 'node:path';
-import { fileProblem } from '../base/file-problem.ts';
-import { RecordingError } from '../inspect/read-recording.ts';
 import type { MockServer } from '../mock/mock-server.ts';
-import { ExitCode, Failure } from './failure.ts';
 import type { MockFlags } from './mock-options.ts';
+import { unreadable } from './open-recording.ts';
 import { printStatus } from './print-status.ts';
 import { run } from './run.ts';
 import { atEnd } from './shutdown.ts';
@@ -11,7 +9,7 @@ import { atEnd } from './shutdown.ts';
 /**
  * `everwire mock`: serves a recording.
  *
- * @throws Failure with code 2 if there is no such file, and 1 if it cannot be served.
+ * @throws Failure with code 2 if the file cannot be read, is not a recording, or has no request that was answered.
  */
 export async function mock(file: string, flags: MockFlags): Promise<void> {
   const server = await open(file, flags);
@@ -29,9 +27,6 @@ async function open(file: string, { fast, lenient }: MockFlags): Promise<MockSer
       onerror: ({ message }) => printStatus(message),
     });
   } catch (error) {
-    if (error instanceof RecordingError) throw new Failure(ExitCode.Refused, error.message);
-    if ((error as NodeJS.ErrnoException).code !== undefined)
-      throw Failure.usage(`cannot read ${file}: ${fileProblem(error)}`);
-    throw new Failure(ExitCode.Refused, `${file}: ${(error as Error).message}`);
+    throw unreadable(error, file);
   }
 }

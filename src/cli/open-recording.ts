@@ -1,6 +1,7 @@
 import { fileProblem } from '../base/file-problem.ts';
 import { readRecording, RecordingError, type Recording } from '../inspect/read-recording.ts';
 import type { WireRecord } from '../inspect/record.ts';
+import { EmptyRecording } from '../mock/empty-recording.ts';
 import { Failure } from './failure.ts';
 
 /** Opens a recording that the user named. @throws Failure with code 2 */
@@ -27,7 +28,8 @@ export async function* recordsOf(recording: Recording, file: string): AsyncGener
   }
 }
 
-/** Why a recording cannot be read. */
+/** Why a recording cannot be read or used. */
 export function unreadable(error: unknown, file: string): Failure {
+  if (error instanceof EmptyRecording) return Failure.usage(`${file}: ${error.message}`);
   return Failure.usage(error instanceof RecordingError ? error.message : `cannot read ${file}: ${fileProblem(error)}`);
 }

@@ -1,5 +1,4 @@
-import { EmptyRecording, recordedSession as readSession, type RecordedSession } from '../replay/recorded-session.ts';
-import { Failure } from './failure.ts';
+import { recordedSession as readSession, type RecordedSession } from '../replay/recorded-session.ts';
 import { unreadable } from './open-recording.ts';
 
 /**
@@ -11,7 +10,6 @@ export async function recordedSession(file: string): Promise<RecordedSession> {
   try {
     return await readSession(file, file);
   } catch (error) {
-    if (error instanceof EmptyRecording) throw Failure.usage(`${file}: ${error.message}`);
     throw unreadable(error, file);
   }
 }

@@ -1,17 +1,19 @@
 import { readRecording } from '../inspect/read-recording.ts';
 import { isObject, type Message } from '../jsonrpc/message.ts';
 import { callsOf } from './calls-of.ts';
+import { EmptyRecording } from './empty-recording.ts';
 import type { RecordedCall } from './recorded-call.ts';
 
 /**
  * The calls of a recording: see `callsOf`.
  *
- * @throws RecordingError if it is not a recording. Error if it has no request that was answered, or cannot be read.
+ * @throws RecordingError if it is not a recording. EmptyRecording if it has no request that was answered. Error if it cannot be
+ * read.
  */
 export async function readCalls(source: string | AsyncIterable<Uint8Array>): Promise<RecordedCall[]> {
   const found = await callsOf(await readRecording(source));
   if (!found.some(({ message, steps }) => 'id' in message && steps.some((step) => isResult(step.message))))
-    throw new Error('the recording has no request that a server answered');
+    throw new EmptyRecording();
   return found;
 }
 

@@ -2,17 +2,13 @@ import { readRecording } from '../inspect/read-recording.ts';
 import type { WireRecord } from '../inspect/record.ts';
 import { isResponse } from '../jsonrpc/message.ts';
 import { callsOf } from '../mock/calls-of.ts';
+import { EmptyRecording } from '../mock/empty-recording.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 
 /** What clients sent in a recording, and what the reader must know about it. */
 export interface RecordedSession {
   readonly calls: readonly RecordedCall[];
   readonly notes: readonly string[];
-}
-
-/** A recording has no request that a server answered. */
-export class EmptyRecording extends Error {
-  override readonly name = 'EmptyRecording';
 }
 
 /**
@@ -40,8 +36,7 @@ export async function sessionIn(records: AsyncIterable<WireRecord>, name: string
       hasGaps ||= layer === 'gap';
     }),
   );
-  if (!calls.some(({ steps }) => steps.some(({ message }) => isResponse(message))))
-    throw new EmptyRecording('the recording has no request that a server answered');
+  if (!calls.some(({ steps }) => steps.some(({ message }) => isResponse(message)))) throw new EmptyRecording();
   return { calls, notes: hasGaps ? [`Records are missing in ${name}, so requests may be missing, too.`] : [] };
 }
 
