@@ -102,7 +102,7 @@ export class Commands {
     } catch (error) {
       const { message } = error as Error;
       // Redis answers a command with an error that begins with its code.
-      const isReply = /^[A-Z]{3,}\b/.test(message);
+      const isReply = /^[A-Z]{3,}\b/.test(message) && !isReplica(message);
       this.#reachable = isReply && !/^(?:LOADING|MASTERDOWN|CLUSTERDOWN|NOAUTH|WRONGPASS)\b/.test(message);
       if (isReply) throw new CommandRefused(`Redis has refused a command: ${this.#why(message)}`, { cause: error });
       throw new StoreUnreachable(`Redis cannot be reached: ${message || 'the connection is closed'}`, { cause: error });
@@ -113,6 +113,11 @@ export class Commands {
     if (!reply.startsWith('WRONGTYPE')) return reply;
     return `something else has written a key that begins with ${this.#prefix}: ${reply}`;
   }
+}
+
+/** Whether a server has refused a command because it is only a replica. Who asks it has the wrong one, as after a failover. */
+export function isReplica(refusal: string): boolean {
+  return refusal.startsWith('READONLY ');
 }
 
 /** Lua knows no infinity as a text, and Redis no later time than this. */

@@ -1,6 +1,7 @@
 import { ifMissing } from '../../base/missing-package.ts';
 import { TimeLimit } from '../../base/time-limit.ts';
 import { waitFor } from '../../base/wait.ts';
+import { isReplica } from './commands.ts';
 
 /** Milliseconds until a connection must be there. */
 const CONNECT_TIMEOUT = 5000;
@@ -8,6 +9,9 @@ const CONNECT_TIMEOUT = 5000;
 const MAX_PAUSE = 1000;
 /** The most commands that wait for an answer. */
 const MAX_QUEUE = 100_000;
+
+/** How old a connection to a replica is when it is opened again. Milliseconds. Until a failover is over, there may be only a replica. */
+const MIN_AGE = 1000;
 
 /** An open connection to Redis, which is opened again when it is lost. */
 export interface OpenRedis {
@@ -54,9 +58,11 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
   };
   let failure: Error | undefined;
   let client = create((error) => (failure = error));
+  let since = performance.now();
   const replace = (lost: typeof client): void => {
     if (lost !== client || !isOpen) return;
     client = create(() => {});
+    since = performance.now();
     client.connect().catch(() => {});
     // What else waits for it fails after this.
     setImmediate(() => lost.destroy());
@@ -81,7 +87,12 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
         replace(used);
         return new Error(`no reply within ${timeout} ms`);
       };
-      return limit.within(used.sendCommand(args), timeoutError);
+      const work = used.sendCommand(args);
+      work.catch(({ message }: Error) => {
+        // After a failover, the address may already lead to another server.
+        if (isReplica(message) && performance.now() - since >= MIN_AGE) replace(used);
+      });
+      return limit.within(work, timeoutError);
     },
     close: async () => {
       isOpen = false;
