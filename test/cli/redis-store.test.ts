@@ -96,7 +96,7 @@ describe.skipIf(command === undefined)('with a server', () => {
     const client = await connect(first!.url, {
       ...{ eras: 'legacy', onerror: () => {} },
       fetch: (url, init) => {
-        if (init?.body !== undefined) headers = new Headers(init.headers);
+        if (typeof init?.body === 'string') headers = new Headers(init.headers);
         return fetch(url, init);
       },
     });
