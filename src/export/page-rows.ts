@@ -1,5 +1,5 @@
 import { jsonObjectIn } from '../jsonrpc/json-in.ts';
-import { isObject } from '../jsonrpc/message.ts';
+import { isObject, isRequestId, type RequestId } from '../jsonrpc/message.ts';
 import { Meta } from '../protocol/methods.ts';
 import type { RecordedPart } from './recorded-wire.ts';
 
@@ -37,7 +37,7 @@ export class PageRows {
     if (!message) return { part, kind, title };
     const { id, method, params, result, error } = message;
     if (typeof method === 'string') {
-      if (id !== undefined) this.#methods.set(keyOf(part, part.from, id), method);
+      if (isRequestId(id)) this.#methods.set(keyOf(part, part.from, id), method);
       const name: unknown = isObject(params) ? (params['name'] ?? params['uri']) : undefined;
       const isName = typeof name === 'string';
       return {
@@ -48,7 +48,9 @@ export class PageRows {
       };
     }
     if (part.from === 'server') this.serverName ??= nameIn(result);
-    const asked = this.#methods.get(keyOf(part, part.from === 'server' ? 'client' : 'server', id));
+    const asker = part.from === 'server' ? 'client' : 'server';
+    // Anything else is no id, and may be too deep to be written.
+    const asked = isRequestId(id) ? this.#methods.get(keyOf(part, asker, id)) : undefined;
     if (!isObject(error)) return { part, kind: 'result', title: asked ?? 'result' };
     const words = [asked, error['code'], error['message']];
     const said = words.filter((each) => typeof each === 'string' || typeof each === 'number');
@@ -56,7 +58,7 @@ export class PageRows {
   }
 }
 
-function keyOf({ conn }: RecordedPart, from: string, id: unknown): string {
+function keyOf({ conn }: RecordedPart, from: string, id: RequestId): string {
   return JSON.stringify([conn, from, id]);
 }
 

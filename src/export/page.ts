@@ -1,5 +1,6 @@
 import { printable } from '../base/printable.ts';
 import { cutText } from '../base/short-text.ts';
+import { isDeeper } from '../jsonrpc/bounds.ts';
 import type { Masks } from './masks.ts';
 import { PageRows, type PageRow } from './page-rows.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from './page-style.ts';
@@ -9,6 +10,8 @@ import type { RecordedWire } from './recorded-wire.ts';
 const MAX_TEXT = 100_000;
 /** The same for the name of the server. */
 const MAX_NAME = 200;
+/** How deep a message may be nested that is indented. Its indentation grows with the square of the depth. */
+const MAX_DEPTH = 100;
 
 /**
  * One page that shows what is in a recording. It needs no network: its style and its script are in it, and nothing else may
@@ -68,6 +71,7 @@ function rowHtml({ part, kind, title, name }: PageRow, masks: Masks): string {
 const ARROWS = { client: '→', server: '←', stderr: '!' } as const;
 
 function pretty(text: string): string {
+  if (isDeeper(text, MAX_DEPTH)) return text;
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2);
   } catch {

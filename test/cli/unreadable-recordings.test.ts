@@ -8,7 +8,7 @@ import { runEverwire, temporaryFolder } from '../support/command-line.ts';
 
 const FILES = {
   'missing.mcpcap': async () => {},
-  'folder.mcpcap': async (file: string) => void mkdirSync(file),
+  'folder.mcpcap': async (file: string) => mkdirSync(file),
   'text.mcpcap': async (file: string) => writeFileSync(file, 'not a recording\n'),
   'broken.mcpcap': async (file: string) => {
     await (await recordToFile(new Capture(), file, { onerror: () => {} })).close();
