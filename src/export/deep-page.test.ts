@@ -38,3 +38,11 @@ test('the indentation of a message in a page does not grow with the square of it
   expect(page).toContain('['.repeat(depth));
   expect(page.length).toBeLessThan(20_000);
 });
+
+test('a secret in a message of any depth is also masked where another message repeats it', async () => {
+  const request = `{"jsonrpc":"2.0","id":1,"method":"m","params":{"a":${deep},"password":"${SECRET}"}}`;
+  const wire = wireOf([request, `{"jsonrpc":"2.0","id":1,"result":{"said":"it is ${SECRET}"}}`]);
+  const page = await htmlPage(wire, 'deep', '2026-01-01T00:00:00.000Z', new Masks(wire));
+  expect(page).toContain('it is ');
+  expect(page).not.toContain(SECRET);
+});

@@ -185,7 +185,8 @@ function membersOf(text: string): string[] {
   try {
     mapTexts(JSON.parse(text), look);
   } catch {
-    // It is no JSON, so it has no members.
+    // It is no JSON, or too deep to walk through.
+    found.push(...valuesIn(text));
   }
   return found;
 }
