@@ -4,8 +4,9 @@ import type { Socket } from 'node:net';
 const MAX_STRANGERS = 128;
 
 /**
- * The connections that have not shown the key. Any program of the machine can open them, also of other users. Above the
- * limit, the oldest is closed. Otherwise they could take all file descriptors, which a bridge needs for its clients.
+ * The connections that have not shown the key, or the ticket of an app. Any program of the machine can open them, also of
+ * other users. Above the limit, the oldest is closed. Otherwise they could take all file descriptors, which a bridge needs for
+ * its clients.
  */
 export class Strangers {
   readonly #sockets = new Set<Socket>();
@@ -19,7 +20,7 @@ export class Strangers {
     oldest!.destroy();
   }
 
-  /** The connection has shown the key. */
+  /** The connection has shown it. */
   trust(socket: Socket): void {
     this.#sockets.delete(socket);
   }

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AppReports } from '../../inspect/page-server/apps-api.ts';
 import { AppServer } from './app-server.ts';
@@ -131,4 +132,24 @@ describe('the server of apps', () => {
     expect(reports.at(-1)).toMatchObject({ hasMore: true });
     expect(reports.at(-1)!.violations).toHaveLength(50);
   });
+});
+
+test('connections that have asked for no app are limited, and one that has stays open', async () => {
+  const server = await listening();
+  const { url } = server.serve('a', { uri: 'ui://a', html: '' });
+  const { port, host, pathname } = new URL(url);
+  const open = (): Socket => {
+    const socket = connect(Number(port), '127.0.0.1').on('error', () => {});
+    onTestFinished(() => void socket.destroy());
+    return socket;
+  };
+  const app = open();
+  app.write(`GET ${pathname} HTTP/1.1\r\nhost: ${host}\r\nsec-fetch-dest: iframe\r\n\r\n`);
+  const [head] = (await once(app, 'data')) as [Buffer];
+  expect(head.toString()).toContain('HTTP/1.1 200');
+  let closed = 0;
+  const sockets = Array.from({ length: 200 }, () => open().on('close', () => (closed += 1)));
+  await expect.poll(() => closed, { timeout: 30_000 }).toBe(72);
+  expect(sockets.slice(72).every(({ destroyed }) => !destroyed)).toBe(true);
+  expect(app.destroyed).toBe(false);
 });

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { AppDocument, AppReports, ServedApp } from '../../inspect/page-server/apps-api.ts';
 import { requestBody } from '../../inspect/page-server/request-body.ts';
+import { Strangers } from '../../inspect/page-server/strangers.ts';
 import { frameDocument } from './frame-document.ts';
 import { appPolicy } from './policy.ts';
 import { Reports } from './reports.ts';
@@ -51,6 +52,7 @@ export class AppServer {
   readonly #listeners: readonly Server[];
   readonly #port: number;
   readonly #apps = new Map<string, App>();
+  readonly #strangers = new Strangers();
   /** The hosts of servers. */
   readonly #hosts = new Map<string, string>();
   #page: string | undefined;
@@ -65,6 +67,7 @@ export class AppServer {
     this.#port = port;
     this.frames = `http://*.localhost:${port}`;
     for (const listener of listeners) {
+      listener.on('connection', (socket) => this.#strangers.add(socket));
       listener.on('request', (request: IncomingMessage, response: ServerResponse) => this.#answer(request, response));
       // Without a listener, an error would end the process, for example when no file descriptors are left.
       listener.on('error', () => {});
@@ -140,8 +143,9 @@ export class AppServer {
     const [, ticket = '', name] = /^\/([\w-]{22})\/(view|report)?$/.exec(url) ?? [];
     const app = this.#apps.get(ticket);
     const { host = [] } = headersDistinct;
-    if (!app || host.length !== 1 || host[0] !== app.host) refuse(response, 404);
-    else if (name === 'report') this.#report(app, request, response);
+    if (!app || host.length !== 1 || host[0] !== app.host) return refuse(response, 404);
+    this.#strangers.trust(request.socket);
+    if (name === 'report') this.#report(app, request, response);
     else if (method !== 'GET') refuse(response, 405);
     else if (headers['sec-fetch-dest'] !== 'iframe') refuse(response, 403);
     else show(response, name === 'view' ? app.view : app.frame);
