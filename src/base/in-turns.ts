@@ -25,6 +25,20 @@ export async function inTurns<T>(all: Iterable<T>, run: (each: T) => void | Prom
   }
 }
 
+/** The same values. The event loop runs in between, also if all of them are there already. */
+export async function* throughTurns<T>(all: AsyncIterable<T>): AsyncGenerator<T, void> {
+  let count = 0;
+  let since = performance.now();
+  for await (const each of all) {
+    yield each;
+    count += 1;
+    if (count < PER_TURN && performance.now() - since < MAX_TIME) continue;
+    await nextTurn();
+    count = 0;
+    since = performance.now();
+  }
+}
+
 /** Does something for each value that is added, in turns of the event loop and in order. */
 export class TurnQueue<T> {
   readonly #run: (each: T) => void | Promise<void>;

@@ -11,7 +11,7 @@ import { writeText } from './report-file.ts';
 /** `everwire compare`: shows what differs between two recordings. */
 export async function compare(before: string, after: string, flags: ComparisonFlags): Promise<void> {
   const [first, second] = [await recordedSession(before), await recordedSession(after)];
-  const comparison = compareSessions(first.calls, second.calls, { ignore: flags.ignore });
+  const comparison = await compareSessions(first.calls, second.calls, { ignore: flags.ignore });
   await writeComparison(
     { before: basename(before), after: basename(after), comparison, notes: [...first.notes, ...second.notes] },
     flags,

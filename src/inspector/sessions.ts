@@ -33,7 +33,7 @@ export class Sessions implements SessionCommands {
     const first = await this.#session(before, 'The first session');
     const second = await this.#session(after, 'The second session');
     const { compareSessions } = await import('../replay/compare.ts');
-    const compared = refusing(() => compareSessions(first.calls, second.calls, { ignore }));
+    const compared = await refusing(() => compareSessions(first.calls, second.calls, { ignore }));
     return { ...compared, notes: [...first.notes, ...second.notes] };
   }
 
@@ -53,7 +53,7 @@ export class Sessions implements SessionCommands {
         import('../replay/replay.ts'),
         import('../replay/ignored.ts'),
       ]);
-      refusing(() => checkIgnored(ignore));
+      await refusing(async () => checkIgnored(ignore));
       const mayCall = (name: string): boolean => allowed.some((fits) => fits(name));
       const replayed = await replay(calls, { connect, ignore, mayCall, signal: controller.signal });
       return { ...replayed, notes };
@@ -96,10 +96,10 @@ async function* bytesOf(text: string): AsyncGenerator<Uint8Array, void> {
   yield Buffer.from(text);
 }
 
-/** @throws CommandRefused for what a function throws. */
-function refusing<Value>(run: () => Value): Value {
+/** @throws (rejects) CommandRefused for what a function throws. */
+async function refusing<Value>(run: () => Promise<Value>): Promise<Value> {
   try {
-    return run();
+    return await run();
   } catch (cause) {
     throw new CommandRefused(400, `${(cause as Error).message}.`, { cause });
   }

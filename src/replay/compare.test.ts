@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { StdioScript, rpc } from '../../test/support/wire-script.ts';
+import { nextTurn } from '../base/wait.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { callsOf } from '../mock/calls-of.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { compareSessions } from './compare.ts';
+import { sessionIn } from './recorded-session.ts';
 
 const COUNT = 60_000;
 
@@ -31,28 +33,33 @@ function invented(name: string): string[] {
   return Array.from({ length: COUNT }, (_, at) => `notifications/${name}-${at}`);
 }
 
-test('notifications that a server invents are compared in linear time', () => {
-  const { requests } = compareSessions([call(1, [...invented('a'), 'notifications/x'])], [call(1, invented('b'))]);
+test('notifications that a server invents are compared in linear time', async () => {
+  const { requests } = await compareSessions(
+    [call(1, [...invented('a'), 'notifications/x'])],
+    [call(1, invented('b'))],
+  );
   expect(requests).toMatchObject([{ outcome: 'changed', count: 2 * COUNT + 1 }]);
 }, 20_000);
 
-test('a member with the name __proto__ counts', () => {
+test('a member with the name __proto__ counts', async () => {
   const answered = (result: string): RecordedCall => {
     const [step, ...others] = call(1, []).steps;
     const message = { jsonrpc: '2.0' as const, id: 1, result: JSON.parse(result) as JsonObject };
     return { ...call(1, []), steps: [{ ...step!, message }, ...others] };
   };
-  const { requests } = compareSessions([answered('{"__proto__":{"a":1}}')], [answered('{"__proto__":{"a":2}}')]);
+  const { requests } = await compareSessions([answered('{"__proto__":{"a":1}}')], [answered('{"__proto__":{"a":2}}')]);
   expect(requests).toMatchObject([{ differences: [{ pointer: '/__proto__/a', before: 1, after: 2 }], count: 1 }]);
 });
 
-test('equal requests are compared in their order', () => {
+test('equal requests are compared in their order', async () => {
   const calls = Array.from({ length: 5 }, (_, at) => call(at, []));
-  expect(compareSessions(calls, calls).counts).toEqual({ same: 5, changed: 0, missing: 0, new: 0 });
-  const { counts, requests } = compareSessions(calls, calls.slice(2));
+  expect((await compareSessions(calls, calls)).counts).toEqual({ same: 5, changed: 0, missing: 0, new: 0 });
+  const { counts, requests } = await compareSessions(calls, calls.slice(2));
   expect(counts).toEqual({ same: 3, changed: 0, missing: 2, new: 0 });
   expect(requests.map(({ records }) => records[1])).toEqual([2, 3, 4, undefined, undefined]);
-  expect(compareSessions(calls.slice(2), calls).requests.map(({ records }) => records[1])).toEqual([0, 1, 2, 3, 4]);
+  expect((await compareSessions(calls.slice(2), calls)).requests.map(({ records }) => records[1])).toEqual([
+    0, 1, 2, 3, 4,
+  ]);
 });
 
 test('what is no text where one belongs is compared, and no error', async () => {
@@ -68,7 +75,33 @@ test('what is no text where one belongs is compared, and no error', async () => 
     yield* script.end().records;
   }
   const calls = await callsOf(recorded());
-  const { counts, requests } = compareSessions(calls, calls);
+  const { counts, requests } = await compareSessions(calls, calls);
   expect(counts).toEqual({ same: 3, changed: 0, missing: 0, new: 0 });
   expect(requests.map(({ title }) => title)).toEqual(['initialize', 'tools/call', 'tasks/get']);
+});
+
+/** How often the event loop runs while something is done. */
+async function turnsOf(work: Promise<unknown>): Promise<number> {
+  let isDone = false;
+  const done = work.finally(() => (isDone = true));
+  let turns = 0;
+  while (!isDone) {
+    await nextTurn();
+    turns += 1;
+  }
+  await done;
+  return turns;
+}
+
+test('the event loop runs while a long session is read and compared', async () => {
+  const script = new StdioScript().handshake('2025-11-25');
+  for (let n = 0; n < 3000; n += 1) script.call('tools/call', { name: 'a', arguments: { n } }, { content: [] });
+  const { records } = script.end();
+  async function* recorded() {
+    yield* records;
+  }
+  expect(records.length).toBeGreaterThan(6000);
+  expect(await turnsOf(sessionIn(recorded(), 'a long session'))).toBeGreaterThan(10);
+  const { calls } = await sessionIn(recorded(), 'a long session');
+  expect(await turnsOf(Promise.resolve(compareSessions(calls, calls)))).toBeGreaterThan(10);
 });

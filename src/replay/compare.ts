@@ -1,3 +1,4 @@
+import { inTurns } from '../base/in-turns.ts';
 import { isObject, type JsonObject, type Response } from '../jsonrpc/message.ts';
 import { canonicalJson } from '../jsonrpc/shape.ts';
 import { Method } from '../protocol/methods.ts';
@@ -6,7 +7,13 @@ import { comparable, comparableResult } from './comparable.ts';
 import { Groups } from './groups.ts';
 import { Ignored } from './ignored.ts';
 import { Unmatched } from './message-differences.ts';
-import { eventsOf, titleOf, type ServerMessage, type SessionEvents, type SessionRequest } from './session-requests.ts';
+import {
+  eventsInTurns,
+  titleOf,
+  type ServerMessage,
+  type SessionEvents,
+  type SessionRequest,
+} from './session-requests.ts';
 import { differ } from './value-differences.ts';
 
 /** A difference between two sessions. */
@@ -67,31 +74,33 @@ const OF_THE_CLIENT: ReadonlySet<string> = new Set([Method.Initialize, Method.Di
  * Compares two sessions. The n-th request with the same method and params is compared with the n-th one: its answer,
  * and the questions and notifications that came with it. What belongs to one session only does not count: `_meta`, ids,
  * cursors, tokens, the times of tasks, and times at all. Lists are compared by the names of their entries. A
- * request that the first client cancelled is not compared.
+ * request that the first client cancelled is not compared. The event loop runs in between.
  *
- * @throws TypeError if something to ignore is neither a JSON Pointer nor the method of a notification.
+ * @throws (rejects) TypeError if something to ignore is neither a JSON Pointer nor the method of a notification.
  */
-export function compareSessions(
+export async function compareSessions(
   before: readonly RecordedCall[],
   after: readonly RecordedCall[],
   { ignore, countsNew = true }: CompareOptions = {},
-): Comparison {
+): Promise<Comparison> {
   const ignored = new Ignored(ignore);
-  const [first, second] = [eventsOf(before), eventsOf(after)];
-  const all = paired(first, second);
+  const [first, second] = [await eventsInTurns(before), await eventsInTurns(after)];
+  const all = await paired(first, second);
   // Messages that came with other requests count on their own.
   const isCounted = ([one, other]: Pair): boolean =>
     one && other ? true : !OF_THE_CLIENT.has((one ?? other)!.method) && (one !== undefined || countsNew);
-  const places = all.filter(isCounted).map(([one, other]) => new Place(one, other, ignored));
+  const places: Place[] = [];
+  await inTurns(all.filter(isCounted), async (pair) => void places.push(await Place.of(pair, ignored)));
   const others = all.filter((pair) => !isCounted(pair));
-  const outside = new Unmatched(
+  const outside = await Unmatched.between(
     [first, ...others.flatMap(([one]) => one ?? [])].flatMap((each) => heardIn(each, ignored)),
     [second, ...others.flatMap(([, other]) => other ?? [])].flatMap((each) => heardIn(each, ignored)),
   );
   Unmatched.cancelOut([...places.map(({ heard }) => heard), outside]);
-  const requests = places.map((place) => place.compared());
+  const requests: ComparedRequest[] = [];
+  await inTurns(places, async (place) => void requests.push(await place.compared()));
   const rest = new Differences(ignored);
-  rest.messages(outside);
+  await rest.messages(outside);
   if (rest.count > 0) requests.push(rest.compared(undefined, [undefined, undefined]));
   const counts = { same: 0, changed: 0, missing: 0, new: 0 };
   for (const { title, outcome } of requests) if (title !== undefined) counts[outcome] += 1;
@@ -101,10 +110,11 @@ export function compareSessions(
 type Pair = readonly [before: SessionRequest | undefined, after: SessionRequest | undefined];
 
 /** The requests of both sessions in the order of the first, then those that only the second one has. */
-function paired(first: SessionEvents, second: SessionEvents): Pair[] {
+async function paired(first: SessionEvents, second: SessionEvents): Promise<Pair[]> {
   const others = new Groups<SessionRequest>();
-  for (const request of second.requests) others.add(keyOf(request), request);
-  const pairs = first.requests.map((request): Pair => [request, others.take(keyOf(request))]);
+  await inTurns(second.requests, (request) => others.add(keyOf(request), request));
+  const pairs: Pair[] = [];
+  await inTurns(first.requests, (request) => void pairs.push([request, others.take(keyOf(request))]));
   const left = others.left().toSorted((one, other) => one.n - other.n);
   return [...pairs, ...left.map((request): Pair => [undefined, request])];
 }
@@ -114,6 +124,7 @@ function keyOf({ method, params }: SessionRequest): string {
 }
 
 type Heard = Pick<SessionEvents, 'questions' | 'notices'>;
+const NOTHING: Heard = { questions: [], notices: [] };
 
 /** A request of both sessions, or of one of them. */
 class Place {
@@ -121,19 +132,24 @@ class Place {
   readonly #pair: Pair;
   readonly #ignored: Ignored;
 
-  constructor(before: SessionRequest | undefined, after: SessionRequest | undefined, ignored: Ignored) {
-    this.#pair = [before, after];
+  private constructor(pair: Pair, ignored: Ignored, heard: Unmatched) {
+    this.#pair = pair;
     this.#ignored = ignored;
-    const isCompared = before && after && !isCancelled(before);
-    this.heard = isCompared ? new Unmatched(heardIn(before, ignored), heardIn(after, ignored)) : new Unmatched([], []);
+    this.heard = heard;
   }
 
-  compared(): ComparedRequest {
+  static async of(pair: Pair, ignored: Ignored): Promise<Place> {
+    const [before, after] = pair;
+    const [one, other] = before && after && !isCancelled(before) ? [before, after] : [NOTHING, NOTHING];
+    return new Place(pair, ignored, await Unmatched.between(heardIn(one, ignored), heardIn(other, ignored)));
+  }
+
+  async compared(): Promise<ComparedRequest> {
     const [before, after] = this.#pair;
     const found = new Differences(this.#ignored);
     if (before && after && !isCancelled(before)) {
       found.answers(before.answer, after.answer);
-      found.messages(this.heard);
+      await found.messages(this.heard);
     }
     const compared = found.compared(titleOf((before ?? after)!), [before?.n, after?.n]);
     return compared.outcome === 'same' ? compared : { ...compared, args: argumentsOf((before ?? after)!) };
@@ -171,11 +187,11 @@ class Differences {
     else this.#add({ what: 'answer', pointer: '', before: before && wholeOf(before), after: after && wholeOf(after) });
   }
 
-  messages(heard: Unmatched): void {
-    for (const { method, before, after } of heard.pairs()) {
+  async messages(heard: Unmatched): Promise<void> {
+    await inTurns(heard.pairs(), ({ method, before, after }) => {
       const what = method.startsWith('notifications/') ? 'notification' : 'question';
       this.#differ({ what, method }, before, after);
-    }
+    });
   }
 
   compared(title: string | undefined, records: ComparedRequest['records']): ComparedRequest {

@@ -1,3 +1,4 @@
+import { inTurns } from '../base/in-turns.ts';
 import { canonicalJson } from '../jsonrpc/shape.ts';
 import { comparable } from './comparable.ts';
 import { Groups } from './groups.ts';
@@ -22,10 +23,14 @@ export class Unmatched {
   #before: Comparable[];
   #after: Comparable[];
 
-  constructor(before: readonly ServerMessage[], after: readonly ServerMessage[]) {
-    this.#before = before.map(comparableMessage);
-    this.#after = after.map(comparableMessage);
+  private constructor(before: Comparable[], after: Comparable[]) {
+    this.#before = before;
+    this.#after = after;
     Unmatched.cancelOut([this]);
+  }
+
+  static async between(before: readonly ServerMessage[], after: readonly ServerMessage[]): Promise<Unmatched> {
+    return new Unmatched(await comparableMessages(before), await comparableMessages(after));
   }
 
   /**
@@ -66,7 +71,11 @@ export class Unmatched {
   }
 }
 
-function comparableMessage({ method, params }: ServerMessage): Comparable {
-  const compared = comparable(params);
-  return { method, params: compared, text: `${method} ${canonicalJson(compared)}` };
+async function comparableMessages(messages: readonly ServerMessage[]): Promise<Comparable[]> {
+  const found: Comparable[] = [];
+  await inTurns(messages, ({ method, params }) => {
+    const compared = comparable(params);
+    found.push({ method, params: compared, text: `${method} ${canonicalJson(compared)}` });
+  });
+  return found;
 }

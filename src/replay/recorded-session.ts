@@ -1,3 +1,4 @@
+import { throughTurns } from '../base/in-turns.ts';
 import { readRecording } from '../inspect/read-recording.ts';
 import type { WireRecord } from '../inspect/record.ts';
 import { isResponse } from '../jsonrpc/message.ts';
@@ -32,7 +33,7 @@ export async function recordedSession(
 export async function sessionIn(records: AsyncIterable<WireRecord>, name: string): Promise<RecordedSession> {
   let hasGaps = false;
   const calls = await callsOf(
-    watched(records, ({ layer }) => {
+    watched(throughTurns(records), ({ layer }) => {
       hasGaps ||= layer === 'gap';
     }),
   );

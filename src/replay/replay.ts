@@ -76,7 +76,7 @@ export async function replay(recorded: readonly RecordedCall[], options: ReplayO
     capture.close();
   }
   const repeated = (await reading).filter((call) => !isOfTheLibrary(call));
-  const { requests, ...compared } = compareSessions(calls, repeated, { ...options, countsNew: false });
+  const { requests, ...compared } = await compareSessions(calls, repeated, { ...options, countsNew: false });
   // The numbers of the capture say nothing to users.
   const own = requests.map((each) => Object.assign(each, { records: [each.records[0], undefined] as const }));
   return { ...compared, requests: own, notRepeated };

@@ -1,3 +1,4 @@
+import { inTurns } from '../base/in-turns.ts';
 import { isObject, isRequest, isResponse, type JsonObject, type Request, type Response } from '../jsonrpc/message.ts';
 import { canonicalJson, without } from '../jsonrpc/shape.ts';
 import { Meta, Method } from '../protocol/methods.ts';
@@ -58,6 +59,13 @@ export interface SessionEvents {
 export function eventsOf(calls: readonly RecordedCall[]): SessionEvents {
   const joiner = new Joiner();
   for (const call of calls) joiner.add(call);
+  return joiner;
+}
+
+/** The same, in turns of the event loop. */
+export async function eventsInTurns(calls: readonly RecordedCall[]): Promise<SessionEvents> {
+  const joiner = new Joiner();
+  await inTurns(calls, (call) => joiner.add(call));
   return joiner;
 }
 
