@@ -82,7 +82,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'tools',
     severity: 'warning',
     clauses: { '2026-07-28': 'server/tools 9' },
-    right: 'The order of tools should not change while the tools do not.',
+    right: 'If the tools stay the same, their order should not change.',
     probe: async (ground) => {
       ground.needs('tools');
       const session = await ground.session();

@@ -56,7 +56,7 @@ export const SECURITY_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'security',
     severity: 'warning',
     clauses: ORIGIN,
-    right: 'The server should refuse a request with `Origin: null`, as of a sandboxed frame.',
+    right: 'The server should refuse a request with `Origin: null`, which a sandboxed frame sends.',
     over: 'http',
     alsoOverSse: true,
     probe: (ground) => refuses(ground, 'Origin', 'null'),

@@ -213,7 +213,7 @@ export const JSON_RPC_RULES: readonly WireRule[] = [
     area: 'json-rpc',
     severity: 'error',
     clauses: clauses(undefined, 'basic/transports 13'),
-    right: 'A batch that a client sends over HTTP has requests and notifications, or responses.',
+    right: 'A batch that a client sends over HTTP does not mix responses with requests or notifications.',
     check: ({ messages, exchange, from }) => {
       if (!exchange || from !== 'client') return undefined;
       const calls = messages.filter((each) => isObject(each) && each['method'] !== undefined).length;

@@ -42,7 +42,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
       'basic/lifecycle 15; client/roots 1,17; client/sampling 5,6,7; client/elicitation 7,9',
       'basic/index 54; basic/patterns/mrtr 13,14; client/roots 16; client/sampling 8; client/elicitation 9',
     ),
-    right: 'A server asks only what the client has declared that it can answer.',
+    right: 'A server asks only questions for which the client has declared the capability.',
     check: (event) =>
       eachQuestion(event, ({ method, params }) => {
         const { clientCapabilities, revisions } = event;

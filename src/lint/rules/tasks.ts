@@ -32,7 +32,7 @@ export const TASK_RULES: readonly WireRule[] = [
     area: 'tasks',
     severity: 'error',
     clauses: clauses(undefined, undefined, undefined, `${PAGE} 5,7`),
-    right: 'A tool is called as a task if it requires it, and not if it forbids it.',
+    right: 'A tool that requires tasks is called as a task, and a tool that forbids tasks is not.',
     check: ({ kind, from, method, params, conversation }) => {
       if (kind !== 'request' || from !== 'client' || method !== Method.CallTool) return undefined;
       const tool = conversation.tool(params['name']);

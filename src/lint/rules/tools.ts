@@ -75,7 +75,7 @@ export const TOOL_RULES: readonly WireRule[] = [
     area: 'tools',
     severity: 'warning',
     clauses: { '2026-07-28': 'server/tools 9' },
-    right: 'The order of tools does not change while the tools do not.',
+    right: 'If the tools stay the same, their order does not change.',
     check: ({ kind, from, about, result, conversation, toolOrderBefore: before }) => {
       if (kind !== 'result' || from !== 'server' || about?.method !== Method.ListTools || !before) return undefined;
       const now = conversation.isShared ? undefined : toolOrderOf(about, result);
