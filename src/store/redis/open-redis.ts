@@ -54,7 +54,11 @@ export async function openRedis(url: string, timeout: number): Promise<OpenRedis
       greeting = setTimeout(() => replace(created), timeout).unref();
     });
     created.on('ready', () => clearTimeout(greeting));
-    return created.on('error', onerror);
+    return created.on('error', (error: Error) => {
+      onerror(error);
+      // It could not read a reply. From now on, each command would get the reply of another one.
+      if (created.isReady) replace(created);
+    });
   };
   let failure: Error | undefined;
   let client = create((error) => (failure = error));
