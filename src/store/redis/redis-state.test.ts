@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { badProxy, type BadNetwork } from '../../../test/support/redis-server.ts';
 import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
 import { eventLogSuite } from '../../testing/contracts/event-log-suite.ts';
@@ -7,6 +7,7 @@ import { sessionStoreSuite } from '../../testing/contracts/session-store-suite.t
 import { taskStoreSuite } from '../../testing/contracts/task-store-suite.ts';
 import { errorResponse, resultResponse, notification } from '../../jsonrpc/message.ts';
 import { EventsPurged } from '../event-log.ts';
+import type { TaskRecord } from '../task-store.ts';
 import { StoreUnreachable, type RedisClient } from './commands.ts';
 import { openRedis } from './open-redis.ts';
 import { redisState } from './redis-state.ts';
@@ -201,6 +202,38 @@ describeWithEmptyRedis('with a server', (redis) => {
     await sessions.delete('b');
     await tasks.delete('u', undefined);
     for (const key of ['rt', 'tt', 'et']) expect(await redis.admin.get(`{everwire}:${key}`), key).toBe('0');
+  });
+
+  test('a process whose clock is wrong keeps tasks as long as others, and removes none of them', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { tasks } = redisState(redis.admin);
+    const [right, wrong] = [Date.now(), Date.now() + 86_400_000];
+    const task = (id: string, ttlMs: number | null) => {
+      const now = Date.now();
+      const times = { createdAt: now, lastUpdatedAt: now, ttlMs, pollIntervalMs: 1 };
+      return { id, runner: 'r', status: 'working', ...times } as const;
+    };
+    /** Minutes until the tasks expire. */
+    const left = async (): Promise<number[]> => {
+      const found = await redis.admin.zRangeWithScores('{everwire}:tu', 0, -1);
+      return found.map(({ score }) => Math.round((score - right) / 60_000));
+    };
+    await tasks.create(task('a', 3_600_000));
+    vi.setSystemTime(wrong);
+    await tasks.create(task('b', 3_600_000));
+    expect(await tasks.get('a', undefined)).toMatchObject({ id: 'a' });
+    const later = (change: object) => (found: TaskRecord) => ({ ...found, ...change, lastUpdatedAt: Date.now() });
+    await tasks.update('a', undefined, later({ statusMessage: 'x' }));
+    vi.setSystemTime(right);
+    await tasks.update('b', undefined, later({ statusMessage: 'x' }));
+    expect(await left()).toEqual([60, 60]);
+    const unfinished: string[] = [];
+    for await (const { id } of tasks.unfinished('r')) unfinished.push(id);
+    expect(unfinished.toSorted()).toEqual(['a', 'b']);
+    await tasks.update('a', undefined, later({ ttlMs: 7_200_000 }));
+    await tasks.update('b', undefined, later({ ttlMs: null }));
+    expect(await left()).toEqual([120, 1440]);
   });
 
   test('nothing is appended to a stream that has ended', async () => {

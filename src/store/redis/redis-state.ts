@@ -44,7 +44,10 @@ export interface RedisStateOptions {
   readonly sessions?: SessionStoreOptions | undefined;
   /** Limits for the events of streams. Default as described there. The default clock is that of Redis. */
   readonly events?: MemoryEventLogOptions | undefined;
-  /** Limits for tasks. Default as described there. `maxAge` also limits a task without `ttlMs` that has not ended. */
+  /**
+   * Limits for tasks. Default as described there. `maxAge` also limits a task without `ttlMs` that has not ended. The default
+   * clock is that of Redis.
+   */
   readonly tasks?: MemoryTaskStoreOptions | undefined;
 }
 

@@ -1,4 +1,5 @@
 import { freeing, storing } from './commands.ts';
+import { BASICS } from './event-scripts.ts';
 
 /**
  * Keys, where `i` is the hash of a task id:
@@ -9,7 +10,6 @@ import { freeing, storing } from './commands.ts';
  * - `:tr:r` is the set of the tasks of a runner.
  */
 const COMMON = `
-local function num(value) return tonumber(value or 0) or 0 end
 local function count(share, tasks, bytes)
   redis.call('INCRBY', P .. ':tt', bytes)
   redis.call('HINCRBY', P .. ':tb', share, bytes)
@@ -57,14 +57,21 @@ local function find(id, owner, now)
   end
   return found
 end
-local id, owner, now = ARGV[1], ARGV[2], num(ARGV[3])
+local id, owner, now = ARGV[1], ARGV[2], now_or(ARGV[3])
+-- With the clock of Redis, the time of expiry counts from now. After a plus sign, it counts from the former one.
+local function expiry(given, former)
+  if ARGV[3] ~= '' then return num(given) end
+  local more = string.match(given, '^%+(.*)')
+  return more and num(former) + num(more) or now + num(given)
+end
 `;
 
 /** Returns what stands against it, or nothing. */
 export const CREATE = storing(
+  BASICS,
   COMMON,
   `
-local runner, text, tag, over, until_, bytes = ARGV[4], ARGV[5], ARGV[6], ARGV[7], num(ARGV[8]), num(ARGV[9])
+local runner, text, tag, over, until_, bytes = ARGV[4], ARGV[5], ARGV[6], ARGV[7], expiry(ARGV[8]), num(ARGV[9])
 local share, max_tasks, max_own = ARGV[10], num(ARGV[11]), num(ARGV[12])
 local max_bytes, part, index_ttl = num(ARGV[13]), num(ARGV[14]), num(ARGV[15])
 sweep(now)
@@ -80,6 +87,7 @@ return ''`,
 
 /** Returns the text, the tag and whether the task is over; or nothing. */
 export const GET = freeing(
+  BASICS,
   COMMON,
   `
 local found = find(id, owner, now)
@@ -89,12 +97,14 @@ return { found[3], found[4], found[5] }`,
 
 /** Returns `again` if the tag is another one, what stands against it, or nothing. */
 export const REPLACE = storing(
+  BASICS,
   COMMON,
   `
-local runner, text, tag, over, until_, bytes = ARGV[4], ARGV[5], ARGV[6], ARGV[7], num(ARGV[8]), num(ARGV[9])
+local runner, text, tag, over, bytes = ARGV[4], ARGV[5], ARGV[6], ARGV[7], num(ARGV[9])
 local share, max_bytes, part, index_ttl, former = ARGV[10], num(ARGV[11]), num(ARGV[12]), num(ARGV[13]), ARGV[14]
 local found = find(id, owner, now)
 if not found or found[4] ~= former then return 'again' end
+local until_ = expiry(ARGV[8], found[2])
 sweep(now)
 local known = redis.call('HGET', P .. ':ti', id)
 local before = known and num(cjson.decode(known)[1]) or 0
@@ -106,6 +116,7 @@ return ''`,
 );
 
 export const DELETE = freeing(
+  BASICS,
   COMMON,
   `
 if find(id, owner, now) then remove(id) end
@@ -113,10 +124,13 @@ return 1`,
 );
 
 /** The texts of the tasks of a runner that have not ended. */
-export const UNFINISHED = freeing(`
-local reply = {}
+export const UNFINISHED = freeing(
+  BASICS,
+  `
+local reply, now = {}, now_or(ARGV[2])
 for _, id in ipairs(redis.call('SMEMBERS', P .. ':tr:' .. ARGV[1])) do
   local found = redis.call('HMGET', P .. ':t:' .. id, 'text', 'until', 'over')
-  if found[1] and tonumber(found[2]) > tonumber(ARGV[2]) and found[3] ~= '1' then reply[#reply + 1] = found[1] end
+  if found[1] and tonumber(found[2]) > now and found[3] ~= '1' then reply[#reply + 1] = found[1] end
 end
-return reply`);
+return reply`,
+);

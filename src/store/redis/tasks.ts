@@ -24,14 +24,15 @@ function countedFor({ principal, share }: TaskRecord): string {
 export class RedisTasks implements TaskStore {
   readonly #commands: Commands;
   readonly #bounds: TaskBounds;
-  readonly #now: () => number;
+  /** The clock. Undefined for that of Redis: those of processes may differ. */
+  readonly #now: (() => number) | undefined;
   readonly #changes = new OneByOne();
 
   /** @throws RangeError if a limit is negative or not a number. */
   constructor(commands: Commands, options: MemoryTaskStoreOptions) {
     this.#bounds = taskBounds(options);
     this.#commands = commands;
-    this.#now = options.now ?? (() => Date.now());
+    this.#now = options.now;
   }
 
   async create(task: TaskRecord): Promise<void> {
@@ -58,7 +59,7 @@ export class RedisTasks implements TaskStore {
       const task = JSON.parse(text) as TaskRecord;
       if (over === '1') return task;
       const changed = change(task);
-      const written = this.#written(changed);
+      const written = this.#written(changed, task);
       const refusal = await this.#commands.run(REPLACE, ...written, ...this.#room().map(finite), tag);
       if (refusal === 'again') return AGAIN;
       this.#check(refusal);
@@ -67,28 +68,45 @@ export class RedisTasks implements TaskStore {
   }
 
   async delete(id: string, principal: string | undefined): Promise<void> {
-    await this.#changes.run(id, () => this.#commands.run(DELETE, hashOf(id), ownerOf(principal), this.#now()));
+    await this.#changes.run(id, () => this.#commands.run(DELETE, hashOf(id), ownerOf(principal), this.#time));
   }
 
   async *unfinished(runner: string): AsyncGenerator<TaskRecord> {
-    const texts = (await this.#commands.run(UNFINISHED, hashOf(runner), this.#now())) as string[];
+    const texts = (await this.#commands.run(UNFINISHED, hashOf(runner), this.#time)) as string[];
     for (const text of texts) yield JSON.parse(text) as TaskRecord;
   }
 
   async #read(id: string, principal: string | undefined): Promise<string[]> {
-    return (await this.#commands.run(GET, hashOf(id), ownerOf(principal), this.#now())) as string[];
+    return (await this.#commands.run(GET, hashOf(id), ownerOf(principal), this.#time)) as string[];
   }
 
-  /** @throws TypeError if the task is not JSON. TaskStoreFull if the task alone is too large. */
-  #written(task: TaskRecord): (string | number)[] {
-    const { maxTaskBytes, maxAge } = this.#bounds;
+  /** The time for a script. */
+  get #time(): number | '' {
+    return this.#now?.() ?? '';
+  }
+
+  /** When a task expires, as the scripts need it. @param before the task before a change. */
+  #expiry({ ttlMs, createdAt, lastUpdatedAt }: TaskRecord, before: TaskRecord | undefined): number | string {
+    const { maxAge } = this.#bounds;
+    if (this.#now) return finite(ttlMs === null ? lastUpdatedAt + maxAge : createdAt + ttlMs);
+    if (ttlMs === null) return finite(maxAge);
+    if (typeof before?.ttlMs === 'number') return `+${finite(ttlMs - before.ttlMs)}`;
+    return finite(createdAt + ttlMs - lastUpdatedAt);
+  }
+
+  /**
+   * @param before the task before a change.
+   * @throws TypeError if the task is not JSON. TaskStoreFull if the task alone is too large.
+   */
+  #written(task: TaskRecord, before?: TaskRecord): (string | number)[] {
+    const { maxTaskBytes } = this.#bounds;
     const text = JSON.stringify(task);
     const bytes = Buffer.byteLength(text);
     if (bytes > maxTaskBytes) throw new TaskStoreFull(`A task must not be larger than ${maxTaskBytes} bytes`);
-    const { id, principal, runner, status, ttlMs, createdAt, lastUpdatedAt } = task;
-    const until = finite(ttlMs === null ? lastUpdatedAt + maxAge : createdAt + ttlMs);
+    const { id, principal, runner, status } = task;
+    const until = this.#expiry(task, before);
     const tag = randomBytes(9).toString('base64url');
-    const names = [hashOf(id), ownerOf(principal), this.#now(), hashOf(runner)];
+    const names = [hashOf(id), ownerOf(principal), this.#time, hashOf(runner)];
     return [...names, text, tag, isTerminal(status) ? 1 : 0, until, bytes, countedFor(task)];
   }
 
