@@ -25,18 +25,25 @@ interface Way {
   readonly next: Next;
 }
 
+const FIRST = 'everwire, 1 process without a store';
+/** The same process with a store. The difference between these two is the price of the store alone. */
+const STORED = 'everwire, 1 process with Redis';
 const MOVING = 'everwire, 3 with Redis, not sticky';
 /**
  * The same calls on the same connections, but no session moves and there is no store. Calls that move come in waves: most are
- * at one process, and then at the next one. That costs processor time, whatever the processes serve. The difference between
- * these two is the price of sessions that any process can continue.
+ * at one process, and then at the next one. That costs processor time, whatever the processes serve.
  */
 const CONTROL = 'everwire, 3 without a store, not sticky';
 
 const WAYS: readonly Way[] = [
   {
-    who: 'everwire, 1 process without a store',
+    who: FIRST,
     run: (measure) => withServers(1, everwire, measure),
+    next: 'same',
+  },
+  {
+    who: STORED,
+    run: (measure) => withCluster(1, everwire, ({ servers }) => measure(servers)),
     next: 'same',
   },
   {
@@ -79,7 +86,7 @@ export async function callRows(seconds: number, rounds: number): Promise<void> {
     median(costs.get(who)!.map((cost, round) => costs.get(other)![round]! / cost));
   const what = `native call, processor of the servers, ${IN_FLIGHT} in flight at each`;
   for (const [who, measured] of costs) {
-    const share = ratio(who, WAYS[0]!.who);
+    const share = ratio(who, FIRST);
     const result = `${median(measured).toFixed(1)} µs, ${share.toFixed(2)} of the first`;
     add(what, who, result, who === MOVING ? atLeast(share, 0.95) : undefined);
   }
