@@ -117,7 +117,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     severity: 'error',
     clauses: onPage('basic/lifecycle', ['14', '15', '15', '15']),
     right:
-      'A server that declares `resources.subscribe` must accept a subscription to its first resource, and its end.',
+      'A server that declares `resources.subscribe` must let a client subscribe to its first resource, and unsubscribe.',
     probe: async (ground) => {
       const [first] = ground.offer.resources;
       if (!takesSubscriptions(ground)) return skipped('the server does not declare resources.subscribe');
@@ -135,7 +135,7 @@ export const FEATURE_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'resources',
     severity: 'error',
     clauses: onPage('server/resources', ['', '', '', '']),
-    right: 'The server must keep working after the end of a subscription that does not exist.',
+    right: 'The server must keep working after a client unsubscribes from a resource without a subscription.',
     probe: async (ground) => {
       if (!takesSubscriptions(ground)) return skipped('the server does not declare resources.subscribe');
       const session = await ground.session();

@@ -112,7 +112,7 @@ export const HTTP_BEHAVIOUR: readonly BehaviourRule[] = [
     area: 'http',
     severity: 'error',
     clauses: TRANSPORT,
-    right: 'The server must not answer a request with a header of 64 KiB with a 5xx status, and must keep working.',
+    right: 'If a request has a header of 64 KiB, the server must not answer with a 5xx status, and must keep working.',
     over: 'http',
     alsoOverSse: true,
     probe: async (ground) => {

@@ -99,7 +99,7 @@ export const LIST_RULES: readonly WireRule[] = [
     area: 'subscriptions',
     severity: 'error',
     clauses: { '2026-07-28': 'basic/index 60' },
-    right: 'The result of a subscription has its id in `_meta`.',
+    right: 'The result of a subscription has the id of the subscription in `_meta`.',
     inSchema: true,
     check: ({ kind, from, about, meta, result }) =>
       kind === 'result' && from === 'server' && about?.method === Method.Listen && isObject(result)

@@ -143,7 +143,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     area: 'notifications',
     severity: 'error',
     clauses: { '2026-07-28': 'server/utilities/logging 4,5; extensions/tasks 42' },
-    right: 'A server sends log messages only for requests that ask for them, with their responses.',
+    right: 'A server sends log messages only while it answers a request that asks for them, and not on a subscription.',
     check: ({ method, from, exchange, conversation, subscription }) => {
       if (method !== NotificationMethod.Message || from !== 'server') return undefined;
       if (subscription) return 'a log message on a subscription';
@@ -161,7 +161,7 @@ export const NOTIFICATION_RULES: readonly WireRule[] = [
     area: 'subscriptions',
     severity: 'error',
     clauses: { '2026-07-28': 'basic/index 60; basic/patterns/subscriptions 5' },
-    right: 'A notification of a subscription has its id in `_meta`.',
+    right: 'A notification of a subscription has the id of the subscription in `_meta`.',
     check: ({ method, from, meta }) =>
       from === 'server' && isSubscribed(method)
         ? meta[Meta.SubscriptionId] !== undefined || `${method} without ${Meta.SubscriptionId}`

@@ -106,7 +106,7 @@ export const QUESTION_RULES: readonly WireRule[] = [
     area: 'questions',
     severity: 'error',
     clauses: { '2026-07-28': 'basic/patterns/mrtr 21' },
-    right: 'Answers and a `requestState` are only sent with the request that was answered with the questions.',
+    right: 'A client sends answers and a `requestState` only when it repeats the request that led to the questions.',
     check: ({ kind, from, method, params, conversation }) => {
       const round = kind === 'request' && from === 'client' ? conversation.roundOf(params['requestState']) : undefined;
       if (!round) return undefined;
@@ -247,7 +247,8 @@ export const QUESTION_RULES: readonly WireRule[] = [
     area: 'questions',
     severity: 'warning',
     clauses: clauses(undefined, undefined, undefined, 'client/sampling 8,9', 'client/sampling 10,11'),
-    right: 'A server does not ask for the context of servers, unless the client declared `sampling.context`.',
+    right:
+      'A server sets `includeContext` to a value other than `none` only if the client declared `sampling.context`.',
     check: (event) =>
       eachQuestion(event, ({ method, params: { includeContext } }) => {
         const { clientCapabilities } = event;

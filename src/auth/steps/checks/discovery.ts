@@ -176,7 +176,7 @@ export const DISCOVERY_CHECKS: readonly CheckRule[] = [
     level: 'must',
     clauses: clauses(undefined, 'token-requirements', 'token-requirements', 'token-requirements'),
     rfc: 'RFC 9728, section 2',
-    right: 'If the metadata has bearer_methods_supported, it contains header.',
+    right: 'If the metadata has bearer_methods_supported, this list contains "header".',
     judge({ resourceDocument }) {
       const methods = resourceDocument?.json['bearer_methods_supported'];
       if (methods === undefined) return notApplicable('there is no bearer_methods_supported');

@@ -84,7 +84,7 @@ export const LOGIN_CHECKS: readonly CheckRule[] = [
     level: 'must',
     clauses: REGISTRATION,
     rfc: 'RFC 7591, section 3.2.2',
-    right: 'A refused registration is answered with status 400 and a JSON object with error.',
+    right: 'A refused registration is answered with status 400 and a JSON object that has the member "error".',
     judge(facts) {
       const reply = repliesOf(facts).at(-1);
       const body = objectIn(reply);
@@ -162,7 +162,7 @@ export const LOGIN_CHECKS: readonly CheckRule[] = [
     level: 'must',
     clauses: RESOURCE,
     rfc: 'RFC 8707, section 2',
-    right: 'The request names the server in resource.',
+    right: 'The request names the server in the parameter "resource".',
     judge: (facts) =>
       requested(facts, (parameters) =>
         parameters.get('resource') === facts.resource ? true : `resource: ${quoted(parameters.get('resource'))}`,

@@ -265,7 +265,8 @@ export const USE_CHECKS: readonly CheckRule[] = [
     step: 'revocation',
     level: 'must',
     rfc: 'RFC 7009, section 2.2',
-    right: 'The revocation endpoint answers with status 200. Only access tokens may be unsupported.',
+    right:
+      'The revocation endpoint answers with status 200. For an access token, it may answer unsupported_token_type instead.',
     judge({ exchanges }) {
       const wrong = exchanges.filter(({ reply, body }) => {
         const isUnsupported = objectIn(reply)?.['error'] === 'unsupported_token_type';
