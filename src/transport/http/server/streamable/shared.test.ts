@@ -163,7 +163,7 @@ test('an answer that reaches another process is refused, also if that has asked 
   const refused = await other.post(reply('to a', askedByA.id));
   expect(refused.status).toBe(400);
   expect(((await refused.json()) as { error: { message: string } }).error.message).toContain(
-    'another process asked it',
+    'it was asked by another process',
   );
   expect((await session.post(reply('to a', askedByA.id))).status).toBe(202);
   expect((await other.post(reply('to b', askedByB.id))).status).toBe(202);
