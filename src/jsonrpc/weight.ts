@@ -43,6 +43,12 @@ export function weightOf(json: unknown, limit = Infinity): number {
       continue;
     }
     weight += OBJECT;
+    // Each of its characters would be a key.
+    // oxlint-disable-next-line unicorn/no-instanceof-builtins -- a cloned value belongs to the realm that reads it
+    if (value instanceof String) {
+      weight += value.length;
+      continue;
+    }
     if (ArrayBuffer.isView(value)) {
       weight += value.byteLength * MEMBER;
       continue;
