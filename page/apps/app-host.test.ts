@@ -324,6 +324,9 @@ describe('what is no message', () => {
     const flood = started();
     for (let at = 0; at < 501; at += 1) flood.host.receive({ jsonrpc: '2.0', method: 'x' }, 5000);
     expect(flood.host.why.value).toBe('It sent more than 500 messages in a second.');
+    const past = started();
+    for (let at = 0; at < 501; at += 1) past.host.count(5000);
+    expect(past.host.why.value).toBe('It sent more than 500 messages in a second.');
     const slow = started();
     for (let at = 0; at < 5000; at += 1) slow.host.receive({ jsonrpc: '2.0', method: 'x' }, 5000 + at * 3);
     expect(slow.host.status.value).toBe('ready');

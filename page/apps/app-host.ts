@@ -144,10 +144,7 @@ export class AppHost {
    * @param now milliseconds.
    */
   receive(data: unknown, now: number): void {
-    if (this.#status.value === 'stopped') return;
-    if (now - this.#second >= 1000) [this.#second, this.#count, this.#length] = [now, 0, 0];
-    this.#count += 1;
-    if (this.#count > MAX_PER_SECOND) return this.stop(`It sent more than ${MAX_PER_SECOND} messages in a second.`);
+    if (!this.count(now)) return;
     const message = readMessage(data);
     if (message === 'large') return this.stop(`It sent a message of more than ${MAX_MESSAGE / 1024 ** 2} MiB.`);
     if (!message) return this.#note('refused', 'A message', 'It is not a JSON-RPC message.');
@@ -159,6 +156,21 @@ export class AppHost {
     if (method === undefined) this.#torndown?.();
     else if (id === undefined) this.#notification(method, params);
     else this.#request(id, method, params);
+  }
+
+  /**
+   * Counts a message of the app, also one that it has sent to the page past the frame around it.
+   *
+   * @param now milliseconds.
+   * @returns whether the app may go on.
+   */
+  count(now: number): boolean {
+    if (this.#status.value === 'stopped') return false;
+    if (now - this.#second >= 1000) [this.#second, this.#count, this.#length] = [now, 0, 0];
+    this.#count += 1;
+    if (this.#count <= MAX_PER_SECOND) return true;
+    this.stop(`It sent more than ${MAX_PER_SECOND} messages in a second.`);
+    return false;
   }
 
   /** The arguments of the tool call that the app shows. */

@@ -72,8 +72,10 @@ export class RunningApp {
     const { host, origin } = this.#shown.value!;
     this.#frame = frame;
     const onmessage = (event: MessageEvent): void => {
+      if (event.origin !== origin) return;
       // A frame inside the app has another source.
-      if (event.source === frame.contentWindow && event.origin === origin) host.receive(event.data, performance.now());
+      if (event.source === frame.contentWindow) host.receive(event.data, performance.now());
+      else host.count(performance.now());
     };
     // The `frame-src` of the page blocks a navigation of the frame to another origin.
     const onviolation = ({ effectiveDirective, blockedURI }: SecurityPolicyViolationEvent): void => {
