@@ -19,6 +19,7 @@ import type { Access, BridgeSettings } from './bridge-settings.ts';
 import { announces, thisWorker } from './cluster/this-worker.ts';
 import { Failure } from './failure.ts';
 import { announce, serveStdio } from './run.ts';
+import { principalsOf } from './secret-principals.ts';
 import { printStatusThrough, scrubWith } from './print-status.ts';
 import { atEnd } from './shutdown.ts';
 
@@ -62,9 +63,9 @@ export async function serveBridge(
 ): Promise<void> {
   const warn = unrepeated((line) => log.write('warn', line));
   const onerror = ({ message }: Error): void => warn(message);
-  const auth = await authFor(settings.access);
-  // To a server, all clients of the bridge are one caller. Only the bridge can keep their states apart.
   const { state, stateKey } = settings;
+  const auth = await authFor(settings.access, stateKey);
+  // To a server, all clients of the bridge are one caller. Only the bridge can keep their states apart.
   const inboundOptions: InboundOptions = { sealState: auth !== undefined, stateKey, state, onerror };
   // Over stdio, the client runs the bridge.
   const clean = cleanErrors({ scrub: (text) => log.scrub(text), stderr: settings.stdio });
@@ -186,18 +187,19 @@ async function certificateOf({ tls }: BridgeSettings): Promise<TlsFiles | undefi
   }
 }
 
-async function authFor({ tokens, keys, issuer }: Access): Promise<Authenticator | undefined> {
+async function authFor(
+  { tokens, keys, issuer }: Access,
+  stateKey: string | undefined,
+): Promise<Authenticator | undefined> {
   if (tokens.length === 0 && keys.length === 0 && !issuer) return undefined;
   const [{ apiKeyAuth }, { bearerAuth }, { anyAuth }] = await Promise.all([
     import('../auth/api-key.ts'),
     import('../auth/bearer.ts'),
     import('../operate/any-auth.ts'),
   ]);
-  const owners = (secrets: readonly string[], kind: string): Record<string, string> =>
-    Object.fromEntries(secrets.map((secret, index) => [secret, `${kind}-${index + 1}`]));
   const accepted: Authenticator[] = [];
-  if (keys.length > 0) accepted.push(apiKeyAuth({ keys: owners(keys, 'key') }));
-  if (tokens.length > 0) accepted.push(apiKeyAuth({ keys: owners(tokens, 'bearer'), header: false }));
+  if (keys.length > 0) accepted.push(apiKeyAuth({ keys: principalsOf('key', keys, stateKey) }));
+  if (tokens.length > 0) accepted.push(apiKeyAuth({ keys: principalsOf('bearer', tokens, stateKey), header: false }));
   if (issuer) accepted.push(bearerAuth(issuer));
   return anyAuth(...accepted);
 }

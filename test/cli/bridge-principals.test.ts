@@ -134,6 +134,21 @@ describe('for the principals of a bridge with credentials', () => {
   });
 });
 
+describe('if a secret is removed while others stay', () => {
+  const KEY = ['--state-key', 'key-of-many-characters'];
+
+  test('what belonged to it does not go to the owner of another one, who keeps their own', async () => {
+    const before = await bridge(...tokens, ...KEY);
+    const tasks: string[] = [];
+    for (const token of [ann, bob])
+      tasks.push((await send(before, token, 'tools/call', { name: 'begin', arguments: {} })).result.taskId);
+    const [ofAnn, ofBob] = tasks;
+    const after = await bridge('--bearer', bob, ...KEY);
+    expect(await send(after, bob, 'tasks/get', { taskId: ofAnn })).toMatchObject({ error: { code: -32602 } });
+    expect(await send(after, bob, 'tasks/get', { taskId: ofBob })).toMatchObject({ result: { taskId: ofBob } });
+  });
+});
+
 describe('for the principals of a bridge to a command with tasks of 2025-11-25', () => {
   interface User {
     readonly client: Client;
