@@ -6,13 +6,17 @@ import { BASICS } from './event-scripts.ts';
  *
  * - `:nodes` has the time of the last heartbeat of each node that reads messages as score, in milliseconds.
  * - `:in:n` is a Redis stream with the messages for a node that it has not handled. Fields: `m` one message or several that
- *   went together, `k` their MAC.
+ *   went together, or `a` if all are answers; `k` their MAC.
  *   `:ib:n` is their size. `:tk:n` is the newest request of the node that has taken messages: its number, and their ids.
  */
 const COMMON = `
 local now = now_or('')
 local function remember_nodes() redis.call('PEXPIRE', P .. ':nodes', 120000) end
 `;
+
+/** The field of a message that is an answer, and that of another one. */
+export const ANSWER = 'a';
+export const OTHER = 'm';
 
 /** Removes messages from an inbox. From `first` on, the arguments are their ids and sizes. */
 const REMOVE = `
@@ -70,7 +74,7 @@ return redis.call('ZRANGEBYSCORE', P .. ':nodes', now - 60000, '+inf')
 /**
  * Puts a message into the inbox of a node. Arguments: the node, the message, its MAC, its size, how long a node counts as
  * alive, the limits of number and size (0 for none), the time to live of an inbox, `1` if the message is also for a node
- * that is suspended, the sender.
+ * that is suspended, the sender, the field of the message.
  *
  * Returns what became of it: `sent`, `kept` for a node that is suspended, or was killed within a minute, `gone`, `full`, or
  * `unsure` if Redis does not know the sender. Then the id of the message, if it is in the inbox: a full inbox keeps nothing.
@@ -91,7 +95,7 @@ local waiting = count > 0 and num(redis.call('GET', size)) or 0
 if max_count > 0 and count > 0 and (count >= max_count or waiting + bytes > max_bytes) then
   return { alive and 'full' or 'kept' }
 end
-local id = redis.call('XADD', inbox, '*', 'm', message, 'k', mac)
+local id = redis.call('XADD', inbox, '*', ARGV[11], message, 'k', mac)
 redis.call('SET', size, string.format('%.0f', waiting + bytes), 'PX', ttl)
 redis.call('PEXPIRE', inbox, ttl)
 return { alive and 'sent' or 'kept', id }

@@ -293,26 +293,33 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(await outcome).toContain('has not confirmed a message in time');
   });
 
-  test('a message that a suspended process has not taken is not handled after the sender was told so', async () => {
-    const released = deferred();
-    const read = (reader: Sender): Sender => ({
-      async sendCommand(args) {
-        const messages = await reader.sendCommand(args);
-        // Redis has written the message to the connection.
-        if (args[0] === 'XREAD' && messages !== null) await released.promise;
-        return messages;
-      },
-    });
-    let silent = true;
-    const [a, b] = [await start(), await start({ silent: () => silent, read })];
-    const atB = received(b);
-    expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(false);
-    silent = false;
-    await expect.poll(() => redis.admin.exists(`{everwire}:n:${b.node}`)).toBe(1);
-    released.resolve();
-    expect(await a.bus.send(b.node, 'kind', { n: 2 })).toBe(true);
-    expect(atB).toEqual([{ n: 2 }]);
-  });
+  test.each([
+    ['', 'm'],
+    [', also if somebody has written to Redis that it is an answer', 'a'],
+  ])(
+    'a message that a suspended process has not taken is not handled after the sender was told so%s',
+    async (_, field) => {
+      const released = deferred();
+      const read = (reader: Sender): Sender => ({
+        async sendCommand(args) {
+          const messages = await reader.sendCommand(args);
+          // Redis has written the message to the connection.
+          if (args[0] !== 'XREAD' || messages === null) return messages;
+          await released.promise;
+          return JSON.parse(JSON.stringify(messages).replaceAll('["m",', `["${field}",`));
+        },
+      });
+      let silent = true;
+      const [a, b] = [await start(), await start({ silent: () => silent, read })];
+      const atB = received(b);
+      expect(await a.bus.send(b.node, 'kind', { n: 1 })).toBe(false);
+      silent = false;
+      await expect.poll(() => redis.admin.exists(`{everwire}:n:${b.node}`)).toBe(1);
+      released.resolve();
+      expect(await a.bus.send(b.node, 'kind', { n: 2 })).toBe(true);
+      expect(atB).toEqual([{ n: 2 }]);
+    },
+  );
 
   test('a process that sent no heartbeat for some seconds still learns that its message was handled', async () => {
     const a = await start();

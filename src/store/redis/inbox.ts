@@ -1,7 +1,7 @@
 import { idlePause, nextTurn } from '../../base/wait.ts';
 import type { NodeId } from '../bus.ts';
 import type { Envelope } from './bus-messages.ts';
-import { TAKE } from './bus-scripts.ts';
+import { ANSWER, TAKE } from './bus-scripts.ts';
 import { CommandRefused, type Commands } from './commands.ts';
 
 /** How long one read waits for messages. Milliseconds. */
@@ -32,8 +32,16 @@ export interface InboxParts {
 
 interface Entry {
   readonly id: string;
+  /** Whether its sender says that there are only answers in it. Anybody may have written that. */
+  readonly isAnswer: boolean;
   readonly text: string;
   readonly mac: string;
+}
+
+interface Opened {
+  readonly id: string;
+  readonly length: number;
+  readonly envelope: Envelope;
 }
 
 /** Reads the messages of other processes, and removes them from Redis. */
@@ -53,26 +61,33 @@ export class Inbox {
   }
 
   async #read(): Promise<void> {
-    const { node, reader, open, isUnconditional, handle } = this.#parts;
+    const { handle } = this.#parts;
     let reading = this.#next();
     for (let n = 1; !this.#closed; n += 1) {
       const entries = await reading;
-      const about = entries.flatMap(({ id, text }) => [id, Buffer.byteLength(text)]);
-      // This process may have been suspended after Redis had written them to the connection.
-      const taking = entries.length > 0 ? this.#untilAnswered(() => reader.run(TAKE, node, n, ...about)) : [];
-      // Redis removes before it reads, because both commands are on one connection.
-      reading = this.#next();
-      if (this.#closed) return;
-      const opened: { readonly id: string; readonly length: number; readonly envelope: Envelope }[] = [];
-      for (const { id, text, mac } of entries) {
-        const envelope = open(text, mac);
-        if (!envelope) continue;
-        if (isUnconditional(envelope)) handle(envelope);
-        else opened.push({ id, length: text.length, envelope });
+      let taking!: Promise<ReadonlySet<unknown>>;
+      const take = (): void => {
+        taking = this.#take(n, entries);
+        // Redis removes before it reads, because both commands are on one connection.
+        reading = this.#next();
+      };
+      // Commands are written at the end of a turn, and this process may lose its processor to Redis then. So calls are opened
+      // after that, while Redis removes them. But clients get their answers before.
+      const onlyAnswers = entries.every(({ isAnswer }) => isAnswer);
+      if (!onlyAnswers) {
+        take();
+        await nextTurn();
       }
-      const reply = await taking;
-      // Who can write to Redis can also change the reply.
-      const taken = new Set(Array.isArray(reply) ? (reply as unknown[]) : []);
+      if (this.#closed) return;
+      const opened = this.#open(entries);
+      if (onlyAnswers) {
+        // They reach the code that writes them in one turn, and that writes at the end of the turn.
+        await nextTurn();
+        await nextTurn();
+        if (this.#closed) return;
+        take();
+      }
+      const taken = await taking;
       for (const { id, length, envelope } of opened) {
         if (this.#closed) return;
         if (!taken.has(id)) continue;
@@ -80,6 +95,33 @@ export class Inbox {
         if (length > LARGE) await nextTurn();
       }
     }
+  }
+
+  /**
+   * Removes entries from Redis. This process may have been suspended after Redis had written them to the connection.
+   *
+   * @returns the ids of those that nobody had removed before.
+   */
+  async #take(n: number, entries: readonly Entry[]): Promise<ReadonlySet<unknown>> {
+    const { node, reader } = this.#parts;
+    if (entries.length === 0) return new Set();
+    const about = entries.flatMap(({ id, text }) => [id, Buffer.byteLength(text)]);
+    const reply = await this.#untilAnswered(() => reader.run(TAKE, node, n, ...about));
+    // Who can write to Redis can also change the reply.
+    return new Set(Array.isArray(reply) ? (reply as unknown[]) : []);
+  }
+
+  /** Handles what may be handled at once. Returns what may be handled when it is taken. */
+  #open(entries: readonly Entry[]): Opened[] {
+    const { open, isUnconditional, handle } = this.#parts;
+    const opened: Opened[] = [];
+    for (const { id, text, mac } of entries) {
+      const envelope = open(text, mac);
+      if (!envelope) continue;
+      if (isUnconditional(envelope)) handle(envelope);
+      else opened.push({ id, length: text.length, envelope });
+    }
+    return opened;
   }
 
   async #next(): Promise<readonly Entry[]> {
@@ -122,8 +164,9 @@ function entriesIn(reply: unknown): Entry[] {
     : reply instanceof Map
       ? [...reply.values()]
       : Object.values(reply);
-  return (entries as [id: string, fields: unknown[]][]).map(([id, [, text, , mac]]) => ({
+  return (entries as [id: string, fields: unknown[]][]).map(([id, [name, text, , mac]]) => ({
     id,
+    isAnswer: name === ANSWER,
     text: String(text),
     mac: String(mac),
   }));

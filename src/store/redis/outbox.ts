@@ -1,8 +1,9 @@
 import { Deferred } from '../../base/deferred.ts';
 import { nextTurn } from '../../base/wait.ts';
 import { NotTaken, type NodeId } from '../bus.ts';
+import { isAnswer } from '../bus-calls.ts';
 import type { BusMessages, Confirmation, Contents, OutgoingMessage } from './bus-messages.ts';
-import { SEND, WITHDRAW } from './bus-scripts.ts';
+import { ANSWER, OTHER, SEND, WITHDRAW } from './bus-scripts.ts';
 import type { Commands } from './commands.ts';
 import { ALIVE } from './heartbeat.ts';
 
@@ -220,9 +221,10 @@ export class Outbox {
     if (!confirmsOnly) this.#sent.set(n, sent);
     this.#watch();
     const limits = confirmsOnly ? [0, 0] : [MAX_WAITING, MAX_WAITING_BYTES];
+    const field = messages.every(({ kind }) => isAnswer(kind)) ? ANSWER : OTHER;
     const also = toAll || confirmsOnly ? 1 : '';
     try {
-      const reply = await commands.run(SEND, to, text, mac, bytes, ALIVE, ...limits, INBOX_TTL, also, node);
+      const reply = await commands.run(SEND, to, text, mac, bytes, ALIVE, ...limits, INBOX_TTL, also, node, field);
       const [outcome, id] = reply as Outcome;
       if (outcome !== 'sent' && !confirmsOnly && confirmations.length > 0)
         void this.#put(to, { messages: [], confirmations, patient: true }, false);
