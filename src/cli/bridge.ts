@@ -17,7 +17,7 @@ import { configurationName } from './run.ts';
 import { openStore } from './open-store.ts';
 import { printStatus } from './print-status.ts';
 import { observe } from './recording.ts';
-import { atEnd, stop } from './shutdown.ts';
+import { atEnd, isStopping, stop } from './shutdown.ts';
 import { addressOf, commandTarget, isUrl, nameOf, urlTarget, type Target } from './target.ts';
 import { ToolPatterns } from './tool-patterns.ts';
 
@@ -116,7 +116,7 @@ function stoppingWith(service: Service, problem: (error: Error) => string, log: 
     try {
       return await service(exchange);
     } catch (error) {
-      if (exchange.method === Method.Discover) {
+      if (exchange.method === Method.Discover && !isStopping()) {
         log.write('error', problem(error as Error));
         process.exitCode = 1;
         // Let the client get its response first.

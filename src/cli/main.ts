@@ -27,7 +27,7 @@ import {
 import { isReaderGone } from './reader-gone.ts';
 import { printStatus } from './print-status.ts';
 import { run } from './run.ts';
-import { stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
+import { isStopping, stop, stopOnSignals, stopWithNpm } from './shutdown.ts';
 
 /** The longest line of a help text, and the longest term that has its description on the same line. In columns. */
 const HELP_WIDTH = 80;
@@ -144,6 +144,8 @@ Promise.resolve(done).catch((error: unknown) => {
     process.exitCode = error.exitCode === 0 ? 0 : ExitCode.Usage;
     return;
   }
+  // A command that a signal ends during its start did not fail.
+  if (isStopping()) return;
   reportFailure(error);
   void stop();
 });

@@ -54,6 +54,11 @@ export function atLast(release: Release): void {
   releases.push(release);
 }
 
+/** Whether the process is ending. What fails from now on fails because of that. */
+export function isStopping(): boolean {
+  return stopping !== undefined;
+}
+
 /** Releases everything and ends the process, with `process.exitCode`. */
 export function stop(): Promise<void> {
   stopping ??= releaseAll().finally(() => process.exit());
