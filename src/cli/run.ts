@@ -1,3 +1,4 @@
+import { idlePause } from '../base/wait.ts';
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import type { StdioFaults } from '../inspector/stdio-faults.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
@@ -58,9 +59,12 @@ export async function run(
   void named.then((own) => announceConfiguration(configurationName(own) || name, listener.url));
 }
 
+/** How long the client over stdio may take to read what was sent, when a signal ends the process. Milliseconds. */
+const UNREAD_TIMEOUT = 1000;
+
 /**
- * Serves one client over stdin and stdout, until it disconnects. A signal ends it at once: hosts that send one soon
- * send SIGKILL.
+ * Serves one client over stdin and stdout, until it disconnects. A signal does not let requests finish: hosts that send
+ * one soon send SIGKILL.
  *
  * @param breakpoints whose rules disturb responses.
  */
@@ -72,7 +76,7 @@ export async function serveStdio(
   const { stdioServerTransport } = await import('../transport/stdio/server.ts');
   const faults = breakpoints && (await stdioFaults(breakpoints, () => void transport.close()));
   const transport = stdioServerTransport(options);
-  atEnd(() => transport.close());
+  atEnd(() => Promise.race([transport.close(), idlePause(UNREAD_TIMEOUT)]));
   await served.connect(transport);
   faults?.listen(transport);
   const { onclose: closed, onerror: report } = transport;

@@ -103,19 +103,31 @@ describe('over HTTP', () => {
   });
 });
 
-test('SIGINT during the start of a bridge leaves no process of its server behind', async () => {
-  const server = [
-    '-e',
-    "require('child_process').spawn('sleep', ['60']); console.error('up'); setInterval(() => {}, 1000)",
-  ];
-  const child = start(...bridge(server, '--port', '0'));
-  await child.line(/^up$/);
-  const tree = descendants(child.pid);
-  expect(tree.length).toBeGreaterThan(1);
-  child.child.kill('SIGINT');
-  await child.exited;
-  expect(tree.filter(isAlive)).toEqual([]);
-});
+test.each([
+  ['SIGINT', '--port=0'],
+  ['SIGTERM', '--port=0'],
+  ['SIGINT', '--stdio'],
+  ['SIGTERM', '--stdio'],
+] as const)(
+  '%s during the start of a bridge with %s is no failure, and leaves no process of its server behind',
+  async (signal, option) => {
+    const code = `
+      process.stdin.once('data', () => {
+        require('child_process').spawn('sleep', ['60']);
+        console.error('up');
+        setInterval(() => {}, 1000);
+      })`;
+    const child = start(...bridge(['-e', code], option));
+    if (option === '--stdio') child.child.stdin!.write(lines(initialize));
+    await child.line(/^up$/);
+    const tree = descendants(child.pid);
+    expect(tree.length).toBeGreaterThan(1);
+    child.child.kill(signal);
+    expect(await child.exited).toEqual({ code: 0, signal: null });
+    expect(child.stderr).toEqual(['up']);
+    expect(tree.filter(isAlive)).toEqual([]);
+  },
+);
 
 test("a server's stderr line that looks like one of this program gets the name of the server", async () => {
   const code = "console.error('everwire: all is well'); console.error('mine')";
@@ -218,6 +230,38 @@ describe('over stdio', () => {
     child.child.kill('SIGTERM');
     expect(await child.exited).toEqual({ code: 0, signal: null });
     expect(children.filter(isAlive)).toEqual([]);
+  });
+
+  test('SIGTERM ends a bridge soon, although the client reads nothing', async () => {
+    const code = `
+      const send = (message) => console.log(JSON.stringify({ jsonrpc: '2.0', ...message }));
+      const serverInfo = { name: 'test', version: '1' };
+      require('readline').createInterface({ input: process.stdin }).on('line', (line) => {
+        const { id, method } = JSON.parse(line);
+        if (method === 'initialize')
+          send({ id, result: { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo } });
+        if (method === 'server/discover') send({ id, error: { code: -32601, message: 'unknown' } });
+        if (method === 'tools/call') {
+          send({ id, result: { content: [{ type: 'text', text: 'x'.repeat(4_000_000) }] } });
+          send({ id: 'after the result', method: 'ping' });
+        }
+        if (id === 'after the result') console.error('answered');
+      });`;
+    const child = start(...bridge(['-e', code], '--stdio'));
+    child.child.stdin!.write(lines(initialize, initialized));
+    await expect.poll(() => child.stdout.length, { timeout: 30_000 }).toBe(1);
+    child.child.stdout!.pause();
+    child.child.stdin!.write(lines({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'long' } }));
+    await child.line(/answered/);
+    const children = descendants(child.pid);
+    const ended = new Promise((resolve) => child.child.once('exit', (exitCode) => resolve(exitCode)));
+    const before = performance.now();
+    child.child.kill('SIGTERM');
+    expect(await ended).toBe(0);
+    // Whoever ends stdin in place of a signal has 10 seconds to read.
+    expect(performance.now() - before).toBeLessThan(9000);
+    expect(children.filter(isAlive)).toEqual([]);
+    child.child.stdout!.resume();
   });
 
   test('an invalid line is answered with a parse error', async () => {
