@@ -15,6 +15,8 @@ const LOW = 2;
 const HALVES = new Uint8Array(128);
 for (const digit of '89abAB') HALVES[digit.charCodeAt(0)] = HIGH;
 for (const digit of 'cdefCDEF') HALVES[digit.charCodeAt(0)] = LOW;
+/** What an escaped surrogate begins with. `includes` takes 0.1 seconds for each such text in 16 MiB of backslashes. */
+const SURROGATE = /\\u[dD]/;
 
 /** Which limit a JSON text exceeds. */
 export type Excess = 'depth' | 'keys and values';
@@ -70,8 +72,8 @@ export function keysAndValuesIn(text: string): number {
  * ten times as long for each of them as for another character.
  */
 export function hasMoreUnpairedSurrogates(text: string, than: number): boolean {
-  // Stryker disable next-line ConditionalExpression,LogicalOperator,StringLiteral: only a text with them takes long to search
-  if (!text.includes('\\ud') && !text.includes('\\uD')) return false;
+  // Stryker disable next-line ConditionalExpression,Regex: only a text with them takes long to search
+  if (!SURROGATE.test(text)) return false;
   let count = 0;
   /** Where the last high surrogate ends. A low surrogate there makes a pair with it. */
   let end = -1;
