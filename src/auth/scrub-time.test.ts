@@ -22,3 +22,22 @@ describe('a server that chooses its token and the text cannot make it take long:
     expect(quickly(token, text)).not.toContain(`${token}\n`);
   });
 });
+
+describe('nor can it do so with a text of megabytes:', () => {
+  const lines = Array.from({ length: 1000 }, (_, n) => `aaaaaaaa${n + 1000}`).join(String.raw`\n`);
+  test.each([
+    ['beginnings of its token', 'abcdefghijklmnop', 'abcdefgh'.repeat(4_000_000)],
+    ['a token of one letter', token, 'a'.repeat(32_000_000)],
+    ['a token of many lines', lines, 'a'.repeat(1_000_000)],
+    [
+      'a token of many lines, of which the text has none',
+      lines.replaceAll(/a{8}(.{4})/g, 'a$1$1'),
+      'a'.repeat(32_000_000),
+    ],
+  ])('%s', (_, secret, text) => {
+    const scrub = scrubber([secret]);
+    const started = process.cpuUsage();
+    expect(scrub(text)).toBe('[redacted]');
+    expect(process.cpuUsage(started).user).toBeLessThan(1_500_000);
+  });
+});

@@ -38,9 +38,9 @@ export function secretScrubber(secrets: readonly string[]): (text: string) => st
   };
 }
 
-/** Replaces these parts of a text. Parts that overlap count as one. */
-function redacted(text: string, spans: readonly Span[]): string {
-  if (spans.length > MAX_PARTS) return REDACTED;
+/** Replaces these parts of a text, or the whole text if they are not known. Parts that overlap count as one. */
+function redacted(text: string, spans: readonly Span[] | undefined): string {
+  if (!spans || spans.length > MAX_PARTS) return REDACTED;
   let clean = '';
   let done = 0;
   for (const [start, end] of spans.toSorted(([a], [b]) => a - b)) {

@@ -61,7 +61,7 @@ test('all of several secrets are found, even if they begin alike or contain any 
   const places = secrets.map((secret) => [text.indexOf(secret), text.indexOf(secret) + secret.length]);
   for (const backwards of [false, true]) {
     const search = new SecretSearch(secrets, backwards);
-    const found = search.find(text, false).toSorted(([a], [b]) => a - b);
+    const found = search.find(text, false)!.toSorted(([a], [b]) => a - b);
     expect(found).toEqual(places);
     for (const secret of secrets.slice(0, 20)) expect(search.find(secret, false)).toEqual([[0, secret.length]]);
   }
@@ -81,7 +81,7 @@ test('several secrets with the same seed are found as by searching each of them'
       const single = given.map((secret) => new SingleSearch(secret, backwards));
       for (const text of backwards ? texts.map(reversed) : texts) {
         const expected = single.flatMap((search) => search.find(text, cut));
-        expect(marked(all.find(text, cut), text)).toBe(marked(expected, text));
+        expect(marked(all.find(text, cut)!, text)).toBe(marked(expected, text));
       }
     }
 });
@@ -92,7 +92,7 @@ test('many secrets, with one seed or with many, are found, and none of which a c
   for (const secrets of [tokens, names]) {
     const search = new SecretSearch(secrets, false);
     const text = secrets.map((secret) => `got ${secret} now `).join('');
-    const found = search.find(text, false).toSorted(([a], [b]) => a - b);
+    const found = search.find(text, false)!.toSorted(([a], [b]) => a - b);
     expect(found.map(([from, to]) => text.slice(from, to))).toEqual(secrets);
   }
   const search = new SecretSearch(names, false);
@@ -103,7 +103,7 @@ test('a text that takes long to compare is searched for each secret', () => {
   const secrets = [`${'a'.repeat(4000)}b`, `${'a'.repeat(4000)}c`];
   const text = `${'a'.repeat(30_000)}b ${secrets[1]}`;
   const found = new SecretSearch(secrets, false).find(text, false);
-  expect(found.toSorted(([a], [b]) => a - b)).toEqual([
+  expect(found!.toSorted(([a], [b]) => a - b)).toEqual([
     [26_000, 30_001],
     [30_002, 34_003],
   ]);
@@ -123,4 +123,21 @@ test('the search ends after a maximum number of parts', () => {
   const text = '12345678'.repeat(MAX_PARTS + 2);
   for (const search of [new SecretSearch(['12345678'], true), new SingleSearch('12345678', false)])
     expect(search.find(text, false)).toHaveLength(MAX_PARTS + 1);
+});
+
+describe('a text is not searched if that takes too long:', () => {
+  test.each([
+    ['because it is compared with a secret too often', ['abcdefghij'], 'abcdefgh'.repeat(300_000)],
+    ['because each of many secrets is searched', ['aaaaaaaa1', 'aaaaaaaa2', 'aaaaaaaa3'], 'a'.repeat(400_000)],
+    ['because there are too many secrets for its length', ['abcdefgh', 'ijklmnop'], 'a'.repeat(250_000_001)],
+  ])('%s', (_, secrets, text) => {
+    expect(new SecretSearch(secrets, false).find(text, false)).toBeUndefined();
+  });
+
+  test.each([
+    ['compared often enough', ['abcdefghij'], 'abcdefgh'.repeat(100_000)],
+    ['few enough secrets', ['aaaaaaaa1', 'aaaaaaaa2'], 'a'.repeat(400_000)],
+  ])('but %s', (_, secrets, text) => {
+    expect(new SecretSearch(secrets, false).find(text, false)).toEqual([]);
+  });
 });

@@ -19,11 +19,16 @@ const WORK = 10_000;
 const WORK_PER_CHARACTER = 2;
 const WORK_PER_HIT = 8;
 
+/** A text of more characters is compared no longer, and no more characters are searched for one secret after the other. */
+const MAX_COMPARED = 1_000_000;
+/** The most characters of a text that is searched for one seed. It is less for more seeds, because a search for 1,000 takes 0.1 µs. */
+const MAX_CHARACTERS = 500_000_000;
+
 /**
  * Finds secrets in texts. First it looks for seeds, the first 8 characters of the secrets, because most texts have none.
  * Then it compares what follows a seed with all secrets that begin with it, so that many secrets take no longer than one.
  * A server may choose both a secret, such as a token, and the text. If comparing takes long, each secret is searched in
- * linear time.
+ * linear time. If that would take long too, the text is not searched, and should be removed as a whole.
  */
 export class SecretSearch {
   readonly #bySeed: ReadonlyMap<string, SeedGroup>;
@@ -54,23 +59,31 @@ export class SecretSearch {
   /**
    * @param cut finds secrets that a line cuts, instead of whole secrets: their beginnings at the end of a line, or
    * backwards their ends at the beginning of a line.
+   * @returns undefined if the search would take too long.
    */
-  find(text: string, cut: boolean): Span[] {
+  find(text: string, cut: boolean): Span[] | undefined {
+    if (this.#bySeed.size * text.length > MAX_CHARACTERS) return undefined;
     const found: Span[] = [];
     for (const pattern of this.#patterns) {
       const spans = this.#compare(pattern, text, cut);
       // Stryker disable next-line ConditionalExpression: searching each secret finds the same, only later
-      if (!spans) return this.#present(text).flatMap((search) => search.find(text, cut));
+      if (!spans) return this.#searchEach(text, cut);
       found.push(...spans);
     }
     return found;
+  }
+
+  #searchEach(text: string, cut: boolean): Span[] | undefined {
+    const searches = this.#present(text);
+    if (searches.length * text.length > MAX_COMPARED) return undefined;
+    return searches.flatMap((search) => search.find(text, cut));
   }
 
   /** Compares all secrets at once where one may be. Undefined if this takes long. */
   // Stryker disable next-line BlockStatement: without it each secret is searched, which finds the same, only later
   #compare(pattern: RegExp, text: string, cut: boolean): Span[] | undefined {
     // Stryker disable next-line ArithmeticOperator: how much work is much
-    const work: Work = { left: WORK + WORK_PER_CHARACTER * text.length };
+    const work: Work = { left: WORK + WORK_PER_CHARACTER * Math.min(text.length, MAX_COMPARED) };
     const hits: { readonly seed: string; readonly index: number }[] = [];
     pattern.lastIndex = 0;
     for (let hit = pattern.exec(text); hit; hit = pattern.exec(text)) {

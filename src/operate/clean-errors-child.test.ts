@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
 import { scrubber } from '../auth/scrub.ts';
 import { connect } from '../client/connect.ts';
-import { compose, type Exchange, type Service } from '../core/exchange.ts';
+import { compose, type Service } from '../core/exchange.ts';
 import { cleanErrors } from './clean-errors.ts';
 
 const SECRET = 's3cret-of-the-configuration';
 
 function served(service: Service): Promise<unknown> {
-  return compose(service, cleanErrors({ scrub: scrubber([SECRET]), stderr: false }))({} as Exchange);
+  return compose(service, cleanErrors({ scrub: scrubber([SECRET]), stderr: false }))(new TestExchange('tools/call'));
 }
 
 test('the stderr of a process is removed although its control characters are escaped', async () => {

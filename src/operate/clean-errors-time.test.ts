@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
 import { scrubber } from '../auth/scrub.ts';
-import { compose, type Exchange } from '../core/exchange.ts';
+import { compose } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { cleanErrors } from './clean-errors.ts';
 
@@ -11,7 +12,7 @@ test('a large tool error costs little, even if there are many secrets', async ()
   const service = async (): Promise<JsonObject> => ({ content: texts, structuredContent, isError: true });
   const cleaned = compose(service, cleanErrors({ scrub: scrubber(secrets), stderr: false }));
   const before = process.cpuUsage().user;
-  const result = await cleaned({} as Exchange);
+  const result = await cleaned(new TestExchange('tools/call'));
   expect(process.cpuUsage().user - before).toBeLessThan(500_000);
   expect(result).toMatchObject({ content: texts, structuredContent: { key: '[redacted]' } });
 });

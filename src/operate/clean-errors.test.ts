@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
 import { scrubber } from '../auth/scrub.ts';
-import { compose, type Exchange, type Service } from '../core/exchange.ts';
+import { compose, type Service } from '../core/exchange.ts';
 import { Refusal } from '../core/refusal.ts';
 import { Unavailable } from '../core/unavailable.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
@@ -11,7 +12,7 @@ const SECRET = 's3cret-of-the-configuration';
 const scrub = scrubber([SECRET]);
 
 function served(service: Service, stderr = false): Promise<unknown> {
-  return compose(service, cleanErrors({ scrub, stderr }))({} as Exchange);
+  return compose(service, cleanErrors({ scrub, stderr }))(new TestExchange('tools/call'));
 }
 
 test('an error keeps its code, and loses secrets in its message and its data', async () => {
@@ -104,3 +105,17 @@ test.each([{ summary: 'a summary' }, { stderr: 'why' }])(
     await expect(served(() => Promise.reject(error))).rejects.toBe(error);
   },
 );
+
+test('large errors are cleaned in turns of the event loop', async () => {
+  const part = SECRET.slice(0, 8).repeat(2000);
+  const texts = Array.from({ length: 1000 }, (_, n) => `${part} ${n}`);
+  let turns = 0;
+  const count = (): void => {
+    turns += 1;
+    timer = setImmediate(count);
+  };
+  let timer = setImmediate(count);
+  await expect(served(() => Promise.resolve({ isError: true, content: [], texts }))).resolves.toMatchObject({ texts });
+  clearImmediate(timer);
+  expect(turns).toBeGreaterThan(0);
+});

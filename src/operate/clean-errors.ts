@@ -1,9 +1,11 @@
-import type { Middleware } from '../core/exchange.ts';
+import { inShortTurns } from '../base/short-turns.ts';
+import type { Exchange, Middleware } from '../core/exchange.ts';
+import { peerOf } from '../core/peer-of.ts';
 import { Refusal } from '../core/refusal.ts';
 import { Unavailable } from '../core/unavailable.ts';
 import { errorChain } from '../jsonrpc/error-chain.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
-import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isObject } from '../jsonrpc/message.ts';
 
 /** How errors to clients are cleaned. */
 export interface CleanErrorsOptions {
@@ -21,11 +23,11 @@ export function cleanErrors({ scrub, stderr }: CleanErrorsOptions): Middleware {
   return (next) => async (exchange) => {
     try {
       const result = await next(exchange);
-      return result['isError'] === true ? (scrubbed(result, scrub) as JsonObject) : result;
+      return result['isError'] === true ? await cleaned(result, scrub, exchange) : result;
     } catch (thrown) {
       const error = RpcError.from(thrown);
-      const message = scrub(stderr ? error.message : withoutStderr(error));
-      const data = scrubbed(error.data, scrub);
+      const whole = { message: stderr ? error.message : withoutStderr(error), data: error.data };
+      const { message, data } = await cleaned(whole, scrub, exchange);
       if (message === error.message && data === error.data) throw thrown;
       // These have their own HTTP status, so keep the class.
       if (error instanceof Unavailable) throw new Unavailable(message, { cause: thrown });
@@ -52,19 +54,48 @@ interface Ended extends Error {
   readonly stderr: string;
 }
 
-/** Scrubs all strings in a JSON value. Returns the same value if nothing changed. */
-function scrubbed(value: unknown, scrub: (text: string) => string): unknown {
-  if (typeof value === 'string') return scrub(value);
+/**
+ * Scrubs all strings in a JSON value. Returns the same value if nothing changed. Large errors of many calls may come at
+ * once, so they are scrubbed in short turns.
+ */
+async function cleaned<T>(value: T, scrub: CleanErrorsOptions['scrub'], { caller }: Exchange): Promise<T> {
+  const texts = new Set<string>();
+  collectTexts(value, texts);
+  const changed = new Map<string, string>();
+  for (const text of texts) {
+    const clean = inShortTurns(() => scrub(text), peerOf(caller));
+    const done = typeof clean === 'string' ? clean : await clean;
+    if (done !== text) changed.set(text, done);
+  }
+  return replaced(value, changed) as T;
+}
+
+/** Adds the strings in a JSON value, and the names in it. */
+function collectTexts(value: unknown, texts: Set<string>): void {
+  if (typeof value === 'string') texts.add(value);
+  else if (Array.isArray(value)) for (const item of value) collectTexts(item, texts);
+  else if (isObject(value)) {
+    for (const [name, member] of Object.entries<unknown>(value)) {
+      texts.add(name);
+      collectTexts(member, texts);
+    }
+  }
+}
+
+/** Replaces strings in a JSON value. Returns the same value if nothing changed. */
+function replaced(value: unknown, by: ReadonlyMap<string, string>): unknown {
+  if (typeof value === 'string') return by.get(value) ?? value;
+  if (by.size === 0) return value;
   if (Array.isArray(value)) {
-    const items = value.map((item) => scrubbed(item, scrub));
+    const items = value.map((item) => replaced(item, by));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   if (!isObject(value)) return value;
   let changed = false;
   const members = Object.entries<unknown>(value).map(([name, member]): [string, unknown] => {
-    const clean: [string, unknown] = [scrub(name), scrubbed(member, scrub)];
-    changed ||= clean[0] !== name || clean[1] !== member;
-    return clean;
+    const other: [string, unknown] = [by.get(name) ?? name, replaced(member, by)];
+    changed ||= other[0] !== name || other[1] !== member;
+    return other;
   });
   return changed ? Object.fromEntries(members) : value;
 }
