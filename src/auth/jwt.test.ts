@@ -60,6 +60,7 @@ test.each<[string, Record<string, unknown>, TokenOptions, string]>([
   ['without an expiry time', { exp: null }, {}, 'no valid exp'],
   ['without a subject', { sub: null }, {}, 'no valid sub'],
   ['with an empty subject', { sub: '' }, {}, 'no valid sub'],
+  ['with an unpaired surrogate in its subject', { sub: 'ada\ud800' }, {}, 'no valid sub'],
   ['with a number as subject', { sub: 7 }, {}, 'no valid sub'],
   ['bound to a key (cnf claim)', { cnf: { jkt: 'thumbprint' } }, {}, 'bound to a key'],
   ['of another token type', {}, { typ: 'logout+jwt' }, 'not an access token'],

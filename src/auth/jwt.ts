@@ -1,4 +1,5 @@
 import type { JSONWebKeySet, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose';
+import { isPrincipal } from '../base/principal.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { InvalidToken, type TokenVerifier } from './token-verifier.ts';
@@ -137,7 +138,7 @@ function whatIsWrong(claim: string): string {
 
 function authInfoOf(claims: JWTPayload, issuer: string): AuthInfo {
   const { sub, exp, client_id: clientId, azp } = claims;
-  if (typeof sub !== 'string' || sub === '') throw new InvalidToken(whatIsWrong('sub'));
+  if (!isPrincipal(sub)) throw new InvalidToken(whatIsWrong('sub'));
   const client = clientId ?? azp;
   return {
     principal: `${issuer}#${sub}`,

@@ -10,6 +10,7 @@ test('a principal and a list of scopes are required', () => {
 test.each([
   [{ scopes: [] }, 'verify returned no principal'],
   [{ principal: '', scopes: [] }, 'verify returned no principal'],
+  [{ principal: 'ada\udfff', scopes: [] }, 'verify returned no principal'],
   [{ principal: 7, scopes: [] }, 'verify returned no principal'],
   [{ principal: 'ada' }, 'verify returned no scopes'],
   [{ principal: 'ada', scopes: 'read' }, 'verify returned no scopes'],

@@ -1,3 +1,4 @@
+import { isPrincipal } from '../base/principal.ts';
 import type { AuthInfo } from '../protocol/types.ts';
 import type { HttpCall } from '../transport/http/server/call.ts';
 
@@ -19,7 +20,7 @@ export class InvalidToken extends Error {
 
 /** @throws TypeError if the verifier returned no principal or no scopes. */
 export function checkAuthInfo(auth: AuthInfo): AuthInfo {
-  if (typeof auth.principal !== 'string' || auth.principal === '') throw new TypeError('verify returned no principal');
+  if (!isPrincipal(auth.principal)) throw new TypeError('verify returned no principal');
   if (!Array.isArray(auth.scopes)) throw new TypeError('verify returned no scopes');
   return auth;
 }

@@ -112,6 +112,7 @@ test.each([
   {},
   { principal: undefined, scopes: [] },
   { principal: '', scopes: [] },
+  { principal: 'ada\ud800', scopes: [] },
   { principal: 'ada' },
   { status: 0, message: 'no', headers: {} },
   { status: 401, message: 1, headers: {} },

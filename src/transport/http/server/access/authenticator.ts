@@ -1,3 +1,4 @@
+import { isPrincipal } from '../../../../base/principal.ts';
 import { isObject, type JsonObject, type Request } from '../../../../jsonrpc/message.ts';
 import type { AuthInfo } from '../../../../protocol/types.ts';
 import type { HttpCall, HttpHeaders } from '../call.ts';
@@ -53,7 +54,7 @@ const STATUSES: ReadonlySet<unknown> = new Set([400, 401, 403]);
  */
 export function checkOutcome<Outcome extends AuthInfo | AuthRefusal>(outcome: Outcome): Outcome {
   const { principal, scopes, status, message, headers }: JsonObject = isObject(outcome) ? outcome : {};
-  if (typeof principal === 'string' && principal !== '' && Array.isArray(scopes)) return outcome;
+  if (isPrincipal(principal) && Array.isArray(scopes)) return outcome;
   if (principal !== undefined || !STATUSES.has(status) || typeof message !== 'string')
     throw new TypeError('The authenticator returned neither a principal with scopes nor a refusal with a status');
   // Throws if a header cannot be sent.
