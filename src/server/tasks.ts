@@ -4,7 +4,7 @@ import { inTurns } from '../base/in-turns.ts';
 import type { Caller, Exchange } from '../core/exchange.ts';
 import { Waiters } from '../base/waiters.ts';
 import { Quota } from '../base/quota.ts';
-import { PART_OF_ONE } from '../base/share.ts';
+import { PART_OF_ONE, type Owner } from '../base/share.ts';
 import { completeRounds } from '../core/rounds.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -17,6 +17,7 @@ import { FollowedTasks } from './followed-tasks.ts';
 import { OtherRunners, Unreachable, type TaskRequest } from './other-runners.ts';
 import { failure, RunningTask } from './running-task.ts';
 import type { TaskSettings } from './task-config.ts';
+import { TaskReads } from './task-reads.ts';
 import {
   demandTasks,
   supportsTasks,
@@ -26,6 +27,7 @@ import {
   type StartTaskOptions,
 } from './task-rules.ts';
 import { TaskExchange } from './task-exchange.ts';
+import { created, detailed } from './task-state.ts';
 
 /** The longest task id, in characters. Longer ids are unknown. */
 const MAX_ID = 256;
@@ -33,8 +35,6 @@ const MAX_ID = 256;
 const MAX_SIZE = 256 * 1024 * 1024;
 /** The same limit for one principal. An address without a principal may have seven eighths of all. */
 const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
-/** The shortest interval at which callers are asked to poll, in milliseconds. A task begins with it. */
-const FIRST_INTERVAL = 25;
 const STOPPED = 'The server was shut down before the task was done';
 const KILLED = 'The server was stopped before the task was done';
 const CANCELLED = { status: 'cancelled', statusMessage: 'Cancelled by its caller' } as const;
@@ -59,6 +59,7 @@ export interface VisibleTask {
  */
 export class Tasks {
   readonly #store: TaskStore;
+  readonly #reads: TaskReads;
   readonly #runner: string;
   readonly #isAlive: KeptTasks['isAlive'];
   readonly #others: OtherRunners | undefined;
@@ -82,6 +83,7 @@ export class Tasks {
     onerror: (error: Error) => void,
   ) {
     this.#store = store;
+    this.#reads = new TaskReads(store);
     this.#isAlive = isAlive;
     this.#runner = runner ?? randomUUID();
     // A random name is new, so no tasks were left behind under it.
@@ -140,18 +142,16 @@ export class Tasks {
   }
 
   /** `tasks/get`. @throws RpcError −32021, −32602 (tasks extension: Protocol Errors). */
-  async get({ params, caller }: Exchange): Promise<JsonObject> {
-    demandTasks(caller);
-    return { resultType: 'complete', ...detailed(await this.#find(params, caller)) };
+  async get(exchange: Exchange): Promise<JsonObject> {
+    return { resultType: 'complete', ...detailed(await this.#find(exchange)) };
   }
 
   /**
    * `tasks/update`. @throws RpcError −32021, −32602; −32603 if another process runs the task and cannot be reached.
    */
-  async update({ params, caller }: Exchange): Promise<JsonObject> {
-    demandTasks(caller);
-    const record = await this.#find(params, caller);
-    const { inputResponses } = params;
+  async update(exchange: Exchange): Promise<JsonObject> {
+    const record = await this.#find(exchange);
+    const { inputResponses } = exchange.params;
     if (!isObject(inputResponses)) {
       throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "inputResponses" must be an object');
     }
@@ -160,9 +160,8 @@ export class Tasks {
   }
 
   /** `tasks/cancel`. @throws RpcError −32021, −32602. */
-  async cancel({ params, caller }: Exchange): Promise<JsonObject> {
-    demandTasks(caller);
-    await this.#ask(await this.#find(params, caller), { cancel: true });
+  async cancel(exchange: Exchange): Promise<JsonObject> {
+    await this.#ask(await this.#find(exchange), { cancel: true });
     return { resultType: 'complete' };
   }
 
@@ -170,10 +169,10 @@ export class Tasks {
    * Filters the ids to the tasks that the caller can follow here: its own tasks, unless another process runs them and cannot
    * be reached. A task may be large, so they are read one by one.
    */
-  async visible(ids: readonly string[], { principal }: Caller): Promise<Map<string, VisibleTask>> {
+  async visible(ids: readonly string[], caller: Caller): Promise<Map<string, VisibleTask>> {
     const visible = new Map<string, VisibleTask>();
     await inTurns(ids, async (id) => {
-      const read = (): Promise<TaskRecord | undefined> => this.#read(id, principal);
+      const read = (): Promise<TaskRecord | undefined> => this.#read(id, caller);
       let record = await read();
       const isFixed = (): boolean => record === undefined || isTerminal(record.status) || this.#running.has(id);
       let unfollow: (() => void) | undefined;
@@ -188,7 +187,7 @@ export class Tasks {
 
   /** The task as it is now. Undefined if this principal has no such task, or no longer. */
   async state(id: string, principal: string | undefined): Promise<DetailedTask | undefined> {
-    const record = await this.#read(id, principal);
+    const record = await this.#read(id, { principal });
     return record && detailed(record);
   }
 
@@ -227,7 +226,7 @@ export class Tasks {
     if ('cancel' in request) return void (await this.#reach(this.#replace(record, CANCELLED)));
     if (isElsewhere) {
       // It has ended meanwhile, or its process has.
-      const now = await this.#read(record.id, record.principal);
+      const now = await this.#read(record.id, record);
       if (now && !isTerminal(now.status)) throw new Unreachable();
       return;
     }
@@ -338,20 +337,22 @@ export class Tasks {
    * @throws RpcError −32602, with the same message whether the task never existed, has expired or belongs to another
    * caller.
    */
-  async #find({ taskId }: JsonObject, { principal }: Caller): Promise<TaskRecord> {
+  async #find({ params, caller, signal }: Exchange): Promise<TaskRecord> {
+    demandTasks(caller);
+    const { taskId } = params;
     if (typeof taskId !== 'string') {
       throw new RpcError(ErrorCode.InvalidParams, 'Invalid params: "taskId" must be a string');
     }
-    const record = await this.#read(taskId, principal);
+    const record = await this.#read(taskId, caller, signal);
     if (!record)
       throw new RpcError(ErrorCode.InvalidParams, 'Task not found: there is no task with this id, or it has expired');
     return record;
   }
 
-  async #read(id: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+  async #read(id: string, owner: Partial<Owner>, signal?: AbortSignal): Promise<TaskRecord | undefined> {
     if (id.length > MAX_ID) return undefined;
     await (this.#recovered ??= this.#recover());
-    const record = await this.#reach(this.#store.get(id, principal));
+    const record = await this.#reach(this.#reads.get(id, owner, signal), signal);
     if (!record) return undefined;
     if (this.#isOrphan(record)) return this.#reach(this.#replace(record, ended(STOPPED)));
     if (await this.#reach(this.#isAbandoned(record))) return this.#reach(this.#replace(record, ended(KILLED)));
@@ -359,10 +360,11 @@ export class Tasks {
   }
 
   /** Store errors are reported to the server, and hidden from callers. */
-  async #reach<T>(stored: Promise<T>): Promise<T> {
+  async #reach<T>(stored: Promise<T>, signal?: AbortSignal): Promise<T> {
     try {
       return await stored;
     } catch (error) {
+      signal?.throwIfAborted();
       this.#onerror(error as Error);
       throw new RpcError(ErrorCode.InternalError, 'The task store cannot be reached; try again later');
     }
@@ -410,41 +412,4 @@ function ownerOf({ principal, address }: Caller): Pick<TaskRecord, 'principal' |
 /** The outcome of a task whose handler has ended with its process. */
 function ended(message: string): Partial<TaskRecord> {
   return failure(new RpcError(ErrorCode.InternalError, message));
-}
-
-/** The result that a call returns when it becomes a task (tasks extension: Task Creation). */
-function created(record: TaskRecord): JsonObject {
-  return { resultType: 'task', ...base(record) };
-}
-
-function detailed(record: TaskRecord): DetailedTask {
-  const { inputRequests, result, error } = record;
-  return {
-    ...base(record),
-    ...(inputRequests === undefined ? {} : { inputRequests }),
-    ...(result === undefined ? {} : { result }),
-    ...(error === undefined ? {} : { error }),
-  };
-}
-
-function base(record: TaskRecord): Task {
-  const { id, status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = record;
-  return {
-    taskId: id,
-    status,
-    ...(statusMessage === undefined ? {} : { statusMessage }),
-    createdAt: new Date(createdAt).toISOString(),
-    lastUpdatedAt: new Date(lastUpdatedAt).toISOString(),
-    ttlMs,
-    pollIntervalMs: intervalOf(record),
-  };
-}
-
-/**
- * The interval may change over the lifetime of a task (tasks extension: Task Polling). It is the age of the task, within
- * limits. So the wait of a caller doubles from poll to poll, and a short task does not wait for the full interval.
- */
-function intervalOf({ status, createdAt, pollIntervalMs }: TaskRecord): number {
-  if (isTerminal(status)) return pollIntervalMs;
-  return Math.min(Math.max(Date.now() - createdAt, FIRST_INTERVAL), pollIntervalMs);
 }

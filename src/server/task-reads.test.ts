@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
+import { Deferred } from '../base/deferred.ts';
+import { nextTurn } from '../base/wait.ts';
+import type { Caller } from '../core/exchange.ts';
+import { memoryTaskStore } from '../store/memory-tasks.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { McpServer } from './mcp-server.ts';
+
+const CAPABILITIES = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+/** A server with a task of each principal. Its store is read by `get`, which gets the function that really reads. */
+async function setUp(
+  get: (principal: string | undefined, read: () => ReturnType<TaskStore['get']>) => ReturnType<TaskStore['get']>,
+) {
+  const memory = memoryTaskStore();
+  const store: TaskStore = {
+    create: (task) => memory.create(task),
+    get: (id, principal) => get(principal, () => memory.get(id, principal)),
+    update: (...change) => memory.update(...change),
+    delete: (...task) => memory.delete(...task),
+    unfinished: (runner) => memory.unfinished(runner),
+  };
+  const errors: Error[] = [];
+  const server = new McpServer({
+    name: 'test',
+    version: '1',
+    tasks: { store },
+    onerror: (error) => errors.push(error),
+  });
+  server.tool('work', { task: true }, () => 'done');
+  const request = (method: string, params: object, principal: string): TestExchange => {
+    const caller: Partial<Caller> = { revision: '2026-07-28', capabilities: CAPABILITIES, principal };
+    return new TestExchange(method, params, { caller });
+  };
+  const reader = async (principal: string): Promise<() => TestExchange> => {
+    const { taskId } = await server.service(request('tools/call', { name: 'work' }, principal));
+    return () => request('tasks/get', { taskId }, principal);
+  };
+  return { server, errors, readOfMany: await reader('many'), readOfOne: await reader('one') };
+}
+
+test('a caller does not wait for all tasks of another one that take long to read, and nor does anything else', async () => {
+  const seen: (string | undefined)[] = [];
+  const { server, readOfMany, readOfOne } = await setUp((principal, read) => {
+    seen.push(principal);
+    const end = performance.now() + 25;
+    while (performance.now() < end);
+    return read();
+  });
+  const flood = Array.from({ length: 20 }, () => server.service(readOfMany()));
+  void nextTurn().then(() => seen.push('a turn'));
+  await server.service(readOfOne());
+  expect(seen.indexOf('one')).toBeLessThan(6);
+  expect(seen.indexOf('a turn')).toBeLessThan(4);
+  await Promise.all(flood);
+  expect(seen.filter((principal) => principal === 'many')).toHaveLength(20);
+});
+
+test('only a few tasks of a caller are read at a time, and none for a caller that has left', async () => {
+  const reading: Deferred[] = [];
+  const { server, errors, readOfMany, readOfOne } = await setUp(async (principal, read) => {
+    if (principal === 'one') return read();
+    const slow = new Deferred();
+    reading.push(slow);
+    await slow.promise;
+    return read();
+  });
+  const exchanges = Array.from({ length: 20 }, readOfMany);
+  const answers = exchanges.map((exchange) => server.service(exchange));
+  expect(await server.service(readOfOne())).toMatchObject({ taskId: expect.any(String) });
+  expect(reading).toHaveLength(4);
+  for (const exchange of exchanges.slice(10)) exchange.abort();
+  for (let read = 0; read < 10; read += 1) {
+    reading[read]!.resolve();
+    await answers[read];
+  }
+  const left = await Promise.allSettled(answers.slice(10));
+  expect(left.map(({ status }) => status)).toEqual(Array(10).fill('rejected'));
+  expect(reading).toHaveLength(10);
+  expect(errors).toEqual([]);
+});
