@@ -93,6 +93,18 @@ test('a call that has run for two seconds blocks only tools that are known to as
   expect(two.given).toBeDefined();
 });
 
+test('calls that have waited for two seconds behind a long call begin together', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  for (let n = 0; n < 50; n += 1) calling(attribution, 'endless');
+  await vi.advanceTimersByTimeAsync(1000);
+  const last = calling(attribution, 'new');
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(last.given).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(last.given).toBeDefined();
+  expect(attribution.waiting).toBe(0);
+});
+
 test('a tool that is known to ask waits even for a long call', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const asking = calling(attribution, 'asking');

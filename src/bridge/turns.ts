@@ -1,7 +1,10 @@
 import { Newest } from '../base/newest.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 
-/** A call that has run for this many milliseconds delays only tools that are known to ask. */
+/**
+ * A call that has run for this many milliseconds delays only tools that are known to ask. Calls of other tools that have waited
+ * as long behind it begin together.
+ */
 const LONG = 2000;
 
 /** A call that takes turns with those of other clients. */
@@ -23,10 +26,10 @@ export class Turns {
   readonly #returning = new Map<TurnTaker, () => void>();
   readonly #fresh = new Map<TurnTaker, () => void>();
   /**
-   * The waiting calls that are not known to ask. They need not wait behind a call that is known to ask and itself waits
-   * for a long call.
+   * The waiting calls that are not known to ask, with the time since when they wait. They need not wait behind a call that
+   * is known to ask and itself waits for a long call. Oldest first.
    */
-  readonly #unsure = new Set<TurnTaker>();
+  readonly #unsure = new Map<TurnTaker, number>();
   #review: ReturnType<typeof setTimeout> | undefined;
 
   /** How many calls wait. */
@@ -58,7 +61,7 @@ export class Turns {
         signal.removeEventListener('abort', cancel);
         resolve();
       });
-      if (asks !== true) this.#unsure.add(call);
+      if (asks !== true) this.#unsure.set(call, performance.now());
       this.#review ??= setTimeout(() => this.#admit(), LONG).unref();
     });
   }
@@ -109,11 +112,20 @@ export class Turns {
     const all = this.#admitOf(this.#returning) && this.#admitOf(this.#fresh);
     const [oldest] = all ? [] : this.#holders.values();
     if (oldest !== undefined && isLong(oldest)) {
-      for (const call of this.#unsure)
+      for (const [call, since] of this.#unsure)
         if (call.asks() === true) this.#unsure.delete(call);
+        // Otherwise, a call would wait as long for each client that came before.
+        else if (isLong(since)) this.#begin(call);
         else if (!this.#enter(call)) break;
     }
-    this.#review = this.waiting > 0 ? setTimeout(() => this.#admit(), LONG).unref() : undefined;
+    this.#review = this.waiting > 0 ? setTimeout(() => this.#admit(), this.#untilLong(oldest)).unref() : undefined;
+  }
+
+  /** Milliseconds until the oldest turn and the oldest wait are long. */
+  #untilLong(oldest = 0): number {
+    const now = performance.now();
+    const [first = now] = this.#unsure.values();
+    return Math.ceil(Math.max(first, oldest) + LONG - now);
   }
 
   /** Returns whether all waiting calls were started. */
@@ -124,9 +136,13 @@ export class Turns {
 
   #enter(call: TurnTaker): boolean {
     if (!this.#mayTake(call)) return false;
+    this.#begin(call);
+    return true;
+  }
+
+  #begin(call: TurnTaker): void {
     this.hold(call);
     this.#dequeue(call)?.();
-    return true;
   }
 }
 
