@@ -13,6 +13,7 @@ import {
 } from '../../../jsonrpc/message.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
 import { invoke } from '../../../core/invoke.ts';
+import { answerInTurns } from '../../../core/large-results.ts';
 import { completeRounds, needsInput } from '../../../core/rounds.ts';
 import { UNAVAILABLE, Unavailable } from '../../../core/unavailable.ts';
 import { without } from '../../../jsonrpc/shape.ts';
@@ -185,7 +186,7 @@ export class LegacyInbound implements Connection {
 
   #answerWith(exchange: RequestExchange, answer: Promise<JsonObject>): void {
     answer.then(
-      (result) => this.#succeed(exchange, result),
+      (result) => answerInTurns(result, exchange.caller, () => this.#succeed(exchange, result)),
       (error: unknown) => this.#fail(exchange, error),
     );
   }

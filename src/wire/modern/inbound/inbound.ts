@@ -14,6 +14,7 @@ import { quoting, shortJson } from '../../../base/short-text.ts';
 import { Waiters } from '../../../base/waiters.ts';
 import { IdTable } from '../../../jsonrpc/id-table.ts';
 import { invoke } from '../../../core/invoke.ts';
+import { answerInTurns } from '../../../core/large-results.ts';
 import { Refusal } from '../../../core/refusal.ts';
 import { needsInput, questionsOf } from '../../../core/rounds.ts';
 import {
@@ -292,7 +293,10 @@ export class ModernInbound {
     const onabort = (reason: Error): void => this.#ended(exchange, reason);
     exchange.onabort = onabort;
     invoke(this.#service, exchange).then(
-      (result) => this.#settle(exchange, () => this.#answerResult(exchange, result)),
+      (result) => {
+        const answer = (): void => this.#settle(exchange, () => this.#answerResult(exchange, result));
+        answerInTurns(result, exchange.caller, answer);
+      },
       (error: unknown) => this.#settle(exchange, () => this.#fail(exchange, error)),
     );
   }

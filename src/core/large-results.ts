@@ -1,0 +1,30 @@
+import { inShortTurns } from '../base/short-turns.ts';
+import { isObject } from '../jsonrpc/message.ts';
+import { isConstant } from '../jsonrpc/stringify.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
+import type { Caller } from './exchange.ts';
+import { peerOf } from './peer-of.ts';
+
+/** A result with more bytes (estimated) is large. */
+const LARGE = 64 * 1024;
+
+/**
+ * Answers with a result. It takes long to write large results as JSON, so many of them that are ready together are written in
+ * several turns of the event loop.
+ *
+ * @param answer must not throw.
+ */
+export function answerInTurns(result: unknown, caller: Caller, answer: () => void): void {
+  if (isLarge(result)) void inShortTurns(answer, peerOf(caller));
+  else answer();
+}
+
+function isLarge(result: unknown): boolean {
+  if (!isObject(result) || isConstant(result)) return false;
+  try {
+    return weightOf(result, LARGE) > LARGE;
+  } catch {
+    // A getter has thrown. It will throw again, so that the answer is an error.
+    return false;
+  }
+}
