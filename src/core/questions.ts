@@ -3,7 +3,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { missingCapability } from '../protocol/capabilities.ts';
 import { McpErrorCode } from '../protocol/errors.ts';
-import { Method, QUESTIONS } from '../protocol/methods.ts';
+import { CAN_REQUIRE_INPUT, Method, QUESTIONS } from '../protocol/methods.ts';
 import { REVISIONS } from '../protocol/revisions.ts';
 import type { Caller } from './exchange.ts';
 import { Refusal } from './refusal.ts';
@@ -76,4 +76,10 @@ export function checkAnswer(key: string, method: string, answer: unknown): asser
 
 function wrong(key: string, why: string): Refusal {
   return Refusal.params(`the response ${shortJson(key)} in "inputResponses" ${why}`);
+}
+
+/** @throws RpcError if a request with this method must be answered without questions (2026-07-28, patterns/mrtr). */
+export function mustAllowQuestions(method: string): void {
+  if (CAN_REQUIRE_INPUT.has(method)) return;
+  throw new RpcError(ErrorCode.InternalError, quoting`${method} must be answered without questions`);
 }

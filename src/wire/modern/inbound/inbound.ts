@@ -17,13 +17,7 @@ import { invoke } from '../../../core/invoke.ts';
 import { answerInTurns } from '../../../core/large-results.ts';
 import { Refusal } from '../../../core/refusal.ts';
 import { needsInput, questionsOf } from '../../../core/rounds.ts';
-import {
-  isNotificationMethod,
-  CAN_REQUIRE_INPUT,
-  Meta,
-  Method,
-  NotificationMethod,
-} from '../../../protocol/methods.ts';
+import { isNotificationMethod, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { saysItsRevision } from '../../../protocol/own-revision.ts';
 import { readFilter } from '../../../protocol/subscriptions.ts';
 import type { Implementation } from '../../../protocol/types.ts';
@@ -31,14 +25,15 @@ import type { BusReach } from '../../../store/bus.ts';
 import type { MessageExtra, ReplyChannel } from '../../../transport/transport.ts';
 import { CAN_CONTINUE } from '../../continuation.ts';
 import type { SafeToRerun } from '../../rerun.ts';
-import { checkQuestion, readResponses } from '../../../core/questions.ts';
+import { checkQuestion, mustAllowQuestions, readResponses } from '../../../core/questions.ts';
 import { readCaller, unsupportedVersion } from './caller.ts';
 import { InputRounds, recollect, type Recollection } from './input-rounds.ts';
 import { modernError, statusOf } from '../translate/errors.ts';
 import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
 import { SuspendedRequests } from './suspended-requests.ts';
 import { ResultShaper } from '../translate/results.ts';
-import { Subscriptions } from './subscriptions.ts';
+import { takeInTurns } from './large-retries.ts';
+import { subscriptionResult, Subscriptions } from './subscriptions.ts';
 import { PassedRounds } from './passed-rounds.ts';
 import { RequestStates } from './request-states.ts';
 import type { RequestState } from './sealed-state.ts';
@@ -217,12 +212,20 @@ export class ModernInbound {
     if (this.#closed) throw new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
     const round: Round = { id, caller, extra, reply, progressToken: progressTokenOf(params) };
     if (params['requestState'] !== undefined || params['inputResponses'] !== undefined) {
-      return this.#acceptRetry(method, params, round);
+      return takeInTurns(round, () => {
+        try {
+          this.#acceptRetry(method, params, round);
+        } catch (thrown) {
+          this.#refuse(message, reply, RpcError.from(thrown));
+        }
+      });
     }
     this.#start(method, params, round);
   }
 
+  /** @throws RpcError if it is refused. */
   #acceptRetry(method: string, params: JsonObject, round: Round): void {
+    if (this.#closed) throw new RpcError(CONNECTION_CLOSED, 'The server is shutting down');
     const responses = readResponses(params);
     const { requestState, inputResponses, ...original } = params;
     const state = requestState === undefined ? undefined : this.#states.open(round.caller.principal, method, params);
@@ -436,15 +439,4 @@ export class ModernInbound {
     const sealed = this.#states.seal(state, exchange.caller.principal, exchange.method, exchange.params);
     return { ...result, requestState: sealed };
   }
-}
-
-/** @throws RpcError if a request with this method must be answered without questions (2026-07-28, patterns/mrtr). */
-function mustAllowQuestions(method: string): void {
-  if (CAN_REQUIRE_INPUT.has(method)) return;
-  throw new RpcError(ErrorCode.InternalError, quoting`${method} must be answered without questions`);
-}
-
-/** The result of a subscription, with the subscription id that its notifications had too. */
-function subscriptionResult(result: JsonObject, { id }: Round): JsonObject {
-  return { ...result, _meta: { ...(isObject(result['_meta']) ? result['_meta'] : {}), [Meta.SubscriptionId]: id } };
 }

@@ -1,8 +1,10 @@
 import { Quota } from '../../../base/quota.ts';
 import { PART_OF_ONE, ShareCounts, shareOf } from '../../../base/share.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
+import { Meta } from '../../../protocol/methods.ts';
 import type { SubscriptionFilter } from '../../../protocol/types.ts';
-import type { ModernExchange } from './exchange.ts';
+import type { ModernExchange, Round } from './exchange.ts';
 
 /** The most memory for the names of resources and tasks in all filters, in bytes (estimated). */
 const MAX_NAMES_BYTES = 64 * 1024 * 1024;
@@ -71,4 +73,9 @@ function bytesOf({ resourceSubscriptions = [], taskIds = [] }: SubscriptionFilte
   for (const names of [resourceSubscriptions, taskIds])
     for (const { length } of names) bytes += NAME_BYTES + COPIES * length;
   return bytes;
+}
+
+/** The result of a subscription, with the subscription id that its notifications had too. */
+export function subscriptionResult(result: JsonObject, { id }: Pick<Round, 'id'>): JsonObject {
+  return { ...result, _meta: { ...(isObject(result['_meta']) ? result['_meta'] : {}), [Meta.SubscriptionId]: id } };
 }
