@@ -10,7 +10,7 @@ import type { ScopeCheck } from './access/scope-check.ts';
 import type { HttpCall } from './call.ts';
 import type { OpenConnections } from './open-connections.ts';
 import { acceptGuard, mediaType } from './access/guards.ts';
-import { alreadyRead, failed, noRoom, refuse } from './access/refusals.ts';
+import { alreadyRead, failed, NO_HEADERS, noRoom, refuse } from './access/refusals.ts';
 import type { OtherProcesses } from './streamable/other-processes.ts';
 import type { SessionSeal } from './streamable/session-seal.ts';
 import type { SessionTable, TableSession } from './sessions.ts';
@@ -57,22 +57,22 @@ function isIdentity(encoding: string): boolean {
   return encoding.split(',').every((each) => ['', 'identity'].includes(each.trim().toLowerCase()));
 }
 
-/** The most bytes of batches that wait for their turns. Further ones do not wait: the memory of those whose clients left is not counted. */
-const MAX_WAITING_BATCHES = 16 * 1024 * 1024;
-let waitingBatches = 0;
+/** A body of more bytes is parsed in turn with others. */
+const MAX_AT_ONCE = 16 * 1024;
 
 /**
- * Takes a batch, in turn with others. A thousand messages may arrive on each of many connections at once.
- *
- * @param share whose batch it is.
+ * Parses a large body, or takes a batch, in turn with others. Large bodies may become complete on many connections in one turn of
+ * the event loop, and each may have two hundred thousand values or a thousand messages.
  */
-function inBatchTurns(take: () => void, bytes: number, share: string): void | Promise<void> {
-  if (waitingBatches + bytes > MAX_WAITING_BATCHES) return take();
-  waitingBatches += bytes;
-  return inShortTurns(() => {
-    waitingBatches -= bytes;
-    take();
-  }, share);
+function inTurnOf(call: HttpCall, work: () => void): void | Promise<void> {
+  let waits = false;
+  const done = inShortTurns(() => {
+    // The memory for a client that has left is not counted.
+    if (waits && call.gone) call.respond(400, NO_HEADERS);
+    else work();
+  }, shareOf(call));
+  waits = true;
+  return done;
 }
 
 /** What all endpoints of a handler share. */
@@ -128,10 +128,14 @@ export abstract class Endpoint {
         }
         if (body === 'no room') return noRoom(call);
         if (body === 'consumed') return alreadyRead(call, onerror);
-        const value = parseJson(body);
-        if (Array.isArray(value)) return inBatchTurns(() => take(value), body.length, shareOf(call));
-        const message = checkMessage(value);
-        if (!isRequest(message) || scopes.admits(call, [message])) take(message);
+        const pass = (value: unknown): void => {
+          if (Array.isArray(value)) return take(value);
+          const message = checkMessage(value);
+          if (!isRequest(message) || scopes.admits(call, [message])) take(message);
+        };
+        const value = body.length <= MAX_AT_ONCE ? parseJson(body) : undefined;
+        if (value !== undefined && !Array.isArray(value)) return pass(value);
+        return inTurnOf(call, () => pass(value ?? parseJson(body)));
       })
       .catch((error: unknown) => {
         if (error instanceof InvalidResponse && error.failure) session?.deliver(error.failure, call);

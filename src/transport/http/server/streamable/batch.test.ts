@@ -134,3 +134,21 @@ test('large batches take turns, so that the requests of others come between them
   expect(seen).toHaveLength(7);
   expect(seen.at(-1)).toBe('busy/5');
 });
+
+test('large messages take turns, too', async () => {
+  const seen: string[] = [];
+  const http = new TestHttp(async ({ method }) => {
+    if (method !== 'busy' && method !== 'short') return {};
+    seen.push(method);
+    const end = performance.now() + 15;
+    while (performance.now() < end);
+    return {};
+  });
+  const session = await http.open();
+  const params = { filler: 'x'.repeat(20_000) };
+  const posts = Array.from({ length: 10 }, (_, id) => session.post({ ...request(id, 'busy'), params }));
+  const responses = await Promise.all([...posts, session.post(request(10, 'short'))]);
+  expect(responses.map(({ status }) => status)).toEqual(Array(11).fill(200));
+  expect(seen).toHaveLength(11);
+  expect(seen.at(-1)).toBe('busy');
+});
