@@ -58,7 +58,7 @@ test('so are unfinished events', async () => {
     } as Partial<HttpReply> as HttpReply;
     const cancellation = new Lifetime();
     cancellation.onAbort(() => stops[0]!());
-    const options = { idleTimeout: 0, maxEventLength: SIZE + 2, cancellation, onevent: () => {} };
+    const options = { idleTimeout: 0, maxEventLength: SIZE + 2, peer: 'a', cancellation, onevent: () => {} };
     readEvents(reply, options).catch(({ message }: Error) => fail(message));
   });
   expect(failed).toEqual([[0, exceeded]]);

@@ -16,7 +16,7 @@ async function eventsBeforeTurn(text: string, chunks: number): Promise<{ before:
   let events = 0;
   let before = -1;
   setImmediate(() => (before = events));
-  const options = { idleTimeout: 0, maxEventLength: CHUNK, cancellation: new Lifetime() };
+  const options = { idleTimeout: 0, maxEventLength: CHUNK, peer: 'a', cancellation: new Lifetime() };
   await readEvents(reply, { ...options, onevent: () => void (events += 1) });
   return { before, after: events };
 }

@@ -5,11 +5,15 @@ import { COUNTED_FROM, receiveBudget, receiveBudgetExceeded } from '../../../bas
 import { AnswerLost } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
 import type { HttpReply } from './http.ts';
+import { inShortTurns } from '../../../base/short-turns.ts';
 import { nextTurn, waitFor } from '../../../base/wait.ts';
+import { MAX_AT_ONCE } from './parsed-in-turn.ts';
 
 export interface ReadOptions extends EventSourceOptions {
   /** How long the stream may be silent. Milliseconds; 0 for no limit. */
   readonly idleTimeout: number;
+  /** Whose events they are. Large ones are read in turn with those of other peers. */
+  readonly peer: string;
   /** Aborts the request and its stream. */
   readonly cancellation: Lifetime;
   /** Called after each chunk. If it returns a promise, the next chunk is read after the promise resolves. */
@@ -44,7 +48,7 @@ export function abortSoon(cancellation: Lifetime): Timer {
  * the request is aborted. EventTooLarge.
  */
 export async function readEvents(reply: HttpReply, options: ReadOptions): Promise<void> {
-  const { idleTimeout, cancellation, onevent, caughtUp } = options;
+  const { idleTimeout, peer, cancellation, onevent, caughtUp } = options;
   let events = 0;
   let bytes = 0;
   const reader = new EventSourceReader({
@@ -65,7 +69,9 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
       watchdog = watch();
       for (let at = 0; at < chunk.length; at += PIECE) {
         const piece = chunk.subarray(at, at + PIECE);
-        reader.feed(piece);
+        // The piece may complete a large event, whose handling takes long, and so may those of hundreds of other streams.
+        if (reader.unfinished <= MAX_AT_ONCE) reader.feed(piece);
+        else await inShortTurns(() => reader.feed(piece), peer);
         if (cancellation.ended) throw cancellation.ended;
         bytes += piece.length;
         if (events < EVENTS_PER_TURN && bytes < BYTES_PER_TURN) continue;

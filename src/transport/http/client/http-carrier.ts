@@ -25,6 +25,7 @@ import {
 import { AnswerLost, HttpStatusError, shown } from './errors.ts';
 import { abortSoon, readEvents, STREAM_ENDED } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
+import { parsedInTurn } from './parsed-in-turn.ts';
 
 export interface HttpCarrierOptions extends HttpClientOptions {
   /** Called with errors that cannot be reported to a caller. Default: they are ignored. */
@@ -129,7 +130,8 @@ class HttpCarrier implements Carrier {
       if (answered !== undefined && answered !== id) throw error;
       return { ...errorResponse(id, why), failure: error };
     }
-    if (isType(reply, 'application/json')) return answerIn(await reply.text(this.#maxMessageBytes), id, url);
+    if (isType(reply, 'application/json'))
+      return parsedInTurn(await reply.text(this.#maxMessageBytes), url.origin, (text) => answerIn(text, id, url));
     if (!isType(reply, 'text/event-stream')) throw notJson(reply, url);
     return this.#readStream(reply, id, onnotification, cancellation);
   }
@@ -168,6 +170,7 @@ class HttpCarrier implements Carrier {
         onevent,
         maxEventLength: this.#maxMessageBytes,
         idleTimeout: this.#idleTimeout,
+        peer: this.#url.origin,
         cancellation,
       })
         .then(() => {

@@ -28,6 +28,7 @@ async function connections(text: (count: number) => string): Promise<number> {
     alwaysReconnects: true,
     idleTimeout: 0,
     maxEventLength: 1000,
+    peer: 'a',
     reconnection: {},
   });
   const followed = stream.follow().catch((error: unknown) => error);

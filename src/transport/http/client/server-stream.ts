@@ -17,6 +17,8 @@ export interface ServerStreamOptions {
   readonly alwaysReconnects: boolean;
   readonly idleTimeout: number;
   readonly maxEventLength: number;
+  /** See `ReadOptions`. */
+  readonly peer: string;
   readonly reconnection: ReconnectionOptions;
 }
 
@@ -103,7 +105,7 @@ export class ServerStream {
   }
 
   async #read(reply: HttpReply): Promise<void> {
-    const { idleTimeout, maxEventLength, onmessage, caughtUp } = this.#options;
+    const { idleTimeout, maxEventLength, peer, onmessage, caughtUp } = this.#options;
     const opened = performance.now();
     let progress = false;
     let idle = false;
@@ -114,6 +116,7 @@ export class ServerStream {
         cancellation: this.#cancellation,
         idleTimeout,
         maxEventLength,
+        peer,
         caughtUp,
         onretry: (milliseconds) => {
           this.#retry = milliseconds;

@@ -98,6 +98,7 @@ export class SseClient extends PostingClient {
       cancellation: this.#stream,
       idleTimeout: this.idleTimeout,
       maxEventLength: this.maxMessageBytes,
+      peer: this.url.origin,
       caughtUp: () => this.answers.caughtUp(),
       onevent: ({ type, data }) => {
         // Before its endpoint, a server has nothing to say, and nothing can be answered.

@@ -23,6 +23,7 @@ import { AnswerLost, HttpStatusError, isSessionGone, SessionGone, shown, statusE
 import type { HttpReply } from './http.ts';
 import type { KeptSession, SessionKeeper } from './kept-session.ts';
 import { END_TIMEOUT, PostingClient, type PostingClientOptions } from './posting-client.ts';
+import { parsedInTurn } from './parsed-in-turn.ts';
 import type { ReconnectionOptions } from './reconnection.ts';
 import { ServerStream } from './server-stream.ts';
 
@@ -193,9 +194,10 @@ export class StreamableClient extends PostingClient {
 
   async #readAnswer(id: RequestId, reply: HttpReply): Promise<void> {
     if (!isType(reply, 'application/json')) throw notJson(reply, this.url);
-    const text = await reply.text(this.maxMessageBytes);
+    await parsedInTurn(await reply.text(this.maxMessageBytes), this.url.origin, (text) => {
+      if (this.phase !== 'closed') this.incoming.receive(text, id);
+    });
     if (this.phase === 'closed') return;
-    this.incoming.receive(text, id);
     if (this.#pendingRequests.has(id)) {
       throw new AnswerLost(`${shown(this.url)} sent JSON that is not a response to the request`);
     }
@@ -229,6 +231,7 @@ export class StreamableClient extends PostingClient {
       alwaysReconnects: requestId === undefined,
       idleTimeout: this.idleTimeout,
       maxEventLength: this.maxMessageBytes,
+      peer: this.url.origin,
       reconnection: this.#reconnection,
     });
     this.#streams.set(stream.number, stream);
