@@ -13,7 +13,6 @@ import {
 } from '../../../jsonrpc/message.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
 import { invoke } from '../../../core/invoke.ts';
-import { answerInTurns } from '../../../core/large-results.ts';
 import { completeRounds, needsInput } from '../../../core/rounds.ts';
 import { UNAVAILABLE, Unavailable } from '../../../core/unavailable.ts';
 import { without } from '../../../jsonrpc/shape.ts';
@@ -23,6 +22,7 @@ import { isLogLevel, reaches, type LogLevel } from '../../../protocol/logging.ts
 import { isNotificationMethod, CAN_REQUIRE_INPUT, Method, NotificationMethod } from '../../../protocol/methods.ts';
 import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type RevisionProfile } from '../../../protocol/revisions.ts';
 import { SENT_AT_ONCE, type MessageExtra, type Transport } from '../../../transport/transport.ts';
+import { answerInTurns } from '../../large-results.ts';
 import type { RequestInFlight, RequestsInFlight } from '../../requests-in-flight.ts';
 import type { TotalLoad } from '../../total-load.ts';
 import { ClientQuestions } from './client-questions.ts';

@@ -1,9 +1,9 @@
 import { inShortTurns } from '../base/short-turns.ts';
+import type { Caller } from '../core/exchange.ts';
+import { peerOf } from '../core/peer-of.ts';
 import { isObject } from '../jsonrpc/message.ts';
 import { isConstant } from '../jsonrpc/stringify.ts';
 import { weightOf } from '../jsonrpc/weight.ts';
-import type { Caller } from './exchange.ts';
-import { peerOf } from './peer-of.ts';
 
 /** A result with more bytes (estimated) is large. */
 const LARGE = 64 * 1024;
