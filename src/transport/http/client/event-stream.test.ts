@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Lifetime } from '../../../base/lifetime.ts';
+import { inShortTurns } from '../../../base/short-turns.ts';
 import { readEvents } from './event-stream.ts';
 import type { HttpReply } from './http.ts';
 
@@ -30,4 +31,27 @@ test('thousands of events in one chunk do not block other work', async () => {
 
 test('comments without events do not block other work', async () => {
   expect(await eventsBeforeTurn(': \n\n', 10)).toEqual({ before: 0, after: 0 });
+});
+
+test('a server does not count as silent while a large event of it waits for its turn', async () => {
+  const reply = {
+    async *chunks() {
+      yield Buffer.from(`data: ${'x'.repeat(CHUNK / 2)}\n\n`);
+    },
+  } as Partial<HttpReply> as HttpReply;
+  const busy = (): void => {
+    const end = performance.now() + 25;
+    while (performance.now() < end);
+  };
+  const others = Array.from({ length: 10 }, async (_, n) => inShortTurns(busy, `other ${n}`));
+  let events = 0;
+  await readEvents(reply, {
+    idleTimeout: 100,
+    maxEventLength: CHUNK,
+    peer: 'a',
+    cancellation: new Lifetime(),
+    onevent: () => void (events += 1),
+  });
+  await Promise.all(others);
+  expect(events).toBe(1);
 });

@@ -70,8 +70,14 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
       for (let at = 0; at < chunk.length; at += PIECE) {
         const piece = chunk.subarray(at, at + PIECE);
         // The piece may complete a large event, whose handling takes long, and so may those of hundreds of other streams.
-        if (reader.unfinished <= MAX_AT_ONCE) reader.feed(piece);
-        else await inShortTurns(() => reader.feed(piece), peer);
+        const feed = (): void => reader.feed(piece);
+        const fed = reader.unfinished <= MAX_AT_ONCE ? feed() : inShortTurns(feed, peer);
+        // While the client itself does not read, silence does not count.
+        if (fed) {
+          clearTimeout(watchdog);
+          await fed;
+          watchdog = watch();
+        }
         if (cancellation.ended) throw cancellation.ended;
         bytes += piece.length;
         if (events < EVENTS_PER_TURN && bytes < BYTES_PER_TURN) continue;
@@ -83,7 +89,6 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
       if (size >= COUNTED_FROM || unfinished.held > 0) receiveBudget.hold(unfinished, size < COUNTED_FROM ? 0 : size);
       const waiting = caughtUp?.();
       if (!waiting) continue;
-      // While the client itself does not read, silence does not count.
       clearTimeout(watchdog);
       await waitFor(waiting, cancellation);
       watchdog = watch();
