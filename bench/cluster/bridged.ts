@@ -36,7 +36,7 @@ export async function bridgedRows(seconds: number): Promise<void> {
     for (const [where, server] of Object.entries({ 'the same process': owner!, 'another process': other! })) {
       progress(`cluster, bridge: many calls, the children at ${where}`);
       const callers = sessions.flatMap((calls) =>
-        Array.from({ length: FOR_EACH }, () => ({ calls, connections: [connectTo(server)] })),
+        Array.from({ length: FOR_EACH }, () => ({ calls, connection: connectTo(server) })),
       );
       try {
         await loadCallers(callers, WARM_UP);
@@ -52,7 +52,7 @@ export async function bridgedRows(seconds: number): Promise<void> {
           sample,
         );
       } finally {
-        for (const { connections: used } of callers) used[0]!.close();
+        for (const { connection } of callers) connection.close();
       }
     }
   });

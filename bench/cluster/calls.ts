@@ -1,119 +1,92 @@
 import type { RunningServer } from '../../test/support/process.ts';
+import { loadInWaves } from '../http-load.ts';
 import { cpuSpent } from '../processes.ts';
 import { progress } from '../rows.ts';
-import { loadCallers, type HttpCaller } from '../http-load.ts';
 import { median } from '../sample.ts';
 import { add, atLeast } from './goals.ts';
 import { connectTo, everwire, openSessions, sdk, withCluster, withServers } from './start.ts';
 
 const PROCESSES = 3;
-/** How many calls are in flight at each process. */
+/** How many calls are in flight, all at the same process. */
 const IN_FLIGHT = 16;
-/** Seconds for each process: several share the processors, and each must have optimized its code. */
+/** Seconds for each process, so that all have optimized their code. */
 const WARM_UP = 2;
 
-/**
- * Where the next call of a client goes: to the same process, or to the next one. There, it goes on with its session, or has
- * another one.
- */
-type Next = 'same' | 'next, one session' | 'next, a session at each';
-
-/** Which processes serve, and how clients call them. */
+/** Which processes serve, and whether clients have one session for all of them, or one at each. */
 interface Way {
   readonly who: string;
   readonly run: (measure: (servers: readonly RunningServer[]) => Promise<number>) => Promise<number>;
-  readonly next: Next;
+  readonly sessions: 'one' | 'one at each';
 }
 
 const FIRST = 'everwire, 1 process without a store';
-/** The same process with a store. The difference between these two is the price of the store alone. */
-const STORED = 'everwire, 1 process with Redis';
 const MOVING = 'everwire, 3 with Redis, not sticky';
-/**
- * The same calls on the same connections, but no session moves and there is no store. Calls that move come in waves: most are
- * at one process, and then at the next one. That costs processor time, whatever the processes serve.
- */
-const CONTROL = 'everwire, 3 without a store, not sticky';
+/** The same waves of calls, but no session moves and there is no store. */
+const CONTROL = 'everwire, 3 without a store';
 
 const WAYS: readonly Way[] = [
+  { who: FIRST, run: (measure) => withServers(1, everwire, measure), sessions: 'one' },
   {
-    who: FIRST,
-    run: (measure) => withServers(1, everwire, measure),
-    next: 'same',
-  },
-  {
-    who: STORED,
+    who: 'everwire, 1 process with Redis',
     run: (measure) => withCluster(1, everwire, ({ servers }) => measure(servers)),
-    next: 'same',
+    sessions: 'one',
   },
   {
     who: MOVING,
     run: (measure) => withCluster(PROCESSES, everwire, ({ servers }) => measure(servers)),
-    next: 'next, one session',
+    sessions: 'one',
   },
+  { who: CONTROL, run: (measure) => withServers(PROCESSES, everwire, measure), sessions: 'one at each' },
+  { who: 'sdk v1, 1 process without a store', run: (measure) => withServers(1, sdk, measure), sessions: 'one' },
   {
-    who: CONTROL,
-    run: (measure) => withServers(PROCESSES, everwire, measure),
-    next: 'next, a session at each',
-  },
-  {
-    who: 'everwire, 3 without a store, sticky',
-    run: (measure) => withServers(PROCESSES, everwire, measure),
-    next: 'same',
-  },
-  {
-    who: 'sdk v1, 1 process without a store',
-    run: (measure) => withServers(1, sdk, measure),
-    next: 'same',
-  },
-  {
-    who: 'sdk v1, 3 with events in Redis, sticky',
+    who: 'sdk v1, 3 with events in Redis',
     run: (measure) => withCluster(PROCESSES, sdk, ({ servers }) => measure(servers)),
-    next: 'same',
+    sessions: 'one at each',
   },
 ];
 
-/** What a native call costs all processes together, beside a single one without a store. */
+/**
+ * What a native call costs all processes together, beside a single one without a store. The calls come in waves, each to the
+ * next process. So each process has as much to do at a time as a single one, and they do not compete for the processors.
+ */
 export async function callRows(seconds: number, rounds: number): Promise<void> {
   const costs = new Map(WAYS.map(({ who }) => [who, [] as number[]]));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { who, run, next } of WAYS) {
+    for (const { who, run, sessions } of WAYS) {
       progress(`cluster, native calls: ${who}, round ${round}`);
-      costs.get(who)!.push(await run((servers) => cpuPerCall(servers, next, seconds)));
+      costs.get(who)!.push(await run((servers) => cpuPerCall(servers, sessions, seconds)));
     }
   }
   const ratio = (who: string, other: string): number =>
     median(costs.get(who)!.map((cost, round) => costs.get(other)![round]! / cost));
-  const what = `native call, processor of the servers, ${IN_FLIGHT} in flight at each`;
+  const what = `native call, processor of the servers, ${IN_FLIGHT} in flight`;
   for (const [who, measured] of costs) {
     const share = ratio(who, FIRST);
     const result = `${median(measured).toFixed(1)} µs, ${share.toFixed(2)} of the first`;
     add(what, who, result, who === MOVING ? atLeast(share, 0.95) : undefined);
   }
   const share = ratio(MOVING, CONTROL);
-  add('native call, not sticky: processor without a store / with Redis', 'everwire', share.toFixed(2));
+  add('native call at 3 processes: processor without a store / with Redis', 'everwire', share.toFixed(2));
 }
 
 /** The microseconds of processor time of all processes together. */
-async function cpuPerCall(servers: readonly RunningServer[], next: Next, seconds: number): Promise<number> {
-  const callers: HttpCaller[] = [];
-  for (const own of servers.keys()) {
-    // A client that moves begins at its own process.
-    const path = next === 'same' ? [servers[own]!] : [...servers.slice(own), ...servers.slice(0, own)];
-    const withSessions = next === 'next, a session at each' ? path : path.slice(0, 1);
-    const sessions = await Promise.all(withSessions.map((server) => openSessions(server, IN_FLIGHT)));
-    for (let client = 0; client < IN_FLIGHT; client += 1) {
-      const calls = path.map((_, at) => (sessions[at] ?? sessions[0]!)[client]!);
-      callers.push({ calls, connections: path.map(connectTo) });
-    }
-  }
+async function cpuPerCall(
+  servers: readonly RunningServer[],
+  sessions: Way['sessions'],
+  seconds: number,
+): Promise<number> {
+  const opened = servers.slice(0, sessions === 'one' ? 1 : undefined);
+  const open = await Promise.all(opened.map((server) => openSessions(server, IN_FLIGHT)));
+  const groups = servers.map((server, at) =>
+    (open[at] ?? open[0]!).map((calls) => ({ calls, connection: connectTo(server) })),
+  );
   try {
-    await loadCallers(callers, WARM_UP * servers.length);
+    await loadInWaves(groups, WARM_UP * servers.length);
     const before = spent(servers);
-    const { count } = await loadCallers(callers, seconds);
+    const count = await loadInWaves(groups, seconds * servers.length);
     return (spent(servers) - before) / count;
   } finally {
-    for (const { connections } of callers) for (const connection of connections) connection.close();
+    for (const { connection } of groups.flat()) connection.close();
   }
 }
 

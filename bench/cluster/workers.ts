@@ -57,7 +57,7 @@ async function loadOnce(server: RunningServer, seconds: number): Promise<{ sampl
   for (let n = 0; n < IN_FLIGHT; n += 1) {
     const connection = connectTo(server);
     const session = await HttpSession.open(new URL(server.url), connection);
-    callers.push({ calls: heavy(session), connections: [connection] });
+    callers.push({ calls: heavy(session), connection });
   }
   try {
     await loadCallers(callers, WARM_UP);
@@ -66,7 +66,7 @@ async function loadOnce(server: RunningServer, seconds: number): Promise<{ sampl
     const working = before.filter(({ pid, spent }) => cpuSpent({ pid })! - spent > BUSY * seconds * 1e6);
     return { sample, working: working.length };
   } finally {
-    for (const { connections } of callers) connections[0]!.close();
+    for (const { connection } of callers) connection.close();
   }
 }
 
