@@ -80,6 +80,15 @@ describe('cancellations', () => {
     expect(judge([...unseen, done('aborted', START + 700)]).allowed).toEqual(['(a cancellation arrived)']);
     expect(judge(unseen).found).not.toEqual({});
   });
+
+  test('one of a task by a library may be lost near a fault of any process', () => {
+    const facts = (tool: string) =>
+      tried().map((fact) => (fact.what === 'sent' ? sent(tool, { bound: 60_000, wire: false }) : fact));
+    const away = [trouble('redis is unreachable', 'p3')];
+    expect(judge(facts('job')).found).not.toEqual({});
+    expect(judge(facts('job'), away).allowed).toEqual(['a cancellation was late or lost near a fault']);
+    expect(judge(facts('slow'), away).found).not.toEqual({});
+  });
 });
 
 describe('log levels', () => {
