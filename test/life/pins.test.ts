@@ -228,6 +228,10 @@ describeWithRedis('three bridges with one Redis', (given) => {
     server = 0;
     expect(await countOf(client)).toEqual({ calls: 3, pid });
     await shared.redis.restart();
+    // A process that is not back three seconds after the other one loses its child. That is not the subject here.
+    const readyz = new URL('/readyz', servers[0]!.url);
+    await expect.poll(async () => (await fetch(readyz)).text(), PATIENT).not.toContain('unreachable');
+    expect(await countOf(client)).toEqual({ calls: 4, pid });
     server = 1;
     await expect.poll(() => countOf(client).catch(() => undefined), PATIENT).toMatchObject({ pid });
     expect(front.counts.every((count) => count > 1)).toBe(true);
