@@ -6,12 +6,12 @@ import { serve } from '../wire/serve.ts';
 import { createBridge } from './bridge.ts';
 
 function start() {
-  const state = { down: true, attempts: 0, gate: Promise.resolve() };
+  const state = { down: true, unreachable: true, attempts: 0, gate: Promise.resolve() };
   const { service } = scripted({ 'tools/call': () => ({ content: [] }) });
   const bridge = createBridge({
     target: () => {
       state.attempts += 1;
-      if (state.down) throw new Error(`refused ${state.attempts}`);
+      if (state.down) throw Object.assign(new Error(`refused ${state.attempts}`), { unreachable: state.unreachable });
       const [near, far] = memoryTransportPair();
       const { gate } = state;
       const begin = near.start.bind(near);
@@ -38,6 +38,14 @@ test('clients that come together to a server that is down make few attempts to r
   expect(state.attempts).toBeLessThan(20);
   state.down = false;
   for (const result of await callAll()) expect(result).toEqual({ status: 'fulfilled', value: expect.anything() });
+});
+
+test('an error that may be about one client is not that of the others', async () => {
+  const { state, call, callAll } = start();
+  state.unreachable = false;
+  await expect(call()).rejects.toThrow('refused 1');
+  for (const result of await callAll()) expect(result).toMatchObject({ status: 'rejected' });
+  expect(state.attempts).toBe(91);
 });
 
 test('an attempt that does not end keeps other clients only for a moment', async () => {

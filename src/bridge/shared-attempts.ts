@@ -1,5 +1,6 @@
 import { FewPerTurn } from '../base/few-per-turn.ts';
 import { waitFor } from '../base/wait.ts';
+import { errorChain } from '../jsonrpc/error-chain.ts';
 import type { Opener } from '../client/requester.ts';
 
 /** How long an attempt to connect may keep another one waiting. Milliseconds. */
@@ -32,8 +33,8 @@ export function sharingAttempts(opener: Opener): Opener {
         failure = undefined;
       },
       (error: unknown) => {
-        // If nobody needs the connection any more, this says nothing about the server.
-        if (!signal.aborted) failure = { error };
+        // Any other error may be about this client, such as one of its login.
+        if (isUnreached(error)) failure = { error };
       },
     );
     newest = over;
@@ -43,4 +44,8 @@ export function sharingAttempts(opener: Opener): Opener {
     return opening;
   };
   return { ...opener, open };
+}
+
+function isUnreached(error: unknown): boolean {
+  return [...errorChain(error)].some((each) => 'unreachable' in each && each.unreachable === true);
 }

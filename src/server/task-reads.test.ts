@@ -66,17 +66,17 @@ test('only a few tasks of a caller are read at a time, and none for a caller tha
     await slow.promise;
     return read();
   });
-  const exchanges = Array.from({ length: 20 }, readOfMany);
+  const exchanges = Array.from({ length: 40 }, readOfMany);
   const answers = exchanges.map((exchange) => server.service(exchange));
   expect(await server.service(readOfOne())).toMatchObject({ taskId: expect.any(String) });
-  expect(reading).toHaveLength(4);
-  for (const exchange of exchanges.slice(10)) exchange.abort();
-  for (let read = 0; read < 10; read += 1) {
+  expect(reading).toHaveLength(16);
+  for (const exchange of exchanges.slice(20)) exchange.abort();
+  for (let read = 0; read < 20; read += 1) {
     reading[read]!.resolve();
     await answers[read];
   }
-  const left = await Promise.allSettled(answers.slice(10));
-  expect(left.map(({ status }) => status)).toEqual(Array(10).fill('rejected'));
-  expect(reading).toHaveLength(10);
+  const left = await Promise.allSettled(answers.slice(20));
+  expect(left.map(({ status }) => status)).toEqual(Array(20).fill('rejected'));
+  expect(reading).toHaveLength(20);
   expect(errors).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { inShortTurns } from '../base/short-turns.ts';
 import type { TaskRecord, TaskStore } from '../store/task-store.ts';
 
 /** How many tasks of one principal or address are read at a time. */
-const MAX_OF_ONE = 4;
+const MAX_OF_ONE = 16;
 /** How long a read may wait for others of its principal or address. Milliseconds. */
 const MAX_WAIT = 60_000;
 
