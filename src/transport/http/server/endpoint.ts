@@ -60,18 +60,39 @@ function isIdentity(encoding: string): boolean {
 /** A body of more bytes is parsed in turn with others. */
 const MAX_AT_ONCE = 16 * 1024;
 
+/** How many bodies of a session wait for their turns, by its id. Those behind them wait too: a cancellation must not overtake its request. */
+const waitingOf = new Map<string, number>();
+
+/** The session that a body is for. */
+export interface BodySession {
+  readonly sessionId?: string | undefined;
+  /** Receives the failure that a malformed response means for a request. */
+  deliver(failure: Message, call: HttpCall): void;
+}
+
 /**
  * Parses a large body, or takes a batch, in turn with others. Large bodies may become complete on many connections in one turn of
  * the event loop, and each may have two hundred thousand values or a thousand messages.
  */
-function inTurnOf(call: HttpCall, work: () => void): void | Promise<void> {
-  let waits = false;
+function inTurnOf(call: HttpCall, id: string | undefined, work: () => void): void | Promise<void> {
+  let [waits, begun] = [false, false];
+  const count = (change: number): void => {
+    if (id === undefined) return;
+    const left = (waitingOf.get(id) ?? 0) + change;
+    if (left > 0) waitingOf.set(id, left);
+    else waitingOf.delete(id);
+  };
   const done = inShortTurns(() => {
+    begun = true;
+    if (waits) count(-1);
     // The memory for a client that has left is not counted.
     if (waits && call.gone) call.respond(400, NO_HEADERS);
     else work();
   }, shareOf(call));
-  waits = true;
+  if (!begun) {
+    waits = true;
+    count(1);
+  }
   return done;
 }
 
@@ -110,12 +131,10 @@ export abstract class Endpoint {
   /**
    * Reads a body, and passes on its message, or the unchecked elements of a batch. If the caller may not make the request,
    * or anything fails, the call is answered.
-   *
-   * @param session receives the failure that a malformed response means for a request.
    */
   protected readJson(
     call: HttpCall,
-    session: { deliver(message: Message, call: HttpCall): void } | undefined,
+    session: BodySession | undefined,
     take: (body: Message | readonly unknown[]) => void,
   ): void {
     const { maxBodyBytes, scopes, onerror } = this.options;
@@ -133,9 +152,11 @@ export abstract class Endpoint {
           const message = checkMessage(value);
           if (!isRequest(message) || scopes.admits(call, [message])) take(message);
         };
-        const value = body.length <= MAX_AT_ONCE ? parseJson(body) : undefined;
+        const id = session?.sessionId;
+        const waits = body.length > MAX_AT_ONCE || (id !== undefined && waitingOf.has(id));
+        const value = waits ? undefined : parseJson(body);
         if (value !== undefined && !Array.isArray(value)) return pass(value);
-        return inTurnOf(call, () => pass(value ?? parseJson(body)));
+        return inTurnOf(call, id, () => pass(value ?? parseJson(body)));
       })
       .catch((error: unknown) => {
         if (error instanceof InvalidResponse && error.failure) session?.deliver(error.failure, call);

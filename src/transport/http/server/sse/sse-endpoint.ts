@@ -74,7 +74,7 @@ export class SseEndpoint extends Endpoint {
     const fail = (error: unknown): void => failed(call, error, onerror);
     // What a malformed answer means for its question does not change the response.
     const deliver = (failure: Message): void => void passed.pass(to, id, failure, call).catch(onerror);
-    this.readJson(call, { deliver }, (body) => {
+    this.readJson(call, { sessionId: id, deliver }, (body) => {
       if (!('jsonrpc' in body) && !scopes.admits(call, openBatch(body).messages.filter(isRequest), true)) return;
       passed.pass(to, id, body, call).then((outcome) => respond(call, outcome), fail);
     });

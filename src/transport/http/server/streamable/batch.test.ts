@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Events, TestHttp, initialize } from '../../../../../test/support/http.ts';
-import { aborted, scripted, settled } from '../../../../../test/support/service.ts';
+import { aborted, deferred, scripted, settled } from '../../../../../test/support/service.ts';
 
 const { service } = scripted({
   wait: ({ signal }) => aborted(signal).then(() => ({})),
@@ -144,11 +144,33 @@ test('large messages take turns, too', async () => {
     while (performance.now() < end);
     return {};
   });
-  const session = await http.open();
+  const [session, other] = [await http.open(), await http.open()];
   const params = { filler: 'x'.repeat(20_000) };
   const posts = Array.from({ length: 10 }, (_, id) => session.post({ ...request(id, 'busy'), params }));
-  const responses = await Promise.all([...posts, session.post(request(10, 'short'))]);
+  const responses = await Promise.all([...posts, other.post(request(10, 'short'))]);
   expect(responses.map(({ status }) => status)).toEqual(Array(11).fill(200));
   expect(seen).toHaveLength(11);
   expect(seen.at(-1)).toBe('busy');
+});
+
+test('a cancellation does not overtake its request, which is large and waits for its turn', async () => {
+  const cancelled = deferred();
+  const http = new TestHttp(async ({ method, signal }) => {
+    if (method === 'slow') {
+      await aborted(signal);
+      cancelled.resolve();
+    }
+    if (method !== 'busy') return {};
+    const end = performance.now() + 30;
+    while (performance.now() < end);
+    return {};
+  });
+  const session = await http.open();
+  const params = { filler: 'x'.repeat(20_000) };
+  const posts = [1, 2, 3].map((id) => session.post({ ...request(id, 'busy'), params }));
+  void session.post({ ...request(4, 'slow'), params });
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 4 } };
+  expect((await session.post(cancel)).status).toBe(202);
+  await cancelled.promise;
+  for (const { status } of await Promise.all(posts)) expect(status).toBe(200);
 });

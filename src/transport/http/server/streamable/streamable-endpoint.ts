@@ -19,7 +19,7 @@ import { EventsPurged, type EventId } from '../../../../store/event-log.ts';
 import type { SessionRecord } from '../../../../store/session-store.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
 import type { HttpCall } from '../call.ts';
-import { Endpoint, type EndpointOptions } from '../endpoint.ts';
+import { Endpoint, type BodySession, type EndpointOptions } from '../endpoint.ts';
 import { acceptGuard } from '../access/guards.ts';
 import type { TableSession } from '../sessions.ts';
 import { JSON_HEADERS } from '../access/refusal-format.ts';
@@ -102,8 +102,9 @@ export class StreamableEndpoint extends Endpoint {
   }
 
   /** Takes the failure that a malformed response means. The question may be one of another process. */
-  #failing(session: StreamableSession): { deliver(failure: Message, call: HttpCall): void } {
+  #failing(session: StreamableSession): BodySession {
     return {
+      sessionId: session.sessionId,
       deliver: (failure, call) => {
         if (!this.options.others?.fail(session, failure, call.bodyBytes)) session.deliver(failure, call);
       },
