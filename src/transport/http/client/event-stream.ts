@@ -25,6 +25,8 @@ const EVENTS_PER_TURN = 100;
 const BYTES_PER_TURN = 64 * 1024;
 /** A chunk is read in pieces of this many bytes: it may contain thousands of events. */
 const PIECE = 4096;
+/** Only these end a line, and so an event. */
+const [LF, CR] = [0x0a, 0x0d];
 
 /** How long a server may take to end a stream that has delivered everything. Milliseconds. */
 const LINGER = 1000;
@@ -71,7 +73,8 @@ export async function readEvents(reply: HttpReply, options: ReadOptions): Promis
         const piece = chunk.subarray(at, at + PIECE);
         // The piece may complete a large event, whose handling takes long, and so may those of hundreds of other streams.
         const feed = (): void => reader.feed(piece);
-        const fed = reader.unfinished <= MAX_AT_ONCE ? feed() : inShortTurns(feed, peer);
+        const mayComplete = reader.unfinished > MAX_AT_ONCE && (piece.includes(LF) || piece.includes(CR));
+        const fed = mayComplete ? inShortTurns(feed, peer) : feed();
         // While the client itself does not read, silence does not count.
         if (fed) {
           clearTimeout(watchdog);

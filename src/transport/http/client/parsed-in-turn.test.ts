@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { receiveBudget } from '../../../base/receive-budget.ts';
+import { inShortTurns } from '../../../base/short-turns.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { Deferred } from '../../../base/deferred.ts';
 import { httpCarrier } from './http-carrier.ts';
@@ -73,6 +74,38 @@ describe.each([
     expect(new Set(seen).size).toBeGreaterThan(1);
     await client.close();
   });
+});
+
+test('only the end of a large event waits for its turn, not each part of it', async () => {
+  const http = responses(true);
+  const carrier = httpCarrier(new URL('http://localhost/mcp'), {
+    http: async (request) => {
+      const reply = await http(request);
+      return {
+        ...reply,
+        async *chunks() {
+          yield Buffer.from(`data: ${await reply.text(Number.POSITIVE_INFINITY)}\n\n`);
+        },
+      };
+    },
+  });
+  let over = false;
+  let turnsOfOthers = 0;
+  const busy = (): void => {
+    turnsOfOthers += 1;
+    const end = performance.now() + 25;
+    while (performance.now() < end);
+    if (!over) void inShortTurns(busy, 'another server');
+  };
+  const answers = Array.from({ length: COUNT }, () =>
+    carrier.request({ method: 'tools/call', params: {}, lifetime: new Lifetime(), onnotification: () => {} }),
+  );
+  for (let count = 0; count < 2; count += 1) void inShortTurns(busy, 'another server');
+  await Promise.all(answers);
+  over = true;
+  // An answer has more than 200 parts.
+  expect(turnsOfOthers).toBeLessThan(5 * COUNT);
+  await carrier.close();
 });
 
 test('a small text is parsed at once', () => {
