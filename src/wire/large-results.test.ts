@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { initialize, POST_HEADERS } from '../../test/support/http.ts';
 import { ModernHttp } from '../../test/support/modern.ts';
 import { scripted } from '../../test/support/service.ts';
+import { inShortTurns } from '../base/short-turns.ts';
 import { nextTurn } from '../base/wait.ts';
 
 /** Writes a result that takes longer to write than the work of one turn of the event loop may. */
@@ -70,3 +71,22 @@ test.each(REVISIONS)(
     expect(written).toHaveLength(8);
   },
 );
+
+test('a handler that has returned a large result asks nothing more', async () => {
+  const busy = (): void => {
+    const end = performance.now() + 25;
+    while (performance.now() < end);
+  };
+  const { service } = scripted({
+    'tools/call': (exchange) => {
+      void exchange.ask('roots/list', {}).catch(() => {});
+      return Promise.resolve({ text: 'x'.repeat(100_000) });
+    },
+  });
+  const http = new ModernHttp(service);
+  // The turns are busy, so the result waits.
+  void inShortTurns(busy);
+  void inShortTurns(() => {});
+  const response = await http.call('tools/call', { name: 'ask' }, { capabilities: { roots: {} } });
+  expect(await response.json()).toMatchObject({ result: { resultType: 'complete' } });
+});

@@ -297,8 +297,8 @@ export class ModernInbound {
     exchange.onabort = onabort;
     invoke(this.#service, exchange).then(
       (result) => {
-        const answer = (): void => this.#settle(exchange, () => this.#answerResult(exchange, result));
-        answerInTurns(result, exchange.caller, answer);
+        const answer = (): void => this.#answerResult(exchange, result);
+        this.#settle(exchange, () => answerInTurns(result, exchange.caller, answer));
       },
       (error: unknown) => this.#settle(exchange, () => this.#fail(exchange, error)),
     );
