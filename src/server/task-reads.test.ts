@@ -37,7 +37,7 @@ async function setUp(
     const { taskId } = await server.service(request('tools/call', { name: 'work' }, principal));
     return () => request('tasks/get', { taskId }, principal);
   };
-  return { server, errors, readOfMany: await reader('many'), readOfOne: await reader('one') };
+  return { server, errors, request, readOfMany: await reader('many'), readOfOne: await reader('one') };
 }
 
 test('a caller does not wait for all tasks of another one that take long to read, and nor does anything else', async () => {
@@ -79,4 +79,36 @@ test('only a few tasks of a caller are read at a time, and none for a caller tha
   expect(left.map(({ status }) => status)).toEqual(Array(20).fill('rejected'));
   expect(reading).toHaveLength(20);
   expect(errors).toEqual([]);
+});
+
+test('the state of a task that changes is read at once, because other listeners wait for it', async () => {
+  let slow = false;
+  const reading: Deferred[] = [];
+  const { server, request, readOfMany } = await setUp(async (_, read) => {
+    if (slow) {
+      const wait = new Deferred();
+      reading.push(wait);
+      await wait.promise;
+    }
+    return read();
+  });
+  const changes = new Deferred();
+  server.tool('change', { task: true }, async () => {
+    await changes.promise;
+    return 'done';
+  });
+  const { taskId } = await server.service(request('tools/call', { name: 'change' }, 'many'));
+  const listener = request('subscriptions/listen', { notifications: { taskIds: [taskId] } }, 'many');
+  void server.service(listener);
+  await expect.poll(() => listener.notified).toHaveLength(1);
+  slow = true;
+  const flood = Array.from({ length: 40 }, () => server.service(readOfMany()));
+  await expect.poll(() => reading.length).toBe(16);
+  changes.resolve();
+  await expect.poll(() => reading.length).toBe(17);
+  slow = false;
+  for (const wait of reading) wait.resolve();
+  await expect.poll(() => listener.notified.at(-1)?.params).toMatchObject({ taskId, status: 'completed' });
+  listener.abort();
+  await Promise.all(flood);
 });

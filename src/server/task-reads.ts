@@ -20,6 +20,11 @@ export class TaskReads {
     this.#store = store;
   }
 
+  /** Does not wait for other reads. For who reads one task after the other. @throws (rejects) an error of the store. */
+  async one(id: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    return inShortTurns(() => this.#store.get(id, principal), shareOf({ principal, address: undefined }));
+  }
+
   /** @param signal ends the wait. @throws (rejects) its reason, an error of the store, or an error after `MAX_WAIT`. */
   get(
     id: string,

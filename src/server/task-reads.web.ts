@@ -9,6 +9,10 @@ export class TaskReads {
     this.#store = store;
   }
 
+  one(id: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    return this.#store.get(id, principal);
+  }
+
   get(id: string, { principal }: Partial<Owner>): Promise<TaskRecord | undefined> {
     return this.#store.get(id, principal);
   }

@@ -185,9 +185,12 @@ export class Tasks {
     return visible;
   }
 
-  /** The task as it is now. Undefined if this principal has no such task, or no longer. */
+  /**
+   * The task as it is now. Undefined if this principal has no such task, or no longer. Others wait for this, so it does not
+   * wait for further reads of the principal.
+   */
   async state(id: string, principal: string | undefined): Promise<DetailedTask | undefined> {
-    const record = await this.#read(id, { principal });
+    const record = await this.#current(id, () => this.#reads.one(id, principal));
     return record && detailed(record);
   }
 
@@ -349,10 +352,18 @@ export class Tasks {
     return record;
   }
 
-  async #read(id: string, owner: Partial<Owner>, signal?: AbortSignal): Promise<TaskRecord | undefined> {
+  #read(id: string, owner: Partial<Owner>, signal?: AbortSignal): Promise<TaskRecord | undefined> {
+    return this.#current(id, () => this.#reads.get(id, owner, signal), signal);
+  }
+
+  async #current(
+    id: string,
+    read: () => Promise<TaskRecord | undefined>,
+    signal?: AbortSignal,
+  ): Promise<TaskRecord | undefined> {
     if (id.length > MAX_ID) return undefined;
     await (this.#recovered ??= this.#recover());
-    const record = await this.#reach(this.#reads.get(id, owner, signal), signal);
+    const record = await this.#reach(read(), signal);
     if (!record) return undefined;
     if (this.#isOrphan(record)) return this.#reach(this.#replace(record, ended(STOPPED)));
     if (await this.#reach(this.#isAbandoned(record))) return this.#reach(this.#replace(record, ended(KILLED)));
