@@ -267,6 +267,9 @@ describeWithEmptyRedis('with a server', (redis) => {
     const saved = await Promise.all(keys.map(async (key) => [key, await ioredis.dumpBuffer(key)] as const));
     const lost = await events.append('s', '1', notification('lost'));
     await Promise.all(saved.map(([key, value]) => ioredis.restore(key, 60_000, value, 'REPLACE')));
+    // The id contains the millisecond. Another server takes over later than in the same one.
+    const then = Date.now();
+    await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(then + 1);
     const after = await events.append('s', '1', notification('after'));
     expect(after).not.toBe(lost);
     const next = (id: string): Promise<unknown> => events.after('s', id)[Symbol.asyncIterator]().next();
