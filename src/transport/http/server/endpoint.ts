@@ -1,5 +1,5 @@
 import type { ReadTurns } from '../../../base/read-turns.ts';
-import { shareOf } from '../../../base/share.ts';
+import { ShareCounts, shareOf } from '../../../base/share.ts';
 import { inShortTurns } from '../../../base/short-turns.ts';
 import type { EventLog } from '../../../store/event-log.ts';
 import type { SessionStore } from '../../../store/session-store.ts';
@@ -61,7 +61,7 @@ function isIdentity(encoding: string): boolean {
 const MAX_AT_ONCE = 16 * 1024;
 
 /** How many bodies of a session wait for their turns, by its id. Those behind them wait too: a cancellation must not overtake its request. */
-const waitingOf = new Map<string, number>();
+const waiting = new ShareCounts();
 
 /** The session that a body is for. */
 export interface BodySession {
@@ -76,22 +76,16 @@ export interface BodySession {
  */
 function inTurnOf(call: HttpCall, id: string | undefined, work: () => void): void | Promise<void> {
   let [waits, begun] = [false, false];
-  const count = (change: number): void => {
-    if (id === undefined) return;
-    const left = (waitingOf.get(id) ?? 0) + change;
-    if (left > 0) waitingOf.set(id, left);
-    else waitingOf.delete(id);
-  };
   const done = inShortTurns(() => {
     begun = true;
-    if (waits) count(-1);
+    if (waits && id !== undefined) waiting.remove(id);
     // The memory for a client that has left is not counted.
     if (waits && call.gone) call.respond(400, NO_HEADERS);
     else work();
   }, shareOf(call));
   if (!begun) {
     waits = true;
-    count(1);
+    if (id !== undefined) waiting.add(id);
   }
   return done;
 }
@@ -153,7 +147,7 @@ export abstract class Endpoint {
           if (!isRequest(message) || scopes.admits(call, [message])) take(message);
         };
         const id = session?.sessionId;
-        const waits = body.length > MAX_AT_ONCE || (id !== undefined && waitingOf.has(id));
+        const waits = body.length > MAX_AT_ONCE || (id !== undefined && waiting.of(id) > 0);
         const value = waits ? undefined : parseJson(body);
         if (value !== undefined && !Array.isArray(value)) return pass(value);
         return inTurnOf(call, id, () => pass(value ?? parseJson(body)));
