@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { evictable } from '../base/eviction.ts';
 import { ShareCounts, shareOf } from '../base/share.ts';
 import { waitFor } from '../base/wait.ts';
-import { openerFor } from '../client/open.ts';
 import type { ClientOptions } from '../client/options.ts';
 import type { Opener } from '../client/requester.ts';
 import { kindOf, type Target } from '../client/target.ts';
@@ -21,7 +20,7 @@ import { OutageReport } from './outage.ts';
 import type { ConnectionKey } from './pins/pin.ts';
 import { pinsFor } from './pins/sharing.ts';
 import type { ClientOf } from './question-attribution.ts';
-import { sharingAttempts } from './shared-attempts.ts';
+import { sharingOpenerFor } from './shared-attempts.ts';
 
 /** The server behind a bridge, and how clients share connections to it. */
 export interface BridgeOptions extends Pick<
@@ -167,7 +166,8 @@ class ServerBridge implements Bridge {
     if (typeof connections === 'number' && !(Number.isInteger(connections) && connections > 0))
       throw new TypeError('connections must be a whole number of at least 1');
     this.#options = options;
-    [this.#onerror, this.#outage] = [onerror, new OutageReport(onerror)];
+    this.#onerror = onerror;
+    this.#outage = new OutageReport(onerror);
     const bind = bindTasks({ target, stateKey: options.stateKey, shared: connections !== 'per-session' });
     // The only client gets this error with its call, so it need not be reported.
     const report = options.anonymous === 'one-client' ? [] : [this.#outage.middleware];
@@ -178,7 +178,7 @@ class ServerBridge implements Bridge {
       isStateless: ({ revision }) => this.#eras.get(REVISIONS[revision].era) === 'modern',
       onerror,
     });
-    this.#opener = sharingAttempts(openerFor(target, { ...options, connectTimeout }));
+    this.#opener = sharingOpenerFor(target, { ...options, connectTimeout });
     this.#remote = kindOf(target) === 'url';
     this.#shared = connections === 'per-session' ? undefined : connections === 'shared' ? 1 : connections;
     this.#sessions = Array.from({ length: this.#shared ?? 0 }, () => 0);

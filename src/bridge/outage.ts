@@ -1,6 +1,6 @@
 import { NoConnection } from '../client/errors.ts';
 import type { Middleware } from '../core/exchange.ts';
-import { errorChain, isFromPeer } from '../jsonrpc/error-chain.ts';
+import { errorChain, isFromPeer, unreached } from '../jsonrpc/error-chain.ts';
 import { Method } from '../protocol/methods.ts';
 
 /**
@@ -8,8 +8,7 @@ import { Method } from '../protocol/methods.ts';
  * itself.
  */
 function whyUnreached(error: unknown): Error | undefined {
-  const causes: (Error & { readonly unreachable?: unknown })[] = [...errorChain(error)];
-  return causes.find(({ unreachable }) => unreachable) ?? causes.find((each) => each instanceof NoConnection);
+  return unreached(error) ?? [...errorChain(error)].find((each) => each instanceof NoConnection);
 }
 
 /** Whether a bridge has reported this error of a request already: its server cannot be reached. */

@@ -1,7 +1,10 @@
 import { FewPerTurn } from '../base/few-per-turn.ts';
 import { waitFor } from '../base/wait.ts';
-import { errorChain } from '../jsonrpc/error-chain.ts';
+import type { ClientOptions } from '../client/options.ts';
+import { openerFor } from '../client/open.ts';
 import type { Opener } from '../client/requester.ts';
+import type { Target } from '../client/target.ts';
+import { unreached } from '../jsonrpc/error-chain.ts';
 
 /** How long an attempt to connect may keep another one waiting. Milliseconds. */
 const MAX_WAIT = 1000;
@@ -10,7 +13,8 @@ const MAX_WAIT = 1000;
  * While a server cannot be reached, one attempt to connect is enough for all clients: those that come meanwhile wait for
  * it, and fail if it fails. If it takes long, they do not wait for its end.
  */
-export function sharingAttempts(opener: Opener): Opener {
+export function sharingOpenerFor(target: Target, options: ClientOptions): Opener {
+  const opener = openerFor(target, options);
   /** Each attempt takes about a millisecond, and many may begin or fail at once. */
   const places = new FewPerTurn();
   /** The newest failure. Undefined if the newest attempt has succeeded. */
@@ -34,7 +38,7 @@ export function sharingAttempts(opener: Opener): Opener {
       },
       (error: unknown) => {
         // Any other error may be about this client, such as one of its login.
-        if (isUnreached(error)) failure = { error };
+        if (unreached(error)) failure = { error };
       },
     );
     newest = over;
@@ -44,8 +48,4 @@ export function sharingAttempts(opener: Opener): Opener {
     return opening;
   };
   return { ...opener, open };
-}
-
-function isUnreached(error: unknown): boolean {
-  return [...errorChain(error)].some((each) => 'unreachable' in each && each.unreachable === true);
 }

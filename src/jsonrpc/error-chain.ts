@@ -46,6 +46,12 @@ export function certainlyNotExecuted(error: unknown): boolean {
   return transportFailure(error)?.notExecuted === true;
 }
 
+/** The error of the chain that says that the server could not be reached. */
+export function unreached(error: unknown): Error | undefined {
+  for (const each of errorChain(error)) if ('unreachable' in each && each.unreachable === true) return each;
+  return undefined;
+}
+
 /** Whether the peer sent the error, or one that caused it. */
 export function isFromPeer(error: unknown): boolean {
   for (const each of errorChain(error)) if (each instanceof RpcError && each.origin === 'peer') return true;
