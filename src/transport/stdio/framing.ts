@@ -37,6 +37,9 @@ export interface FramingSink {
   lost(error: Error): void;
 }
 
+/** A message of more bytes is parsed in turn with others. */
+const MAX_AT_ONCE = 16 * 1024;
+
 /** Replaces the sink after `stop`, and ignores everything. */
 const SILENT: FramingSink = { deliver() {}, answer() {}, report() {}, lost() {} };
 
@@ -103,6 +106,11 @@ export class Framing {
     // Stryker disable next-line ConditionalExpression: only saves reading bytes that have no effect
     if (this.#sink !== SILENT) this.#lines.push(bytes);
     return this.#invalidLines !== before;
+  }
+
+  /** Whether these bytes complete a message that takes long to parse. */
+  completesLarge(bytes: Uint8Array): boolean {
+    return this.#sink !== SILENT && this.#lines.endsLonger(MAX_AT_ONCE, bytes);
   }
 
   /** No more bytes will come. */
