@@ -455,8 +455,10 @@ test('the cost of a call does not grow with the number of waiting calls', async 
   expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
   expect(attribution.waiting).toBe(5000);
   for (const call of [long, ...waiting]) call.finish();
-  await Promise.all(waiting.map(({ done }) => done));
-  expect(attribution.waiting).toBe(0);
+  const all = Promise.all(waiting.map(({ done }) => done));
+  // Each of them starts in a turn of the event loop.
+  while (attribution.waiting > 0) await vi.advanceTimersByTimeAsync(1);
+  await all;
 });
 
 const MANY = 20_000;
@@ -524,4 +526,26 @@ test('fewer questions wait if thousands of calls may have asked them', async () 
   await settled();
   // Each is compared with 20,001 calls, and all together with at most 100,000.
   expect(outcomes.map((refused) => refused())).toEqual([...Array(4).fill(false), ...Array(6).fill(true)]);
+});
+
+test('thousands of calls that get their turns together start in several turns of the event loop', async () => {
+  vi.useRealTimers();
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const first = calling(attribution, 'a', { id: '1', signal: never });
+  await settled();
+  const others = Array.from({ length: 1000 }, () => calling(attribution, 'a', { id: '2', signal: never }));
+  const given = (): number => others.filter((call) => call.given).length;
+  first.finish();
+  await settled();
+  expect(given()).toBeGreaterThan(0);
+  expect(given()).toBeLessThan(1000);
+  // One of them is cancelled meanwhile. It never starts, and has no turn any more.
+  const last = others.at(-1)!;
+  last.exchange.abort();
+  await vi.waitUntil(() => given() === 999);
+  await expect(last.done).rejects.toThrow();
+  const next = calling(attribution, 'a', { id: '3', signal: never });
+  for (const call of others) call.finish();
+  await vi.waitUntil(() => next.given);
+  expect(last.given).toBeUndefined();
 });

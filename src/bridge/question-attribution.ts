@@ -1,3 +1,4 @@
+import { FewPerTurn } from '../base/few-per-turn.ts';
 import { Oldest } from '../base/oldest.ts';
 import { isAborted } from '../core/base-exchange.ts';
 import { derive } from '../core/derive.ts';
@@ -126,6 +127,8 @@ export class QuestionAttribution implements Attribution {
   /** Requests that the server processes, or may still process, oldest first. */
   readonly #calls = new Set<CallSlot>();
   readonly #turns = new Turns();
+  /** Thousands of calls may get their turns together. */
+  readonly #starts = new FewPerTurn(100);
   /** Questions that calls of several clients could have asked. */
   readonly #held = new Set<HeldQuestion>();
   /** How many calls may have asked one of these questions. */
@@ -157,7 +160,7 @@ export class QuestionAttribution implements Attribution {
   /** Calls the service for an exchange, when it is the call's turn. */
   async answer(service: Service, exchange: Exchange): Promise<JsonObject> {
     const call = new CallSlot(exchange, this.#clientOf(exchange.caller) ?? {}, this.#ask, this.#asks);
-    await this.#turns.take(call, exchange.signal);
+    await this.#start(call, exchange);
     call.state = 'running';
     this.#calls.add(call);
     this.#byExchange.set(call.exchange!, call);
@@ -170,6 +173,17 @@ export class QuestionAttribution implements Attribution {
       if (isAborted(exchange)) this.#abandon(call);
       else this.#end(call);
     }
+  }
+
+  /** Waits until it is the call's turn. */
+  async #start(call: CallSlot, exchange: Exchange): Promise<void> {
+    const turn = this.#turns.take(call, exchange.signal);
+    if (!turn) return;
+    await turn;
+    await new Promise<void>((resolve) => this.#starts.run(resolve));
+    if (!isAborted(exchange)) return;
+    this.#turns.leave(call);
+    throw RpcError.from(exchange.signal.reason);
   }
 
   question(signal: AbortSignal): Exchange | Promise<Exchange> {
