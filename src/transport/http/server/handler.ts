@@ -1,4 +1,5 @@
 import { RpcError } from '../../../jsonrpc/errors.ts';
+import { isPrincipal } from '../../../base/principal.ts';
 import type { AuthInfo } from '../../../protocol/types.ts';
 import { memoryEventLog, type MemoryEventLog } from '../../../store/memory.ts';
 import { reachOf } from '../../../store/bus.ts';
@@ -17,7 +18,7 @@ import type { EndpointOptions } from './endpoint.ts';
 import { checkOutcome, type Authenticator, type AuthRefusal } from './access/authenticator.ts';
 import { hostGuard, namedOriginGuard, originGuard, type HostRules } from './access/guards.ts';
 import { reported } from './access/refusal-format.ts';
-import { failed, NO_HEADERS, refuse, shuttingDown, unchecked } from './access/refusals.ts';
+import { failed, NO_HEADERS, NO_PRINCIPAL, refuse, shuttingDown, unchecked } from './access/refusals.ts';
 import { SessionTable, type TableSession } from './sessions.ts';
 import { PassedPosts } from './sse/passed-posts.ts';
 import { SseEndpoint } from './sse/sse-endpoint.ts';
@@ -418,6 +419,7 @@ class Handler implements HttpHandler {
   }
 
   #dispatch(call: HttpCall): void {
+    if (!isPrincipal(call.principal ?? 'nobody')) return unchecked(call, new TypeError(NO_PRINCIPAL), this.#onfailure);
     if (this.#closed) return shuttingDown(call);
     if (this.#isStreamable(call)) return this.#streamable.handle(call);
     if (this.ssePath !== false) {

@@ -33,6 +33,10 @@ export function failed(call: HttpCall, error: unknown, onerror: (error: Error) =
   answer(call, 500, errorResponse(undefined, { code: ErrorCode.InternalError, message: 'Internal error' }), NO_HEADERS);
 }
 
+/** The error about a framework that names a principal which others could share. */
+export const NO_PRINCIPAL =
+  'The principal of a request is not a text, is empty, or has an unpaired surrogate; leave it undefined if nobody has logged in';
+
 /** Answers a call whose credential cannot be checked now. The error is reported. */
 export function unchecked(call: HttpCall, error: unknown, onerror: (error: Error) => void): void {
   onerror(error as Error);
