@@ -12,7 +12,7 @@ import { receiveBudget } from './receive-budget.ts';
 const SIZE = 256 * 1024;
 /** One more than there is room for. */
 const COUNT = 17;
-const exceeded = expect.stringContaining('The peer does not end its message: more than 4194304 bytes');
+const exceeded = expect.stringContaining('There is no room for the message: more than 4194304 bytes');
 
 const { limit } = receiveBudget;
 beforeEach(() => void Object.assign(receiveBudget, { limit: 16 * SIZE }));

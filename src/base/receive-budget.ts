@@ -13,6 +13,6 @@ export const COUNTED_FROM = 64 * 1024;
 /** The error of a message that fails to make room for others. */
 export function receiveBudgetExceeded(): Error {
   return new Error(
-    `The peer does not end its message: more than ${receiveBudget.limit} bytes of unfinished messages wait on all connections, and this one has waited longest`,
+    `There is no room for the message: more than ${receiveBudget.limit} bytes of messages are unfinished or wait on all connections, and this one has waited longest`,
   );
 }

@@ -236,7 +236,7 @@ test('a connection whose unfinished line was dropped for others is lost', () => 
   const other = { held: 0, cutOff: () => {} };
   receiveBudget.hold(other, receiveBudget.limit);
   receiveBudget.hold(other, 0);
-  expect(bench.lost).toEqual([expect.stringContaining('The peer does not end its message')]);
+  expect(bench.lost).toEqual([expect.stringContaining('There is no room for the message')]);
 });
 
 test('after stop, nothing is delivered, answered or reported, not even from the same chunk', () => {
