@@ -60,6 +60,8 @@ export interface EndpointRequest {
   readonly cancellation: Lifetime;
   /** Send the request only once: without a login, and without a wait and a retry. Default false. */
   readonly once?: boolean | undefined;
+  /** Whether the request need not be sent again after a refusal. Default: it must. */
+  readonly isOver?: (() => boolean) | undefined;
 }
 
 /**
@@ -93,7 +95,7 @@ export class Endpoint {
    * `HttpSend`. Errors of the authorizer. The reason of the cancellation.
    */
   async send(request: EndpointRequest): Promise<HttpReply> {
-    const { method, cancellation, body, once = false } = request;
+    const { method, cancellation, body, once = false, isOver } = request;
     let { url } = request;
     const refusals = this.#authorizer && new Refusals(this.#authorizer);
     let redirects = 0;
@@ -113,7 +115,7 @@ export class Endpoint {
       // Read the body before waiting: an unread body would keep its connection busy.
       const anonymous = Object.keys(this.#headers).length === 0 && headers['authorization'] === undefined;
       const failure = await failureOf(reply, method, url, anonymous);
-      if (once) throw failure;
+      if (once || isOver?.()) throw failure;
       if ((status === 429 || status === 503) && delays < MAX_DELAYS) {
         const requestedDelay = retryAfter(reply.header('retry-after'), Date.now());
         if (requestedDelay === undefined) throw failure;
@@ -125,6 +127,7 @@ export class Endpoint {
         // returns too early.
         await pause(wait * (1 + Math.random() / 10), cancellation.signal);
         cancellation.signal.throwIfAborted();
+        if (isOver?.()) throw failure;
       } else if (!(await refusals?.retry({ method, url, headers }, reply, cancellation.signal))) {
         throw failure;
       }

@@ -11,6 +11,7 @@ import {
   type Request,
 } from '../../../jsonrpc/message.ts';
 import { stringify } from '../../../jsonrpc/stringify.ts';
+import { NotificationMethod } from '../../../protocol/methods.ts';
 import { profileOf } from '../../../protocol/revisions.ts';
 import { BaseTransport } from '../../base-transport.ts';
 import type { MessageExtra, Transport } from '../../transport.ts';
@@ -68,6 +69,8 @@ export abstract class PostingClient extends BaseTransport implements Transport {
   readonly #oneWayPosts = new Set<Lifetime>();
   /** Resolves when `notifications/initialized` was accepted or refused. All other messages wait for this. */
   #initialized: Promise<void> | undefined;
+  /** The requests that wait for it. */
+  readonly #unsent = new Set<unknown>();
   /** The POST of the newest notification. Notifications are sent one after the other. */
   #lastNotification: Promise<void> = Promise.resolve();
   #endTimer: ReturnType<typeof setTimeout> | undefined;
@@ -169,11 +172,12 @@ export abstract class PostingClient extends BaseTransport implements Transport {
     }
   }
 
-  protected post(body: string, cancellation: Lifetime): Promise<HttpReply> {
+  /** @param isOver whether the message need not be sent again. */
+  protected post(body: string, cancellation: Lifetime, isOver?: () => boolean): Promise<HttpReply> {
     // The session may have ended while the message waited.
     this.#checkOpen();
     const headers = this.headers({ 'content-type': 'application/json' });
-    return this.endpoint.send({ method: 'POST', url: this.target, headers, body, cancellation });
+    return this.endpoint.send({ method: 'POST', url: this.target, headers, body, cancellation, isOver });
   }
 
   /** Adds the headers of all requests. */
@@ -243,9 +247,16 @@ export abstract class PostingClient extends BaseTransport implements Transport {
       );
       return accepted;
     }
-    return this.#initialized
-      ? this.#initialized.then(() => this.#sendNow(message, body))
-      : this.#sendNow(message, body);
+    return this.#initialized ? this.#sendAfter(this.#initialized, message, body) : this.#sendNow(message, body);
+  }
+
+  /** A request that is cancelled while it waits is not sent, and neither is its cancellation. */
+  async #sendAfter(initialized: Promise<void>, message: Message, body: string): Promise<void> {
+    if (isCancellation(message) && this.#unsent.delete(message.params?.['requestId'])) return;
+    if (!isRequest(message)) return initialized.then(() => this.#sendNow(message, body));
+    this.#unsent.add(message.id);
+    await initialized;
+    if (this.#unsent.delete(message.id)) await this.#sendNow(message, body);
   }
 
   /**
@@ -255,9 +266,13 @@ export abstract class PostingClient extends BaseTransport implements Transport {
   #sendNow(message: Message, body: string): Promise<void> {
     if (isRequest(message)) return this.postRequest(message, body);
     if (isResponse(message)) return this.answers.send(() => this.postOneWay(body));
-    if (message.method === 'notifications/cancelled') return this.postCancellation(message, body);
+    if (isCancellation(message)) return this.postCancellation(message, body);
     const accepted = this.#lastNotification.then(() => this.postOneWay(body));
     this.#lastNotification = accepted.catch(() => {});
     return accepted;
   }
+}
+
+function isCancellation(message: Message): message is Notification {
+  return isNotification(message) && message.method === NotificationMethod.Cancelled;
 }

@@ -68,7 +68,7 @@ test('other messages wait until notifications/initialized was answered, even wit
     const others = [
       client.send(request(1, 'tools/list')),
       client.send(notification('notifications/roots/list_changed')),
-      client.send(notification('notifications/cancelled', { requestId: 1 })),
+      client.send(notification('notifications/cancelled', { requestId: 2 })),
     ];
     await vi.waitUntil(() => held);
     // A request on another connection completes: the other messages would have arrived too.

@@ -217,6 +217,47 @@ describe('a session', () => {
     expect(server.asked.map(({ body }) => body?.method)).toContain('ping');
   });
 
+  test('a request that is cancelled before the server has accepted the session is never sent', async () => {
+    let release!: () => void;
+    const server = await scripted((asked, response) => {
+      if (asked.method === 'GET') response.writeHead(405).end();
+      else if (asked.body.method === 'notifications/initialized') release = () => void response.writeHead(202).end();
+      else json(response, answerTo(asked));
+    });
+    const opened = await open(server.url);
+    const sent = [
+      opened.client.send(notification('notifications/initialized')),
+      opened.client.send(request(1, 'tools/call')),
+      opened.client.send(request(2, 'tools/call')),
+      opened.client.send(notification('notifications/cancelled', { requestId: 1 })),
+    ];
+    await vi.waitUntil(() => release !== undefined);
+    release();
+    await Promise.all(sent);
+    await opened.answer(2);
+    const posted = server.asked.filter(({ method }) => method === 'POST').map(({ body }) => [body.method, body.id]);
+    expect(posted).toEqual([
+      ['notifications/initialized', undefined],
+      ['tools/call', 2],
+    ]);
+  });
+
+  test('a request that is cancelled while the server delays it is not sent again', async () => {
+    let cancellations = 0;
+    const server = await serving(({ body }, response) => {
+      if (body.method === 'notifications/cancelled' && (cancellations += 1) > 1) response.writeHead(202).end();
+      else response.writeHead(503, { 'retry-after': '1' }).end();
+    });
+    const opened = await open(server.url);
+    await handshake(opened);
+    const call = opened.client.send(request(1, 'tools/call'));
+    await vi.waitUntil(() => server.asked.some(({ body }) => body?.method === 'tools/call'));
+    await opened.client.send(notification('notifications/cancelled', { requestId: 1 }));
+    await call;
+    expect(server.asked.filter(({ body }) => body?.method === 'tools/call')).toHaveLength(1);
+    expect(cancellations).toBe(2);
+  });
+
   test('has its own GET stream, which is resumed after the last event', async () => {
     let streams = 0;
     const server = await scripted((asked, response) => {

@@ -152,6 +152,7 @@ export class StreamableClient extends PostingClient {
   protected override async postCancellation({ params }: Notification, body: string): Promise<void> {
     const id = params?.['requestId'] as RequestId;
     const pending = this.#pendingRequests.get(id);
+    if (pending) pending.cancelled = true;
     try {
       await this.postOneWay(body);
     } finally {
@@ -167,7 +168,7 @@ export class StreamableClient extends PostingClient {
     let isStream = false;
     try {
       if (method === Method.Initialize && this.#kept) return await this.#goOn(id, this.#kept, stream);
-      const reply = await this.post(body, stream.cancellation);
+      const reply = await this.post(body, stream.cancellation, () => pending.cancelled);
       if (method === Method.Initialize) this.#storeSessionId(reply);
       if (isType(reply, 'text/event-stream')) {
         isStream = true;
@@ -303,7 +304,6 @@ export class StreamableClient extends PostingClient {
   /** Stops waiting for the response to a cancelled request. */
   #abandon(id: RequestId, pending: PendingRequest): void {
     if (this.#pendingRequests.get(id) !== pending) return;
-    pending.cancelled = true;
     this.#pendingRequests.delete(id);
     pending.stream.stop(new AnswerLost(quoting`${pending.method} was cancelled`));
   }
