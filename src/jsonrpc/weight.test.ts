@@ -38,3 +38,31 @@ test('counting stops soon after the limit', () => {
   expect(weightOf(list, 5000)).toBeGreaterThan(5000);
   expect(weightOf(list, 5000)).toBeLessThan(7000);
 });
+
+test.each([
+  ['a character', `${'x'.repeat(10_000)}\u0100`, 20_000],
+  ['a character of four bytes', `\u{1f600}${'x'.repeat(10_000)}`, 20_000],
+  ['Chinese', '\u4e2d'.repeat(10_000), 20_000],
+  ['only Latin-1', '\u00ff'.repeat(10_000), 10_000],
+])('a text counts as two bytes for each character if one of them is beyond U+00FF: %s', (_, text, bytes) => {
+  expect(weightOf(text)).toBeGreaterThanOrEqual(bytes);
+  expect(weightOf({ [text]: 1 })).toBeGreaterThanOrEqual(bytes);
+  expect(weightOf(text)).toBeLessThan(1.1 * bytes);
+  const weight = jsonWeight(Buffer.from(JSON.stringify([text, 'short'])));
+  expect(weight).toBeGreaterThanOrEqual(bytes);
+  // A character of JSON may have three bytes.
+  expect(weight).toBeLessThan(2.2 * bytes);
+});
+
+test('only the strings with such characters count twice, also if these are escaped', () => {
+  const plain = 'x'.repeat(10_000);
+  const weigh = (json: string): number => jsonWeight(Buffer.from(json));
+  for (const wide of ['\u0100', String.raw`\u0100`, String.raw`\"\u0100`, String.raw`\u4e2d\"`])
+    for (const text of [`${wide}${plain}`, `${plain}${wide}`]) {
+      expect(weigh(`["${text}","${plain}"]`)).toBeGreaterThan(30_000);
+      expect(weigh(`["${text}","${plain}"]`)).toBeLessThan(30_400);
+      expect(weigh(`["${plain}","${text}"]`)).toBeGreaterThan(30_000);
+    }
+  for (const narrow of [String.raw`\u00ff`, String.raw`\n`, String.raw`\"`, String.raw`\\u0100`])
+    expect(weigh(`["${narrow}${plain}","${plain}"]`)).toBeLessThan(20_400);
+});

@@ -1,3 +1,5 @@
+import { textMemory } from '../base/text-memory.ts';
+
 /** Bytes of memory that a parsed value takes, as measured with V8: an empty object in a list takes 64 bytes for its 3 characters of JSON. */
 const OBJECT = 64;
 const ARRAY = 48;
@@ -14,11 +16,57 @@ COSTS['['.charCodeAt(0)] = ARRAY;
 COSTS[','.charCodeAt(0)] = MEMBER;
 COSTS[':'.charCodeAt(0)] = MEMBER;
 
-/** Estimates how many bytes of memory a JSON text takes after parsing. The estimate is rather too high than too low. */
+const QUOTE = '"'.charCodeAt(0);
+const BACKSLASH = '\\'.charCodeAt(0);
+const U = 'u'.charCodeAt(0);
+const ZERO = '0'.charCodeAt(0);
+/** The first byte of U+0100 in UTF-8. Those of later characters are greater. */
+const FIRST_WIDE = 0xc4;
+/** The bytes without which no string has a character beyond U+00FF. */
+const MARKS = new Uint8Array(256).fill(1, FIRST_WIDE);
+MARKS[BACKSLASH] = 1;
+
+/**
+ * Estimates how many bytes of memory a JSON text takes after parsing. The estimate is rather too high than too low, except
+ * that many objects with different keys take up to two and a half times as much.
+ */
 export function jsonWeight(json: Uint8Array): number {
   let weight = json.length;
-  for (let index = 0; index < json.length; index += 1) weight += COSTS[json[index]!]!;
-  return weight;
+  let marks = 0;
+  for (let index = 0; index < json.length; index += 1) {
+    const byte = json[index]!;
+    weight += COSTS[byte]!;
+    marks |= MARKS[byte]!;
+  }
+  return marks === 0 ? weight : weight + secondBytes(json);
+}
+
+/** How many characters take a second byte, because they are in a string with others beyond U+00FF. */
+function secondBytes(json: Uint8Array): number {
+  let count = 0;
+  // Where the current string began, or where the last one ended.
+  let start = 0;
+  let isWide = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const byte = json[index]!;
+    if (byte === BACKSLASH) {
+      index += 1;
+      // Of U+0100 and later characters, one of the first two digits is not zero.
+      isWide ||= json[index] === U && (json[index + 1] !== ZERO || json[index + 2] !== ZERO);
+    } else if (byte === QUOTE) {
+      if (isWide) count += asciiIn(json, start, index);
+      isWide = false;
+      start = index;
+    } else isWide ||= byte >= FIRST_WIDE;
+  }
+  return isWide ? count + asciiIn(json, start, json.length) : count;
+}
+
+/** Other characters take two bytes in UTF-8, too. */
+function asciiIn(json: Uint8Array, start: number, end: number): number {
+  let count = 0;
+  for (let index = start; index < end; index += 1) if (json[index]! < 0x80) count += 1;
+  return count;
 }
 
 /**
@@ -33,7 +81,7 @@ export function weightOf(json: unknown, limit = Infinity): number {
   while (values.length > 0 && weight <= limit) {
     const value = values.pop();
     weight += MEMBER;
-    if (typeof value === 'string') weight += value.length;
+    if (typeof value === 'string') weight += textMemory(value);
     if (typeof value !== 'object' || value === null) continue;
     if (Array.isArray(value)) {
       weight += ARRAY;
@@ -55,7 +103,7 @@ export function weightOf(json: unknown, limit = Infinity): number {
     }
     // `Object.entries` takes twice as long for an object with 90,000 keys.
     for (const key of Object.keys(value)) {
-      weight += MEMBER + key.length;
+      weight += MEMBER + textMemory(key);
       values.push((value as Record<string, unknown>)[key]);
     }
   }

@@ -307,3 +307,15 @@ test('lines go to the stream also if others replace its `write` later', () => {
   void outgoing.send('first');
   expect(writes).toEqual(['first\n']);
 });
+
+test('text beyond U+00FF that waits counts as two bytes for each character', async () => {
+  const { output } = slow(1);
+  const outgoing = new Outgoing(output, 1_000_000, () => {});
+  void outgoing.send('first');
+  await new Promise((resolve) => void setImmediate(resolve));
+  const before = outgoing.waiting;
+  void outgoing.send('x'.repeat(10_000));
+  expect(outgoing.waiting - before).toBe(10_001);
+  void outgoing.send('\u4e2d');
+  expect(outgoing.waiting - before).toBe(20_006);
+});

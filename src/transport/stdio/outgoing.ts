@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream';
 import type { Holder } from '../../base/buffer-budget.ts';
 import { Deferred } from '../../base/deferred.ts';
 import { sendBudget } from '../../base/send-budget.ts';
+import { isWide } from '../../base/text-memory.ts';
 import type { TransportFailure } from '../../jsonrpc/error-chain.ts';
 import { usePlainWrite } from '../plain-write.ts';
 import { SENT_AT_ONCE } from '../transport.ts';
@@ -28,6 +29,8 @@ export class Outgoing implements Holder {
   readonly #flush = (): void => this.flush();
   readonly #written = (): void => this.#settleWrite();
   #text = '';
+  /** Whether `#text` takes two bytes for each character. Known only while the reader is slow. */
+  #isWide = false;
   /** How many lines are in `#text`. */
   #joined = 0;
   /** Whether lines wait for the next flush. */
@@ -56,7 +59,7 @@ export class Outgoing implements Holder {
 
   /** About how many bytes wait to be written. */
   get waiting(): number {
-    return this.#text.length + this.#output.writableLength;
+    return (this.#isWide ? 2 : 1) * this.#text.length + this.#output.writableLength;
   }
 
   /** How long a result may be. A little is left for the errors that replace longer ones. */
@@ -81,6 +84,8 @@ export class Outgoing implements Holder {
       return Promise.reject(new Error(`The peer does not read: more than ${most} bytes are waiting`));
     }
     const queued = this.#full?.queued;
+    // Otherwise the text is written soon.
+    if (this.#full) this.#isWide ||= isWide(line);
     this.#text += line;
     this.#text += '\n';
     this.#joined += 1;
@@ -111,6 +116,7 @@ export class Outgoing implements Holder {
     // Lines that are sent while the reader is slow are written together when it has caught up.
     if (text === '' || this.#full || this.#closed) return;
     this.#text = '';
+    this.#isWide = false;
     this.#joined = 0;
     this.#writes += 1;
     // For a large chunk, `write` returns "full" even if everything was written at once.
@@ -132,6 +138,7 @@ export class Outgoing implements Holder {
     if (this.#closed) return;
     this.#closed = reason;
     this.#text = '';
+    this.#isWide = false;
     sendBudget.hold(this, 0);
     this.#full?.written.resolve();
     this.#full?.queued.reject(notSent(reason));

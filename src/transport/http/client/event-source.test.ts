@@ -90,3 +90,20 @@ describe('event streams', () => {
     },
   );
 });
+
+test('an unfinished event with a character beyond U+00FF counts as two bytes for each character', () => {
+  const reader = new EventSourceReader({ maxEventLength: 1_000_000, onevent: () => {} });
+  const feed = (text: string): void => reader.feed(Buffer.from(text));
+  feed(`data: ${'x'.repeat(994)}`);
+  expect(reader.unfinished).toBe(1000);
+  feed('\u00ff');
+  expect(reader.unfinished).toBe(1001);
+  feed('\u4e2d');
+  expect(reader.unfinished).toBe(2004);
+  feed('\n\n');
+  expect(reader.unfinished).toBe(0);
+  feed('data: \u4e2d\n\ndata: xyz');
+  expect(reader.unfinished).toBe(18);
+  feed('\n\ndata: xyz');
+  expect(reader.unfinished).toBe(9);
+});

@@ -1,3 +1,4 @@
+import { isWide } from '../../../base/text-memory.ts';
 import { utf8Stream } from '../../../base/utf8-stream.ts';
 
 export interface ServerSentEvent {
@@ -45,14 +46,16 @@ export class EventSourceReader {
   /** The lines of the event so far, and the length of their text, whatever their fields. */
   #lines = 0;
   #size = 0;
+  /** Whether its text may take two bytes for each character. */
+  #isWide = false;
 
   constructor(options: EventSourceOptions) {
     this.#options = options;
   }
 
-  /** The size of the event whose end has not come yet, in code units. */
+  /** About how many bytes of memory the event takes whose end has not come yet. */
   get unfinished(): number {
-    return this.#size;
+    return this.#isWide ? 2 * this.#size : this.#size;
   }
 
   /** @throws EventTooLarge if an event is larger than the limit. Nothing can be read after that. */
@@ -66,6 +69,8 @@ export class EventSourceReader {
     if (this.#returned && text.charCodeAt(0) === 0x0a) text = text.slice(1);
     this.#returned = text.endsWith('\r');
     if (text.includes('\r')) text = text.replaceAll(/\r\n?/g, '\n');
+    const wide = isWide(text);
+    this.#isWide ||= wide;
     let start = 0;
     for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
       const line = this.#join(text.slice(start, end));
@@ -74,6 +79,7 @@ export class EventSourceReader {
       start = end + 1;
     }
     if (start === text.length) return;
+    this.#isWide ||= wide;
     this.#grow(text.length - start);
     this.#parts.push(text.slice(start));
   }
@@ -117,6 +123,7 @@ export class EventSourceReader {
     this.#id = undefined;
     this.#lines = 0;
     this.#size = 0;
+    this.#isWide = false;
     if (isEvent) this.#options.onevent(event);
   }
 }

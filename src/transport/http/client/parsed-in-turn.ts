@@ -1,6 +1,7 @@
 import type { Holder } from '../../../base/buffer-budget.ts';
 import { receiveBudget, receiveBudgetExceeded } from '../../../base/receive-budget.ts';
 import { inShortTurns } from '../../../base/short-turns.ts';
+import { textMemory } from '../../../base/text-memory.ts';
 
 /** The longest text that is parsed at once, in UTF-16 code units. */
 export const MAX_AT_ONCE = 16 * 1024;
@@ -21,7 +22,7 @@ export function parsedInTurn<T>(text: string, peer: string, parse: (text: string
       kept = undefined;
     },
   };
-  receiveBudget.hold(holder, text.length);
+  receiveBudget.hold(holder, textMemory(text));
   return inShortTurns(() => {
     receiveBudget.hold(holder, 0);
     if (kept === undefined) throw receiveBudgetExceeded();
