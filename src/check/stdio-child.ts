@@ -45,7 +45,7 @@ export class StdioChild {
     this.#marks = marks;
     const pid = child.pid!;
     this.#group = new ProcessGroup(pid);
-    if (process.platform !== 'win32') watchdog.add(pid, () => {});
+    watchdog.add(pid);
     const { stdin, stdout, stderr } = child;
     const untap = tapStreams(
       marks.probing,
@@ -93,6 +93,7 @@ export class StdioChild {
 
   /** @throws Error with a readable reason if the command cannot be started. */
   static async start({ command, args = [], env, cwd }: CommandTarget, marks: Marks): Promise<StdioChild> {
+    watchdog.start(() => {});
     const child = spawn(command, args, {
       stdio: 'pipe',
       env: childEnvironment(env),

@@ -30,7 +30,9 @@ const SILENCE = 2000;
  * @throws Error with a readable reason if it cannot be started.
  */
 export async function startThrough(command: string, args: readonly string[]): Promise<ThroughChild> {
+  watchdog.start(({ message }) => printStatus(`The watchdog of ${command} cannot run: ${message}`));
   const child = spawn(command, args, { stdio: 'pipe', detached: process.platform !== 'win32', windowsHide: true });
+  if (child.pid !== undefined) watchdog.add(child.pid);
   let hasExited = false;
   const exited = new Promise<Awaited<ThroughChild['exited']>>((resolve) => {
     child.once('exit', (code, signal) => {
@@ -51,9 +53,6 @@ export async function startThrough(command: string, args: readonly string[]): Pr
   } catch (cause) {
     const why = whyNotStarted(cause as NodeJS.ErrnoException, command);
     throw new Error(`cannot start ${command}: ${why}`, { cause });
-  }
-  if (process.platform !== 'win32') {
-    watchdog.add(child.pid!, ({ message }) => printStatus(`The watchdog of ${command} cannot run: ${message}`));
   }
   const { stdin, stdout, stderr } = child;
   const killAll = (): void => {

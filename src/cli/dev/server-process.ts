@@ -43,6 +43,7 @@ export class ServerProcess {
   constructor({ file, imports, onfiles, onerror }: ServerProcessOptions) {
     this.#file = path.basename(file);
     const args = [...imports.flatMap((each) => ['--import', each]), built('lib/dev-child.js'), file];
+    watchdog.start(({ message }) => onerror(new Error(`The watchdog of ${this.#file} cannot run: ${message}`)));
     const child = spawn(process.execPath, args, {
       stdio: ['ignore', 2, 2, 'ipc'],
       env: { ...process.env, WATCH_REPORT_DEPENDENCIES: '1' },
@@ -53,11 +54,7 @@ export class ServerProcess {
     this.#child = child;
     if (child.pid !== undefined) {
       this.#group = new ProcessGroup(child.pid);
-      if (!WINDOWS) {
-        watchdog.add(child.pid, ({ message }) =>
-          onerror(new Error(`The watchdog of ${this.#file} cannot run: ${message}`)),
-        );
-      }
+      watchdog.add(child.pid);
     }
     this.#channels = new Channels(
       (packet) =>

@@ -254,7 +254,10 @@ export class ChildTransport extends BaseTransport implements Transport {
   }
 
   async #spawn(stderr: string): Promise<ChildProcess> {
-    const { command, args = [], env, cwd } = this.#options;
+    const { command, args = [], env, cwd, watchdog: watched } = this.#options;
+    const onerror = ({ message }: Error): void =>
+      this.report(new Error(`The watchdog of ${this.#name} cannot run: ${message}`));
+    if (watched) watchdog.start(onerror);
     const child = spawn(command, args, {
       stdio: ['pipe', 'pipe', stderr === 'ignore' ? 'ignore' : 'pipe'],
       env: childEnvironment(env),
@@ -274,11 +277,7 @@ export class ChildTransport extends BaseTransport implements Transport {
 
   #guarded(pid: number): ProcessGroup {
     const { maxMemory: limit, watchdog: watched } = this.#options;
-    if (watched && process.platform !== 'win32') {
-      watchdog.add(pid, (error) =>
-        this.report(new Error(`The watchdog of ${this.#name} cannot run: ${error.message}`)),
-      );
-    }
+    if (watched) watchdog.add(pid);
     if (limit !== undefined) {
       const onexceeded = (used: number, processes: readonly number[]): void => this.#exceed(used, limit, processes);
       let reported = false;

@@ -28,7 +28,7 @@ const SCRIPT = `
 
 /**
  * A process that survives this one and ends its children if this one cannot, for example after SIGKILL. Shared by all
- * children.
+ * children. Once started, it runs as long as this process.
  */
 class Watchdog {
   readonly #groups = new Set<number>();
@@ -36,27 +36,13 @@ class Watchdog {
   #pipe: Socket | undefined;
 
   /**
-   * Watches a process group until `forget` is called.
+   * Starts it, unless it runs. Call this before a child is started: if this process is killed in between, nothing else
+   * ends that child. Does nothing on Windows.
    *
    * @param onerror called if there is no shell.
    */
-  add(group: number, onerror: (error: Error) => void): void {
-    this.#groups.add(group);
-    // If the watchdog was killed, its successor gets all groups again.
-    if (this.#pipe?.writable) this.#tell(`+ ${group}\n`);
-    else this.#start(onerror);
-  }
-
-  forget(group: number): void {
-    if (!this.#groups.delete(group)) return;
-    this.#tell(`- ${group}\n`);
-    // Without groups to watch, the watchdog ends.
-    if (this.#groups.size > 0) return;
-    this.#pipe?.end();
-    this.#pipe = undefined;
-  }
-
-  #start(onerror: (error: Error) => void): void {
+  start(onerror: (error: Error) => void): void {
+    if (process.platform === 'win32' || this.#pipe?.writable) return;
     // The script does not read stdin, because Node closes that when the started shell has exited.
     const shell = spawn('/bin/sh', ['-c', SCRIPT, 'everwire-watchdog', String(GRACE)], {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
@@ -72,7 +58,18 @@ class Watchdog {
     shell.unref();
     pipe.unref();
     this.#pipe = pipe;
+    // If the watchdog was killed, its successor gets all groups again.
     for (const group of this.#groups) this.#tell(`+ ${group}\n`);
+  }
+
+  /** Watches a process group until `forget` is called. */
+  add(group: number): void {
+    this.#groups.add(group);
+    this.#tell(`+ ${group}\n`);
+  }
+
+  forget(group: number): void {
+    if (this.#groups.delete(group)) this.#tell(`- ${group}\n`);
   }
 
   #tell(line: string): void {
