@@ -1,3 +1,5 @@
+import { Oldest } from '../base/oldest.ts';
+import { ShareCounts } from '../base/share.ts';
 import { sizeOf } from '../inspect/range-size.ts';
 import type { OpenRecord, PartRecord, WireRecord } from '../inspect/record.ts';
 import { FilterError, KEY, parseFilter, type Predicate } from '../inspect/filter/parse.ts';
@@ -67,6 +69,9 @@ class Messages {
   readonly #bytes = new StreamBytes(MAX_BYTES);
   readonly #spans = new Spans();
   readonly #roles = new Map<number, string>();
+  readonly #oldest = new Oldest(this.#roles);
+  /** How many connections have each role. */
+  readonly #counts = new ShareCounts();
 
   *add(record: WireRecord): Iterable<{ line: string; subjects: readonly Subject[] }> {
     if (record.layer === 'gap') {
@@ -95,8 +100,18 @@ class Messages {
   }
 
   #open({ conn, protocol, role }: OpenRecord): void {
-    this.#roles.set(conn, protocol === 'app' ? protocol : role);
-    if (this.#roles.size > MAX_CONNECTIONS) this.#roles.delete(this.#roles.keys().next().value!);
+    this.#forgetRole(conn);
+    const kind = protocol === 'app' ? protocol : role;
+    this.#roles.set(conn, kind);
+    this.#counts.add(kind);
+    if (this.#roles.size > MAX_CONNECTIONS) this.#forgetRole(this.#oldest.take()!);
+  }
+
+  #forgetRole(conn: number): void {
+    const role = this.#roles.get(conn);
+    if (role === undefined) return;
+    this.#roles.delete(conn);
+    this.#counts.remove(role);
   }
 
   #textOf(record: PartRecord): () => string | undefined {
@@ -113,8 +128,7 @@ class Messages {
   #sideOf(conn: number): string | undefined {
     const role = this.#roles.get(conn);
     if (role === 'app') return role;
-    const roles = new Set(this.#roles.values());
-    if (!roles.has('client') || !roles.has('server')) return undefined;
+    if (this.#counts.of('client') === 0 || this.#counts.of('server') === 0) return undefined;
     return role === undefined ? undefined : role === 'client' ? 'server' : 'client';
   }
 }
