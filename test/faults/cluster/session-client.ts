@@ -42,6 +42,8 @@ export class SessionClient extends StormClient {
   #session = '';
   #headers: Headers = {};
   #isGone = false;
+  /** The ids of the questions that this client was asked. */
+  readonly #questions = new Set<unknown>();
   /** What the server has confirmed in this session. */
   #subscribed = false;
   #level: { readonly level: string; readonly since: number } | undefined;
@@ -284,6 +286,7 @@ export class SessionClient extends StormClient {
   async #answer(about: string, id: unknown, method: string, params: JsonObject): Promise<void> {
     const question = String(method === 'elicitation/create' ? params['message'] : params['messages'][0].content.text);
     this.write(about, { what: 'asked', question });
+    this.#questions.add(id);
     const result =
       method === 'elicitation/create'
         ? { action: 'accept', content: { answer: question } }
@@ -355,6 +358,8 @@ export class SessionClient extends StormClient {
     const whose = String(params.uri ?? stepOf(params.data ?? params.message).of);
     if (method === 'notifications/resources/updated') this.write(about, { what: 'heard', thing: String(params.uri) });
     else if (method === 'notifications/tools/list_changed') this.write(about, { what: 'heard', thing: 'tools' });
+    // The call that asked may have ended, and its stream with it.
+    if (method === 'notifications/cancelled' && this.#questions.has(params.requestId)) return;
     const isFine = method === 'notifications/resources/updated' || method === 'notifications/message';
     if (!(isFine && this.isOwn(whose)) && !String(method).endsWith('list_changed'))
       this.write(about, { what: 'foreign', message: JSON.stringify(message).slice(0, 200) });
