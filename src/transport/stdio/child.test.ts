@@ -316,6 +316,15 @@ describe('a child that closes its stdout and lives on', () => {
   });
 });
 
+test('a child that closes its stdin and lives on closes its connection, with a reason', async () => {
+  const peer = await Peer.start({ stopTimeout: 50 });
+  await peer.ask('stderr', { text: 'Error: no input\n' });
+  await peer.ask('close-stdin');
+  await peer.tell('echo');
+  await peer.closed;
+  expect(peer.transport.closeReason?.message).toMatch(/closed its stdin: Error: no input$/);
+});
+
 describe('the output of a child', () => {
   test('that is not a message is reported, and the connection continues', async () => {
     const peer = await Peer.start();

@@ -77,7 +77,7 @@ export interface ChildExit {
 const NOT_LOADED =
   /^(?:Error(?: \[\w+\])?: Cannot find (?:module|package) |ModuleNotFoundError: |.*: can't open file )/;
 
-/** The child has exited by itself, or closed its stdout. */
+/** The child has exited by itself, or closed its stdin or stdout. */
 class ChildEnded extends Error {
   override readonly name = 'ChildEnded';
   /** The last lines of its stderr, as many as fit into a message. Empty if there are none. */
@@ -428,8 +428,9 @@ export class ChildTransport extends BaseTransport implements Transport {
   #findReason(broken: Error | undefined): Error {
     if (this.#exceeded) return this.#exceeded;
     const exit = this.#signalled ? undefined : this.#exit;
-    if (broken && (!exit || broken instanceof InvalidMessage)) return broken;
-    let how = 'closed its stdout';
+    const closedStdin = broken !== undefined && 'code' in broken && broken.code === 'EPIPE';
+    if (broken && !closedStdin && (!exit || broken instanceof InvalidMessage)) return broken;
+    let how = closedStdin ? 'closed its stdin' : 'closed its stdout';
     if (exit) how = exit.signal === null ? `exited with code ${exit.code}` : `was killed by ${exit.signal}`;
     const { lastLine: last, lastLines: stderr } = this.#stderr;
     return new ChildEnded(`${this.#name} ${how}`, last, stderr, { cause: broken });
