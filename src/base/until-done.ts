@@ -2,8 +2,6 @@ import { pause } from './wait.ts';
 
 /** The first pause after a failure. Each one is twice as long. Milliseconds. */
 const PAUSE = 1000;
-/** The longest pause. Milliseconds. */
-const MAX_PAUSE = 60_000;
 
 /**
  * Work that may fail, and is repeated until it is done. It runs once at a time. What asks for it meanwhile makes it run
@@ -12,14 +10,19 @@ const MAX_PAUSE = 60_000;
 export class UntilDone {
   readonly #work: () => Promise<void>;
   readonly #onfailure: (error: unknown) => void;
+  readonly #maxPause: number;
   readonly #closing = new AbortController();
   #wanted = false;
   #running = false;
 
-  /** @param onfailure gets the first failure after a success. */
-  constructor(work: () => Promise<void>, onfailure: (error: unknown) => void) {
+  /**
+   * @param onfailure gets the first failure after a success.
+   * @param maxPause the longest pause after a failure. Milliseconds.
+   */
+  constructor(work: () => Promise<void>, onfailure: (error: unknown) => void, maxPause = 60_000) {
     this.#work = work;
     this.#onfailure = onfailure;
+    this.#maxPause = maxPause;
   }
 
   /** Runs the work, after the current turn of the event loop has gone on. */
@@ -48,7 +51,7 @@ export class UntilDone {
         if (wait === PAUSE) this.#onfailure(error);
         this.#wanted = true;
         await pause(wait, signal);
-        wait = Math.min(wait * 2, MAX_PAUSE);
+        wait = Math.min(wait * 2, this.#maxPause);
       }
     }
     this.#running = false;

@@ -2,8 +2,9 @@ import { Deferred } from '../base/deferred.ts';
 import type { AskOptions, Caller } from '../core/exchange.ts';
 import { checkAnswer, checkQuestion } from '../core/questions.ts';
 import { paced } from '../base/paced.ts';
+import { UntilDone } from '../base/until-done.ts';
+import { waitFor } from '../base/wait.ts';
 import { Waiters } from '../base/waiters.ts';
-import { idlePause, waitFor } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { ErrorObject, JsonObject } from '../jsonrpc/message.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
@@ -33,13 +34,15 @@ export interface RunningTaskOptions {
   readonly controller: AbortController;
   /** The caller that answers the task's questions. */
   readonly caller: Caller;
+  /** Counts the memory of an outcome that waits for the store. Returns false if there is no room. */
+  readonly admit: (outcome: Outcome) => boolean;
   /** Called after each change that is stored. */
   readonly onchange: () => void;
-  /** Called with the last state of a task that has expired, which the store no longer has. */
+  /** Called with the last state of a task that the store no longer has, because it has expired or was lost. */
   readonly onexpired: (task: TaskRecord) => void;
   /** Called when nothing more will be stored for the task. */
   readonly onover: () => void;
-  /** Gets the errors of failed writes to the store. */
+  /** Gets the errors of the store. While it fails, only the first one. */
   readonly onerror: (error: Error) => void;
 }
 
@@ -49,15 +52,16 @@ const PROGRESS_INTERVAL = 1000;
 const MAX_MESSAGE = 2000;
 /** The most questions in the life of one task. */
 const MAX_QUESTIONS = 10_000;
-/** Milliseconds after which a write that failed is tried again. */
-const RETRIES = [100, 1000, 5000];
+/** The longest pause before a write that failed is tried again. Milliseconds. */
+const MAX_PAUSE = 5000;
 const NOT_STORED: Outcome = failure(
   new RpcError(ErrorCode.InternalError, 'The outcome of the task could not be stored'),
 );
 
 /**
  * A task that runs in this process. This object holds its current state. The store follows with one write at a time,
- * and each write has all changes since the last one.
+ * and each write has all changes since the last one. While the store fails, the task goes on, and its newest state is
+ * stored later, also if it has ended.
  */
 export class RunningTask {
   /** The estimated memory of its request and the answers, in bytes. */
@@ -69,13 +73,16 @@ export class RunningTask {
   readonly #keys = new Set<string>();
   #statusMessage: string | undefined;
   #outcome: Outcome | undefined;
-  #changed = false;
+  /** Whether the memory of the outcome is counted. */
+  #admitted = false;
   /** How many changes were stored. */
   #changes = 0;
   readonly #stores = new Waiters();
   /** Whether nothing more will be stored. */
   #left = false;
-  #writing: Promise<void> | undefined;
+  readonly #storing: UntilDone;
+  /** Settles when the next write has ended, even if it has failed. */
+  #nextWrite = new Deferred();
   #lastWrite = performance.now();
   #later: ReturnType<typeof setTimeout> | undefined;
   #expiry: ReturnType<typeof setTimeout> | undefined;
@@ -85,12 +92,17 @@ export class RunningTask {
     this.#record = record;
     this.#options = options;
     this.#statusMessage = record.statusMessage;
+    this.#storing = new UntilDone(
+      () => this.#store(),
+      (error) => options.onerror(error as Error),
+      MAX_PAUSE,
+    );
   }
 
   /** Called when the task is stored. Its lifetime starts now. */
   begin(): void {
     const { createdAt, ttlMs } = this.#record;
-    if (ttlMs === null || this.over) return;
+    if (ttlMs === null || this.#left) return;
     this.#expiry = setTimeout(() => void this.#expire(), Math.max(0, createdAt + ttlMs - Date.now()));
     this.#expiry.unref?.();
   }
@@ -137,7 +149,7 @@ export class RunningTask {
   describe(statusMessage: string): void {
     if (this.over) return;
     this.#statusMessage = statusMessage.slice(0, MAX_MESSAGE);
-    this.#change();
+    this.#storing.ask();
   }
 
   /** Adds a question to the task, and waits for its answer in `tasks/update`. */
@@ -149,16 +161,17 @@ export class RunningTask {
     const key = this.#newKey(method, given);
     const answer = new Deferred<JsonObject>();
     this.#questions.set(key, { method, params, answer });
-    this.#change();
+    this.#storing.ask();
     try {
       return await waitFor(answer.promise, { signal });
     } finally {
-      if (this.#questions.delete(key)) this.#change();
+      if (this.#questions.delete(key)) this.#storing.ask();
     }
   }
 
   /**
-   * Takes answers. Answers to questions that are not open are ignored. Resolves when the change is stored.
+   * Takes answers. Answers to questions that are not open are ignored. Resolves when the change is stored, or could not be
+   * stored yet.
    *
    * @throws RpcError −32602 (rejects) if an answer does not fit its question. Nothing has changed then.
    */
@@ -170,7 +183,7 @@ export class RunningTask {
       this.#questions.delete(key);
       question.answer.resolve(responses[key]);
     }
-    this.#change();
+    this.#storing.ask();
     await this.#stored();
   }
 
@@ -182,11 +195,23 @@ export class RunningTask {
 
   /**
    * Decides the outcome, unless it is decided already. Fires the signal unless the handler itself has ended the task.
-   * Resolves when stored.
+   * Resolves when it is stored, or could not be stored yet.
    */
   async end(outcome: Outcome): Promise<void> {
-    if (this.#decide(outcome)) this.#change();
+    if (this.#decide(outcome)) this.#storing.ask();
     await this.#stored();
+  }
+
+  /** Decides the outcome as `end` does, and tries for the last time to store it. */
+  async close(outcome: Outcome): Promise<void> {
+    this.#decide(outcome);
+    this.#storing.close();
+    try {
+      if (!this.#left) await this.#store();
+    } catch (error) {
+      this.#options.onerror(error as Error);
+    }
+    this.#leave();
   }
 
   /** Resolves with how many changes were stored, when it is not this number any more, or with the end of the changes. */
@@ -198,7 +223,6 @@ export class RunningTask {
   #decide(outcome: Outcome): boolean {
     if (this.#outcome) return false;
     this.#outcome = outcome;
-    clearTimeout(this.#expiry);
     clearTimeout(this.#later);
     const reason =
       outcome.status === 'completed'
@@ -210,7 +234,9 @@ export class RunningTask {
   }
 
   async #expire(): Promise<void> {
-    if (!this.#decide(failure(new RpcError(ErrorCode.InternalError, 'The task has expired')))) return;
+    // An outcome that could not be stored stays what it is.
+    this.#decide(failure(new RpcError(ErrorCode.InternalError, 'The task has expired')));
+    this.#storing.close();
     // The store has dropped the task or will drop it. Subscribers still get the outcome.
     this.#options.onexpired(this.#apply(this.#record));
     try {
@@ -229,7 +255,7 @@ export class RunningTask {
     this.#later = setTimeout(
       () => {
         this.#later = undefined;
-        this.#change();
+        this.#storing.ask();
       },
       Math.max(0, this.#lastWrite + PROGRESS_INTERVAL - performance.now()),
     );
@@ -253,46 +279,34 @@ export class RunningTask {
     for (const { answer } of open) answer.reject(reason);
   }
 
-  #change(): void {
-    this.#changed = true;
-    this.#writing ??= this.#write();
-  }
-
-  /** Resolves when all changes so far are stored, or have failed to be stored. */
+  /** Resolves when all changes so far are stored, or could not be stored yet. */
   async #stored(): Promise<void> {
-    await this.#writing;
+    if (!this.#left) await this.#nextWrite.promise;
   }
 
-  async #write(): Promise<void> {
-    // Includes further changes of the same turn.
-    await Promise.resolve();
-    let attempt = 0;
-    while (this.#changed) {
-      this.#changed = false;
-      this.#lastWrite = performance.now();
-      try {
-        const record = await this.#options.store.update(this.id, this.principal, (task) => this.#apply(task));
-        attempt = 0;
-        this.#wrote(record);
-      } catch (error) {
-        this.#options.onerror(error as Error);
-        const pause = error instanceof TaskStoreFull || error instanceof TypeError ? undefined : RETRIES[attempt];
-        attempt += 1;
-        if (pause === undefined) this.#failUnstored();
-        else {
-          await idlePause(pause);
-          this.#changed = true;
-        }
-      }
+  /** Stores the current state. @throws (rejects) an error of the store, if the same state may be stored later. */
+  async #store(): Promise<void> {
+    const write = this.#nextWrite;
+    this.#nextWrite = new Deferred();
+    this.#lastWrite = performance.now();
+    try {
+      this.#wrote(await this.#options.store.update(this.id, this.principal, (task) => this.#apply(task)));
+    } catch (error) {
+      if (!this.#drop(error as Error)) throw error;
+      this.#options.onerror(error as Error);
+      await this.#store();
+    } finally {
+      write.resolve();
     }
-    this.#writing = undefined;
-    if (this.#outcome) this.#leave();
   }
 
   #wrote(record: TaskRecord | undefined): void {
+    if (this.#left) return;
     if (!record) {
-      // It has expired or was deleted.
+      // It has expired, or the store has lost it.
       this.#decide({ status: 'cancelled', statusMessage: 'The task is no longer stored' });
+      this.#options.onexpired(this.#apply(this.#record));
+      this.#leave();
       return;
     }
     // Another process may have cancelled the task.
@@ -301,20 +315,38 @@ export class RunningTask {
     this.#changes += 1;
     this.#options.onchange();
     this.#stores.wake();
+    if (isTerminal(record.status)) this.#leave();
   }
 
   #leave(): void {
     this.#left = true;
+    clearTimeout(this.#expiry);
+    this.#storing.close();
     this.#options.onover();
     this.#stores.wake();
+    this.#nextWrite.resolve();
   }
 
-  /** If the task cannot be stored, it ends with an error. The error is small, so storing it may still work. */
-  #failUnstored(): void {
-    if (this.#outcome === NOT_STORED) return;
-    this.#decide(NOT_STORED);
-    this.#outcome = NOT_STORED;
-    this.#changed = true;
+  /**
+   * Drops what the store will never take, and an outcome that this process has no room to keep until then. Returns false if
+   * there is no such thing.
+   */
+  #drop(error: Error): boolean {
+    const isRefused = error instanceof TaskStoreFull || error instanceof TypeError;
+    if (this.#outcome) {
+      if (this.#outcome === NOT_STORED || this.#outcome.status === 'cancelled') return false;
+      if (!isRefused && (this.#admitted ||= this.#options.admit(this.#outcome))) return false;
+      // It is small, so storing it may still work.
+      this.#outcome = NOT_STORED;
+      return true;
+    }
+    const stored = this.#record.inputRequests ?? {};
+    const refused = isRefused ? [...this.#questions].filter(([key]) => !Object.hasOwn(stored, key)) : [];
+    for (const [key, { method, answer }] of refused) {
+      this.#questions.delete(key);
+      answer.reject(new RpcError(ErrorCode.InternalError, `${method} was not sent: it could not be stored`));
+    }
+    return refused.length > 0;
   }
 
   #apply(task: TaskRecord): TaskRecord {

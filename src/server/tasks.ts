@@ -15,7 +15,7 @@ import { storedShareOf } from '../base/stored-share.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
 import { FollowedTasks } from './followed-tasks.ts';
 import { OtherRunners, Unreachable, type TaskRequest } from './other-runners.ts';
-import { failure, RunningTask } from './running-task.ts';
+import { failure, RunningTask, type Outcome } from './running-task.ts';
 import type { TaskSettings } from './task-config.ts';
 import { TaskReads } from './task-reads.ts';
 import {
@@ -31,7 +31,7 @@ import { created, detailed } from './task-state.ts';
 
 /** The longest task id, in characters. Longer ids are unknown. */
 const MAX_ID = 256;
-/** The memory limit for the requests of running tasks and the answers to them, in bytes (estimated). */
+/** The memory limit for what `Tasks` keeps for running tasks, in bytes (estimated). */
 const MAX_SIZE = 256 * 1024 * 1024;
 /** The same limit for one principal. An address without a principal may have seven eighths of all. */
 const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
@@ -69,8 +69,8 @@ export class Tasks {
   readonly #onerror: (error: Error) => void;
   readonly #running = new Map<string, RunningTask>();
   /**
-   * Counts the memory of the requests of running tasks and of the answers to their questions. A store counts only tasks
-   * and their results.
+   * Counts the memory of the requests of running tasks, of the answers to their questions, and of outcomes that wait for the
+   * store. A store counts only tasks and their results.
    */
   readonly #quota = new Quota(MAX_SIZE, MAX_PRINCIPAL_SIZE);
   #recovered: Promise<void> | undefined;
@@ -212,7 +212,7 @@ export class Tasks {
     const idle = this.#idle.wait({ timeout: Math.max(1, timeout) });
     for (const task of this.#running.values()) task.interrupt(reason);
     await idle;
-    await Promise.all([...this.#running.values()].map((task) => task.end(failure(reason))));
+    await Promise.all([...this.#running.values()].map((task) => task.close(failure(reason))));
   }
 
   /** Lets the runner of a task do something with it. Nothing is done with a task that has ended. */
@@ -282,6 +282,7 @@ export class Tasks {
         store: this.#store,
         controller,
         caller,
+        admit: (outcome) => this.#admit(task, outcome),
         onchange: () => this.#onchange(record.principal, record.id),
         onexpired: (last) => this.#onchange(record.principal, record.id, detailed(last)),
         onover: () => this.#forget(task),
@@ -322,9 +323,9 @@ export class Tasks {
   }
 
   /** Counts the memory of a task. Returns false, and counts nothing, if there is no room. */
-  #admit(task: RunningTask, value: JsonObject): boolean {
-    const size = weightOf(value);
+  #admit(task: RunningTask, value: JsonObject | Outcome): boolean {
     const most = task.principal === undefined ? MAX_SIZE * PART_OF_ONE : MAX_PRINCIPAL_SIZE;
+    const size = weightOf(value, most);
     if (!this.#quota.take(task.share, size, most)) return false;
     task.size += size;
     return true;
