@@ -15,7 +15,7 @@ import { InFlight } from '../in-flight.ts';
 import { receiveBudgetExceeded } from '../../base/receive-budget.ts';
 import { LineReader } from './lines.ts';
 import { Noise } from './noise.ts';
-import type { Envelope } from '../../jsonrpc/skim.ts';
+import { MessageSkim, type Envelope } from '../../jsonrpc/skim.ts';
 import { stringify } from '../../jsonrpc/stringify.ts';
 
 /** The error that replaces a result. */
@@ -39,6 +39,9 @@ export interface FramingSink {
 
 /** A message of more bytes is parsed in turn with others. */
 const MAX_AT_ONCE = 16 * 1024;
+
+/** In how many members of a message that is not UTF-8 its id is searched. */
+const MAX_SEARCHED = 100;
 
 /** Replaces the sink after `stop`, and ignores everything. */
 const SILENT: FramingSink = { deliver() {}, answer() {}, report() {}, lost() {} };
@@ -79,8 +82,8 @@ export class Framing {
     this.#lines = new LineReader(
       {
         line: (text) => this.#line(text),
-        invalidUtf8: () => {
-          this.#invalid(new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8'));
+        invalidUtf8: (line) => {
+          this.#malformed(answerInvalid ? notUtf8() : whyNotUtf8(line));
           this.#countNoise();
         },
         noRoom: () => this.#sink.lost(receiveBudgetExceeded()),
@@ -260,4 +263,18 @@ export class Framing {
       this.#deliver(errorResponse(element['id'], error), 0, cause);
     }
   }
+}
+
+/** The error of a server's line. If the line is a response, it fails the request. */
+function whyNotUtf8(line: Uint8Array): InvalidMessage {
+  const skim = new MessageSkim(MAX_SEARCHED);
+  skim.push(line);
+  const { whole, id, outcome, hasMethod } = skim.envelope;
+  return whole && id !== undefined && outcome && !hasMethod
+    ? new InvalidResponse('a message must be valid UTF-8', id)
+    : notUtf8();
+}
+
+function notUtf8(): InvalidMessage {
+  return new InvalidMessage(ErrorCode.ParseError, 'Parse error: not valid UTF-8');
 }

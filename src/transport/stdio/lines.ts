@@ -8,7 +8,7 @@ export interface LineSink {
   /** One line, without its line end; never empty. */
   line(text: string): void;
   /** A line that is not valid UTF-8 (2025-11-25, basic/transports: messages MUST be UTF-8). */
-  invalidUtf8(): void;
+  invalidUtf8(line: Uint8Array): void;
   /** A line above the limit. Called once, as soon as this is known. The line itself is skipped. */
   tooLong(): void;
   /** The end of such a line. If this callback is given, the envelope is read while the line is skipped. */
@@ -109,7 +109,7 @@ export class LineReader implements Holder {
     if (line.length > this.#maxBytes) {
       this.#skip(line);
       this.#skipped();
-    } else if (!isUtf8(line)) this.#sink.invalidUtf8();
+    } else if (!isUtf8(line)) this.#sink.invalidUtf8(line);
     else {
       const text = line.toString();
       this.#emit(text, 0, text.length);
