@@ -21,14 +21,17 @@ end
 
 /**
  * Claims a key, which is also a heartbeat. Arguments: the key, the node, the times to live of the claim, of its text and of the
- * heartbeat.
+ * heartbeat, and how much of the last must be left.
  *
- * Returns the node that has it. Empty if Redis has no heartbeat of this node, so that others could take the claim.
+ * Returns the node that has it. Empty if Redis has no heartbeat of this node, so that others could take the claim, or an old one,
+ * because it may have taken none of the others either.
  */
 export const CLAIM = storing(
   TAKE,
   `
-if redis.call('PEXPIRE', P .. ':n:' .. ARGV[2], ARGV[5]) == 0 then return '' end
+local heartbeat = P .. ':n:' .. ARGV[2]
+if redis.call('PTTL', heartbeat) <= tonumber(ARGV[6]) then return '' end
+redis.call('PEXPIRE', heartbeat, ARGV[5])
 return take(ARGV[1], ARGV[2], ARGV[3], ARGV[4])
 `,
 );

@@ -4,7 +4,7 @@ import { KnownClaims, type Claims } from '../claims.ts';
 import type { NodeId } from '../state.ts';
 import { CLAIM, KEEP, KEPT, RELEASE, RENEW } from './claim-scripts.ts';
 import { StoreUnreachable, type Commands } from './commands.ts';
-import { ALIVE } from './heartbeat.ts';
+import { ALIVE, TRUSTED } from './heartbeat.ts';
 
 /** How long Redis keeps a claim that nobody renews. Milliseconds. */
 const TTL = 120_000;
@@ -85,7 +85,7 @@ export class RedisClaims implements Claims {
   async #askSoon(key: string): Promise<string> {
     for (;;) {
       try {
-        return String(await this.#commands.run(CLAIM, hashOf(key), this.#node, TTL, KEPT_TTL, ALIVE));
+        return String(await this.#commands.run(CLAIM, hashOf(key), this.#node, TTL, KEPT_TTL, ALIVE, ALIVE - TRUSTED));
       } catch (error) {
         const mayBeTaken = this.#known.has(key) && performance.now() - this.#beaten < ALIVE;
         if (!(error instanceof StoreUnreachable) || !mayBeTaken) throw error;

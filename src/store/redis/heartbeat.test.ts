@@ -12,11 +12,13 @@ describeWithEmptyRedis('with a server', (redis) => {
   const keyOf = (node: string): string => `{everwire}:n:${node}`;
   const signOf = (node: string): Promise<string | null> => redis.admin.get(keyOf(node));
 
-  /** @param silent whether the process sends no heartbeat. */
-  async function start(url = redis.server.url, silent: () => boolean = () => false) {
+  /** @param refused whether Redis takes no heartbeat of the process. */
+  async function start(url = redis.server.url, refused: () => boolean = () => false) {
     const client = await openRedis(url, 5000);
-    const sendCommand = (args: string[]): Promise<unknown> =>
-      args[0] === 'SET' && silent() ? new Promise(() => {}) : client.sendCommand(args);
+    const sendCommand = async (args: string[]): Promise<unknown> => {
+      if (args[0] === 'SET' && refused()) throw new Error('OOM command not allowed');
+      return client.sendCommand(args);
+    };
     const state = redisState({ sendCommand });
     onTestFinished(async () => {
       await state.close();
@@ -49,8 +51,18 @@ describeWithEmptyRedis('with a server', (redis) => {
 
   /** Redis knows the connections of processes, and has had them for some time. */
   async function connectedFor(milliseconds: number, ...processes: readonly { readonly node: string }[]): Promise<void> {
-    for (const { node } of processes) await expect.poll(() => signOf(node), PATIENT).toMatch(NAMED);
-    vi.advanceTimersByTime(milliseconds);
+    for (let passed = 0; passed < milliseconds; passed += 1000) {
+      for (const { node } of processes) await nextSign(node);
+      vi.advanceTimersByTime(1000);
+    }
+    for (const { node } of processes) await nextSign(node);
+  }
+
+  /** A process has sent another heartbeat, which names its connection. */
+  async function nextSign(node: string): Promise<void> {
+    const former = await signOf(node);
+    await expect.poll(() => signOf(node), PATIENT).not.toBe(former);
+    await expect.poll(() => signOf(node), PATIENT).toMatch(NAMED);
   }
 
   async function answers(count: number, ask: () => Promise<boolean>): Promise<Set<boolean>> {
@@ -61,10 +73,10 @@ describeWithEmptyRedis('with a server', (redis) => {
 
   test('a silent process is gone when its connection is closed, and not before', async () => {
     stopClock();
-    let silent = false;
-    const [a, b] = [await start(redis.server.url, () => silent), await start()];
+    let refused = false;
+    const [a, b] = [await start(redis.server.url, () => refused), await start()];
     await connectedFor(3000, a, b);
-    silent = true;
+    refused = true;
     preserve(a.node);
     // What it has sent before has arrived.
     await redis.admin.pTTL(keyOf(a.node));
@@ -72,6 +84,42 @@ describeWithEmptyRedis('with a server', (redis) => {
     await a.kill();
     await expect.poll(() => b.isAlive(a.node), PATIENT).toBe(false);
     expect(await b.claims.claim('key')).toBe(b.node);
+  });
+
+  /** Two processes. Redis takes no heartbeats of them any more, and that of the first has lapsed a little earlier. */
+  async function refusedBoth() {
+    stopClock();
+    const refused = { a: false, b: false };
+    const a = await start(redis.server.url, () => refused.a);
+    const b = await start(redis.server.url, () => refused.b);
+    await connectedFor(4000, a, b);
+    await a.claims.claim('key');
+    Object.assign(refused, { a: true, b: true });
+    // What they have sent before has arrived.
+    for (const { node } of [a, b]) await redis.admin.pExpire(keyOf(node), 900);
+    await redis.admin.del(keyOf(a.node));
+    vi.advanceTimersByTime(2000);
+    return { a, b, refused };
+  }
+
+  test('while Redis takes no heartbeats, and until three seconds later, nobody is gone', async () => {
+    const { a, b, refused } = await refusedBoth();
+    expect(await b.isAlive(a.node)).toBe(true);
+    refused.b = false;
+    await nextSign(b.node);
+    expect(await b.isAlive(a.node)).toBe(true);
+    await connectedFor(3000, b);
+    expect(await b.isAlive(a.node)).toBe(false);
+  });
+
+  test('after Redis took no heartbeats, nobody takes what a process that is alive had', async () => {
+    const { a, b, refused } = await refusedBoth();
+    refused.b = false;
+    const claimed = b.claims.claim('key');
+    await nextSign(b.node);
+    refused.a = false;
+    expect(await claimed).toBe(a.node);
+    expect(a.lost).toEqual([]);
   });
 
   test('a process that is cut off for long does not trust its claims when others can take them', async () => {

@@ -11,8 +11,12 @@ const ALIVE_WITHOUT_CONNECTION = 500;
 /**
  * How long after a heartbeat a node trusts that it counts as alive, and the same if it names its connection. Milliseconds.
  * The others wait longer.
+ *
+ * A node without a confirmed heartbeat for the first of these times also trusts no missing one of others: Redis may take none.
+ * The last ones that Redis took from nodes that are alive differ in age by an interval and a round trip, which is less than the
+ * second between this time and `ALIVE`.
  */
-const TRUSTED = 2000;
+export const TRUSTED = 2000;
 const TRUSTED_WITH_CONNECTION = 400;
 const INTERVAL = 200;
 /** The pause after a heartbeat that has failed. Milliseconds. */
@@ -34,11 +38,13 @@ export class Heartbeat {
   #count = 0;
   /** The last heartbeat that Redis has confirmed. */
   #confirmed: string | undefined;
+  /** When that was sent, by `performance.now()`. */
+  #confirmedSentAt = -Infinity;
   /** Whether a heartbeat that Redis has, or may have, names a connection. */
   #namesConnection = false;
   /** Whether the last heartbeat took longer than it is trusted. */
   #isSlow = false;
-  /** When Redis last had not that one, by `performance.now()`. */
+  /** When Redis last had not that one, or had taken none for some time, by `performance.now()`. */
   #lapsed = -Infinity;
   #beating: Promise<void> | undefined;
   readonly #looking = new Map<NodeId, Promise<boolean>>();
@@ -49,7 +55,7 @@ export class Heartbeat {
   /**
    * @param join tells the others that this node reads their messages, if it does.
    * @param onbeat called after each heartbeat, with the time when it was sent, and whether Redis may have had none of this
-   * node before. If it fails, this is said again.
+   * node, or taken none of any node, before. If it fails, this is said again.
    * @param onrefused called if Redis refuses a heartbeat, and again only after it has accepted one.
    */
   constructor(
@@ -85,8 +91,8 @@ export class Heartbeat {
   }
 
   /**
-   * Whether a node is alive, or may be. If Redis may have had no heartbeat of this node, it may have missed those of others,
-   * too. So they have some time to give another.
+   * Whether a node is alive, or may be. If Redis may have had no heartbeat of this node, or takes none, it may have missed those
+   * of others, too. So they have some time to give another.
    */
   isAlive(node: NodeId): Promise<boolean> {
     if (node === this.#node) return Promise.resolve(true);
@@ -113,7 +119,8 @@ export class Heartbeat {
     ]);
     const [sign, own] = signs as unknown[];
     if (typeof sign === 'string') return !(await this.#hasLostConnection(node, sign, ALIVE - Number(left)));
-    return typeof own !== 'string' || performance.now() - this.#lapsed < ALIVE;
+    const now = performance.now();
+    return typeof own !== 'string' || now - this.#confirmedSentAt >= TRUSTED || now - this.#lapsed < ALIVE;
   }
 
   /**
@@ -152,7 +159,7 @@ export class Heartbeat {
     const before = await this.#commands.send(['SET', this.#key, sign, 'PX', String(ALIVE), 'GET']);
     this.#isSlow = performance.now() - sentAt >= TRUSTED_WITH_CONNECTION;
     // Redis may have got others whose confirmation was lost, after it had none.
-    const mayHaveHadNone = before !== this.#confirmed;
+    const mayHaveHadNone = before !== this.#confirmed || performance.now() - this.#confirmedSentAt >= TRUSTED;
     const lapsed = this.#hasBegun && mayHaveHadNone;
     this.#hasBegun = true;
     // Also at the start: Redis may have come back just before.
@@ -160,6 +167,7 @@ export class Heartbeat {
     await this.#onbeat(sentAt, lapsed);
     this.#namesConnection = named !== undefined;
     this.#confirmed = sign;
+    this.#confirmedSentAt = sentAt;
   }
 
   get #key(): string {
