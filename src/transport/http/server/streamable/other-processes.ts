@@ -11,7 +11,7 @@ import {
   type RequestId,
 } from '../../../../jsonrpc/message.ts';
 import { NotificationMethod } from '../../../../protocol/methods.ts';
-import type { Bus, NodeId } from '../../../../store/bus.ts';
+import { OtherStateKey, type Bus, type NodeId } from '../../../../store/bus.ts';
 import type { EventId, SessionId, StreamId } from '../../../../store/event-log.ts';
 import type { MessageExtra } from '../../../transport.ts';
 import { Following, type Follower } from './following.ts';
@@ -188,18 +188,35 @@ export class OtherProcesses {
     return this.#room.within(session.share, 0, () => this.#bus.sendToAll('end', nameOf(session)));
   }
 
-  /** Takes the own stream of a session over from another process. Undefined if that is gone, or has it no more. */
+  /**
+   * Takes the own stream of a session over from another process. Undefined if that is gone, or has it no more.
+   *
+   * @throws (rejects) if some process may still pass the stream on to the client.
+   */
   async takeOver(from: NodeId, session: SharedSession): Promise<LeftStream | undefined> {
     this.takenOver += 1;
     try {
       const signal = AbortSignal.timeout(TAKE_OVER_TIMEOUT);
       const { left } = await this.#bus.call(from, takeOverKind(session.storedId), {}, { signal });
       if (isObject(left)) return typeof left['after'] === 'string' ? { after: left['after'] } : {};
-    } catch {
-      // It may be suspended, and must learn it when it goes on.
+    } catch (error) {
+      if (error instanceof OtherStateKey) throw error;
+      // It may be suspended, and must learn it when it goes on. Processes with another key cannot, but have not had the stream.
+      return this.takeOverFromAny(session).catch((failure: unknown) => {
+        if (!(failure instanceof OtherStateKey)) throw failure;
+        return undefined;
+      });
     }
-    this.#bus.sendToAll('own-stream-taken', { ...nameOf(session), reader: this.#node }).catch(this.#onerror);
-    return undefined;
+    return this.takeOverFromAny(session);
+  }
+
+  /**
+   * Takes the own stream of a session over if the store does not say which process has it, as after a loss of its data.
+   *
+   * @throws (rejects) if some process may still pass the stream on to the client.
+   */
+  async takeOverFromAny(session: SharedSession): Promise<undefined> {
+    await this.#bus.sendToAll('own-stream-taken', { ...nameOf(session), reader: this.#node });
   }
 
   /** Tells the process that passes the own stream of a session on to its client that there are new events. */

@@ -3,10 +3,11 @@ import { Events, TestHttp, TestSession } from '../../../../../test/support/http.
 import { deferred, listening, scripted, settled } from '../../../../../test/support/service.ts';
 import type { Exchange } from '../../../../core/exchange.ts';
 import { Method } from '../../../../protocol/methods.ts';
-import { NotTaken, type Bus } from '../../../../store/bus.ts';
+import { NotTaken, OtherStateKey, type Bus } from '../../../../store/bus.ts';
 import { memoryBus } from '../../../../store/memory-bus.ts';
 import { memoryState } from '../../../../store/state.ts';
 import type { HttpHandlerOptions } from '../handler.ts';
+import { storedIdOf } from './stored-session.ts';
 
 /** A session's own stream, if several processes send messages outside of calls, and its client reads it at one of them. */
 
@@ -324,4 +325,108 @@ test('a stream whose place cannot be stored is refused for now, and the client c
   const events = await other.events();
   await log(a, 'one');
   expect(await next(events, 1)).toEqual(['one']);
+});
+
+/** A session that three processes know, with a subscription. Its client reads the stream at the first one. The store loses it. */
+async function lostByStore() {
+  const { started, state } = nodes(['a', 'b', 'c'], { sharesChanges: true });
+  const [a, b, c] = started as [Node, Node, Node];
+  const session = await a.http.open();
+  const events = await session.events();
+  for (const node of [b, c]) await enter(node, session);
+  await answer(at(b, session).call(1, 'resources/subscribe', { uri: 'a://1' }));
+  const id = storedIdOf(session.id);
+  const lose = (): Promise<void> => state.sessions.delete(id);
+  return { a, b, c, session, events, lose, stored: () => state.sessions.get(id) };
+}
+
+/** Each process hears of a change. */
+async function change(...all: readonly Node[]): Promise<void> {
+  for (const node of all) await node.own().notify('notifications/tools/list_changed');
+}
+
+test('after the store has lost the session, its stream moves as before, and each change comes once', async () => {
+  const { a, b, c, session, events, lose, stored } = await lostByStore();
+  await lose();
+  let former = events;
+  for (const node of [b, a, c, b]) {
+    const moved = await at(node, session).events();
+    expect((await former.rest()).filter(({ data }) => data)).toEqual([]);
+    await change(a, b, c);
+    await log(a, 'end');
+    expect(await next(moved, 2)).toEqual(['notifications/tools/list_changed', 'end']);
+    former = moved;
+  }
+  expect(await stored()).toMatchObject({ own: { reader: 'b' }, resources: ['a://1'] });
+});
+
+test('a process that does not know the last reader tells all processes that it is the reader now', async () => {
+  const { a, b, c, session, events, lose } = await lostByStore();
+  const atC = await at(c, session).events();
+  await events.rest();
+  await lose();
+  // It knows that the first process was the reader.
+  const atB = await at(b, session).events();
+  expect((await atC.rest()).filter(({ data }) => data)).toEqual([]);
+  expect(await next(atB, 2)).toEqual(['notifications/tools/list_changed', 'notifications/resources/updated']);
+  await change(a, b, c);
+  await log(a, 'end');
+  expect(await next(atB, 2)).toEqual(['notifications/tools/list_changed', 'end']);
+});
+
+test('a GET is refused for now if a process that may be the reader could not be told', async () => {
+  const { a, b, c, session, events, lose } = await lostByStore();
+  const atC = await at(c, session).events();
+  await events.rest();
+  await lose();
+  vi.spyOn(b.bus, 'sendToAll').mockRejectedValueOnce(new NotTaken('Redis may not know all processes yet'));
+  const refused = await at(b, session).get();
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
+  await change(a, b, c);
+  await log(c, 'end');
+  expect(await next(atC, 2)).toEqual(['notifications/tools/list_changed', 'end']);
+  await at(b, session).events();
+  await atC.rest();
+});
+
+test.each([
+  ['has had the stream keeps it', new OtherStateKey('another key'), 503],
+  ['has not had the stream does not keep it', new NotTaken('ended'), 200],
+])('a process with another state key that %s', async (_, error, status) => {
+  const { b, session, last } = await readAtFirst();
+  vi.spyOn(b.bus, 'sendToAll').mockRejectedValue(new OtherStateKey('another key'));
+  vi.spyOn(b.bus, 'call').mockRejectedValue(error);
+  expect((await at(b, session).get(last)).status).toBe(status);
+});
+
+test('after the store has lost the session, a subscription puts it back, and the reader hears of events', async () => {
+  const { b, session, events, lose, stored } = await lostByStore();
+  await lose();
+  await log(b, 'one');
+  expect(await next(events, 1)).toEqual(['one']);
+  expect(await answer(at(b, session).call(2, 'resources/subscribe', { uri: 'a://2' }))).toHaveProperty('result');
+  expect(await stored()).toMatchObject({
+    own: { reader: 'a' },
+    resources: ['a://1', 'a://2'],
+    initialize: { protocolVersion: '2025-11-25' },
+  });
+});
+
+test('a process does not put a session back that has ended meanwhile', async () => {
+  const { started, state } = nodes(['a', 'b']);
+  const [a, b] = started;
+  const session = await a.http.open();
+  await enter(b, session);
+  const gate = deferred();
+  const changing = vi.spyOn(state.sessions, 'change').mockImplementation(async () => {
+    await gate.promise;
+    return undefined;
+  });
+  const events = at(b, session).get();
+  await expect.poll(() => changing.mock.calls.length).toBe(1);
+  expect((await session.delete()).status).toBe(204);
+  await settled();
+  gate.resolve();
+  await events;
+  expect(await state.sessions.get(storedIdOf(session.id))).toBeUndefined();
 });

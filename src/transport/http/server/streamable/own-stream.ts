@@ -153,15 +153,27 @@ export class OwnStream {
     if (!left) onlost(settings ?? {});
   }
 
-  /** Resolves when the former reader has stopped. Undefined if there was none. */
+  /**
+   * Resolves when the former reader has stopped. Undefined if there was none.
+   *
+   * @throws (rejects) if another process may be the reader: the client must ask again.
+   */
   async #takeOver(reader: NodeId | undefined): Promise<LeftStream | undefined> {
     const { others, node, session } = this.#parts;
-    return reader === undefined || reader === node ? undefined : others?.takeOver(reader, session);
+    const isKnown = reader !== undefined && reader !== node;
+    try {
+      const left = await (isKnown ? others?.takeOver(reader, session) : others?.takeOverFromAny(session));
+      if (!this.#isReader) throw new Error('Another process has taken the stream over meanwhile');
+      return left;
+    } catch (error) {
+      this.#isReader = false;
+      throw error;
+    }
   }
 
   async #hint(): Promise<void> {
     const { stored, others, node, session } = this.#parts;
-    const { own } = (await stored.read()) ?? {};
+    const own = await stored.own();
     if (own && own.reader !== node) await others?.hint(own.reader, session);
   }
 }

@@ -40,8 +40,10 @@ export type Tell = (changes: readonly Setting[]) => Promise<void> | undefined;
 export class StoredSession {
   readonly id: SessionId;
   readonly #store: SessionStore;
-  /** What is stored when the session is open. */
+  /** The session, as far as this process knows. Undefined if it has ended. */
   #record: SessionRecord | undefined;
+  /** Whether it is stored when it is open. */
+  #isNew = false;
   /** What requests in flight will change, by their ids. */
   #changes: Map<RequestId, Setting> | undefined;
   /** Changes for the next write. */
@@ -50,9 +52,11 @@ export class StoredSession {
   /** Settles with the write in flight. Never rejects. */
   #write: Promise<unknown> | undefined;
 
-  constructor(store: SessionStore, id: SessionId) {
+  /** @param record what other processes have stored. */
+  constructor(store: SessionStore, id: SessionId, record: SessionRecord | undefined) {
     this.#store = store;
     this.id = id;
+    this.#record = record;
   }
 
   /**
@@ -65,6 +69,7 @@ export class StoredSession {
     // Nothing else in it can be used again.
     const kept = { protocolVersion, capabilities, clientInfo };
     const { principal } = owner;
+    this.#isNew = true;
     this.#record = {
       ...(principal === undefined ? {} : { principal }),
       ...(reader === undefined ? {} : { own: { reader } }),
@@ -75,19 +80,39 @@ export class StoredSession {
 
   /** `initialize` has succeeded. Stores a new session. */
   async opened(): Promise<void> {
-    const record = this.#record;
-    this.#record = undefined;
-    if (record) await this.#store.put(this.id, record);
+    if (!this.#isNew || !this.#record) return;
+    this.#isNew = false;
+    await this.#store.put(this.id, this.#record);
   }
 
-  /** What is stored of the session. Undefined if it is not in the store. */
-  read(): Promise<SessionRecord | undefined> {
-    return this.#store.get(this.id);
+  /** Where the session's own stream is read. */
+  async own(): Promise<OwnStreamPlace | undefined> {
+    return ((await this.#store.get(this.id)) ?? this.#record)?.own;
   }
 
-  /** Changes where the session's own stream is. Returns the new settings; undefined if it is not in the store. */
+  /** Changes where the session's own stream is. Returns the new settings; undefined if the session has ended. */
   changeOwn(change: (own: OwnStreamPlace | undefined) => OwnStreamPlace): Promise<SessionSettings | undefined> {
-    return this.#store.change(this.id, (settings) => ({ ...settings, own: change(settings.own) }));
+    return this.#change((settings) => ({ ...settings, own: change(settings.own) }));
+  }
+
+  /** If the store has lost its data, the session goes on at the processes that have it. The first one that changes it puts it back. */
+  async #change(change: (settings: SessionSettings) => SessionSettings): Promise<SessionSettings | undefined> {
+    let settings = await this.#store.change(this.id, change);
+    if (!settings && this.#record) {
+      await this.#store.put(this.id, this.#record);
+      settings = await this.#store.change(this.id, change);
+    }
+    if (settings) this.#keep(settings);
+    return settings;
+  }
+
+  /** Another process has stored these changes. */
+  changedElsewhere(changes: readonly Setting[]): void {
+    if (this.#record) this.#keep(changed(this.#record, changes));
+  }
+
+  #keep(settings: SessionSettings): void {
+    if (this.#record) this.#record = { ...this.#record, ...settings };
   }
 
   /** A request came, which may change the record. */
@@ -124,7 +149,7 @@ export class StoredSession {
     let failure = NOT_STORED;
     const write = async (): Promise<string | undefined> => {
       try {
-        const settings = await this.#store.change(this.id, (former) => changed(former, changes));
+        const settings = await this.#change((former) => changed(former, changes));
         if (!settings) throw new Error('The session is not in the store');
         failure = NOT_TOLD;
         await tell(changes);
@@ -154,6 +179,7 @@ export class StoredSession {
   }
 
   end(): Promise<void> {
+    this.#record = undefined;
     return this.#store.delete(this.id);
   }
 }

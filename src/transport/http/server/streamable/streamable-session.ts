@@ -100,7 +100,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     this.#isStored = opening.record !== undefined;
     this.#opening = opening;
     this.#options = options;
-    if (options.store) this.#stored = new StoredSession(options.store, storedIdOf(opening.id));
+    if (options.store) this.#stored = new StoredSession(options.store, storedIdOf(opening.id), opening.record);
     const { shared } = options;
     this.#storesOpening = shared !== undefined && !opening.revived;
     this.#awaitsInitialized = this.#storesOpening;
@@ -155,6 +155,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   }
 
   replay(changes: readonly Setting[], extra: MessageExtra): void {
+    this.#stored?.changedElsewhere(changes);
     this.#replay(changes, extra, false);
   }
 
