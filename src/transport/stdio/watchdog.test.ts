@@ -1,16 +1,30 @@
-import { spawn } from 'node:child_process';
-import { expect, test, vi } from 'vitest';
+import { ChildProcess, spawn } from 'node:child_process';
+import { afterEach, expect, test, vi } from 'vitest';
 import { childTransport } from './child.ts';
 
 vi.mock('node:child_process', { spy: true });
 
-/** Starts a child and ends it. */
-async function startChild(): Promise<void> {
+afterEach(() => void vi.mocked(spawn).mockClear());
+
+/** Starts a child and ends it. Returns its errors. */
+async function startChild(): Promise<string[]> {
   const args = ['-e', 'process.stdin.resume()'];
   const transport = childTransport({ command: process.execPath, args, watchdog: true });
+  const errors: string[] = [];
+  transport.onerror = ({ message }) => errors.push(message);
   await transport.start();
   await transport.close();
+  return errors;
 }
+
+test.skipIf(process.platform === 'win32')('a child also starts if there is no pipe for the watchdog', async () => {
+  vi.mocked(spawn).mockImplementationOnce(() => {
+    const shell = new ChildProcess();
+    setImmediate(() => shell.emit('error', new Error('spawn /bin/sh EMFILE')));
+    return shell as ReturnType<typeof spawn>;
+  });
+  expect(await startChild()).toEqual(['The watchdog of node cannot run: spawn /bin/sh EMFILE']);
+});
 
 test.skipIf(process.platform === 'win32')('the watchdog starts before the first child, and stays', async () => {
   await startChild();

@@ -49,7 +49,9 @@ class Watchdog {
       detached: true,
     });
     shell.once('error', onerror);
-    const pipe = shell.stdio[3] as Socket;
+    // Without file descriptors there is no pipe.
+    const pipe = (shell.stdio as typeof shell.stdio | undefined)?.[3] as Socket | undefined;
+    if (!pipe) return;
     // If the watchdog is gone, the next child starts another.
     pipe.on('error', () => {});
     pipe.on('end', () => pipe.destroy());
