@@ -37,9 +37,6 @@ export interface FramingSink {
   lost(error: Error): void;
 }
 
-/** A message of more bytes is parsed in turn with others. */
-const MAX_AT_ONCE = 16 * 1024;
-
 /** In how many members of a message that is not UTF-8 its id is searched. */
 const MAX_SEARCHED = 100;
 
@@ -109,11 +106,6 @@ export class Framing {
     // Stryker disable next-line ConditionalExpression: only saves reading bytes that have no effect
     if (this.#sink !== SILENT) this.#lines.push(bytes);
     return this.#invalidLines !== before;
-  }
-
-  /** Whether these bytes complete a message that takes long to parse. */
-  completesLarge(bytes: Uint8Array): boolean {
-    return this.#sink !== SILENT && this.#lines.endsLonger(MAX_AT_ONCE, bytes);
   }
 
   /** No more bytes will come. */

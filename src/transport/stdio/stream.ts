@@ -1,7 +1,6 @@
 import { finished, type Duplex, type Readable, type Writable } from 'node:stream';
 import { afterMicrotasks } from '../../base/after-microtasks.ts';
 import { sendBudgetExceeded } from '../../base/send-budget.ts';
-import { inShortTurns } from '../../base/short-turns.ts';
 import { quoting } from '../../base/short-text.ts';
 import { isNotification, isRequest, type Message } from '../../jsonrpc/message.ts';
 import { BaseTransport } from '../base-transport.ts';
@@ -243,12 +242,10 @@ export class StreamTransport extends BaseTransport implements Transport {
     }
   }
 
-  /** Reads a chunk in slices. If reading is paused before or after one of them, the rest waits. */
-  #take(chunk: Uint8Array, isInTurn = false): void {
+  /** Reads a chunk in slices. If reading is paused after one of them, the rest waits. */
+  #take(chunk: Uint8Array): void {
     for (let at = 0; at < chunk.length; at += SLICE) {
-      const slice = chunk.subarray(at, at + SLICE);
-      if (this.#framing.completesLarge(slice) && !(isInTurn && at === 0)) return this.#takeInTurn(chunk.subarray(at));
-      const noisy = this.#framing.push(slice);
+      const noisy = this.#framing.push(chunk.subarray(at, at + SLICE));
       if ((noisy || this.#lines >= LINES_PER_TURN) && this.#phase === 'open') this.#pauseForATurn();
       else if (this.#lines >= LINES_PER_TURN / 2) this.#countTurn();
       if (!this.#input.isPaused() || this.#phase !== 'open') continue;
@@ -257,28 +254,10 @@ export class StreamTransport extends BaseTransport implements Transport {
     }
   }
 
-  /**
-   * Reads the end of a large message, in turn with others: many peers may complete one in the same turn of the event loop, and
-   * each may have two hundred thousand values.
-   */
-  #takeInTurn(chunk: Uint8Array): void {
-    let [waits, begun] = [false, false];
-    void inShortTurns(() => {
-      begun = true;
-      if (waits) this.#resume(true);
-      else this.#take(chunk, true);
-    }, this);
-    if (begun) return;
-    waits = true;
-    this.#rest = chunk;
-    this.#input.pause();
-  }
-
-  #resume(isInTurn = false): void {
+  #resume(): void {
     if (this.#phase !== 'open') return;
     this.#input.resume();
-    this.#joinUntilIdle();
-    this.#reading(() => this.#take(this.#takeRest(), isInTurn));
+    this.#read(this.#takeRest());
   }
 
   #takeRest(): Uint8Array {
