@@ -12,11 +12,15 @@ describeWithEmptyRedis('with a server', (redis) => {
   const keyOf = (node: string): string => `{everwire}:n:${node}`;
   const signOf = (node: string): Promise<string | null> => redis.admin.get(keyOf(node));
 
-  /** @param refused whether Redis takes no heartbeat of the process. */
-  async function start(url = redis.server.url, refused: () => boolean = () => false) {
+  /**
+   * @param refused whether Redis takes no heartbeat of the process.
+   * @param latency how long each command takes. Milliseconds.
+   */
+  async function start(url = redis.server.url, refused: () => boolean = () => false, latency = 0) {
     const client = await openRedis(url, 5000);
     const sendCommand = async (args: string[]): Promise<unknown> => {
       if (args[0] === 'SET' && refused()) throw new Error('OOM command not allowed');
+      if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
       return client.sendCommand(args);
     };
     const state = redisState({ sendCommand });
@@ -87,15 +91,22 @@ describeWithEmptyRedis('with a server', (redis) => {
   });
 
   /** Two processes. Redis takes no heartbeats of them any more, and that of the first has lapsed a little earlier. */
+  test('a process whose Redis is slow learns that another one has ended', async () => {
+    const slow = await start(redis.server.url, undefined, 700);
+    await expect.poll(() => slow.isAlive('a process that was never there'), PATIENT).toBe(false);
+    expect(await answers(5, () => slow.isAlive('another one'))).toEqual(new Set([false]));
+  });
+
   async function refusedBoth() {
     stopClock();
     const refused = { a: false, b: false };
-    const a = await start(redis.server.url, () => refused.a);
-    const b = await start(redis.server.url, () => refused.b);
+    const times = { a: 0, b: 0 };
+    const a = await start(redis.server.url, () => refused.a && (times.a += 1) > 0);
+    const b = await start(redis.server.url, () => refused.b && (times.b += 1) > 0);
     await connectedFor(4000, a, b);
     await a.claims.claim('key');
     Object.assign(refused, { a: true, b: true });
-    // What they have sent before has arrived.
+    await expect.poll(() => Math.min(times.a, times.b), PATIENT).toBeGreaterThan(0);
     for (const { node } of [a, b]) await redis.admin.pExpire(keyOf(node), 900);
     await redis.admin.del(keyOf(a.node));
     vi.advanceTimersByTime(2000);

@@ -12,7 +12,7 @@ const ALIVE_WITHOUT_CONNECTION = 500;
  * How long after a heartbeat a node trusts that it counts as alive, and the same if it names its connection. Milliseconds.
  * The others wait longer.
  *
- * A node without a confirmed heartbeat for the first of these times also trusts no missing one of others: Redis may take none.
+ * A node whose heartbeats have failed for the first of these times also trusts no missing one of others: Redis may take none.
  * The last ones that Redis took from nodes that are alive differ in age by an interval and a round trip, which is less than the
  * second between this time and `ALIVE`.
  */
@@ -40,6 +40,8 @@ export class Heartbeat {
   #confirmed: string | undefined;
   /** When that was sent, by `performance.now()`. */
   #confirmedSentAt = -Infinity;
+  /** Whether a later one has failed. If Redis is only slow, it takes those of others, too. */
+  #hasFailed = false;
   /** Whether a heartbeat that Redis has, or may have, names a connection. */
   #namesConnection = false;
   /** Whether the last heartbeat took longer than it is trusted. */
@@ -84,9 +86,14 @@ export class Heartbeat {
 
   /** Sends a heartbeat. @throws (rejects) StoreUnreachable. */
   beat(): Promise<void> {
-    this.#beating ??= this.#beat().finally(() => {
-      this.#beating = undefined;
-    });
+    this.#beating ??= this.#beat()
+      .catch((error: unknown) => {
+        this.#hasFailed = true;
+        throw error;
+      })
+      .finally(() => {
+        this.#beating = undefined;
+      });
     return this.#beating;
   }
 
@@ -119,8 +126,7 @@ export class Heartbeat {
     ]);
     const [sign, own] = signs as unknown[];
     if (typeof sign === 'string') return !(await this.#hasLostConnection(node, sign, ALIVE - Number(left)));
-    const now = performance.now();
-    return typeof own !== 'string' || now - this.#confirmedSentAt >= TRUSTED || now - this.#lapsed < ALIVE;
+    return typeof own !== 'string' || this.#mayBeRefused || performance.now() - this.#lapsed < ALIVE;
   }
 
   /**
@@ -159,7 +165,7 @@ export class Heartbeat {
     const before = await this.#commands.send(['SET', this.#key, sign, 'PX', String(ALIVE), 'GET']);
     this.#isSlow = performance.now() - sentAt >= TRUSTED_WITH_CONNECTION;
     // Redis may have got others whose confirmation was lost, after it had none.
-    const mayHaveHadNone = before !== this.#confirmed || performance.now() - this.#confirmedSentAt >= TRUSTED;
+    const mayHaveHadNone = before !== this.#confirmed || this.#mayBeRefused;
     const lapsed = this.#hasBegun && mayHaveHadNone;
     this.#hasBegun = true;
     // Also at the start: Redis may have come back just before.
@@ -168,6 +174,12 @@ export class Heartbeat {
     this.#namesConnection = named !== undefined;
     this.#confirmed = sign;
     this.#confirmedSentAt = sentAt;
+    this.#hasFailed = false;
+  }
+
+  /** Whether Redis may have taken no heartbeat of any node for some time. */
+  get #mayBeRefused(): boolean {
+    return this.#hasFailed && performance.now() - this.#confirmedSentAt >= TRUSTED;
   }
 
   get #key(): string {
