@@ -7,6 +7,7 @@ import { NotTaken, OtherStateKey, type Bus } from '../../../../store/bus.ts';
 import { memoryBus } from '../../../../store/memory-bus.ts';
 import { memoryState } from '../../../../store/state.ts';
 import type { HttpHandlerOptions } from '../handler.ts';
+import { SessionStoreFull } from '../../../../store/session-store.ts';
 import { storedIdOf } from './stored-session.ts';
 
 /** A session's own stream, if several processes send messages outside of calls, and its client reads it at one of them. */
@@ -429,4 +430,15 @@ test('a process does not put a session back that has ended meanwhile', async () 
   gate.resolve();
   await events;
   expect(await state.sessions.get(storedIdOf(session.id))).toBeUndefined();
+});
+
+test('a session for which the store has no room has its own stream', async () => {
+  const { started, state } = nodes(['a', 'b']);
+  const full = new SessionStoreFull('The store has no room');
+  vi.spyOn(state.sessions, 'put').mockImplementation(() => Promise.reject(full));
+  const [a] = started;
+  const session = await a.http.open();
+  const events = await session.events();
+  await log(a, 'one');
+  expect(await next(events, 1)).toEqual(['one']);
 });

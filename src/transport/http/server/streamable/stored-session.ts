@@ -12,7 +12,13 @@ import {
 import { CONNECTION_CLOSED } from '../../../../jsonrpc/pending.ts';
 import type { NodeId } from '../../../../store/bus.ts';
 import type { EventLog, SessionId, StreamId } from '../../../../store/event-log.ts';
-import type { OwnStreamPlace, SessionRecord, SessionSettings, SessionStore } from '../../../../store/session-store.ts';
+import {
+  SessionStoreFull,
+  type OwnStreamPlace,
+  type SessionRecord,
+  type SessionSettings,
+  type SessionStore,
+} from '../../../../store/session-store.ts';
 import { storedShareOf } from '../../../../base/stored-share.ts';
 import { changed, settingOf, type Setting } from './session-settings.ts';
 import { isWritten, type SharedStore } from './stream-ids.ts';
@@ -98,12 +104,21 @@ export class StoredSession {
   /** If the store has lost its data, the session goes on at the processes that have it. The first one that changes it puts it back. */
   async #change(change: (settings: SessionSettings) => SessionSettings): Promise<SessionSettings | undefined> {
     let settings = await this.#store.change(this.id, change);
-    if (!settings && this.#record) {
-      await this.#store.put(this.id, this.#record);
-      settings = await this.#store.change(this.id, change);
-    }
+    if (!settings && (await this.#putBack())) settings = await this.#store.change(this.id, change);
     if (settings) this.#keep(settings);
     return settings;
+  }
+
+  /** Returns whether the store has the session again. It goes on without it if there is no room. */
+  async #putBack(): Promise<boolean> {
+    if (!this.#record) return false;
+    try {
+      await this.#store.put(this.id, this.#record);
+      return true;
+    } catch (error) {
+      if (error instanceof SessionStoreFull) return false;
+      throw error;
+    }
   }
 
   /** Another process has stored these changes. */
