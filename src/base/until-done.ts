@@ -1,4 +1,4 @@
-import { pause } from './wait.ts';
+import { idlePause } from './wait.ts';
 
 /** The first pause after a failure. Each one is twice as long. Milliseconds. */
 const PAUSE = 1000;
@@ -50,7 +50,7 @@ export class UntilDone {
         if (signal.aborted) break;
         if (wait === PAUSE) this.#onfailure(error);
         this.#wanted = true;
-        await pause(wait, signal);
+        await idlePause(wait);
         wait = Math.min(wait * 2, this.#maxPause);
       }
     }

@@ -80,6 +80,8 @@ export class RunningTask {
   readonly #stores = new Waiters();
   /** Whether nothing more will be stored. */
   #left = false;
+  /** Whether its lifetime is over. A write in flight changes nothing any more. */
+  #isExpired = false;
   readonly #storing: UntilDone;
   /** Settles when the next write has ended, even if it has failed. */
   #nextWrite = new Deferred();
@@ -234,6 +236,7 @@ export class RunningTask {
   }
 
   async #expire(): Promise<void> {
+    this.#isExpired = true;
     // An outcome that could not be stored stays what it is.
     this.#decide(failure(new RpcError(ErrorCode.InternalError, 'The task has expired')));
     this.#storing.close();
@@ -301,7 +304,7 @@ export class RunningTask {
   }
 
   #wrote(record: TaskRecord | undefined): void {
-    if (this.#left) return;
+    if (this.#left || this.#isExpired) return;
     if (!record) {
       // It has expired, or the store has lost it.
       this.#decide({ status: 'cancelled', statusMessage: 'The task is no longer stored' });
