@@ -63,6 +63,9 @@ test('only the strings with such characters count twice, also if these are escap
       expect(weigh(`["${text}","${plain}"]`)).toBeLessThan(30_400);
       expect(weigh(`["${plain}","${text}"]`)).toBeGreaterThan(30_000);
     }
+  const escaped = weigh(`["${String.raw`\u4e2d`.repeat(10_000)}"]`);
+  expect(escaped).toBeGreaterThan(20_000);
+  expect(escaped).toBeLessThan(61_000);
   for (const narrow of [String.raw`\u00ff`, String.raw`\n`, String.raw`\"`, String.raw`\\u0100`])
     expect(weigh(`["${narrow}${plain}","${plain}"]`)).toBeLessThan(20_400);
 });

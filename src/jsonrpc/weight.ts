@@ -47,19 +47,25 @@ function secondBytes(json: Uint8Array): number {
   // Where the current string began, or where the last one ended.
   let start = 0;
   let isWide = false;
+  // The six bytes of such an escape are more than its character takes.
+  let escaped = 0;
   for (let index = 0; index < json.length; index += 1) {
     const byte = json[index]!;
     if (byte === BACKSLASH) {
       index += 1;
+      if (json[index] !== U) continue;
       // Of U+0100 and later characters, one of the first two digits is not zero.
-      isWide ||= json[index] === U && (json[index + 1] !== ZERO || json[index + 2] !== ZERO);
+      isWide ||= json[index + 1] !== ZERO || json[index + 2] !== ZERO;
+      index += 4;
+      escaped += 6;
     } else if (byte === QUOTE) {
-      if (isWide) count += asciiIn(json, start, index);
+      if (isWide) count += asciiIn(json, start, index) - escaped;
       isWide = false;
+      escaped = 0;
       start = index;
     } else isWide ||= byte >= FIRST_WIDE;
   }
-  return isWide ? count + asciiIn(json, start, json.length) : count;
+  return isWide ? count + Math.max(0, asciiIn(json, start, json.length) - escaped) : count;
 }
 
 /** Other characters take two bytes in UTF-8, too. */
