@@ -127,10 +127,11 @@ export class Endpoint {
         // returns too early.
         await pause(wait * (1 + Math.random() / 10), cancellation.signal);
         cancellation.signal.throwIfAborted();
-        if (isOver?.()) throw failure;
       } else if (!(await refusals?.retry({ method, url, headers }, reply, cancellation.signal))) {
         throw failure;
       }
+      // The request may have been cancelled during the wait, or the login.
+      if (isOver?.()) throw failure;
     }
   }
 

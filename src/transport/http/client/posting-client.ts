@@ -2,6 +2,7 @@ import type { Holder } from '../../../base/buffer-budget.ts';
 import { Deadline } from '../../../base/deadline.ts';
 import { inNextTurn } from '../../../base/next-turn.ts';
 import { sendBudget, sendBudgetExceeded } from '../../../base/send-budget.ts';
+import { textMemory } from '../../../base/text-memory.ts';
 import {
   isNotification,
   isRequest,
@@ -113,7 +114,7 @@ export abstract class PostingClient extends BaseTransport implements Transport {
     }
     this.#pending += body.length;
     // A request is counted by the code that waits for its answer.
-    const unanswered = isRequest(message) ? 0 : body.length;
+    const unanswered = isRequest(message) ? 0 : textMemory(body);
     this.#countUnanswered(unanswered);
     try {
       await this.#dispatch(message, body);

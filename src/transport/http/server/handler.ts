@@ -419,7 +419,8 @@ class Handler implements HttpHandler {
   }
 
   #dispatch(call: HttpCall): void {
-    if (!isPrincipal(call.principal ?? 'nobody')) return unchecked(call, new TypeError(NO_PRINCIPAL), this.#onfailure);
+    if (call.principal !== undefined && !isPrincipal(call.principal))
+      return unchecked(call, new TypeError(NO_PRINCIPAL), this.#onfailure);
     if (this.#closed) return shuttingDown(call);
     if (this.#isStreamable(call)) return this.#streamable.handle(call);
     if (this.ssePath !== false) {
