@@ -435,6 +435,48 @@ test('tool names that are too long are not remembered, and count as one tool', a
   expect(attribution.waiting).toBe(0);
 });
 
+test('a question ends when no call of its client is in flight any more', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const session = { id: 's', signal: never };
+  const [one, two] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
+  await settled();
+  one.exchange.ask = (_method, _params, options) =>
+    new Promise((_, reject) => options!.signal!.addEventListener('abort', () => reject(options!.signal!.reason)));
+  const outlivesRequest = true;
+  const asked = one.given!.ask('elicitation/create', {}, { outlivesRequest }).catch((error: Error) => error.message);
+  let over = false;
+  void asked.then(() => (over = true));
+  one.finish();
+  await settled();
+  expect(over).toBe(false);
+  two.cancel();
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(over).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await asked).toBe('All calls that may have asked this have ended');
+});
+
+test('one client has at most 100 open questions', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const [one, two] = ['1', '2'].map((id) => calling(attribution, 'a', { id, signal: never }));
+  await settled();
+  const open = Array.from({ length: 100 }, () => one!.given!.ask('elicitation/create', {}));
+  await expect(one!.given!.ask('elicitation/create', {})).rejects.toThrow(
+    'elicitation/create was not asked: 100 questions to its client are open; wait until some are answered',
+  );
+  one!.reply({ first: true });
+  expect(await open[0]).toEqual({ first: true });
+  const next = one!.given!.ask('elicitation/create', {});
+  for (let n = 0; n < 100; n += 1) one!.reply({ n });
+  expect(await next).toEqual({ n: 99 });
+  one!.finish();
+  await settled();
+  void two!.given!.ask('elicitation/create', {});
+  two!.reply({});
+  two!.finish();
+  await two!.done;
+});
+
 test('the cost of a call does not grow with the number of waiting calls', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'quiet');
@@ -543,7 +585,7 @@ test('thousands of calls that get their turns together start in several turns of
   const last = others.at(-1)!;
   last.exchange.abort();
   await vi.waitUntil(() => given() === 999);
-  await expect(last.done).rejects.toThrow();
+  await expect(last.done).rejects.toThrow('aborted');
   const next = calling(attribution, 'a', { id: '3', signal: never });
   for (const call of others) call.finish();
   await vi.waitUntil(() => next.given);

@@ -1,6 +1,9 @@
+import { abortController } from '../base/abort-controller.ts';
+import { joined } from '../base/abort.ts';
 import { FewPerTurn } from '../base/few-per-turn.ts';
 import { Oldest } from '../base/oldest.ts';
 import { isAborted } from '../core/base-exchange.ts';
+import { quoting } from '../base/short-text.ts';
 import { derive } from '../core/derive.ts';
 import { NotAsked, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -18,6 +21,8 @@ const MAX_HELD = 30_000;
  * yet.
  */
 const ABANDONED = 2000;
+/** The most open questions to one client, so that it cannot take the room of all others. */
+const MAX_OF_ONE = 100;
 /** The most questions that wait at a time. Each is compared with every call that was in flight when it came. */
 const MAX_QUESTIONS = 100;
 /** With how many calls all waiting questions together are compared. Beyond that, only one question waits. */
@@ -69,6 +74,14 @@ class CallSlot implements TurnTaker {
   }
 }
 
+/** The calls of one client in flight, and its open questions. */
+class ClientCalls {
+  calls = 0;
+  questions = 0;
+  /** Fires when the last call has ended. */
+  readonly over = abortController();
+}
+
 /** What the calls in flight say about a message of the server. */
 interface Finding {
   /** The calls that may have sent it. */
@@ -116,6 +129,7 @@ class HeldQuestion {
  *   that were in flight when it came, and still are, belong to one client.
  * - A call that has run for 2 seconds no longer delays others, except tools that are known to ask.
  * - A cancelled call may still have asked, for 2 seconds or until the server answers it.
+ * - A question ends when no call of its client is in flight any more. One client has at most 100 open questions.
  * - A question that cannot be attributed within 30 seconds is refused. So is one that comes while 100 others wait, or
  *   fewer if thousands of calls are in flight.
  *
@@ -126,6 +140,8 @@ class HeldQuestion {
 export class QuestionAttribution implements Attribution {
   /** Requests that the server processes, or may still process, oldest first. */
   readonly #calls = new Set<CallSlot>();
+  /** The clients that have calls among these. */
+  readonly #clients = new Map<CallSlot['client'], ClientCalls>();
   readonly #turns = new Turns();
   /** Thousands of calls may get their turns together. */
   readonly #starts = new FewPerTurn(100);
@@ -162,7 +178,7 @@ export class QuestionAttribution implements Attribution {
     const call = new CallSlot(exchange, this.#clientOf(exchange.caller) ?? {}, this.#ask, this.#asks);
     await this.#start(call, exchange);
     call.state = 'running';
-    this.#calls.add(call);
+    this.#add(call);
     this.#byExchange.set(call.exchange!, call);
     this.#findings = undefined;
     try {
@@ -184,6 +200,22 @@ export class QuestionAttribution implements Attribution {
     if (!isAborted(exchange)) return;
     this.#turns.leave(call);
     throw RpcError.from(exchange.signal.reason);
+  }
+
+  #add(call: CallSlot): void {
+    this.#calls.add(call);
+    let client = this.#clients.get(call.client);
+    if (!client) this.#clients.set(call.client, (client = new ClientCalls()));
+    client.calls += 1;
+  }
+
+  #remove(call: CallSlot): void {
+    if (!this.#calls.delete(call)) return;
+    const client = this.#clients.get(call.client)!;
+    client.calls -= 1;
+    if (client.calls > 0) return;
+    this.#clients.delete(call.client);
+    client.over.abort(new RpcError(ErrorCode.InvalidRequest, 'All calls that may have asked this have ended'));
   }
 
   question(signal: AbortSignal): Exchange | Promise<Exchange> {
@@ -216,14 +248,23 @@ export class QuestionAttribution implements Attribution {
   }
 
   /** Asks the client. Meanwhile, calls of other clients may run. */
-  readonly #ask: Ask = async (call, ...question) => {
-    if (!call.origin) throw new NotAsked(question[0], call.name);
+  readonly #ask: Ask = async (call, method, params, options) => {
+    const client = this.#clients.get(call.client);
+    if (!call.origin || !client) throw new NotAsked(method, call.name);
+    if (client.questions >= MAX_OF_ONE) {
+      const why = `${MAX_OF_ONE} questions to its client are open; wait until some are answered`;
+      throw new RpcError(ErrorCode.InternalError, quoting`${method} was not asked: ${why}`);
+    }
+    client.questions += 1;
     call.open += 1;
     this.#findings = undefined;
     this.#suspendSoon(call);
+    const { signal, release } = joined(options?.signal, client.over.signal);
     try {
-      return await call.origin.ask(...question);
+      return await call.origin.ask(method, params, { ...options, signal });
     } finally {
+      release();
+      client.questions -= 1;
       call.open -= 1;
       this.#findings = undefined;
       // With the answer, the server continues the call and may ask again.
@@ -262,7 +303,7 @@ export class QuestionAttribution implements Attribution {
   /** Called when the server can no longer ask for the call. */
   #end(call: CallSlot): void {
     clearTimeout(call.timer);
-    this.#calls.delete(call);
+    this.#remove(call);
     this.#leave(call, 'ended');
   }
 
