@@ -15,7 +15,7 @@ const record: TaskRecord = {
 };
 
 test.each(['succeeds', 'finds no task'])('a task ends once if it expires during a write that %s', async (how) => {
-  const [written, deleted, over] = [deferred<void>(), deferred<void>(), deferred<void>()];
+  const [written, deleted, over] = [deferred(), deferred(), deferred()];
   const ends: string[] = [];
   const store: Pick<TaskStore, 'update' | 'delete'> = {
     update: async (_id, _principal, change) => {

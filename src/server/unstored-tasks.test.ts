@@ -256,7 +256,7 @@ test('the results that wait for the store are limited in bytes', async () => {
   end();
   await vi.advanceTimersByTimeAsync(PAUSE);
   const states = await Promise.all(ids.map(async (id) => (await get(id, 'ann')).status));
-  expect(states.toSorted()).toEqual(['completed', 'failed']);
+  expect(new Set(states)).toEqual(new Set(['completed', 'failed']));
 });
 
 test('a store without room refuses a question, but ends no task', async () => {

@@ -21,7 +21,7 @@ test.skipIf(process.platform === 'win32')('a child also starts if there is no pi
   vi.mocked(spawn).mockImplementationOnce(() => {
     const shell = new ChildProcess();
     setImmediate(() => shell.emit('error', new Error('spawn /bin/sh EMFILE')));
-    return shell as ReturnType<typeof spawn>;
+    return shell;
   });
   expect(await startChild()).toEqual(['The watchdog of node cannot run: spawn /bin/sh EMFILE']);
 });
