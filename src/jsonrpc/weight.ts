@@ -1,4 +1,4 @@
-import { textMemory } from '../base/text-memory.ts';
+import { isWide, textMemory } from '../base/text-memory.ts';
 
 /** Bytes of memory that a parsed value takes, as measured with V8: an empty object in a list takes 64 bytes for its 3 characters of JSON. */
 const OBJECT = 64;
@@ -87,7 +87,11 @@ export function weightOf(json: unknown, limit = Infinity): number {
   while (values.length > 0 && weight <= limit) {
     const value = values.pop();
     weight += MEMBER;
-    if (typeof value === 'string') weight += textMemory(value);
+    if (typeof value === 'string') {
+      weight += value.length;
+      // To look at its characters, V8 would copy a text that was joined from parts.
+      if (weight <= limit && isWide(value)) weight += value.length;
+    }
     if (typeof value !== 'object' || value === null) continue;
     if (Array.isArray(value)) {
       weight += ARRAY;
