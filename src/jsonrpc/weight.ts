@@ -46,7 +46,7 @@ function secondBytes(json: Uint8Array): number {
   let count = 0;
   // Where the current string began, or where the last one ended.
   let start = 0;
-  let isWide = false;
+  let hasWide = false;
   // The six bytes of such an escape are more than its character takes.
   let escaped = 0;
   for (let index = 0; index < json.length; index += 1) {
@@ -55,17 +55,17 @@ function secondBytes(json: Uint8Array): number {
       index += 1;
       if (json[index] !== U) continue;
       // Of U+0100 and later characters, one of the first two digits is not zero.
-      isWide ||= json[index + 1] !== ZERO || json[index + 2] !== ZERO;
+      hasWide ||= json[index + 1] !== ZERO || json[index + 2] !== ZERO;
       index += 4;
       escaped += 6;
     } else if (byte === QUOTE) {
-      if (isWide) count += asciiIn(json, start, index) - escaped;
-      isWide = false;
+      if (hasWide) count += asciiIn(json, start, index) - escaped;
+      hasWide = false;
       escaped = 0;
       start = index;
-    } else isWide ||= byte >= FIRST_WIDE;
+    } else hasWide ||= byte >= FIRST_WIDE;
   }
-  return isWide ? count + Math.max(0, asciiIn(json, start, json.length) - escaped) : count;
+  return hasWide ? count + Math.max(0, asciiIn(json, start, json.length) - escaped) : count;
 }
 
 /** Other characters take two bytes in UTF-8, too. */
