@@ -11,9 +11,9 @@ export class UntilDone {
   readonly #work: () => Promise<void>;
   readonly #onfailure: (error: unknown) => void;
   readonly #maxPause: number;
-  readonly #closing = new AbortController();
   #wanted = false;
   #running = false;
+  #closed = false;
 
   /**
    * @param onfailure gets the first failure after a success.
@@ -35,19 +35,18 @@ export class UntilDone {
 
   /** The work is not repeated any more. */
   close(): void {
-    this.#closing.abort();
+    this.#closed = true;
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#closing;
     let wait = PAUSE;
-    while (this.#wanted && !signal.aborted) {
+    while (this.#wanted && !this.#closed) {
       this.#wanted = false;
       try {
         await this.#work();
         wait = PAUSE;
       } catch (error) {
-        if (signal.aborted) break;
+        if (this.#closed) break;
         if (wait === PAUSE) this.#onfailure(error);
         this.#wanted = true;
         await idlePause(wait);

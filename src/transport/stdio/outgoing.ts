@@ -138,7 +138,6 @@ export class Outgoing implements Holder {
     if (this.#closed) return;
     this.#closed = reason;
     this.#text = '';
-    this.#isWide = false;
     sendBudget.hold(this, 0);
     this.#full?.written.resolve();
     this.#full?.queued.reject(notSent(reason));
