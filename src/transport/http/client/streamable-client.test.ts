@@ -53,6 +53,17 @@ function serving(rest: (asked: Asked, response: ServerResponse) => void) {
   });
 }
 
+/** A server that accepts `notifications/initialized` when the test says so. */
+async function holdingInitialized() {
+  const held: { accept?: () => void } = {};
+  const server = await scripted((asked, response) => {
+    if (asked.method === 'GET') response.writeHead(405).end();
+    else if (asked.body.method === 'notifications/initialized') held.accept = () => void response.writeHead(202).end();
+    else json(response, answerTo(asked));
+  });
+  return { server, held };
+}
+
 async function handshake({ client }: Opened): Promise<void> {
   await client.send(request(0, 'initialize', hello()));
   client.setProtocolVersion('2025-11-25');
@@ -199,31 +210,21 @@ describe('a session', () => {
   });
 
   test('is initialized before anything else is sent', async () => {
-    let release!: () => void;
-    const server = await scripted((asked, response) => {
-      if (asked.method === 'GET') response.writeHead(405).end();
-      else if (asked.body.method === 'notifications/initialized') release = () => void response.writeHead(202).end();
-      else json(response, answerTo(asked));
-    });
+    const { server, held } = await holdingInitialized();
     const opened = await open(server.url);
     const sent = [
       opened.client.send(notification('notifications/initialized')),
       opened.client.send(request(1, 'ping')),
     ];
-    await vi.waitUntil(() => release !== undefined);
+    const accept = await vi.waitUntil(() => held.accept);
     expect(server.asked).toHaveLength(1);
-    release();
+    accept();
     await Promise.all(sent);
     expect(server.asked.map(({ body }) => body?.method)).toContain('ping');
   });
 
   test('a request that is cancelled before the server has accepted the session is never sent', async () => {
-    let release!: () => void;
-    const server = await scripted((asked, response) => {
-      if (asked.method === 'GET') response.writeHead(405).end();
-      else if (asked.body.method === 'notifications/initialized') release = () => void response.writeHead(202).end();
-      else json(response, answerTo(asked));
-    });
+    const { server, held } = await holdingInitialized();
     const opened = await open(server.url);
     const sent = [
       opened.client.send(notification('notifications/initialized')),
@@ -231,8 +232,7 @@ describe('a session', () => {
       opened.client.send(request(2, 'tools/call')),
       opened.client.send(notification('notifications/cancelled', { requestId: 1 })),
     ];
-    await vi.waitUntil(() => release !== undefined);
-    release();
+    (await vi.waitUntil(() => held.accept))();
     await Promise.all(sent);
     await opened.answer(2);
     const posted = server.asked.filter(({ method }) => method === 'POST').map(({ body }) => [body.method, body.id]);
