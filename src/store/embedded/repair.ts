@@ -8,8 +8,8 @@ import { openDatabase } from './open-database.ts';
 
 /** The longest time to read a whole file. The pages of a damaged one may refer to each other without end. Milliseconds. */
 const READ_TIME = 120_000;
-/** The signals that end a process which reads from an invalid address. */
-const CRASHES: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGFPE']);
+/** The signals that end a process which reads from an invalid address, or whose V8 finds a value that cannot be. */
+const CRASHES: ReadonlySet<string> = new Set(['SIGSEGV', 'SIGBUS', 'SIGABRT', 'SIGILL', 'SIGTRAP', 'SIGFPE']);
 /** How many entries are written in one transaction. */
 const PORTION = 1000;
 
