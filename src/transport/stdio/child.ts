@@ -137,7 +137,7 @@ export class ChildTransport extends BaseTransport implements Transport {
   #gone = Promise.resolve();
   /** The child has exited, and all its output is read. */
   #closed = Promise.resolve();
-  #completed: Promise<boolean> | undefined;
+  #completed: Promise<void> | undefined;
   #stopped = false;
   #signalled = false;
   /** Stops measuring the memory. */
@@ -397,10 +397,17 @@ export class ChildTransport extends BaseTransport implements Transport {
 
   /**
    * Waits for the last output of the child, but not long: the child may live on, or leave processes that hold its
-   * pipes.
+   * pipes. What was read is always delivered.
    */
-  #complete(): Promise<boolean> {
-    this.#completed ??= within(this.#closed, LAST_OUTPUT_WAIT);
+  #complete(): Promise<void> {
+    this.#completed ??= (async () => {
+      let turn: Promise<void> | undefined;
+      do {
+        await within(this.#closed, LAST_OUTPUT_WAIT);
+        turn = this.#stream?.turn;
+        await turn;
+      } while (turn);
+    })();
     return this.#completed;
   }
 

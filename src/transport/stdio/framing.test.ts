@@ -243,8 +243,7 @@ test('after stop, nothing is delivered, answered or reported, not even from the 
   const bench = new Bench();
   bench.onmessage = () => bench.framing.stop();
   const lines = [notification('n'), 'rubbish', request(1, 'a'), 'x'.repeat(100_001)];
-  bench.framing.push(Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n')));
-  bench.framing.end();
+  bench.framing.push(Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
   bench.push(request(2, 'a'), [notification('n')]);
   expect([bench.delivered, bench.answered, bench.reported]).toEqual([[notification('n')], [], []]);
   expect(bench.framing.inFlight.size).toBe(0);
@@ -276,14 +275,12 @@ describe('after stop, nothing more is sent', () => {
     const framing: Framing = new Framing(sink, { answerInvalid: server, maxMessageBytes: 1000 });
     framing.setProtocolVersion('2025-03-26');
     const text = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value)));
-    framing.push(Buffer.from(`${text.join('\n')}\n{"jsonrpc":"2.0","method":"last"}`));
-    framing.end();
-    framing.end();
+    framing.push(Buffer.from(`${text.join('\n')}\n{"jsonrpc":"2.0","method":"last"}\n`));
     expect(calls.filter((each) => each !== 'report' || last !== 'deliver')).toEqual(expected);
   });
 });
 
-test('the last line needs no newline, and each message is delivered with its size', () => {
+test('each message is delivered with its size', () => {
   const sizes: number[] = [];
   const deliver = (_: Message, bytes: number): void => void sizes.push(bytes);
   const rest = { answer: () => {}, report: () => {}, lost: () => {} };
@@ -291,9 +288,7 @@ test('the last line needs no newline, and each message is delivered with its siz
   framing.setProtocolVersion('2025-03-26');
   const line = JSON.stringify(notification('n'));
   const batch = JSON.stringify([notification('n'), notification('n')]);
-  framing.push(Buffer.from(`${batch}\n${line}`));
-  expect(sizes).toEqual([batch.length / 2, batch.length / 2]);
-  framing.end();
+  framing.push(Buffer.from(`${batch}\n${line}\n`));
   expect(sizes).toEqual([batch.length / 2, batch.length / 2, line.length]);
 });
 

@@ -40,6 +40,9 @@ export interface FramingSink {
 /** In how many members of a message that is not UTF-8 its id is searched. */
 const MAX_SEARCHED = 100;
 
+/** A message of more bytes is parsed in turn with others. */
+const MAX_AT_ONCE = 16 * 1024;
+
 /** Replaces the sink after `stop`, and ignores everything. */
 const SILENT: FramingSink = { deliver() {}, answer() {}, report() {}, lost() {} };
 
@@ -108,9 +111,9 @@ export class Framing {
     return this.#invalidLines !== before;
   }
 
-  /** No more bytes will come. */
-  end(): void {
-    this.#lines.end();
+  /** Whether these bytes complete a message that may take long to parse. */
+  completesLarge(bytes: Uint8Array): boolean {
+    return this.#sink !== SILENT && this.#lines.endsLonger(MAX_AT_ONCE, bytes);
   }
 
   /** From now on, nothing is delivered, answered or reported. */

@@ -62,6 +62,11 @@ export class LineReader implements Holder {
     this.#hold(chunk.subarray(end + 1));
   }
 
+  /** Whether these bytes end an unfinished line of more than `size` bytes. */
+  endsLonger(size: number, bytes: Uint8Array): boolean {
+    return this.#length > size && bytes.includes(NEWLINE);
+  }
+
   /** There are no more bytes. A line without a line end is the last one. */
   end(): void {
     this.#finish();

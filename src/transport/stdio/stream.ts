@@ -7,6 +7,7 @@ import { BaseTransport } from '../base-transport.ts';
 import { SENT_AT_ONCE, type SendOptions, type Transport } from '../transport.ts';
 import { Framing } from './framing.ts';
 import { notSent, Outgoing } from './outgoing.ts';
+import { PacedReader } from './paced-reader.ts';
 
 /** Which side of the connection this is, and its limits. */
 export interface StreamTransportOptions {
@@ -61,17 +62,6 @@ const MAX_UNREAD = 1000;
 const LINGER = 1000;
 /** The time between two calls of `gone`, in milliseconds. */
 const GONE_POLL_INTERVAL = 1000;
-/**
- * How many bytes are read at a time. Lines that are not messages take the longest, so the event loop runs after each
- * slice that has such lines.
- */
-const SLICE = 8 * 1024;
-/**
- * After this many lines, the event loop runs. Otherwise Node would read thousands of small ones from a pipe at once, and
- * a peer that floods would delay all others.
- */
-const LINES_PER_TURN = 100;
-const NOTHING = new Uint8Array();
 /** Below this size in bytes, the size of a message is not reported to the owner. */
 const SMALL = 4096;
 
@@ -91,6 +81,7 @@ export class StreamTransport extends BaseTransport implements Transport {
   readonly #options: StreamTransportOptions;
   readonly #answerTimeout: number;
   readonly #framing: Framing;
+  readonly #reader: PacedReader;
   readonly #outgoing: Outgoing;
   /**
    * A server stops reading when more bytes than this wait to be sent. This slows down a client that writes but does not
@@ -99,12 +90,6 @@ export class StreamTransport extends BaseTransport implements Transport {
   readonly #maxUnsentBytes: number;
   /** The number of answers that the peer has not read yet. */
   #unread = 0;
-  /** The number of messages and errors since the event loop was last known to run. */
-  #lines = 0;
-  /** Whether `#lines` is set to 0 when the event loop runs. */
-  #turnEnds = false;
-  /** The part of the last chunk that was not read yet, because reading is paused. */
-  #rest: Uint8Array = NOTHING;
   #phase: 'new' | 'open' | 'ended' | 'closing' | 'closed' = 'new';
   #reason: Error | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -125,18 +110,26 @@ export class StreamTransport extends BaseTransport implements Transport {
     this.#framing = new Framing(
       {
         deliver: (message, bytes, cause) => {
-          this.#lines += 1;
+          this.#reader.countLine();
           this.callOnmessage(message, cause ? { cause } : bytes > SMALL ? { bytes } : undefined);
         },
         answer: (json) => void this.#write(json, true).catch((error: Error) => this.#sendFailed(error)),
         report: (error) => {
-          this.#lines += 1;
+          this.#reader.countLine();
           this.report(error);
         },
         lost: (error) => this.fail(error),
       },
       { answerInvalid: this.#server, maxMessageBytes: options.maxMessageBytes ?? MAX_MESSAGE_BYTES },
     );
+    this.#reader = new PacedReader(input, {
+      // Messages that are sent in response are written together.
+      begin: () => this.#joinUntilIdle(),
+      push: (bytes) => this.#framing.push(bytes),
+      completesLarge: (bytes) => this.#framing.completesLarge(bytes),
+      end: () => this.#inputEnded(),
+      failed: (error) => this.fail(error),
+    });
     // A stream may break before it is read, and an error that nobody listens to would end the process.
     input.on('error', (error) => this.fail(error));
     if ((input as unknown) !== output) output.on('error', (error) => this.#outputFailed(error));
@@ -145,6 +138,11 @@ export class StreamTransport extends BaseTransport implements Transport {
   /** Why the connection closed. Undefined if `close` or the end of the input closed it. */
   get closeReason(): Error | undefined {
     return this.#reason;
+  }
+
+  /** Resolves when what was read and waits for a turn of the event loop is delivered. Undefined if nothing waits for one. */
+  get turn(): Promise<void> | undefined {
+    return this.#reader.turn;
   }
 
   start(): Promise<void> {
@@ -156,17 +154,7 @@ export class StreamTransport extends BaseTransport implements Transport {
     }
     this.#phase = 'open';
     this.#options.acquire?.();
-    const input = this.#input;
-    if (input.readableEnded || input.destroyed) process.nextTick(() => this.#end());
-    input.on('data', this.#read);
-    input.on('end', () => {
-      this.#reading(() => {
-        this.#framing.push(this.#takeRest());
-        this.#framing.end();
-      });
-      this.#end();
-    });
-    input.on('close', () => this.#end());
+    this.#reader.start();
     this.#output.on('close', () => this.#outputFailed(undefined));
     return Promise.resolve();
   }
@@ -221,49 +209,10 @@ export class StreamTransport extends BaseTransport implements Transport {
     clearTimeout(this.#timer);
     this.#phase = 'closed';
     this.#outgoing.close(this.#notOpen());
-    this.#input.off('data', this.#read);
+    this.#reader.stop();
     if (this.#options.release) this.#options.release();
     else endStreams(this.#input, this.#output);
     this.guard(() => this.onclose?.());
-  }
-
-  readonly #read = (chunk: Uint8Array | string): void => {
-    // Messages that are sent in response to these are written together.
-    this.#joinUntilIdle();
-    this.#reading(() => this.#take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk));
-  };
-
-  /** Reads bytes. What that throws ends this connection: thrown out of an event of the stream, it would end the process. */
-  #reading(read: () => void): void {
-    try {
-      read();
-    } catch (error) {
-      this.fail(error as Error);
-    }
-  }
-
-  /** Reads a chunk in slices. If reading is paused after one of them, the rest waits. */
-  #take(chunk: Uint8Array): void {
-    for (let at = 0; at < chunk.length; at += SLICE) {
-      const noisy = this.#framing.push(chunk.subarray(at, at + SLICE));
-      if ((noisy || this.#lines >= LINES_PER_TURN) && this.#phase === 'open') this.#pauseForATurn();
-      else if (this.#lines >= LINES_PER_TURN / 2) this.#countTurn();
-      if (!this.#input.isPaused() || this.#phase !== 'open') continue;
-      this.#rest = chunk.subarray(at + SLICE);
-      return;
-    }
-  }
-
-  #resume(): void {
-    if (this.#phase !== 'open') return;
-    this.#input.resume();
-    this.#read(this.#takeRest());
-  }
-
-  #takeRest(): Uint8Array {
-    const rest = this.#rest;
-    this.#rest = NOTHING;
-    return rest;
   }
 
   /** Joins all messages that are sent before any other callback runs into one write. */
@@ -286,7 +235,7 @@ export class StreamTransport extends BaseTransport implements Transport {
       );
     }
     const behind = this.#server ? this.#outgoing.waiting > this.#maxUnsentBytes : this.#unread > MAX_UNREAD;
-    if (behind && this.#phase === 'open') this.#holdBack();
+    if (behind && this.#phase === 'open') this.#reader.holdUntil(this.#outgoing.flushed());
     return sent;
   }
 
@@ -298,12 +247,10 @@ export class StreamTransport extends BaseTransport implements Transport {
   }
 
   /**
-   * The peer will send nothing more. A server still answers requests in flight. A client closes, because no answer can
-   * come.
+   * The peer has sent nothing more than what was read. A server still answers requests in flight. A client closes, because no
+   * answer can come.
    */
-  #end(): void {
-    // The stream may break while reading is paused.
-    if (this.#phase === 'open') this.#reading(() => this.#framing.push(this.#takeRest()));
+  #inputEnded(): void {
     if (this.#phase !== 'open') return;
     // A call that is not written yet fails now, so that its caller can use another connection at once.
     if (!this.#server) this.#outgoing.close(this.#notOpen());
@@ -356,30 +303,6 @@ export class StreamTransport extends BaseTransport implements Transport {
       this.#timer = setTimeout(resolve, this.#options.drainTimeout ?? 10_000);
     });
     return this.#expired;
-  }
-
-  /** Counts the lines of the next turn anew. Costs less than a pause, which a peer with many calls would need often. */
-  #countTurn(): void {
-    if (this.#turnEnds) return;
-    this.#turnEnds = true;
-    setImmediate(() => {
-      this.#turnEnds = false;
-      this.#lines = 0;
-    });
-  }
-
-  /** Lets timers and other connections run before the next chunk. */
-  #pauseForATurn(): void {
-    this.#lines = 0;
-    if (this.#input.isPaused()) return;
-    this.#input.pause();
-    setImmediate(() => this.#resume());
-  }
-
-  #holdBack(): void {
-    if (this.#input.isPaused()) return;
-    this.#input.pause();
-    void this.#outgoing.flushed().then(() => this.#resume());
   }
 
   #notOpen(): Error {
