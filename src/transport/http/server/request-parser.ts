@@ -7,8 +7,13 @@ import {
   type Malformation,
 } from '../message-parser.ts';
 
-/** The head of a request. */
-export interface RequestHead {
+/**
+ * The head of a request.
+ *
+ * A class, because V8 creates the objects of an object literal in the old generation once some have lived long, as while
+ * sessions are revived. Then the heads of all later calls, and what they name, would live until a full collection.
+ */
+export class RequestHead {
   readonly method: string;
   /** As it was sent: usually a path with a query, but it may have a scheme and a host. */
   readonly target: string;
@@ -17,6 +22,14 @@ export interface RequestHead {
   readonly http11: boolean;
   /** Whether the client keeps the connection open after the response. */
   readonly keepsOpen: boolean;
+
+  constructor(method: string, target: string, headers: Headers, http11: boolean) {
+    this.method = method;
+    this.target = target;
+    this.headers = headers;
+    this.http11 = http11;
+    this.keepsOpen = keepsConnection(headers, http11);
+  }
 }
 
 /** What a parser reports about a request. */
@@ -72,13 +85,7 @@ export class RequestParser extends MessageParser {
     const headers = headersOf(lines);
     const http11 = minor === '1';
     const body = this.bodyOf(headers, http11, 0);
-    this.#listener.onhead({
-      method: method!,
-      target: target!,
-      headers,
-      http11,
-      keepsOpen: keepsConnection(headers, http11),
-    });
+    this.#listener.onhead(new RequestHead(method!, target!, headers, http11));
     // Stryker disable next-line BooleanLiteral: only a parser of responses reads it
     this.expectBody(body, false);
     this.stop();
