@@ -280,6 +280,17 @@ describe('after stop, nothing more is sent', () => {
   });
 });
 
+test('says whether bytes complete a message of more than 16 KiB, unless it is stopped', () => {
+  const bench = new Bench();
+  const end = Buffer.from('\n');
+  bench.framing.push(Buffer.alloc(16 * 1024, 'x'));
+  const atLimit = bench.framing.completesLarge(end);
+  bench.framing.push(Buffer.from('x'));
+  expect([atLimit, bench.framing.completesLarge(end)]).toEqual([false, true]);
+  bench.framing.stop();
+  expect(bench.framing.completesLarge(end)).toBe(false);
+});
+
 test('each message is delivered with its size', () => {
   const sizes: number[] = [];
   const deliver = (_: Message, bytes: number): void => void sizes.push(bytes);

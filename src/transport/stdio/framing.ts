@@ -113,7 +113,7 @@ export class Framing {
 
   /** Whether these bytes complete a message that may take long to parse. */
   completesLarge(bytes: Uint8Array): boolean {
-    return this.#sink !== SILENT && this.#lines.endsLonger(MAX_AT_ONCE, bytes);
+    return this.#lines.endsLonger(MAX_AT_ONCE, bytes);
   }
 
   /** From now on, nothing is delivered, answered or reported. */

@@ -186,3 +186,12 @@ describe('lines', () => {
     expect(found.slice(0, 2)).toEqual(['one', 'two']);
   });
 });
+
+test('says whether bytes end an unfinished line that is longer than a size', () => {
+  const reader = new LineReader({ line: () => {}, invalidUtf8: () => {}, tooLong: () => {} }, 1000);
+  const ends = (size: number, text: string): boolean => reader.endsLonger(size, Buffer.from(text));
+  reader.push(Buffer.from('12345'));
+  expect([ends(4, 'x\nx'), ends(4, 'x'), ends(5, '\n')]).toEqual([true, false, false]);
+  reader.push(Buffer.from('\n'));
+  expect(ends(4, '123456\n')).toBe(false);
+});
