@@ -37,7 +37,7 @@ export const files: Readonly<Record<string, readonly string[]>> = {
   ],
   'src/transport/http/client/response-parser.ts': ['src/transport/http/client/response-parser.test.ts'],
   'src/transport/http/server/request-parser.ts': ['src/transport/http/server/request-parser.test.ts'],
-  'src/transport/stdio/framing.ts': ['src/transport/stdio/framing.test.ts'],
+  'src/transport/stdio/framing.ts': ['src/transport/stdio/{framing,framing-utf8}.test.ts'],
   'src/transport/stdio/lines.ts': ['src/transport/stdio/lines.test.ts', 'src/base/receive-budget.test.ts'],
   'src/transport/stdio/outgoing.ts': ['src/transport/stdio/outgoing.test.ts'],
   'src/store/memory.ts': ['src/store/memory.test.ts'],

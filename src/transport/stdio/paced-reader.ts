@@ -94,6 +94,8 @@ export class PacedReader {
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     if (!this.#held) return this.#take(bytes);
     this.#rest = Buffer.concat([this.#rest, bytes]);
+    // Whoever had paused it has resumed it.
+    this.#wasPaused = false;
     this.#input.pause();
   };
 
