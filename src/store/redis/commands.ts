@@ -109,6 +109,19 @@ export class Commands {
     }
   }
 
+  /**
+   * The value of a JSON text that Redis had. A larger one is not parsed, because that could take minutes.
+   *
+   * @param most the most bytes that are ever written.
+   * @throws Error if somebody else has written the text.
+   */
+  parse(text: string, most: number): unknown {
+    if (text.length <= most) return JSON.parse(text);
+    throw new Error(
+      `Something else has written a value that begins with ${this.#prefix}: it is larger than ${most} bytes`,
+    );
+  }
+
   #why(reply: string): string {
     if (!reply.startsWith('WRONGTYPE')) return reply;
     return `something else has written a key that begins with ${this.#prefix}: ${reply}`;

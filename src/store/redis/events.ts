@@ -104,9 +104,10 @@ export class RedisEvents implements EventLog {
           throw new EventsPurged(id, previous > place ? `${stream}-${previous}` : undefined);
         }
         place = n;
-        yield { id: `${stream}-${n}`, message: text === '' ? undefined : (JSON.parse(text) as Message) };
+        yield { id: `${stream}-${n}`, message: text === '' ? undefined : this.#parse(text) };
       }
-      from = Number(next);
+      // Numbers that only somebody else can have written may be too large to count on.
+      from = Number(next) > from ? Number(next) : 0;
     }
     if (place < last && place === after) throw new EventsPurged(id, `${stream}-${last}`);
   }
@@ -131,6 +132,10 @@ export class RedisEvents implements EventLog {
   async drop(session: SessionId): Promise<void> {
     this.#open.drop(session);
     await this.#commands.run(DROP, keyOfSession(session));
+  }
+
+  #parse(text: string): Message {
+    return this.#commands.parse(text, this.#bounds[0]!) as Message;
   }
 
   async #append(

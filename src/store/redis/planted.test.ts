@@ -1,6 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { describeWithEmptyRedis } from '../../../test/support/with-empty-redis.ts';
 import { notification } from '../../jsonrpc/message.ts';
+import { EventsPurged } from '../event-log.ts';
 import type { TaskRecord } from '../task-store.ts';
 import { keyOfSession } from './events.ts';
 import { redisState } from './redis-state.ts';
@@ -104,5 +105,36 @@ describeWithEmptyRedis('a key of another type', (redis) => {
     await expect(sessions.put('s', { initialize: {} })).rejects.toThrow(
       'Redis has refused a command: something else has written a key that begins with {everwire}: WRONGTYPE',
     );
+  });
+
+  test('events with numbers that cannot be told apart are not read again and again', async () => {
+    const { events } = start();
+    const id = await events.append('planted', '1', undefined);
+    const stream = { first: Number(id.slice(2)), last: 2 ** 53 + 2, ended: false };
+    await redis.admin.hSet(`{everwire}:s:${h}`, '+1', JSON.stringify(stream));
+    const fields = { s: '2', p: '1', a: `${2 ** 53}`, b: '1', m: '' };
+    for (let n = 0; n < 500; n += 1) await redis.admin.xAdd(`{everwire}:e:${h}`, `${2 ** 53}-${n}`, fields);
+    const read = vi.spyOn(redis.admin, 'sendCommand');
+    await expect(events.after('planted', id)[Symbol.asyncIterator]().next()).rejects.toThrow(EventsPurged);
+    expect(read.mock.calls.length).toBeLessThan(10);
+  });
+
+  test.each([
+    ['session', 'r', 'record', 256 * 1024],
+    ['session', 'r', 'settings', 256 * 1024],
+    ['task', 't', 'text', 16 * 1024 * 1024],
+  ] as const)('of a %s that is larger than one may be (%s: %s) is not parsed', async (_what, kind, field, most) => {
+    const { sessions, tasks, create } = start();
+    await sessions.put('planted', { initialize: {} });
+    await create('planted', 'one');
+    await redis.admin.hSet(await keyLike(`{everwire}:${kind}:*`), field, `{"x":"${'x'.repeat(most)}"}`);
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    const message = 'Something else has written a value that begins with {everwire}';
+    for (const read of kind === 't'
+      ? [() => tasks.get('planted', undefined), () => tasks.unfinished('one')[Symbol.asyncIterator]().next()]
+      : [() => sessions.get('planted')])
+      await expect(read()).rejects.toThrow(message);
+    for (const [text] of parse.mock.calls) expect(text.length).toBeLessThan(most);
   });
 });

@@ -41,7 +41,9 @@ export class RedisSessions implements SessionStore {
   async get(id: SessionId): Promise<SessionRecord | undefined> {
     const [record, settings] = (await this.#run(GET, keyOfSession(id))) as string[];
     if (record === undefined || settings === undefined) return undefined;
-    return { ...(JSON.parse(record) as SessionRecord), ...(JSON.parse(settings) as SessionSettings) };
+    const most = this.#maxRecordBytes;
+    const parsed = this.#commands.parse(record, most) as SessionRecord;
+    return { ...parsed, ...(this.#commands.parse(settings, most) as SessionSettings) };
   }
 
   put(id: SessionId, given: SessionRecord): Promise<void> {
@@ -60,7 +62,7 @@ export class RedisSessions implements SessionStore {
     return this.#writes.change(id, 'session', async () => {
       const [size, text, former] = (await this.#run(GET_SETTINGS, key)) as string[];
       if (text === undefined || former === undefined) return undefined;
-      const changed = change(JSON.parse(text) as SessionSettings);
+      const changed = change(this.#commands.parse(text, this.#maxRecordBytes) as SessionSettings);
       const settings = JSON.stringify(changed);
       const bytes = Number(size) + Buffer.byteLength(settings);
       this.#checkSize(bytes);

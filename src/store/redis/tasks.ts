@@ -45,7 +45,7 @@ export class RedisTasks implements TaskStore {
 
   async get(id: string, principal: string | undefined): Promise<TaskRecord | undefined> {
     const [text] = await this.#read(id, principal);
-    return text === undefined ? undefined : (JSON.parse(text) as TaskRecord);
+    return text === undefined ? undefined : this.#parse(text);
   }
 
   update(
@@ -56,7 +56,7 @@ export class RedisTasks implements TaskStore {
     return this.#changes.change(id, 'task', async () => {
       const [text, tag, over] = await this.#read(id, principal);
       if (text === undefined || tag === undefined) return undefined;
-      const task = JSON.parse(text) as TaskRecord;
+      const task = this.#parse(text);
       if (over === '1') return task;
       const changed = change(task);
       const written = this.#written(changed, task);
@@ -73,7 +73,11 @@ export class RedisTasks implements TaskStore {
 
   async *unfinished(runner: string): AsyncGenerator<TaskRecord> {
     const texts = (await this.#commands.run(UNFINISHED, hashOf(runner), this.#time)) as string[];
-    for (const text of texts) yield JSON.parse(text) as TaskRecord;
+    for (const text of texts) yield this.#parse(text);
+  }
+
+  #parse(text: string): TaskRecord {
+    return this.#commands.parse(text, this.#bounds.maxTaskBytes) as TaskRecord;
   }
 
   async #read(id: string, principal: string | undefined): Promise<string[]> {

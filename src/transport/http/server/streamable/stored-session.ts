@@ -3,6 +3,7 @@ import type { Owner } from '../../../../base/share.ts';
 import { ErrorCode } from '../../../../jsonrpc/errors.ts';
 import {
   errorResponse,
+  isObject,
   type ErrorObject,
   type JsonObject,
   type Request,
@@ -32,6 +33,14 @@ const LOST: ErrorObject = {
 /** The name of a session in a store. Whoever can read the store cannot use the session. */
 export function storedIdOf(sessionId: string): SessionId {
   return createHash('sha256').update('everwire-session').update(sessionId).digest('base64url');
+}
+
+/** Reads a session that another process has stored. Undefined if none has, or if it cannot be as Everwire has written it. */
+export async function readRecord(store: SessionStore, id: SessionId): Promise<SessionRecord | undefined> {
+  const record = await store.get(id);
+  const { initialize, logLevel = '', resources = [] }: JsonObject = { ...record };
+  const isWhole = isObject(initialize) && typeof logLevel === 'string' && Array.isArray(resources);
+  return isWhole && resources.every((uri) => typeof uri === 'string') ? record : undefined;
 }
 
 const NOT_STORED =

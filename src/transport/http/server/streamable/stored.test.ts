@@ -6,6 +6,7 @@ import { Method } from '../../../../protocol/methods.ts';
 import { memoryState, type State } from '../../../../store/state.ts';
 import { NOT_EXECUTED } from '../../not-executed.ts';
 import { logWith } from '../../../../../test/support/event-log.ts';
+import { storedIdOf } from './stored-session.ts';
 
 /**
  * What a client sees if its server is killed and another process with the same state takes over. A test "kills" a
@@ -60,6 +61,18 @@ describe('after a kill', () => {
       });
       expect(seen.filter(({ method }) => method === Method.Discover)).toHaveLength(1);
       expect(http.errors).toEqual([]);
+    },
+  );
+
+  test.each<object>([{ resources: 5 }, { resources: null }, { resources: [5] }, { logLevel: {} }, { initialize: 'x' }])(
+    'a session with a record that no process has written (%j) is unknown',
+    async (damage) => {
+      const state = memoryState();
+      const session = await started(state).http.open();
+      const record = await state.sessions.get(storedIdOf(session.id));
+      await state.sessions.put(storedIdOf(session.id), { ...record!, ...damage });
+      const { http } = started(state);
+      expect((await at(http, session).call(1, 'who')).status).toBe(404);
     },
   );
 

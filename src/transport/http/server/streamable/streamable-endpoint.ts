@@ -44,7 +44,7 @@ import { namesStateless, type StatelessEndpoint } from '../stateless/stateless-e
 import { reopening, type Opening } from './opening.ts';
 import { isForAll, type Passed } from './other-processes.ts';
 import type { FoundStream, SessionStreams } from './session-streams.ts';
-import { storedIdOf } from './stored-session.ts';
+import { readRecord, storedIdOf } from './stored-session.ts';
 import { STANDALONE } from './stream-ids.ts';
 import { StreamableSession } from './streamable-session.ts';
 
@@ -311,7 +311,7 @@ export class StreamableEndpoint extends Endpoint {
     const storedId = storedIdOf(id);
     this.#wait(
       call,
-      () => store.get(storedId),
+      () => readRecord(store, storedId),
       (record) => {
         const opened = sessions.get(id);
         if (opened) return this.#goOn(opened, call, use);
