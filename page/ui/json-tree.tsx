@@ -8,9 +8,12 @@ const MEMBERS = 100;
 /** The most characters of a string that are shown at first. */
 const CHARACTERS = 400;
 /**
- * A document with at most this many values is fully open at first. Of a larger one, only the outer three levels are.
+ * A document with at most this many values is open at first, up to `OPEN_LEVELS`. Of a larger one, only the outer three
+ * levels are.
  */
 const OPEN_VALUES = 400;
+/** The most levels that are open at first. Each level is drawn by recursion, and a browser's stack ends before 400. */
+const OPEN_LEVELS = 50;
 
 interface JsonTreeProps {
   /** The JSON text. Numbers and strings are shown as they are in it. */
@@ -35,7 +38,7 @@ export function JsonTree({ text, label }: JsonTreeProps): JSX.Element {
         </pre>
       </>
     );
-  const depth = countUpTo(root, OPEN_VALUES) < OPEN_VALUES ? Infinity : 3;
+  const depth = countUpTo(root, OPEN_VALUES) < OPEN_VALUES ? OPEN_LEVELS : 3;
   return (
     <ul class="json" role="tree" aria-label={label} ref={tree} onKeyDown={(event) => moveFocus(event, tree.current!)}>
       <Value key={text} node={root} level={1} open={depth} isFirst />

@@ -223,6 +223,27 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     expect(misdeeds).toEqual([]);
   });
 
+  test('a value with hundreds of levels and few members is shown, and its levels can be opened', async () => {
+    const levels = 390;
+    const text = `${'['.repeat(levels)}"inside"${']'.repeat(levels)}`;
+    const { page, call, result, misdeeds } = await explore(browser(), ({ method }) =>
+      method === 'tools/list' ? { tools: [tool('deep')] } : { content: [{ type: 'deep', value: JSON.parse(text) }] },
+    );
+    await call.click();
+    const tree = result.getByRole('tree', { name: 'Content' });
+    await tree.waitFor();
+    const items = tree.getByRole('treeitem');
+    const shown = await items.count();
+    await items.first().focus();
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => items.count()).toBe(shown + 1);
+    await page.getByRole('tab', { name: 'Wire' }).click();
+    await page.getByRole('row').filter({ hasText: 'result' }).last().click();
+    await page.getByRole('tree', { name: 'Message' }).waitFor();
+    expect(misdeeds).toEqual([]);
+  });
+
   test('on the screen Connect, wherever it is', async () => {
     const all = TRICKS.join(' ');
     const feed = stateWith(
