@@ -54,20 +54,18 @@ interface Ended extends Error {
   readonly stderr: string;
 }
 
-/**
- * Scrubs all strings in a JSON value. Returns the same value if nothing changed. Large errors of many calls may come at
- * once, so they are scrubbed in short turns.
- */
+/** Scrubs all strings in a JSON value. Large errors of many calls may come at once, so they are scrubbed in short turns. */
 async function cleaned<T>(value: T, scrub: CleanErrorsOptions['scrub'], { caller }: Exchange): Promise<T> {
   const texts = new Set<string>();
   collectTexts(value, texts);
   const changed = new Map<string, string>();
   for (const text of texts) {
-    const clean = inShortTurns(() => scrub(text), peerOf(caller));
-    const done = typeof clean === 'string' ? clean : await clean;
-    if (done !== text) changed.set(text, done);
+    const clean = await inShortTurns(() => scrub(text), peerOf(caller));
+    // Stryker disable next-line ConditionalExpression: only saves a copy
+    if (clean !== text) changed.set(text, clean);
   }
-  return replaced(value, changed) as T;
+  // Stryker disable next-line ConditionalExpression: only saves a copy
+  return (changed.size === 0 ? value : replaced(value, changed)) as T;
 }
 
 /** Adds the strings in a JSON value, and the names in it. */
@@ -82,20 +80,12 @@ function collectTexts(value: unknown, texts: Set<string>): void {
   }
 }
 
-/** Replaces strings in a JSON value. Returns the same value if nothing changed. */
+/** Replaces strings in a JSON value. */
 function replaced(value: unknown, by: ReadonlyMap<string, string>): unknown {
   if (typeof value === 'string') return by.get(value) ?? value;
-  if (by.size === 0) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item) => replaced(item, by));
-    return items.some((item, index) => item !== value[index]) ? items : value;
-  }
+  if (Array.isArray(value)) return value.map((item) => replaced(item, by));
   if (!isObject(value)) return value;
-  let changed = false;
-  const members = Object.entries<unknown>(value).map(([name, member]): [string, unknown] => {
-    const other: [string, unknown] = [by.get(name) ?? name, replaced(member, by)];
-    changed ||= other[0] !== name || other[1] !== member;
-    return other;
-  });
-  return changed ? Object.fromEntries(members) : value;
+  return Object.fromEntries(
+    Object.entries<unknown>(value).map(([name, member]) => [by.get(name) ?? name, replaced(member, by)]),
+  );
 }

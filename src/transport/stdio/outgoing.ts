@@ -30,6 +30,7 @@ export class Outgoing implements Holder {
   readonly #written = (): void => this.#settleWrite();
   #text = '';
   /** Whether `#text` takes two bytes for each character. Known only while the reader is slow. */
+  // Stryker disable next-line BooleanLiteral: the first line is written at once, which sets it
   #isWide = false;
   /** How many lines are in `#text`. */
   #joined = 0;
@@ -85,6 +86,7 @@ export class Outgoing implements Holder {
     }
     const queued = this.#full?.queued;
     // Otherwise the text is written soon.
+    // Stryker disable next-line ConditionalExpression: only saves time while the reader is not slow
     if (this.#full) this.#isWide ||= isWide(line);
     this.#text += line;
     this.#text += '\n';

@@ -124,6 +124,25 @@ test.each([
   expect(http.errors).toEqual([expect.any(TypeError)]);
 });
 
+test.each(['', 'ada\ud800', 1])(
+  'a framework that gives the principal %j lets nobody in, and is reported',
+  async (principal) => {
+    const http = new TestHttp(service);
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(initialize()),
+    };
+    for (const context of [
+      { principal: principal as string },
+      { authInfo: { principal: principal as string, scopes: [] } },
+    ])
+      expect((await http.fetch(new Request('http://localhost/mcp', init), context)).status).toBe(503);
+    expect(http.errors).toHaveLength(2);
+    expect(String(http.errors[0])).toContain('The principal of a request');
+  },
+);
+
 test('a malformed refusal of an authorized call is reported', async () => {
   const authorize = () => ({ status: 0, message: 'no', headers: {} }) as never;
   const http = new TestHttp(service, { auth: allow({ authorize }) });

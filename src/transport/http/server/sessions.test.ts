@@ -80,25 +80,6 @@ test('a session belongs to the principal that opened it', async () => {
   expect((await as('bob', ping, { 'mcp-session-id': id })).status).toBe(404);
 });
 
-test.each(['', 'ada\ud800', 1])(
-  'a framework that gives the principal %j lets nobody in, and is reported',
-  async (principal) => {
-    const http = new TestHttp(scripted().service);
-    const init = {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(initialize()),
-    };
-    for (const context of [
-      { principal: principal as string },
-      { authInfo: { principal: principal as string, scopes: [] } },
-    ])
-      expect((await http.fetch(new Request('http://localhost/mcp', init), context)).status).toBe(503);
-    expect(http.errors).toHaveLength(2);
-    expect(String(http.errors[0])).toContain('The principal of a request');
-  },
-);
-
 test('a session without requests ends after the idle timeout', async () => {
   const http = new TestHttp(scripted().service, { idleTimeout: 10 * MINUTE });
   const session = await http.open();
