@@ -120,6 +120,18 @@ describe('the metrics', () => {
     });
   });
 
+  test('do not keep a tool name with characters that can control a terminal', async () => {
+    const metrics = await createMetrics({ process: false });
+    const tools = ['\u001b[31m', 'nul\0', '\u202e', 'line\n', '\ud800'].map((name) => ({ name }));
+    const { service } = scripted({ 'tools/list': () => ({ tools }), 'tools/call': () => ({ content: [] }) });
+    const counted = metrics.middleware('shop')(service);
+    await counted(new TestExchange('tools/list'));
+    for (const { name } of tools) await counted(new TestExchange('tools/call', { name }));
+    expect(await samples(metrics)).toMatchObject({
+      'everwire_tool_calls_total{server="shop",tool="other",outcome="ok"}': 5,
+    });
+  });
+
   test('show requests in progress and cancelled requests', async () => {
     const metrics = await createMetrics({ process: false });
     const answer = deferred<object>();

@@ -5,6 +5,7 @@ import { isNotificationMethod, Method } from '../protocol/methods.ts';
 import type { HttpRefusal } from '../transport/http/server/call.ts';
 import type { HttpPage } from '../transport/http/server/handler.ts';
 import { ifMissing } from '../base/missing-package.ts';
+import { printableLine } from '../base/printable.ts';
 import { codeLabel, methodLabel, observed, type Ending } from './outcome.ts';
 import { respondText } from './page.ts';
 
@@ -14,7 +15,7 @@ export interface MetricsOptions {
   readonly process?: boolean | undefined;
   /**
    * Maximum number of tools of one server that are counted by name; the others, and those with a name of more than 128
-   * characters, count as `other`. Default 200.
+   * characters or with control characters, count as `other`. Default 200.
    */
   readonly maxTools?: number | undefined;
   /** Labels of all series, for example one that tells several processes apart. Default none. */
@@ -105,7 +106,9 @@ export async function createMetrics(options: MetricsOptions = {}): Promise<Metri
 
   /** @param known the tools that the server has. */
   const learn = (known: Set<string>, name: unknown): void => {
-    if (known.size < maxTools && typeof name === 'string' && name.length <= MAX_TOOL_NAME) known.add(name);
+    if (known.size >= maxTools || typeof name !== 'string' || name.length > MAX_TOOL_NAME) return;
+    // The page may be shown on a terminal.
+    if (printableLine(name) === name) known.add(name);
   };
   const learnListed = (known: Set<string>, result: JsonObject | undefined): void => {
     const listed: unknown = result?.['tools'];
