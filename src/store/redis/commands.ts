@@ -118,7 +118,7 @@ export class Commands {
   parse(text: string, most: number): unknown {
     if (text.length <= most) return JSON.parse(text);
     throw new Error(
-      `Something else has written a value that begins with ${this.#prefix}: it is larger than ${most} bytes`,
+      `Something else has written a key that begins with ${this.#prefix}: its value is larger than ${most} bytes`,
     );
   }
 

@@ -130,7 +130,7 @@ describeWithEmptyRedis('a key of another type', (redis) => {
     await redis.admin.hSet(await keyLike(`{everwire}:${kind}:*`), field, `{"x":"${'x'.repeat(most)}"}`);
     const parse = vi.spyOn(JSON, 'parse');
     onTestFinished(() => parse.mockRestore());
-    const message = 'Something else has written a value that begins with {everwire}';
+    const message = 'Something else has written a key that begins with {everwire}';
     for (const read of kind === 't'
       ? [() => tasks.get('planted', undefined), () => tasks.unfinished('one')[Symbol.asyncIterator]().next()]
       : [() => sessions.get('planted')])

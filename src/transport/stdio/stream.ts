@@ -140,7 +140,11 @@ export class StreamTransport extends BaseTransport implements Transport {
     return this.#reason;
   }
 
-  /** Resolves when what was read and waits for a turn of the event loop is delivered. Undefined if nothing waits for one. */
+  /**
+   * Resolves when what was read and waits for a turn of the event loop is delivered. Undefined if nothing waits for one.
+   *
+   * @internal
+   */
   get turn(): Promise<void> | undefined {
     return this.#reader.turn;
   }
