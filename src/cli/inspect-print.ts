@@ -33,7 +33,8 @@ export async function inspectPrint({ words, command }: SplitWords, flags: Inspec
   const recording = await openRecording(file);
   const output = new Output({});
   const { isTTY, columns } = process.stdout;
-  const width = isTTY ? columns : Infinity;
+  // A terminal without a size says 0.
+  const width = (isTTY && columns) || Infinity;
   const messages = new Messages();
   let hasGaps = false;
   for await (const record of recordsOf(recording, file)) {
