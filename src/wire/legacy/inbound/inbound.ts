@@ -23,6 +23,7 @@ import { isNotificationMethod, CAN_REQUIRE_INPUT, Method, NotificationMethod } f
 import { LATEST_LEGACY_REVISION, profileOf, REVISIONS, type RevisionProfile } from '../../../protocol/revisions.ts';
 import { SENT_AT_ONCE, type MessageExtra, type Transport } from '../../../transport/transport.ts';
 import { answerInTurns } from '../../large-results.ts';
+import { progressTokenOf } from '../../progress-token.ts';
 import type { RequestInFlight, RequestsInFlight } from '../../requests-in-flight.ts';
 import type { TotalLoad } from '../../total-load.ts';
 import { ClientQuestions } from './client-questions.ts';
@@ -182,7 +183,11 @@ export class LegacyInbound implements Connection {
     return exchange;
   }
 
-  readonly #serve: Service = (exchange) => this.#session(exchange) ?? this.#service(exchange);
+  readonly #serve: Service = (exchange) => {
+    // Throws if the token is too long.
+    progressTokenOf(exchange.params);
+    return this.#session(exchange) ?? this.#service(exchange);
+  };
 
   #answerWith(exchange: RequestExchange, answer: Promise<JsonObject>): void {
     answer.then(

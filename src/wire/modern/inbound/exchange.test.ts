@@ -3,7 +3,8 @@ import { meta, TestReply } from '../../../../test/support/modern.ts';
 import { settled } from '../../../../test/support/service.ts';
 import type { JsonObject, RequestId } from '../../../jsonrpc/message.ts';
 import { readCaller } from './caller.ts';
-import { ModernExchange, progressTokenOf, type Round } from './exchange.ts';
+import { progressTokenOf } from '../../progress-token.ts';
+import { ModernExchange, type Round } from './exchange.ts';
 
 const LEVEL = 'io.modelcontextprotocol/logLevel';
 
@@ -260,9 +261,4 @@ test('a question that was cancelled before it was asked is not asked', async () 
   const { exchange } = opened();
   const signal = AbortSignal.abort(new Error('never mind'));
   await expect(exchange.ask('roots/list', {}, { signal })).rejects.toThrow('never mind');
-});
-
-test.each([[undefined], [null], [1.5], [{}], [true]])('%j is not a progress token', (progressToken) => {
-  expect(progressTokenOf({ _meta: { progressToken } })).toBeUndefined();
-  expect(progressTokenOf({ _meta: progressToken })).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
-import { isObject, isRequestId, notification, type JsonObject, type RequestId } from '../../../jsonrpc/message.ts';
+import { isObject, notification, type JsonObject, type RequestId } from '../../../jsonrpc/message.ts';
 import { BaseExchange } from '../../../core/base-exchange.ts';
 import { NotAsked, type AskOptions, type Caller, type Exchange } from '../../../core/exchange.ts';
 import { paced } from '../../../base/paced.ts';
@@ -183,9 +183,4 @@ export class ModernExchange extends BaseExchange implements Exchange {
   #release(): void {
     for (const { method, params } of this.#held?.take() ?? []) void this.notify(method, params);
   }
-}
-
-export function progressTokenOf({ _meta: meta }: JsonObject): RequestId | undefined {
-  const token: unknown = isObject(meta) ? meta[Meta.ProgressToken] : undefined;
-  return isRequestId(token) ? token : undefined;
 }
