@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
+import { countTurns } from '../../test/support/turns.ts';
 import { inShortTurns } from './short-turns.ts';
 import { nextTurn } from './wait.ts';
 
@@ -10,16 +11,6 @@ function costly<T>(result: T): T {
   return result;
 }
 
-/** Counts the turns of the event loop. */
-function turns(): { readonly count: () => number; readonly stop: () => void } {
-  let count = 0;
-  let running = true;
-  void (async () => {
-    for (; running; count += 1) await nextTurn();
-  })();
-  return { count: () => count, stop: () => void (running = false) };
-}
-
 test('cheap work runs at once', async () => {
   expect(Array.from({ length: 100 }, (_, i) => inShortTurns(() => i))).toEqual(
     Array.from({ length: 100 }, (_, i) => i),
@@ -28,7 +19,7 @@ test('cheap work runs at once', async () => {
 });
 
 test('costly work runs in turns of its own, in order, and cheap work after it', async () => {
-  const { count, stop } = turns();
+  const count = countTurns();
   const ran: string[] = [];
   const at: number[] = [];
   const all = ['a', 'b', 'c', 'd'].map((name) =>
@@ -46,7 +37,6 @@ test('costly work runs in turns of its own, in order, and cheap work after it', 
   await Promise.all(cheap);
   expect(ran).toEqual(['a', 'b', 'c', 'd', 'cheap 1', 'cheap 2']);
   expect(new Set(at).size).toBe(4);
-  stop();
   await nextTurn();
   await nextTurn();
   expect(inShortTurns(() => 'at once')).toBe('at once');

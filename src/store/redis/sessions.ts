@@ -41,9 +41,7 @@ export class RedisSessions implements SessionStore {
   async get(id: SessionId): Promise<SessionRecord | undefined> {
     const [record, settings] = (await this.#run(GET, keyOfSession(id))) as string[];
     if (record === undefined || settings === undefined) return undefined;
-    const most = this.#maxRecordBytes;
-    const parsed = this.#commands.parse(record, most) as SessionRecord;
-    return { ...parsed, ...(this.#commands.parse(settings, most) as SessionSettings) };
+    return { ...(this.#parse(record) as SessionRecord), ...(this.#parse(settings) as SessionSettings) };
   }
 
   put(id: SessionId, given: SessionRecord): Promise<void> {
@@ -62,7 +60,7 @@ export class RedisSessions implements SessionStore {
     return this.#writes.change(id, 'session', async () => {
       const [size, text, former] = (await this.#run(GET_SETTINGS, key)) as string[];
       if (text === undefined || former === undefined) return undefined;
-      const changed = change(this.#commands.parse(text, this.#maxRecordBytes) as SessionSettings);
+      const changed = change(this.#parse(text) as SessionSettings);
       const settings = JSON.stringify(changed);
       const bytes = Number(size) + Buffer.byteLength(settings);
       this.#checkSize(bytes);
@@ -85,6 +83,10 @@ export class RedisSessions implements SessionStore {
   /** The clock of Redis decides, unless there is another one. */
   #run(script: typeof GET, ...args: readonly (string | number)[]): Promise<unknown> {
     return this.#commands.run(script, this.#now?.() ?? '', ...this.#bounds, ...args);
+  }
+
+  #parse(text: string): unknown {
+    return this.#commands.parse(text, this.#maxRecordBytes);
   }
 
   #checkSize(bytes: number): void {

@@ -98,7 +98,8 @@ class ChildEnded extends Error {
 
 /**
  * How long calls in flight wait for the exit code and the last output, once the child has exited or closed its stdout.
- * Milliseconds. The wait is short unless another process holds the child's pipes open.
+ * Milliseconds. The wait is short unless another process holds the child's pipes open. It begins anew while what was read
+ * waits for a turn of the event loop.
  */
 const LAST_OUTPUT_WAIT = 500;
 /** How long to wait for a process after SIGKILL. Milliseconds. Only a process stuck in the kernel takes longer. */

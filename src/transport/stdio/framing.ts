@@ -12,6 +12,7 @@ import { InvalidMessage, InvalidResponse, checkMessage, invalidRequest, parseJso
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
 import { InFlight } from '../in-flight.ts';
+import { MAX_AT_ONCE } from '../../base/parsed-at-once.ts';
 import { receiveBudgetExceeded } from '../../base/receive-budget.ts';
 import { LineReader } from './lines.ts';
 import { Noise } from './noise.ts';
@@ -39,9 +40,6 @@ export interface FramingSink {
 
 /** In how many members of a message that is not UTF-8 its id is searched. */
 const MAX_SEARCHED = 100;
-
-/** A message of more bytes is parsed in turn with others. */
-const MAX_AT_ONCE = 16 * 1024;
 
 /** Replaces the sink after `stop`, and ignores everything. */
 const SILENT: FramingSink = { deliver() {}, answer() {}, report() {}, lost() {} };

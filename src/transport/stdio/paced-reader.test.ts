@@ -1,5 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
+import { countTurns } from '../../../test/support/turns.ts';
 import { Deferred } from '../../base/deferred.ts';
 import { request, resultResponse, type Message } from '../../jsonrpc/message.ts';
 import { childTransport } from './child.ts';
@@ -8,18 +9,6 @@ import { streamTransport } from './stream.ts';
 const COUNT = 20;
 const members = Array.from({ length: 90_000 }, (_, n) => `"k${n}":1`).join(',');
 const large = (id: number): string => `{"jsonrpc":"2.0","id":${id},"result":{"a":{${members}}}}\n`;
-
-/** Counts the turns of the event loop. */
-function turns(): () => number {
-  let count = 0;
-  const next = (): void => {
-    count += 1;
-    timer = setImmediate(next);
-  };
-  let timer = setImmediate(next);
-  onTestFinished(() => clearImmediate(timer));
-  return () => count;
-}
 
 /** Connections to servers. Each has received a large message but for its last byte. */
 async function open(onmessage: (message: Message, from: number) => void) {
@@ -39,7 +28,7 @@ async function open(onmessage: (message: Message, from: number) => void) {
 }
 
 test('large messages that many servers complete together are parsed in turns of the event loop', async () => {
-  const now = turns();
+  const now = countTurns();
   const seen: number[] = [];
   const done = new Deferred();
   const servers = await open(() => {
@@ -66,7 +55,7 @@ test('what a server sends after a large message comes after it, also at the end 
 });
 
 test('large last lines without a line end are parsed in turns of the event loop', async () => {
-  const now = turns();
+  const now = countTurns();
   const seen: number[] = [];
   const servers = await open(() => seen.push(now()));
   const closed = servers.map(({ transport }) => new Promise<void>((resolve) => (transport.onclose = resolve)));

@@ -128,13 +128,8 @@ export class PacedReader {
    */
   #takeInTurn(bytes: Uint8Array): void {
     let held: Deferred | undefined;
-    let isTaken = false;
-    void inShortTurns(() => {
-      isTaken = true;
-      if (held) this.#resume(held, true);
-      else this.#slices(bytes, true);
-    }, this);
-    if (isTaken) return;
+    const taken = inShortTurns(() => (held ? this.#resume(held, true) : this.#slices(bytes, true)), this);
+    if (!(taken instanceof Promise)) return;
     this.#rest = bytes;
     held = this.#hold(true);
   }

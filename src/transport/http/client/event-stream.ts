@@ -5,9 +5,9 @@ import { COUNTED_FROM, receiveBudget, receiveBudgetExceeded } from '../../../bas
 import { AnswerLost } from './errors.ts';
 import { EventSourceReader, type EventSourceOptions } from './event-source.ts';
 import type { HttpReply } from './http.ts';
+import { MAX_AT_ONCE } from '../../../base/parsed-at-once.ts';
 import { inShortTurns } from '../../../base/short-turns.ts';
 import { nextTurn, waitFor } from '../../../base/wait.ts';
-import { MAX_AT_ONCE } from './parsed-in-turn.ts';
 
 export interface ReadOptions extends EventSourceOptions {
   /** How long the stream may be silent. Milliseconds; 0 for no limit. */

@@ -1,11 +1,13 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { countTurns } from '../../../../test/support/turns.ts';
 import { receiveBudget } from '../../../base/receive-budget.ts';
+import { MAX_AT_ONCE } from '../../../base/parsed-at-once.ts';
 import { inShortTurns } from '../../../base/short-turns.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 import { Deferred } from '../../../base/deferred.ts';
 import { httpCarrier } from './http-carrier.ts';
 import type { HttpReply } from './http.ts';
-import { MAX_AT_ONCE, parsedInTurn } from './parsed-in-turn.ts';
+import { parsedInTurn } from './parsed-in-turn.ts';
 import { StreamableClient } from './streamable-client.ts';
 
 const COUNT = 20;
@@ -34,25 +36,13 @@ function responses(isStream: boolean) {
   return http;
 }
 
-/** Counts the turns of the event loop. */
-function turns(): () => number {
-  let count = 0;
-  const next = (): void => {
-    count += 1;
-    timer = setImmediate(next);
-  };
-  let timer = setImmediate(next);
-  onTestFinished(() => clearImmediate(timer));
-  return () => count;
-}
-
 describe.each([
   ['JSON', false],
   ['event streams', true],
 ])('large answers as %s that end together are parsed in turns of the event loop', (_, isStream) => {
   test('of a server without sessions', async () => {
     const carrier = httpCarrier(new URL('http://localhost/mcp'), { http: responses(isStream) });
-    const now = turns();
+    const now = countTurns();
     const lifetime = new Lifetime();
     const asked = { method: 'tools/call', params: {}, lifetime, onnotification: () => {} };
     const seen = await Promise.all(Array.from({ length: COUNT }, () => carrier.request(asked).then(now)));
@@ -62,7 +52,7 @@ describe.each([
 
   test('of a session', async () => {
     const client = new StreamableClient(new URL('http://localhost/mcp'), { http: responses(isStream) });
-    const now = turns();
+    const now = countTurns();
     const all = new Deferred();
     const seen: number[] = [];
     client.onmessage = () => {

@@ -1,10 +1,8 @@
 import type { Holder } from '../../../base/buffer-budget.ts';
 import { receiveBudget, receiveBudgetExceeded } from '../../../base/receive-budget.ts';
+import { MAX_AT_ONCE } from '../../../base/parsed-at-once.ts';
 import { inShortTurns } from '../../../base/short-turns.ts';
 import { textMemory } from '../../../base/text-memory.ts';
-
-/** The longest text that is parsed at once, in UTF-16 code units. */
-export const MAX_AT_ONCE = 16 * 1024;
 
 /**
  * Parses a text of a server. A large one is parsed in turn with others: servers can complete hundreds of texts, each with

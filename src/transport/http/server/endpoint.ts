@@ -1,5 +1,6 @@
 import type { ReadTurns } from '../../../base/read-turns.ts';
 import { ShareCounts, shareOf } from '../../../base/share.ts';
+import { MAX_AT_ONCE } from '../../../base/parsed-at-once.ts';
 import { inShortTurns } from '../../../base/short-turns.ts';
 import type { EventLog } from '../../../store/event-log.ts';
 import type { SessionStore } from '../../../store/session-store.ts';
@@ -57,9 +58,6 @@ function isIdentity(encoding: string): boolean {
   return encoding.split(',').every((each) => ['', 'identity'].includes(each.trim().toLowerCase()));
 }
 
-/** A body of more bytes is parsed in turn with others. */
-const MAX_AT_ONCE = 16 * 1024;
-
 /** How many bodies of a session wait for their turns, by its id. Those behind them wait too: a cancellation must not overtake its request. */
 const waiting = new ShareCounts();
 
@@ -75,18 +73,15 @@ export interface BodySession {
  * the event loop, and each may have two hundred thousand values or a thousand messages.
  */
 function inTurnOf(call: HttpCall, id: string | undefined, work: () => void): void | Promise<void> {
-  let [waits, begun] = [false, false];
+  let waits = false;
   const done = inShortTurns(() => {
-    begun = true;
     if (waits && id !== undefined) waiting.remove(id);
     // The memory for a client that has left is not counted.
     if (waits && call.gone) call.respond(400, NO_HEADERS);
     else work();
   }, shareOf(call));
-  if (!begun) {
-    waits = true;
-    if (id !== undefined) waiting.add(id);
-  }
+  waits = done instanceof Promise;
+  if (waits && id !== undefined) waiting.add(id);
   return done;
 }
 
