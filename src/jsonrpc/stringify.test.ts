@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { errorResponse, notification, resultResponse } from './message.ts';
-import { constant, encode, isConstant, stringify } from './stringify.ts';
+import { constant, encode, encodeBatch, isConstant, stringify, stringifyBatch } from './stringify.ts';
 
 test('a message is written as JSON', () => {
   for (const message of [
@@ -68,4 +68,25 @@ test('a large constant is copied as bytes', () => {
   expect(stringify(message)).toBe(JSON.stringify(message));
   expect(encode(resultResponse(1, constant({ small: true })))).toBe('{"jsonrpc":"2.0","id":1,"result":{"small":true}}');
   expect(encode(notification('n'))).toBe('{"jsonrpc":"2.0","method":"n"}');
+});
+
+test('a batch is written as one JSON array, in text or in parts', () => {
+  const text = (body: string | readonly Uint8Array[]): string =>
+    typeof body === 'string' ? body : Buffer.concat(body).toString();
+  const large = constant({ text: 'é'.repeat(4096) });
+  const other = resultResponse('a', { x: '"é"' });
+  for (const batch of [
+    [],
+    [other],
+    [other, other],
+    [resultResponse(1, large)],
+    [other, resultResponse(1, large), other],
+  ]) {
+    expect(stringifyBatch(batch)).toBe(JSON.stringify(batch));
+    expect(text(encodeBatch(batch))).toBe(JSON.stringify(batch));
+  }
+  const [first, second] = [resultResponse(1, large), resultResponse(2, large)].map((one) => encode(one)[1]);
+  expect(first).toBe(second);
+  const parts = encodeBatch([resultResponse(1, large), resultResponse(2, large)]) as readonly Uint8Array[];
+  expect(parts.filter((part) => part === first)).toHaveLength(2);
 });

@@ -1,5 +1,5 @@
 import { encodeUtf8 } from '../base/bytes.ts';
-import { isObject, type JsonObject, type Message, type Notification } from './message.ts';
+import { isObject, type JsonObject, type Message, type Notification, type Response } from './message.ts';
 
 /** The cached JSON of a constant value, created on first use. */
 interface Written {
@@ -49,6 +49,11 @@ function withResult(message: Message, { result, ...rest }: JsonObject): string {
   return `${text.slice(0, -'0}}'.length)}${written.text}}}`;
 }
 
+/** Converts the responses of a batch to JSON, each like `stringify`. Throws the same errors. */
+export function stringifyBatch(responses: readonly Response[]): string {
+  return `[${responses.map(stringify).join(',')}]`;
+}
+
 /** Like `stringify`, but returns UTF-8 parts if they are cached. Throws the same errors. */
 export function encode(message: Message): string | readonly Uint8Array[] {
   const written = 'result' in message ? constants.get(message.result) : undefined;
@@ -61,7 +66,24 @@ export function encode(message: Message): string | readonly Uint8Array[] {
   return [encodeUtf8(head(message)), written.bytes, END];
 }
 
+/** Like `stringifyBatch`, but returns UTF-8 parts if some are cached. Throws the same errors. */
+export function encodeBatch(responses: readonly Response[]): string | readonly Uint8Array[] {
+  const encoded = responses.map(encode);
+  if (encoded.every((one) => typeof one === 'string')) return `[${encoded.join(',')}]`;
+  const parts: Uint8Array[] = [];
+  for (const one of encoded) {
+    parts.push(parts.length === 0 ? BEGIN_BATCH : COMMA);
+    if (typeof one === 'string') parts.push(encodeUtf8(one));
+    else parts.push(...one);
+  }
+  parts.push(END_BATCH);
+  return parts;
+}
+
 const END = encodeUtf8('}');
+const COMMA = encodeUtf8(',');
+const BEGIN_BATCH = encodeUtf8('[');
+const END_BATCH = encodeUtf8(']');
 
 function head({ id }: { readonly id: string | number }): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;

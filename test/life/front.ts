@@ -10,14 +10,22 @@ export interface Passing {
   readonly body: string;
 }
 
+/** A request that has passed. */
+export interface Passed extends Passing {
+  /** The server that got it first. */
+  readonly server: number;
+  /** Whether the response has begun. */
+  answered: boolean;
+}
+
 /** A port in front of several servers. */
 export interface Front {
   readonly url: string;
   readonly sseUrl: string;
   /** How many responses each server has given. */
   readonly counts: readonly number[];
-  /** All requests, and the server that got each of them first. */
-  readonly passed: readonly (Passing & { readonly server: number })[];
+  /** All requests. */
+  readonly passed: readonly Readonly<Passed>[];
 }
 
 /**
@@ -32,16 +40,17 @@ export async function frontOf(
   cuts: (passing: Passing) => boolean = () => false,
 ): Promise<Front> {
   const counts = servers.map(() => 0);
-  const passed: (Passing & { readonly server: number })[] = [];
+  const passed: Passed[] = [];
   let turn = 0;
   // An idle connection may be closed while the front sends a request. Then it would pass the request to the next server.
   const agent = new Agent({ keepAlive: false });
   const front = createServer((incoming, response) => {
-    const pass = (passing: Passing, index: number, attempts: number): void => {
+    const pass = (passing: Passed, index: number, attempts: number): void => {
       const { port } = new URL(servers[index]!.url);
       const { method, url, headers } = incoming;
       const onward = request({ port, host: '127.0.0.1', path: url, method, headers, agent }, (reply) => {
         counts[index]! += 1;
+        passing.answered = true;
         response.writeHead(reply.statusCode!, reply.headers);
         reply.pipe(response);
         if (cuts(passing)) reply.once('data', () => setImmediate(() => response.destroy()));
@@ -58,8 +67,9 @@ export async function frontOf(
     incoming.on('end', () => {
       const passing = { method: incoming.method!, headers: incoming.headers, body: body.toString() };
       const server = choose(passing) ?? (turn += 1) % servers.length;
-      passed.push({ ...passing, server });
-      pass(passing, server, 1);
+      const entry = { ...passing, server, answered: false };
+      passed.push(entry);
+      pass(entry, server, 1);
     });
   });
   // On a busy machine, a client may send a request while its idle connection is closed.

@@ -170,6 +170,8 @@ describeWithRedis('two servers', (given) => {
     const front = await frontOf(servers);
     const client = await connectEither(kind, 'http', at(front));
     const changes = await client.subscribe('feature://fixed');
+    // Until then, the stream moves, and a change may come twice.
+    await expect.poll(() => front.passed.find(({ method }) => method === 'GET')?.answered).toBe(true);
     for (let n = 1; n <= 12; n += 1) {
       await client.call('touch', { uri: 'feature://fixed' });
       await expect.poll(changes).toBe(n);

@@ -17,7 +17,7 @@ import { receiveBudgetExceeded } from '../../base/receive-budget.ts';
 import { LineReader } from './lines.ts';
 import { Noise } from './noise.ts';
 import { MessageSkim, type Envelope } from '../../jsonrpc/skim.ts';
-import { stringify } from '../../jsonrpc/stringify.ts';
+import { stringify, stringifyBatch } from '../../jsonrpc/stringify.ts';
 
 /** The error that replaces a result. */
 const NO_ROOM = 'The response was dropped: too many unread bytes wait for the peer';
@@ -139,7 +139,7 @@ export class Framing {
     this.inFlight.settle(message);
     const ready = this.#answers.take(message);
     // Stryker disable next-line ConditionalExpression: saves writing the message a second time
-    return ready === message ? json : ready && JSON.stringify(ready);
+    return Array.isArray(ready) ? stringifyBatch(ready) : ready && json;
   }
 
   /** Reports an invalid message and answers it. The answer has an id only if one is given. */
@@ -218,7 +218,7 @@ export class Framing {
     if ('method' in message && message.method === 'notifications/cancelled') {
       const id: unknown = message.params?.['requestId'];
       const rest = isRequestId(id) ? this.#answers.abandon(id) : undefined;
-      if (rest) this.#sink.answer(JSON.stringify(rest));
+      if (rest) this.#sink.answer(stringifyBatch(rest));
     }
   }
 
@@ -242,7 +242,7 @@ export class Framing {
     if (messages.length > 0) this.#noise?.end();
     else this.#countNoise();
     const ready = this.#answers.add(batch);
-    if (ready) this.#sink.answer(JSON.stringify(ready));
+    if (ready) this.#sink.answer(stringifyBatch(ready));
     for (const message of messages) {
       this.#deliver(message, bytes / batch.messages.length);
     }

@@ -10,7 +10,7 @@ import { SseConnection } from '../connection.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import { CallExtra } from '../extra.ts';
 import { SSE_HEADERS, messageEvent } from '../sse.ts';
-import { stringify } from '../../../../jsonrpc/stringify.ts';
+import { stringify, stringifyBatch } from '../../../../jsonrpc/stringify.ts';
 
 /**
  * The server's side of one HTTP+SSE session: a stream to the client, and POST requests from it (2024-11-05, transports:
@@ -62,7 +62,7 @@ export class SseSession extends BaseTransport implements Transport {
       this.#inFlight.settle(message);
       const ready = this.#answers.take(message);
       if (ready === undefined) return Promise.resolve();
-      return this.#write(ready === message ? json : JSON.stringify(ready), isRequest(message));
+      return this.#write(Array.isArray(ready) ? stringifyBatch(ready) : json, isRequest(message));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -124,7 +124,7 @@ export class SseSession extends BaseTransport implements Transport {
   }
 
   #answer(batch: readonly Response[]): void {
-    void this.#write(JSON.stringify(batch));
+    void this.#write(stringifyBatch(batch));
   }
 
   #write(json: string, joins = false): Promise<void> {

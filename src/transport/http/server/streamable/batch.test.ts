@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { constant } from '../../../../jsonrpc/stringify.ts';
 import { Events, TestHttp, initialize } from '../../../../../test/support/http.ts';
 import { aborted, deferred, scripted, settled } from '../../../../../test/support/service.ts';
 
@@ -113,6 +114,19 @@ test('a large batch counts its bytes once, not once for each of its requests', a
   const answers = (await (await session.post(batch)).json()) as object[];
   expect(answers).toHaveLength(40);
   for (const answer of answers) expect(answer).toHaveProperty('result');
+});
+
+test('a constant result that many requests of a batch get is converted to JSON once', async () => {
+  let read = 0;
+  const list = constant({
+    get value() {
+      return [(read += 1)];
+    },
+  });
+  const session = await new TestHttp(() => Promise.resolve(list)).open('2025-03-26');
+  const ids = Array.from({ length: 100 }, (_, id) => id);
+  const answers = await (await session.post(ids.map((id) => request(id, 'constant')))).json();
+  expect(answers).toEqual(ids.map((id) => result(id, { value: [1] })));
 });
 
 test('large batches take turns, so that the requests of others come between them', async () => {

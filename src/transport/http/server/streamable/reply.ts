@@ -4,7 +4,7 @@ import type { HttpCall, HttpHeaders } from '../call.ts';
 import type { EventStream } from './event-stream.ts';
 import { SENT_AT_ONCE } from '../../../transport.ts';
 import { JSON_HEADERS, REFUSED, respondWith } from '../access/refusal-format.ts';
-import { encode } from '../../../../jsonrpc/stringify.ts';
+import { encode, encodeBatch } from '../../../../jsonrpc/stringify.ts';
 
 /** What a reply needs from its session. */
 export interface ReplyOwner {
@@ -115,7 +115,7 @@ export class Reply {
   }
 
   #respondBatch(responses: Response[]): void {
-    this.call.respond(200, this.headers, JSON.stringify(responses));
+    this.call.respond(200, this.headers, encodeBatch(responses));
   }
 
   #begin(): EventStream {
