@@ -26,7 +26,7 @@ export async function showPage({ portOption, open, interactive, ...options }: In
   atEnd(() => server.close());
   printStatus(`inspector on ${server.url}`);
   if (interactive) renewOnEnter(server);
-  if (open && process.stderr.isTTY && !process.env['CI']) await openBrowser(new URL(server.url));
+  if (open && process.stderr.isTTY && !process.env['CI']) await openBrowser(new URL(server.browserUrl));
 }
 
 /** Prints another address whenever the user presses Enter, because each address can be used only once. */

@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { isOwnUser } from './peer-user.ts';
 
 /** The headers of every response. */
 export const PROTECTION = {
@@ -48,8 +49,8 @@ function hashOf(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-function isSecret(given: string | undefined, hash: Buffer): boolean {
-  return given !== undefined && timingSafeEqual(hashOf(given), hash);
+function isSecret(given: string | undefined, hash: Buffer | undefined): boolean {
+  return given !== undefined && hash !== undefined && timingSafeEqual(hashOf(given), hash);
 }
 
 /** The most keys that are valid at a time. Each tab has one. Above this, the oldest becomes invalid. */
@@ -59,10 +60,16 @@ const MAX_KEYS = 8;
 export class PageAccess {
   /** The token in the fragment of the printed address. Browsers do not send fragments. */
   readonly token: string;
+  /**
+   * The same for a browser that is started with the address. All users of the machine can read the command line of a
+   * process, so only processes of this user may use it.
+   */
+  readonly browserToken: string;
   readonly #host: string;
   readonly #origin: string;
-  /** Undefined after the token was used. */
+  /** Undefined after one of the tokens was used. */
   #tokenHash: Buffer | undefined;
+  #browserTokenHash: Buffer | undefined;
   #keyHashes: readonly Buffer[] = [];
 
   /** @param origin the page's origin, as browsers write it. */
@@ -70,12 +77,16 @@ export class PageAccess {
     this.#origin = origin;
     this.#host = new URL(origin).host;
     this.token = this.renew();
+    const { text, hash } = createSecret();
+    this.browserToken = text;
+    this.#browserTokenHash = hash;
   }
 
-  /** Returns a new token. The previous one is no longer accepted. */
+  /** Returns a new token. The previous ones are no longer accepted. */
   renew(): string {
     const { text, hash } = createSecret();
     this.#tokenHash = hash;
+    this.#browserTokenHash = undefined;
     return text;
   }
 
@@ -93,12 +104,15 @@ export class PageAccess {
   }
 
   /**
-   * Exchanges the token of a request for a key. The token cannot be used again. Undefined if the token is wrong, or was
+   * Exchanges the token of a request for a key. No token can be used again. Undefined if the token is wrong, or one was
    * already used.
    */
-  exchange({ headers: { 'everwire-token': token } }: IncomingMessage): string | undefined {
-    if (!this.#tokenHash || !isSecret(token as string | undefined, this.#tokenHash)) return undefined;
+  async exchange({ headers, socket }: IncomingMessage): Promise<string | undefined> {
+    const token = headers['everwire-token'] as string | undefined;
+    const isOwn = isSecret(token, this.#browserTokenHash) && (await isOwnUser(socket).catch(() => false));
+    if (!isSecret(token, this.#tokenHash) && !(isOwn && isSecret(token, this.#browserTokenHash))) return undefined;
     this.#tokenHash = undefined;
+    this.#browserTokenHash = undefined;
     const { text, hash } = createSecret();
     this.#keyHashes = [...this.#keyHashes, hash].slice(-MAX_KEYS);
     return text;

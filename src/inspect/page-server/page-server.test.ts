@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
@@ -215,6 +216,36 @@ test('a token can be used once, and only as a header', async () => {
     'This URL was already used, or is from before Everwire was started again. Open the URL that Everwire printed last, or press Enter in its terminal for a new one.\n',
   ]);
 });
+
+test('the URL for the command line of a browser works once, and only until the printed URL is used or renewed', async () => {
+  const statuses = async (urlsOf: (server: PageServer) => readonly string[]): Promise<number[]> => {
+    const { server, send, own } = await world();
+    const found: number[] = [];
+    for (const url of urlsOf(server)) {
+      const { status } = await send('POST', '/api/key', { ...own, 'everwire-token': new URL(url).hash.slice(1) });
+      found.push(status);
+    }
+    return found;
+  };
+  expect(await statuses(({ url, browserUrl }) => [browserUrl, browserUrl, url])).toEqual([200, 403, 403]);
+  expect(await statuses(({ url, browserUrl }) => [url, browserUrl])).toEqual([200, 403]);
+  expect(await statuses((server) => [server.renew(), server.browserUrl].toReversed())).toEqual([403, 200]);
+});
+
+test.runIf(process.platform === 'linux' && process.getuid!() === 0)(
+  'another user of the machine cannot use the URL that the command line of the browser shows',
+  async () => {
+    const { server, own, send } = await world();
+    const { origin, hash } = new URL(server.browserUrl);
+    const headers = { ...own, 'everwire-token': hash.slice(1) };
+    const script = `fetch('${origin}/api/key', { method: 'POST', headers: ${JSON.stringify(headers)} }).then(({ status }) => console.log(status))`;
+    const other = spawn(process.execPath, ['-e', script], { uid: 65_534, gid: 65_534, cwd: '/', env: {} });
+    let answer = '';
+    for await (const chunk of other.stdout) answer += String(chunk);
+    expect(answer).toBe('403\n');
+    expect((await send('POST', '/api/key', headers)).status).toBe(200);
+  },
+);
 
 test('two exchanges at the same time get one key', async () => {
   const { send, own, token } = await world();

@@ -42,6 +42,8 @@ export interface PageServerOptions {
 export interface PageServer {
   /** The URL to open. Its fragment is a token that can be used once. Show it only to the user. */
   readonly url: string;
+  /** The same for the command line of a browser, which other users can read. Works only for processes of this user. */
+  readonly browserUrl: string;
   /**
    * Returns a new address. The token of the previous one is no longer accepted, but tabs that have used theirs keep
    * their access.
@@ -87,6 +89,7 @@ export async function servePage(options: PageServerOptions): Promise<PageServer>
   let closed: Promise<void> | undefined;
   return {
     url: `${origin}/#${access.token}`,
+    browserUrl: `${origin}/#${access.browserToken}`,
     renew: () => `${origin}/#${access.renew()}`,
     close: () => (closed ??= close(server)),
   };
@@ -127,7 +130,7 @@ class PageRequests {
     const command = commandIn(target);
     if (!this.#access.isOwnPage(request)) refuse(response, 403, FOREIGN);
     else if (request.method !== allow) refuse(response, 405, `Use ${allow}.`, { allow });
-    else if (target === '/api/key') this.#exchangeToken(request, response);
+    else if (target === '/api/key') this.#exchangeToken(request, response).catch(() => response.destroy());
     else if (!this.#access.hasKey(request)) refuse(response, 403, UNKNOWN);
     else {
       this.strangers.trust(request.socket);
@@ -136,8 +139,8 @@ class PageRequests {
     }
   }
 
-  #exchangeToken(request: IncomingMessage, response: ServerResponse): void {
-    const key = this.#access.exchange(request);
+  async #exchangeToken(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const key = await this.#access.exchange(request);
     if (key === undefined) return refuse(response, 403, USED);
     response.writeHead(200, { ...PROTECTION, 'content-type': 'application/json' });
     response.end(JSON.stringify({ key }));
