@@ -49,6 +49,25 @@ test('a list with many more tools than are remembered is processed quickly', () 
   expect([tools.known('t89999'), tools.known('t90000')]).toEqual([undefined, { title: '' }]);
 });
 
+test('a list that has one name very often beside many others is processed quickly', () => {
+  const { tools } = catalog();
+  tools.learn({ tools: Array.from({ length: 10_000 }, (_, index) => tool(`t${index}`, '')) });
+  const same = { tools: Array.from({ length: 28_000 }, (_, index) => tool('t5000', `${index}`)) };
+  const before = process.cpuUsage();
+  tools.learn(same);
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1000).toBeLessThan(300);
+  expect([tools.known('t0'), tools.known('t5000')]).toEqual([{ title: '' }, { title: '27999' }]);
+});
+
+test('a definition that cannot be used is reported once, however often a list has it', () => {
+  const onerror = vi.fn<(error: Error) => void>();
+  const tools = new ToolCatalog<Error>({ keep: (_, name) => new Error(name), onerror });
+  const list = { tools: [{ name: 'a' }, { name: 'b' }, { name: 'a' }] };
+  expect([tools.learn(list), tools.learn(list)]).toEqual([{ tools: [] }, { tools: [] }]);
+  expect(onerror.mock.calls.map(([{ message }]) => message)).toEqual(['a', 'b']);
+});
+
 test('all pages are read once for all waiters, with the identity of the first one', async () => {
   const first = deferred<JsonObject>();
   const list = vi.fn<List>((params) =>
@@ -71,6 +90,9 @@ test('a tool missing in the list is remembered as absent if the caller needs tha
   expect(tools.known('a')).toBe(absent);
   const unset = catalog();
   expect(await unset.tools.read('a', 'me')).toBeUndefined();
+  // A caller chooses this name.
+  await tools.read('x'.repeat(17_000_000), 'me');
+  expect(tools.known('a')).toBe(absent);
 });
 
 test('a list that takes too long is reported, and the tools read so far are known', async () => {

@@ -17,6 +17,12 @@ const MAX_SIZE = 16 * 1024 * 1024;
 /** What a catalog remembers of a tool. An error says why the definition cannot be used. */
 type Fact = object | boolean;
 
+interface Remembered<Known> {
+  readonly fact: Known;
+  /** Bytes (estimated). */
+  readonly size: number;
+}
+
 export interface ToolCatalogOptions<Known extends Fact, Reader> {
   /** Returns what to remember of a tool, or undefined. The tools of one message share the `work` limit. */
   readonly keep: (tool: JsonObject, name: string, work: Work) => Known | undefined;
@@ -65,7 +71,7 @@ export interface ToolCatalogOptions<Known extends Fact, Reader> {
  */
 export class ToolCatalog<Known extends Fact, Reader = void> {
   readonly #options: ToolCatalogOptions<Known, Reader>;
-  readonly #known = new Map<string, { readonly fact: Known; readonly size: number }>();
+  readonly #known = new Map<string, Remembered<Known>>();
   readonly #oldest = new Oldest(this.#known);
   readonly #maxSize: number;
   #size = 0;
@@ -83,18 +89,22 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     // All tools of a message share one limit, so that the message cannot delay others.
     const work = new Work();
     let left = this.#maxSize;
+    // Each name is remembered once: adding and removing one key again and again takes long in a large map.
+    const learned = new Map<string, Remembered<Known> | undefined>();
     const usable = tools.filter((tool: unknown) => {
       if (!isObject(tool) || typeof tool['name'] !== 'string') return true;
       const { name } = tool;
       const fact = this.#options.keep(tool, name, work);
-      const before = this.known(name);
-      const size = this.#remember(name, fact, left);
+      const before = learned.has(name) ? learned.get(name)?.fact : this.known(name);
+      const size = sizeOf(name, fact, left);
+      learned.set(name, fact === undefined || size > left ? undefined : { fact, size });
       if (size > left && left > 0) this.#options.ontoolarge?.(name);
       left = size > left ? 0 : left - size;
       if (!(fact instanceof Error)) return true;
       if (!(before instanceof Error)) this.#options.onerror?.(fact);
       return false;
     });
+    for (const [name, remembered] of learned) this.#remember(name, remembered);
     return usable.length === tools.length ? result : { ...result, tools: usable };
   }
 
@@ -113,7 +123,9 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     });
     await this.#reading;
     const { absent } = this.#options;
-    if (!this.#known.has(name)) this.#remember(name, absent, this.#maxSize);
+    if (!this.#known.has(name) && absent !== undefined) {
+      this.#remember(name, { fact: absent, size: sizeOf(name, absent, this.#maxSize) });
+    }
     return this.known(name) ?? absent;
   }
 
@@ -148,20 +160,22 @@ export class ToolCatalog<Known extends Fact, Reader = void> {
     if (!lifetime.aborted) throw new Error(`tools/list has more than ${MAX_PAGES} pages; the rest was not read`);
   }
 
-  /** @returns the size in bytes. Counting stops at `limit`. */
-  #remember(name: string, fact: Known | undefined, limit: number): number {
+  #remember(name: string, remembered: Remembered<Known> | undefined): void {
     this.#drop(name);
-    if (fact === undefined) return 0;
-    const size = name.length + (fact instanceof Error ? fact.message.length : weightOf(Object(fact) as object, limit));
-    if (size > limit) return size;
-    this.#known.set(name, { fact, size });
-    this.#size += size;
+    if (!remembered || remembered.size > this.#maxSize) return;
+    this.#known.set(name, remembered);
+    this.#size += remembered.size;
     while (this.#known.size > MAX_TOOLS || this.#size > this.#maxSize) this.#drop(this.#oldest.take()!);
-    return size;
   }
 
   #drop(name: string): void {
     this.#size -= this.#known.get(name)?.size ?? 0;
     this.#known.delete(name);
   }
+}
+
+/** The size of a fact and its name, in bytes (estimated). Counting stops at `limit`. */
+function sizeOf(name: string, fact: Fact | undefined, limit: number): number {
+  if (fact === undefined) return 0;
+  return name.length + (fact instanceof Error ? fact.message.length : weightOf(Object(fact) as object, limit));
 }
