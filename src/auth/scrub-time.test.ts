@@ -41,3 +41,21 @@ describe('nor can it do so with a text of megabytes:', () => {
     expect(process.cpuUsage(started).user).toBeLessThan(1_500_000);
   });
 });
+
+test.each([
+  ['credentials', 'Bearer abcdefgh '],
+  ['users of URLs', 'http://a:b@c/'],
+  ['empty users of URLs', '://@'],
+])('a text with very many %s is removed quickly, and as a whole', (_, part) => {
+  const text = part.repeat(15_000_000 / part.length);
+  const scrub = scrubber([]);
+  const started = process.cpuUsage();
+  expect(scrub(text)).toBe('[redacted]');
+  expect(process.cpuUsage(started).user).toBeLessThan(250_000);
+});
+
+test.each(['Bearer abcdefgh ', 'http://a:b@c/ '])('a text with %s 100,000 times keeps the rest', (part) => {
+  const clean = scrubber([])(`${part.repeat(100_000)}rest`);
+  expect([clean.split('[redacted]').length, clean.endsWith('rest')]).toEqual([100_001, true]);
+  expect(scrubber([])(`${part.repeat(100_001)}rest`)).toBe('[redacted]');
+});

@@ -22,8 +22,19 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
     // Most strings of a large error are short.
     // Stryker disable next-line ConditionalExpression,StringLiteral: a short text stays as it is, so this only saves time
     if (text.length < MIN_SECRET && !text.includes('@')) return text;
-    return withoutSecrets(text).replace(USER, `$1${REDACTED}@`).replace(CREDENTIALS, `$1$2${REDACTED}`);
+    const withoutUsers = replaced(withoutSecrets(text), USER, `$1${REDACTED}@`);
+    return replaced(withoutUsers, CREDENTIALS, `$1$2${REDACTED}`);
   };
+}
+
+/** Replaces all matches of a global pattern, or the whole text if it has very many: replacing each takes long. */
+function replaced(text: string, pattern: RegExp, by: string): string {
+  let count = 0;
+  while (count <= MAX_PARTS && pattern.test(text)) count += 1;
+  pattern.lastIndex = 0;
+  if (count > MAX_PARTS) return REDACTED;
+  // Stryker disable next-line ConditionalExpression: only saves time
+  return count === 0 ? text : text.replace(pattern, by);
 }
 
 /** The same for only the given secrets. A challenge such as `Bearer realm="…"` stays as it is. */
