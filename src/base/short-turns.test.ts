@@ -42,6 +42,21 @@ test('costly work runs in turns of its own, in order, and cheap work after it', 
   expect(inShortTurns(() => 'at once')).toBe('at once');
 });
 
+test('work inside costly work waits for the next turn, and inside cheap work it does not', async () => {
+  const ran: string[] = [];
+  const both = inShortTurns(() => {
+    ran.push(costly('outer'));
+    const inner = inShortTurns(() => ran.push('inner'));
+    ran.push('end of outer');
+    return inner;
+  });
+  await both;
+  expect(ran).toEqual(['outer', 'end of outer', 'inner']);
+  await nextTurn();
+  await nextTurn();
+  expect(inShortTurns(() => inShortTurns(() => 'at once'))).toBe('at once');
+});
+
 test('peers take turns, however much one of them has to do', async () => {
   const ran: string[] = [];
   const start = (whose: string, count: number): Promise<unknown> =>

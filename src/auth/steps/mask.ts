@@ -1,7 +1,7 @@
 import { peerUrl } from '../../base/peer-url.ts';
 import { printable, printableLine } from '../../base/printable.ts';
 import { cutText } from '../../base/short-text.ts';
-import { hasMoreKeysAndValues } from '../../jsonrpc/bounds.ts';
+import { excessOf } from '../../jsonrpc/bounds.ts';
 import { secretScrubber } from '../scrub.ts';
 import type { Exchange, Reply } from './exchange-log.ts';
 import type { ExchangeRecord, ResponseRecord } from './step.ts';
@@ -27,8 +27,9 @@ const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 
 /** The most characters of a body and of a header that are shown. */
 const MAX_BODY = 16_384;
 const MAX_VALUE = 2048;
-/** A body with more is shown as it is, only shorter: to mask it takes long. */
+/** Of a body with more keys and values, or nested deeper, only the size is shown: to mask and indent it takes long. */
 const MAX_MEMBERS = 20_000;
+const MAX_DEPTH = 50;
 
 /** Makes records of exchanges, without secrets. @param secrets all that are known. */
 export function maskedExchange(exchange: Exchange, secrets: readonly string[]): ExchangeRecord {
@@ -97,7 +98,7 @@ function withoutMembers(body: string, type = ''): string {
       ([name, value]) => `${name}=${SECRET_MEMBERS.has(name) ? MASK : value}`,
     ).join('\n');
   // Whoever fails may also send tokens with the wrong type, so the type is no condition.
-  if (hasMoreKeysAndValues(body, MAX_MEMBERS)) return `(${body.length} characters)`;
+  if (excessOf(body, MAX_DEPTH, MAX_MEMBERS)) return `(${body.length} characters)`;
   try {
     return JSON.stringify(JSON.parse(body), masked, 2);
   } catch {
