@@ -25,6 +25,15 @@ describe.each(['2024-11-05', '2025-03-26', '2025-06-18'] as const)('in %s', (rev
     ]);
   });
 
+  test('messages are not sent if several blocks would repeat very long properties', () => {
+    const content = Array.from({ length: 1000 }, () => ({ type: 'text', text: 'a' }));
+    const message = (length: number) => ({ role: 'user', content, extra: 'x'.repeat(length) });
+    expect(shapeSampling({ messages: [message(8000), message(8000)] }, profile)['messages']).toHaveLength(2000);
+    for (const long of [[message(17_000)], [message(9000), message(9000)]]) {
+      expect(() => shapeSampling({ messages: long }, profile)).toThrow('too long for the revision of the client');
+    }
+  });
+
   test('supported messages stay the same object', () => {
     const params = messages({ type: 'text', text: 'a' });
     expect(shapeSampling(params, profile)).toBe(params);
