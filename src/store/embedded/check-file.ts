@@ -1,7 +1,8 @@
 import { writeSync } from 'node:fs';
 import type { Database } from 'lmdb';
 import { TABLES, type TableName } from '../tables/table.ts';
-import { DAMAGED, fromFrame, isIntact } from './frame.ts';
+import { isEntry } from '../tables/is-entry.ts';
+import { DAMAGED, fromFrame } from './frame.ts';
 import { openDatabase } from './open-database.ts';
 
 /**
@@ -38,7 +39,7 @@ function check(): void {
     let last: string | undefined;
     for (const { key, value } of database.getRange({ snapshot: true })) {
       if (typeof key !== 'string' || (last !== undefined && !(key > last))) process.exit(DAMAGED);
-      if (!isIntact(key, value)) process.exit(DAMAGED);
+      if (textOf(each, key, value) === undefined) process.exit(DAMAGED);
       last = key;
       count += 1;
     }
@@ -49,7 +50,7 @@ function check(): void {
 
 function copy(which: TableName, reverse: boolean): void {
   for (const { key, value } of databaseOf(which).getRange({ reverse, snapshot: true })) {
-    const text = typeof key === 'string' ? fromFrame(key, value) : undefined;
+    const text = typeof key === 'string' ? textOf(which, key, value) : undefined;
     if (text === undefined) continue;
     const [keyBytes, textBytes] = [Buffer.from(key), Buffer.from(text)];
     const lengths = Buffer.alloc(8);
@@ -57,6 +58,12 @@ function copy(which: TableName, reverse: boolean): void {
     lengths.writeUInt32LE(textBytes.length, 4);
     write(Buffer.concat([lengths, keyBytes, textBytes]));
   }
+}
+
+/** Undefined if the entry is damaged, or something else has written it. */
+function textOf(table: TableName, key: string, frame: Buffer): string | undefined {
+  const text = fromFrame(key, frame);
+  return text !== undefined && isEntry(table, key, text) ? text : undefined;
 }
 
 /** At once, because the next entry may end this process. */

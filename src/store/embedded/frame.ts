@@ -16,12 +16,9 @@ export function toFrame(key: string, text: string): Buffer {
 
 /** Undefined if the value is not the one that was stored with this key. */
 export function fromFrame(key: string, frame: Buffer): string | undefined {
-  return isIntact(key, frame) ? frame.toString('utf8', CHECKSUM_BYTES) : undefined;
-}
-
-/** Whether the value is the one that was stored with this key. */
-export function isIntact(key: string, frame: Buffer): boolean {
-  return frame.length >= CHECKSUM_BYTES && frame.readUInt32LE() === checksum(key, frame.subarray(CHECKSUM_BYTES));
+  const isIntact =
+    frame.length >= CHECKSUM_BYTES && frame.readUInt32LE() === checksum(key, frame.subarray(CHECKSUM_BYTES));
+  return isIntact ? frame.toString('utf8', CHECKSUM_BYTES) : undefined;
 }
 
 function checksum(key: string, text: Uint8Array): number {

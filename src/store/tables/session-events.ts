@@ -1,12 +1,11 @@
 import type { Message, RequestId } from '../../jsonrpc/message.ts';
 import type { EventId, EventLogBounds, SessionId, StreamId, UnfinishedStream } from '../event-log.ts';
-import { keyOf, type Table } from './table.ts';
+import { keyOf, NUMBER_DIGITS, type Table } from './table.ts';
 
 /** What each event takes besides its text: the keys and the pages of the file, roughly. Bytes. */
 const EVENT_BYTES = 128;
 /** How many streams without events a session remembers, so that the newest id of a quiet stream stays valid. */
 const MAX_SPENT_STREAMS = 1000;
-const DIGITS = 12;
 
 /** An event as it is stored. */
 interface StoredEvent {
@@ -322,7 +321,7 @@ export class SessionEvents {
   }
 
   #key(n: number): string {
-    return this.#prefix + String(n).padStart(DIGITS, '0');
+    return this.#prefix + String(n).padStart(NUMBER_DIGITS, '0');
   }
 
   /** @param newest the number of an event that is not stored itself. */

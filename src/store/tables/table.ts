@@ -27,6 +27,8 @@ export interface Table {
   range(range: Range): Iterable<readonly [key: string, text: string]>;
 }
 
+/** How many digits the number of an event has in its key. */
+export const NUMBER_DIGITS = 12;
 /** The longest key in bytes. It is that of LMDB. */
 const MAX_KEY = 1978;
 /** The rest of a key is for the number of an event, or the id of a stream. */
