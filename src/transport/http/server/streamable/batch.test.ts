@@ -188,3 +188,24 @@ test('a cancellation does not overtake its request, which is large and waits for
   await cancelled.promise;
   for (const { status } of await Promise.all(posts)) expect(status).toBe(200);
 });
+
+test('a cancellation that comes before its request cancels it, and no other', async () => {
+  const ended: unknown[] = [];
+  const cancelled = deferred();
+  const http = new TestHttp(async ({ method, params, signal }) => {
+    if (method !== 'slow') return {};
+    await aborted(signal);
+    ended.push(params['of']);
+    cancelled.resolve();
+    return {};
+  });
+  const [session, other] = [await http.open(), await http.open()];
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 4 } };
+  expect((await session.post(cancel)).status).toBe(202);
+  void other.post({ ...request(4, 'slow'), params: { of: 'other' } });
+  const response = await session.post({ ...request(4, 'slow'), params: { of: 'session' } });
+  expect(await response.text()).not.toContain('"id":4');
+  await cancelled.promise;
+  expect(ended).toEqual(['session']);
+  expect(await (await session.post(request(4, 'quick'))).json()).toEqual({ jsonrpc: '2.0', id: 4, result: {} });
+});

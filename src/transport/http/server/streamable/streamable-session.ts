@@ -21,6 +21,7 @@ import { BaseTransport } from '../../../base-transport.ts';
 import { SENT_AT_ONCE, type MessageExtra, type SendOptions, type Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import type { EndpointOptions } from '../endpoint.ts';
+import { cancellationOf, EarlyCancellations } from './early-cancellations.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Follower } from './following.ts';
 import { listChangesOf } from './list-changes.ts';
@@ -70,9 +71,9 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   readonly #isStored: boolean;
   /** The requests that are repeated because other processes have got them, by their ids. */
   readonly #replayed = new Map<RequestId, Request & { readonly late: boolean }>();
-
   readonly #options: EndpointOptions;
   readonly #replies = new IdTable<RequestId, Reply>();
+  readonly #early = new EarlyCancellations();
   /** Undefined while there is none, because most sessions have none. */
   #streams: SessionStreams | undefined;
   /** Where other processes have stored that the session's own stream is. */
@@ -401,6 +402,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     // A cancelled request gets no response (basic/utilities/cancellation: Behavior Requirements).
     if ('method' in message && message.method === 'notifications/cancelled')
       this.#abandon(message.params?.['requestId']);
+    else if (isRequest(message) && this.#early.take(message.id)) this.receive(cancellationOf(message.id), extra);
   }
 
   endIfLost(stream: StreamId): Promise<boolean> {
@@ -436,7 +438,7 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
 
   #abandon(id: RequestId): void {
     const reply = this.#replies.get(id);
-    if (!reply || id === this.#initializing) return;
+    if (!reply || id === this.#initializing) return this.#early.add(id);
     this.#replies.delete(id);
     this.#stored?.changeBy(id);
     reply.abandon();
