@@ -113,7 +113,7 @@ test('a record may have exactly the size of the limit, together with its setting
   const { sessions } = indexed({ maxRecordBytes: 37 });
   await sessions.put('s', { initialize: {}, logLevel: 'error' });
   const refusal = new SessionStoreFull('The record of a session must not be larger than 37 bytes');
-  await expect(sessions.put('s', { initialize: {}, logLevel: 'errors' })).rejects.toEqual(refusal);
+  await expect(sessions.put('t', { initialize: {}, logLevel: 'errors' })).rejects.toEqual(refusal);
   await expect(sessions.change('s', () => ({ logLevel: 'errors' }))).rejects.toEqual(refusal);
   expect(await sessions.get('s')).toEqual({ initialize: {}, logLevel: 'error' });
 });

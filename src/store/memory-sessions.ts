@@ -101,6 +101,8 @@ export class IndexedSessions implements SessionStore {
   }
 
   async put(id: SessionId, given: SessionRecord): Promise<void> {
+    const known = this.#find(id);
+    if (known && this.#texts.record(id) !== undefined && this.#settings(id, known)) return;
     const [record, text] = divided(given).map((part) => JSON.stringify(part)) as [string, string];
     const settings = text === '{}' ? undefined : text;
     await this.#write(

@@ -102,7 +102,7 @@ describeWithEmptyRedis('a key of another type', (redis) => {
     const { sessions } = start();
     await sessions.put('s', { initialize: {} });
     await plant('{everwire}:ru');
-    await expect(sessions.put('s', { initialize: {} })).rejects.toThrow(
+    await expect(sessions.put('t', { initialize: {} })).rejects.toThrow(
       'Redis has refused a command: something else has written a key that begins with {everwire}: WRONGTYPE',
     );
   });

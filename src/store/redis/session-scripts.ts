@@ -102,15 +102,16 @@ local function is_known(h)
 end
 `;
 
-/** Returns 1, or 0 if there is no room. */
+/** Returns 1, or 0 if there is no room. A session that is known stays as it is. */
 export const PUT = storing(
   BASICS,
   COMMON,
   `
 local h, share, record, settings, bytes, tag = ARGV[6], ARGV[7], ARGV[8], ARGV[9], num(ARGV[10]), ARGV[11]
+local key = P .. ':r:' .. h
+if has_type(':r:' .. h, 'hash') and is_known(h) and redis.call('HSTRLEN', key, 'record') > 0 then return 1 end
 sweep()
 if not make_room(h, share, bytes) then return 0 end
-local key = P .. ':r:' .. h
 redis.call('DEL', key)
 redis.call('HSET', key, 'record', record, 'settings', settings, 'tag', tag, 'share', share, 'used', string.format('%.0f', now))
 redis.call('PEXPIRE', key, ttl)

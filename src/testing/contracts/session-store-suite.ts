@@ -83,12 +83,29 @@ export function sessionStoreSuite(
     assert.deepEqual(await store.get('s'), { ...record('one'), own });
   });
 
-  define('a session that is stored again has its new settings only', {}, async (store) => {
+  define('a session that is stored already stays as it is, also if two put it back at once', {}, async (store) => {
     await store.put('s', { ...record('one'), logLevel: 'error' });
     await store.put('s', record('two'));
+    assert.deepEqual(await store.get('s'), { ...record('one'), logLevel: 'error' });
+    const subscribe = (uri: string) =>
+      store.change('t', ({ resources = [], ...rest }) => ({ ...rest, resources: [...resources, uri] }));
+    assert.equal(await subscribe('a:1'), undefined);
+    assert.equal(await subscribe('a:2'), undefined);
+    for (const uri of ['a:1', 'a:2']) {
+      await store.put('t', record('three'));
+      await subscribe(uri);
+    }
+    assert.deepEqual((await store.get('t'))?.resources, ['a:1', 'a:2']);
+  });
+
+  define('a session that has expired or was deleted is stored anew', { maxAge: 1000 }, async (store, clock) => {
+    await store.put('s', { ...record('one'), logLevel: 'error' });
+    clock.now += 1001;
+    await store.put('s', record('two'));
     assert.deepEqual(await store.get('s'), record('two'));
-    await store.change('s', (before) => before);
-    assert.deepEqual(await store.get('s'), record('two'));
+    await store.delete('s');
+    await store.put('s', record('three'));
+    assert.deepEqual(await store.get('s'), record('three'));
   });
 
   define('calls for one session take effect in their order', {}, async (store) => {

@@ -70,6 +70,7 @@ describe('after a kill', () => {
       const state = memoryState();
       const session = await started(state).http.open();
       const record = await state.sessions.get(storedIdOf(session.id));
+      await state.sessions.delete(storedIdOf(session.id));
       await state.sessions.put(storedIdOf(session.id), { ...record!, ...damage });
       const { http } = started(state);
       expect((await at(http, session).call(1, 'who')).status).toBe(404);
