@@ -189,6 +189,11 @@ export class RunningTask {
     await this.#stored();
   }
 
+  /** Stores questions that the store may have lost: nobody could answer them. */
+  storeQuestions(): void {
+    if (this.#questions.size > 0) this.#storing.ask();
+  }
+
   /** Fires the signal, without deciding the outcome. */
   interrupt(reason: Error): void {
     this.#options.controller.abort(reason);

@@ -37,6 +37,7 @@ const MAX_SIZE = 256 * 1024 * 1024;
 const MAX_PRINCIPAL_SIZE = 64 * 1024 * 1024;
 const STOPPED = 'The server was shut down before the task was done';
 const KILLED = 'The server was stopped before the task was done';
+const LOST = 'The task has ended, but the store has lost its outcome';
 const CANCELLED = { status: 'cancelled', statusMessage: 'Cancelled by its caller' } as const;
 
 /**
@@ -64,7 +65,7 @@ export class Tasks {
   readonly #isAlive: KeptTasks['isAlive'];
   readonly #others: OtherRunners | undefined;
   readonly #followed: FollowedTasks | undefined;
-  readonly #leave: (() => void) | undefined;
+  readonly #leave: () => void;
   readonly #onchange: TaskListener;
   readonly #onerror: (error: Error) => void;
   readonly #running = new Map<string, RunningTask>();
@@ -92,11 +93,17 @@ export class Tasks {
     this.#onerror = onerror;
     this.#others = isAlive && bus && new OtherRunners(bus, isAlive);
     this.#followed = this.#others && new FollowedTasks(this.#others, ({ principal, id }) => onchange(principal, id));
-    this.#leave = this.#others?.serve(
-      this.#runner,
-      (...asked) => this.#take(...asked),
-      async (id, principal, ...known) => this.#runningOf(id, principal)?.nextChange(...known) ?? 'over',
-    );
+    const ends = [
+      store.onlost?.(() => this.#restore()),
+      this.#others?.serve(
+        this.#runner,
+        (...asked) => this.#take(...asked),
+        async (id, principal, ...known) => this.#runningOf(id, principal)?.nextChange(...known) ?? 'over',
+      ),
+    ];
+    this.#leave = () => {
+      for (const end of ends) end?.();
+    };
   }
 
   /**
@@ -203,7 +210,7 @@ export class Tasks {
   async close(timeout: number): Promise<void> {
     this.#closed = true;
     await this.#end(timeout);
-    this.#leave?.();
+    this.#leave();
   }
 
   async #end(timeout: number): Promise<void> {
@@ -366,7 +373,7 @@ export class Tasks {
     await (this.#recovered ??= this.#recover());
     const record = await this.#reach(read(), signal);
     if (!record) return undefined;
-    if (this.#isOrphan(record)) return this.#reach(this.#replace(record, ended(STOPPED)));
+    if (this.#isOrphan(record)) return this.#reach(this.#endOrphan(record));
     if (await this.#reach(this.#isAbandoned(record))) return this.#reach(this.#replace(record, ended(KILLED)));
     return record;
   }
@@ -392,11 +399,22 @@ export class Tasks {
     return this.#isAlive !== undefined && !isTerminal(status) && !(await this.#isAlive(runner));
   }
 
-  /** Ends the tasks that this runner left running when it stopped. */
+  /** The store may have lost its newest changes: that tasks have ended, and questions of those that run. */
+  #restore(): void {
+    for (const task of this.#running.values()) task.storeQuestions();
+    this.#recovered = this.#recover();
+  }
+
+  /** With `isAlive`, a runner has a new name after each start. So it has run the task itself. */
+  #endOrphan(record: TaskRecord): Promise<TaskRecord | undefined> {
+    return this.#replace(record, ended(this.#isAlive ? LOST : STOPPED));
+  }
+
+  /** Ends the tasks of this runner that do not run: it has stopped meanwhile, or the store has lost their end. */
   async #recover(): Promise<void> {
     try {
       for await (const record of this.#store.unfinished(this.#runner)) {
-        if (this.#isOrphan(record)) await this.#replace(record, ended(STOPPED));
+        if (this.#isOrphan(record)) await this.#endOrphan(record);
       }
     } catch (error) {
       // The next request tries again.

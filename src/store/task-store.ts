@@ -62,9 +62,15 @@ export interface TaskStore {
   delete(id: string, principal: string | undefined): Promise<void>;
   /**
    * The unfinished tasks of a runner, of all principals. A runner calls it once when it starts, because tasks from before
-   * its restart cannot continue.
+   * its restart cannot continue, and whenever the store may have lost its newest changes.
    */
   unfinished(runner: string): AsyncIterable<TaskRecord>;
+  /**
+   * Calls a listener whenever the store may have lost its newest changes, as after a failover. Left out if that cannot happen.
+   *
+   * @returns a function that takes the listener back.
+   */
+  onlost?(listener: () => void): () => void;
 }
 
 /** There is no room for a task or for its new content. */

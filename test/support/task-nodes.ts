@@ -3,6 +3,7 @@ import type { JsonObject } from '../../src/jsonrpc/message.ts';
 import { McpServer } from '../../src/server/mcp-server.ts';
 import type { Bus } from '../../src/store/bus.ts';
 import { memoryBus } from '../../src/store/memory-bus.ts';
+import { memoryTaskStore } from '../../src/store/memory-tasks.ts';
 import { memoryState } from '../../src/store/state.ts';
 import { Events } from './http.ts';
 import { modernHeaders, modernRequest } from './modern.ts';
@@ -24,11 +25,11 @@ export interface Node {
 }
 
 /** Processes with one store and one bus. Each of them has a task that asks, and one that runs until it is cancelled. */
-export async function nodes(change: (bus: Bus, node: string) => Bus = (bus) => bus) {
+export async function nodes(change: (bus: Bus, node: string) => Bus = (bus) => bus, tasks = memoryTaskStore()) {
   const alive = new Set(['a', 'b']);
   const busOf = memoryBus((node) => alive.has(node));
   const isAlive = (node: string): Promise<boolean> => Promise.resolve(alive.has(node));
-  const shared = memoryState();
+  const shared = { ...memoryState(), tasks };
   const started = [...alive].map((node): Node => {
     const server = new McpServer({ name: 'tasks', version: '1', onerror: () => {}, tasks: {} });
     const aborts: string[] = [];

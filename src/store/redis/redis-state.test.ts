@@ -62,6 +62,18 @@ describeWithEmptyRedis('with a server', (redis) => {
     ...taskStoreSuite(async (tasks) => redisState(await client(), { tasks }).tasks),
   ];
 
+  test('tasks learn that Redis has lost its newest changes from an older heartbeat', async () => {
+    const state = redisState(redis.admin);
+    onTestFinished(() => state.close());
+    const onlost = vi.fn<() => void>();
+    const end = state.tasks.onlost!(onlost);
+    await expect.poll(() => redis.admin.get(`{everwire}:n:${state.node}`)).toMatch(/^[3-9]/);
+    expect(onlost).not.toHaveBeenCalled();
+    await redis.admin.set(`{everwire}:n:${state.node}`, '1');
+    await expect.poll(() => onlost.mock.calls.length).toBe(1);
+    end();
+  });
+
   test('several processes write one stream, and each reads what all have written', async () => {
     const logs = [0, 1, 2].map(() => redisState(redis.admin).events);
     const [first] = await Promise.all(logs.map((log) => log.open('s', '0')));

@@ -96,7 +96,10 @@ export function redisState(client: RedisClient, options: RedisStateOptions = {})
     commands,
     node,
     async () => bus?.join(),
-    (sentAt, lapsed) => claims.beaten(sentAt, lapsed),
+    (sentAt, lapsed) => {
+      if (lapsed) tasks.lost();
+      return claims.beaten(sentAt, lapsed);
+    },
     options.bus?.onerror,
   );
   const claims = new RedisClaims(commands, node, heartbeat);

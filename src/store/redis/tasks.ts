@@ -27,6 +27,7 @@ export class RedisTasks implements TaskStore {
   /** The clock. Undefined for that of Redis: those of processes may differ. */
   readonly #now: (() => number) | undefined;
   readonly #changes = new OneByOne();
+  readonly #onlost = new Set<() => void>();
 
   /** @throws RangeError if a limit is negative or not a number. */
   constructor(commands: Commands, options: MemoryTaskStoreOptions) {
@@ -74,6 +75,16 @@ export class RedisTasks implements TaskStore {
   async *unfinished(runner: string): AsyncGenerator<TaskRecord> {
     const texts = (await this.#commands.run(UNFINISHED, hashOf(runner), this.#time)) as string[];
     for (const text of texts) yield this.#parse(text);
+  }
+
+  onlost(listener: () => void): () => void {
+    this.#onlost.add(listener);
+    return () => void this.#onlost.delete(listener);
+  }
+
+  /** Redis may have lost its newest changes. */
+  lost(): void {
+    for (const listener of this.#onlost) listener();
   }
 
   #parse(text: string): TaskRecord {
