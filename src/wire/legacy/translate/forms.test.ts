@@ -55,7 +55,7 @@ test('plain fields stay unchanged', () => {
 });
 
 test('a form with very many options takes linear time', () => {
-  const values = Array.from({ length: 100_000 }, (_, index) => `o${index}`);
+  const values = Array.from({ length: 19_999 }, (_, index) => `o${index}`);
   const same = values.map(() => 'same');
   const properties = {
     many: { type: 'array', items: { enum: values }, default: values },
@@ -66,7 +66,7 @@ test('a form with very many options takes linear time', () => {
   // Comparing each option with every other took minutes.
   const { user, system } = process.cpuUsage(before);
   expect((user + system) / 1000).toBeLessThan(2000);
-  expect(Object.keys(schema['properties'])).toHaveLength(100_001);
+  expect(Object.keys(schema['properties'])).toHaveLength(20_000);
   expect(schema['properties']['same.same']).toMatchObject({ type: 'boolean' });
   expect(restore({ 'many.o7': true, 'same.same': true })).toEqual({ many: ['o7'], same: ['same'] });
 });
@@ -106,6 +106,15 @@ test.each<[string, JsonObject]>([
   const started = process.cpuUsage();
   expect(Object.keys(plainForm(schema).schema['properties']).length).toBeGreaterThan(1);
   expect(process.cpuUsage(started).user).toBeLessThan(500_000);
+});
+
+test('many options do not become as many fields', () => {
+  const items = (count: number) => ({ enum: Array.from({ length: count }, (_, n) => `${n}`) });
+  const form = (last: number): JsonObject => ({
+    properties: { x: { type: 'array', items: items(19_999) }, y: { type: 'array', items: items(last) } },
+  });
+  expect(Object.keys(plainForm(form(1)).schema['properties'])).toHaveLength(20_000);
+  expect(() => plainForm(form(2))).toThrow('too many or too long for the revision of the client');
 });
 
 test.each<[string, JsonObject]>([

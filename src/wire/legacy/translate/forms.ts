@@ -29,20 +29,22 @@ interface Option {
  * description of its list, so a small form could become very large.
  */
 const MAX_LENGTH = 16 * 1024 * 1024;
+/** How many options all list fields of a form may have together. Each becomes a field. */
+const MAX_OPTIONS = 20_000;
 
 /**
  * Converts a form to the types that exist before 2025-11-25 (2025-06-18, client/elicitation: Requested Schema). A
  * choice with titles becomes `enum` with `enumNames`. A multiple choice becomes one boolean for each option. Only
  * booleans keep their default. The answers are converted back.
  *
- * @throws RpcError −32603 if a multiple choice lists no options, or if its fields become too large.
+ * @throws RpcError −32603 if a multiple choice lists no options, or if its fields become too many or too large.
  */
 export function plainForm(schema: JsonObject): PlainForm {
   const { properties, required } = schema;
   if (!isObject(properties)) return { schema, restore: (content) => content };
   const demanded = stringsIn(required);
   const names = new FieldNames(Object.keys(properties));
-  let length = 0;
+  let [length, count] = [0, 0];
   const fields: [string, unknown][] = [];
   const choices: Several[] = [];
   for (const [name, field] of Object.entries<unknown>(properties)) {
@@ -52,10 +54,11 @@ export function plainForm(schema: JsonObject): PlainForm {
     }
     const options = optionsOf(name, field);
     length += lengthOf(name, field, options);
-    if (length > MAX_LENGTH) {
+    count += options.length;
+    if (length > MAX_LENGTH || count > MAX_OPTIONS) {
       throw new RpcError(
         ErrorCode.InternalError,
-        'elicitation/create was not sent: the options of its list fields are too long for the revision of the client',
+        'elicitation/create was not sent: the options of its list fields are too many or too long for the revision of the client',
       );
     }
     const converted = booleans(name, field, options, names);
