@@ -110,11 +110,11 @@ test.each<[string, JsonObject]>([
 
 test('many options do not become as many fields', () => {
   const items = (count: number) => ({ enum: Array.from({ length: count }, (_, n) => `${n}`) });
-  const form = (last: number): JsonObject => ({
+  const formWith = (last: number): JsonObject => ({
     properties: { x: { type: 'array', items: items(19_999) }, y: { type: 'array', items: items(last) } },
   });
-  expect(Object.keys(plainForm(form(1)).schema['properties'])).toHaveLength(20_000);
-  expect(() => plainForm(form(2))).toThrow('too many or too long for the revision of the client');
+  expect(Object.keys(plainForm(formWith(1)).schema['properties'])).toHaveLength(20_000);
+  expect(() => plainForm(formWith(2))).toThrow('too many or too long for the revision of the client');
 });
 
 test.each<[string, JsonObject]>([
