@@ -53,8 +53,9 @@ export interface SessionStore {
   /** Undefined if there is no such session, or if it has expired. */
   get(id: SessionId): Promise<SessionRecord | undefined>;
   /**
-   * Stores a new session. Does nothing if it is stored already: another process may have been faster. If the store is full, the share that has most loses its session that was silent the longest. No
-   * share loses a session in use (`IN_USE`) for another one, except if it has more than seven eighths of the limit.
+   * Stores a new session. Does nothing if it is stored already: another process may have been faster. If the store is
+   * full, the share that has most loses its session that was silent the longest. No share loses a session in use
+   * (`IN_USE`) for another one, except if it has more than seven eighths of the limit.
    *
    * @throws SessionStoreFull if the record is too large, or if there is no room.
    */

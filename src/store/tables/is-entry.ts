@@ -5,6 +5,16 @@ const NUMBER = new RegExp(`^\\d{${NUMBER_DIGITS}}$`);
 /** An event up to its message: the stream, and four numbers. */
 const EVENT = /^\["(?:[^"\\]|\\.)*"(?:,\d+(?:\.\d+)?){4}[,\]]/;
 
+/** Whether a table can have this text. Each throws if its JSON is malformed. */
+const IS_TEXT: Readonly<Record<TableName, (text: string) => boolean>> = {
+  sessions: (text) => isObject(JSON.parse(text)),
+  settings: (text) => isObject(JSON.parse(text)),
+  places: (text) => isPlace(JSON.parse(text)),
+  events: (text) => EVENT.test(text),
+  streams: (text) => isStream(JSON.parse(text)),
+  tasks: (text) => isTask(JSON.parse(text.slice(0, text.indexOf('\n')))),
+};
+
 /**
  * Whether Everwire can have written an entry. Another one could keep a reader in a loop, or fail at the start.
  *
@@ -12,7 +22,7 @@ const EVENT = /^\["(?:[^"\\]|\\.)*"(?:,\d+(?:\.\d+)?){4}[,\]]/;
  */
 export function isEntry(name: TableName, key: string, text: string): boolean {
   try {
-    return isKey(name, key) && isText(name, text);
+    return isKey(name, key) && IS_TEXT[name](text);
   } catch {
     // The key or the JSON is malformed.
     return false;
@@ -27,22 +37,6 @@ function isKey(name: TableName, key: string): boolean {
 
 function isId(key: string): boolean {
   return keyOf(decodeURIComponent(key)) === key;
-}
-
-function isText(name: TableName, text: string): boolean {
-  switch (name) {
-    case 'sessions':
-    case 'settings':
-      return isObject(JSON.parse(text));
-    case 'places':
-      return isPlace(JSON.parse(text));
-    case 'events':
-      return EVENT.test(text);
-    case 'streams':
-      return isStream(JSON.parse(text));
-    case 'tasks':
-      return isTask(JSON.parse(text.slice(0, text.indexOf('\n'))));
-  }
 }
 
 function isPlace(place: unknown): boolean {
