@@ -209,3 +209,12 @@ test('a cancellation that comes before its request cancels it, and no other', as
   expect(ended).toEqual(['session']);
   expect(await (await session.post(request(4, 'quick'))).json()).toEqual({ jsonrpc: '2.0', id: 4, result: {} });
 });
+
+test('a late cancellation does not cancel a later request with the same id', async () => {
+  const session = await new TestHttp(service).open();
+  const answer = { jsonrpc: '2.0', id: 4, result: { params: {} } };
+  for (let turn = 0; turn < 3; turn += 1) {
+    expect(await (await session.post(request(4, 'echo'))).json()).toEqual(answer);
+    await session.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 4 } });
+  }
+});

@@ -8,21 +8,30 @@ const MAX_ID_LENGTH = 100;
 
 /**
  * The newest cancellations of a session for which there was no request. A client posts a cancellation on another
- * connection than its request, so it may come first. An id is never used again (2025-11-25, basic: Requests), so a
- * cancellation that came after the response does no harm here.
+ * connection than its request, so it may come first.
+ *
+ * A cancellation that comes after the response must not cancel a later request. An id is never used again (2025-11-25,
+ * basic: Requests), but a client of the official SDK that continues a session counts from 0 again.
  */
 export class EarlyCancellations {
   /** Undefined while there is none, because most sessions have none. */
   #ids: Recent | undefined;
+  /** The newest ids of requests that are numbers. The next one overwrites the oldest. */
+  readonly #used: number[] = [];
+  #next = 0;
 
   add(id: unknown): void {
-    if (typeof id !== 'number' && (typeof id !== 'string' || id.length > MAX_ID_LENGTH)) return;
+    if (typeof id === 'number' ? this.#used.includes(id) : typeof id !== 'string' || id.length > MAX_ID_LENGTH) return;
     this.#ids ??= new Recent(MAX_IDS);
     this.#ids.add(id);
   }
 
-  /** Returns whether the request has been cancelled already, and forgets it. */
+  /** Takes note of a request. Returns whether it has been cancelled already, and forgets the cancellation. */
   take(id: RequestId): boolean {
+    if (typeof id === 'number') {
+      this.#used[this.#next] = id;
+      this.#next = (this.#next + 1) % MAX_IDS;
+    }
     if (this.#ids?.has(id) !== true) return false;
     this.#ids.take(id);
     return true;
