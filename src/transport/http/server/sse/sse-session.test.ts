@@ -131,6 +131,18 @@ test('a request with an id in flight is refused, and the first request is answer
   expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
 });
 
+test('a cancellation that comes before its request cancels it', async () => {
+  const { service, seen } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
+  const { events, post } = await open(service);
+  expect((await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } })).status).toBe(
+    202,
+  );
+  await post(request(1, 'work'));
+  await post(request(2, 'ping'));
+  expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 2, result: {} });
+  await vi.waitFor(() => expect(seen.at(-1)!.signal.aborted).toBe(true));
+});
+
 test('a batch is answered by a batch on the stream in 2025-03-26', async () => {
   const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const { events, post } = await open(service, '2025-03-26');

@@ -1,5 +1,12 @@
 import { BatchAnswers } from '../../../../jsonrpc/batch.ts';
-import { isRequest, type Message, type Request, type RequestId, type Response } from '../../../../jsonrpc/message.ts';
+import {
+  isRequest,
+  isRequestId,
+  type Message,
+  type Request,
+  type RequestId,
+  type Response,
+} from '../../../../jsonrpc/message.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
 import { InFlight } from '../../../in-flight.ts';
@@ -7,6 +14,7 @@ import { BaseTransport } from '../../../base-transport.ts';
 import type { MessageExtra, Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
 import { SseConnection } from '../connection.ts';
+import { cancellationOf, EarlyCancellations } from '../early-cancellations.ts';
 import type { EndpointOptions } from '../endpoint.ts';
 import { CallExtra } from '../extra.ts';
 import { SSE_HEADERS, messageEvent } from '../sse.ts';
@@ -26,6 +34,7 @@ export class SseSession extends BaseTransport implements Transport {
   readonly #options: EndpointOptions;
   readonly #answers = new BatchAnswers();
   readonly #inFlight = new InFlight();
+  readonly #early = new EarlyCancellations();
   #profile: RevisionProfile | undefined;
   #closed = false;
   lastSeen = performance.now();
@@ -115,12 +124,13 @@ export class SseSession extends BaseTransport implements Transport {
 
   #deliver(message: Message, extra: MessageExtra): void {
     if (this.#closed) return;
+    const cancelled = cancelledBy(message);
+    if (cancelled !== undefined && !this.#inFlight.has(cancelled)) this.#early.add(cancelled);
     this.#inFlight.add(message);
     this.callOnmessage(message, extra);
-    if ('method' in message && message.method === 'notifications/cancelled') {
-      const rest = this.#answers.abandon(message.params?.['requestId']);
-      if (rest) this.#answer(rest);
-    }
+    const rest = cancelled === undefined ? undefined : this.#answers.abandon(cancelled);
+    if (rest) this.#answer(rest);
+    if (isRequest(message) && this.#early.take(message.id)) this.#deliver(cancellationOf(message.id), extra);
   }
 
   #answer(batch: readonly Response[]): void {
@@ -131,4 +141,11 @@ export class SseSession extends BaseTransport implements Transport {
     this.#connection.write(messageEvent(json, undefined), joins);
     return this.#connection.sent();
   }
+}
+
+/** The request that a message cancels. */
+function cancelledBy(message: Message): RequestId | undefined {
+  if (!('method' in message) || message.method !== 'notifications/cancelled') return undefined;
+  const id: unknown = message.params?.['requestId'];
+  return isRequestId(id) ? id : undefined;
 }

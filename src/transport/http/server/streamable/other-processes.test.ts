@@ -291,6 +291,20 @@ test('a cancellation that comes after the response is for no other process', asy
   expect([await cancel('1'), await cancel(2)]).toEqual([503, 503]);
 });
 
+test.each([
+  ['the same', 0],
+  ['another', 1],
+])('a cancellation that comes before its call cancels it at %s process', async (_, index) => {
+  const { started } = nodes('a', 'b');
+  const [a, b] = started;
+  const session = await a.http.open();
+  await answer(at(b, session).call(1, 'where'));
+  expect((await session.notify('notifications/cancelled', { requestId: 'w' })).status).toBe(202);
+  const runner = started[index]!;
+  void at(runner, session).call('w', 'wait');
+  await vi.waitFor(() => expect(runner.aborts).toEqual(['Cancelled']));
+});
+
 test('a call that was refused here, and repeated at another process, is cancelled there', async () => {
   const { started } = nodes('a', 'b');
   const [a, b] = started;

@@ -159,9 +159,9 @@ export class OtherProcesses {
       // The question may have been answered meanwhile, so it is not wrong if nothing waits for its progress.
       return asker === undefined ? undefined : () => this.#send(asker, session, message, bytes, 'taken');
     }
-    if (isForAll(message)) return () => this.#tellAll(session, message, bytes);
-    if (message.method !== NotificationMethod.Cancelled || !isRequestId(requestId)) return undefined;
-    if (session.inUse(requestId) || String(requestId).length > MAX_ID) return undefined;
+    if (message.method !== NotificationMethod.Cancelled)
+      return isForAll(message) ? () => this.#tellAll(session, message, bytes) : undefined;
+    if (!isRequestId(requestId) || session.inUse(requestId) || String(requestId).length > MAX_ID) return undefined;
     if (this.#run.has(session.storedId, requestId)) return undefined;
     const why = typeof reason === 'string' ? { reason: reason.slice(0, MAX_REASON) } : {};
     return () => this.#tellAll(session, notification(message.method, { requestId, ...why }), bytes);
@@ -316,15 +316,18 @@ function takeOverKind(session: SessionId): string {
   return `take-over ${session}`;
 }
 
-/** Whether a notification of the client is for all processes that have the session. */
+/**
+ * Whether a notification of the client is for all processes that have the session. A cancellation may come before its call,
+ * which any of them may get.
+ */
 export function isForAll(message: Message): boolean {
-  return 'method' in message && message.method === NotificationMethod.RootsListChanged;
+  if (!('method' in message)) return false;
+  return message.method === NotificationMethod.RootsListChanged || message.method === NotificationMethod.Cancelled;
 }
 
-/** Whether something here waits for a message that has reached another process. */
+/** Whether a message that has reached another process may be for this one. */
 function isFor(session: SharedSession, message: Message): boolean {
   if (isResponse(message)) return session.mayHaveAsked(message.id);
   if (isRequest(message)) return false;
-  if (message.method === NotificationMethod.Progress || isForAll(message)) return true;
-  return session.inUse(message.params?.['requestId']);
+  return message.method === NotificationMethod.Progress || isForAll(message);
 }

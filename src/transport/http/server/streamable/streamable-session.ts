@@ -20,8 +20,8 @@ import type { OwnStreamPlace, SessionSettings } from '../../../../store/session-
 import { BaseTransport } from '../../../base-transport.ts';
 import { SENT_AT_ONCE, type MessageExtra, type SendOptions, type Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
+import { cancellationOf, EarlyCancellations } from '../early-cancellations.ts';
 import type { EndpointOptions } from '../endpoint.ts';
-import { cancellationOf, EarlyCancellations } from './early-cancellations.ts';
 import type { EventStream } from './event-stream.ts';
 import type { Follower } from './following.ts';
 import { listChangesOf } from './list-changes.ts';
@@ -362,7 +362,6 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
   batch(call: HttpCall, { messages, requests, errors }: OpenedBatch): void {
     const reply = new Reply(this, call, requests, errors);
     for (const message of messages) {
-      // One by one: a cancellation only affects requests before it.
       if (isRequest(message)) {
         this.#checkInitialized(message, call);
         this.#replies.set(message.id, reply);

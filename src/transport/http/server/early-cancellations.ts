@@ -1,6 +1,6 @@
-import { Recent } from '../../../../base/recent.ts';
-import { notification, type Notification, type RequestId } from '../../../../jsonrpc/message.ts';
-import { NotificationMethod } from '../../../../protocol/methods.ts';
+import { Recent } from '../../../base/recent.ts';
+import { notification, type Notification, type RequestId } from '../../../jsonrpc/message.ts';
+import { NotificationMethod } from '../../../protocol/methods.ts';
 
 const MAX_IDS = 100;
 /** Bounds the memory of ids that are strings. Clients use short ones. */
