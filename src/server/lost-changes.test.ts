@@ -18,37 +18,52 @@ function losing() {
       return () => void listeners.delete(listener);
     },
   };
-  /** Loses all tasks but one, which has not ended and asks nothing. */
-  const lose = async (id: string): Promise<void> => {
-    const { inputRequests: _, result: _result, ...task } = (await current.get(id, undefined))!;
+  /** Loses the newest changes of a task. */
+  const goBackTo = async (task: TaskRecord): Promise<void> => {
     current = memoryTaskStore();
-    await current.create({ ...task, status: 'working' } satisfies TaskRecord);
+    await current.create(task);
     for (const listener of listeners) listener();
   };
-  return { tasks, lose, listeners };
+  const recordOf = async (id: string): Promise<TaskRecord> => (await current.get(id, undefined))!;
+  return { tasks, recordOf, goBackTo };
 }
 
 test('a task whose outcome the store has lost fails at all processes', async () => {
-  const { tasks, lose } = losing();
+  const { tasks, recordOf, goBackTo } = losing();
   const { started } = await nodes(undefined, tasks);
   const [a, b] = started;
   const taskId = await begin(a, 'hello');
   await until(a, taskId, 'input_required');
+  const before = await recordOf(taskId);
   await a.send('tasks/update', { taskId, inputResponses: accept('Ada') });
   await until(b, taskId, 'completed');
-  await lose(taskId);
+  await goBackTo(before);
   const message = 'The task has ended, but the store has lost its outcome';
   expect(await until(b, taskId, 'failed')).toMatchObject({ error: { code: -32603, message } });
 });
 
 test('a question that the store has lost is stored again, and the task goes on', async () => {
-  const { tasks, lose } = losing();
+  const { tasks, recordOf, goBackTo } = losing();
   const { started } = await nodes(undefined, tasks);
   const [a, b] = started;
   const taskId = await begin(a, 'hello');
   await until(b, taskId, 'input_required');
-  await lose(taskId);
+  const { inputRequests: _, ...before } = await recordOf(taskId);
+  await goBackTo({ ...before, status: 'working' });
   expect(await until(b, taskId, 'input_required')).toMatchObject({ inputRequests: { name: {} } });
   await b.send('tasks/update', { taskId, inputResponses: accept('Ada') });
   await until(b, taskId, 'completed');
+});
+
+test('if the store has lost an answer, the task does not ask again', async () => {
+  const { tasks, recordOf, goBackTo } = losing();
+  const { started } = await nodes(undefined, tasks);
+  const [a, b] = started;
+  const taskId = await begin(a, 'ask-and-wait');
+  await until(b, taskId, 'input_required');
+  const before = await recordOf(taskId);
+  await a.send('tasks/update', { taskId, inputResponses: accept('Ada') });
+  await until(b, taskId, 'working');
+  await goBackTo(before);
+  await until(b, taskId, 'working');
 });

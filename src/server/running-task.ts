@@ -189,9 +189,10 @@ export class RunningTask {
     await this.#stored();
   }
 
-  /** Stores questions that the store may have lost: nobody could answer them. */
-  storeQuestions(): void {
-    if (this.#questions.size > 0) this.#storing.ask();
+  /** Stores the current state again if the store has other questions: it may have lost questions and answers. */
+  restore({ inputRequests = {} }: TaskRecord): void {
+    const keys = Object.keys(inputRequests);
+    if (keys.length !== this.#questions.size || !keys.every((key) => this.#questions.has(key))) this.#storing.ask();
   }
 
   /** Fires the signal, without deciding the outcome. */

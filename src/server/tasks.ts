@@ -94,7 +94,9 @@ export class Tasks {
     this.#others = isAlive && bus && new OtherRunners(bus, isAlive);
     this.#followed = this.#others && new FollowedTasks(this.#others, ({ principal, id }) => onchange(principal, id));
     const ends = [
-      store.onlost?.(() => this.#restore()),
+      store.onlost?.(() => {
+        this.#recovered = this.#recover();
+      }),
       this.#others?.serve(
         this.#runner,
         (...asked) => this.#take(...asked),
@@ -399,22 +401,20 @@ export class Tasks {
     return this.#isAlive !== undefined && !isTerminal(status) && !(await this.#isAlive(runner));
   }
 
-  /** The store may have lost its newest changes: that tasks have ended, and questions of those that run. */
-  #restore(): void {
-    for (const task of this.#running.values()) task.storeQuestions();
-    this.#recovered = this.#recover();
-  }
-
   /** With `isAlive`, a runner has a new name after each start. So it has run the task itself. */
   #endOrphan(record: TaskRecord): Promise<TaskRecord | undefined> {
     return this.#replace(record, ended(this.#isAlive ? LOST : STOPPED));
   }
 
-  /** Ends the tasks of this runner that do not run: it has stopped meanwhile, or the store has lost their end. */
+  /**
+   * Ends the tasks of this runner that do not run: it has stopped meanwhile, or the store has lost their end. Those that run
+   * restore their questions.
+   */
   async #recover(): Promise<void> {
     try {
       for await (const record of this.#store.unfinished(this.#runner)) {
         if (this.#isOrphan(record)) await this.#endOrphan(record);
+        else this.#running.get(record.id)?.restore(record);
       }
     } catch (error) {
       // The next request tries again.

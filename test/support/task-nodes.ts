@@ -24,7 +24,7 @@ export interface Node {
   readonly aborts: string[];
 }
 
-/** Processes with one store and one bus. Each of them has a task that asks, and one that runs until it is cancelled. */
+/** Processes with one store and one bus. Each of them has tasks that ask, and tasks that run until they are cancelled. */
 export async function nodes(change: (bus: Bus, node: string) => Bus = (bus) => bus, tasks = memoryTaskStore()) {
   const alive = new Set(['a', 'b']);
   const busOf = memoryBus((node) => alive.has(node));
@@ -36,6 +36,11 @@ export async function nodes(change: (bus: Bus, node: string) => Bus = (bus) => b
     server.tool('hello', { task: true }, async (_, ctx) => {
       const { content } = await ctx.elicit(FORM, { key: 'name' });
       return `Hello, ${String(content?.['name'])}, from ${node}!`;
+    });
+    server.tool('ask-and-wait', { task: true }, async (_, ctx) => {
+      await ctx.elicit(FORM, { key: 'name' });
+      await aborted(ctx.signal);
+      return 'ended';
     });
     server.tool('wait', { task: true }, async (_, ctx) => {
       await aborted(ctx.signal);
