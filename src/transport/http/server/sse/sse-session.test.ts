@@ -143,6 +143,15 @@ test('a cancellation that comes before its request cancels it', async () => {
   await vi.waitFor(() => expect(seen.at(-1)!.signal.aborted).toBe(true));
 });
 
+test('a cancellation waits ten seconds for its request', async () => {
+  const { events, post } = await open(scripted().service);
+  await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } });
+  vi.advanceTimersByTime(10_000);
+  await post(request(1, 'echo'));
+  await post(request(2, 'echo'));
+  expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 1, result: { params: {} } });
+});
+
 test('a batch is answered by a batch on the stream in 2025-03-26', async () => {
   const { service } = scripted({ work: ({ signal }) => aborted(signal).then(() => ({})) });
   const { events, post } = await open(service, '2025-03-26');
