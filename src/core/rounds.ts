@@ -1,3 +1,4 @@
+import { allowManyListeners } from '../base/many-listeners.ts';
 import { quoting, shortJson, shortText } from '../base/short-text.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
@@ -84,6 +85,7 @@ async function answered(exchange: Exchange, result: JsonObject): Promise<Exchang
     );
   }
   const others = new AbortController();
+  allowManyListeners(others.signal);
   const answers = await Promise.all(
     questions.map(async ({ key, method, params }) => {
       return [key, await exchange.ask(method, params, { signal: others.signal, key })] as const;

@@ -18,6 +18,7 @@ import { REVISIONS } from '../../../protocol/revisions.ts';
 import type { Transport } from '../../../transport/transport.ts';
 import type { RequestsInFlight } from '../../requests-in-flight.ts';
 import { toLegacyQuestion, type LegacyQuestion } from '../translate/questions.ts';
+import { wholeRoom } from '../translate/room.ts';
 import { RequestExchange, type Connection, type ConnectionExchange } from './exchange.ts';
 
 /** The questions to the client of one session: sampling, elicitation, roots. */
@@ -27,6 +28,8 @@ export class ClientQuestions {
   readonly #connection: Connection;
   readonly #limits: TimeLimits;
   readonly #pending: PendingRequests;
+  /** What open questions have left. */
+  readonly #room = wholeRoom();
   /** The request that asked each question, by the id of the question. */
   #askers: Map<RequestId, RequestExchange> | undefined;
   /** Questions that wait until the client is initialized, by id. Undefined after that. */
@@ -54,11 +57,14 @@ export class ClientQuestions {
   ): Promise<JsonObject> {
     if (signal?.aborted) return Promise.reject(signal.reason);
     let asked: LegacyQuestion;
+    const before = { ...this.#room };
     try {
       asked = this.#translated(method, params);
     } catch (error) {
+      Object.assign(this.#room, before);
       return Promise.reject(RpcError.from(error));
     }
+    const taken = { bytes: before.bytes - this.#room.bytes, fields: before.fields - this.#room.fields };
     const { restore } = asked;
     const { stream } = asking;
     const withdraw = (id: RequestId, reason: string): void => {
@@ -87,6 +93,8 @@ export class ClientQuestions {
     // none.
     if (asking instanceof RequestExchange && !outlivesRequest) (this.#askers ??= new Map()).set(id, asking);
     return (restore ? result.then(restore) : result).finally(() => {
+      this.#room.bytes += taken.bytes;
+      this.#room.fields += taken.fields;
       this.#askers?.delete(id);
       asking.offAbort(ended);
       signal?.removeEventListener('abort', onWithdrawn);
@@ -136,7 +144,7 @@ export class ClientQuestions {
         quoting`${method} was not sent: the client does not have the ${missing} capability`,
       );
     }
-    return toLegacyQuestion(method, params, profile);
+    return toLegacyQuestion(method, params, profile, this.#room);
   }
 
   /** The server SHOULD NOT send requests before the client is initialized (basic/lifecycle: Initialization). */

@@ -2,6 +2,7 @@ import { asText, shortJson } from '../../../base/short-text.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, stringsIn, type JsonObject } from '../../../jsonrpc/message.ts';
 import { without } from '../../../jsonrpc/shape.ts';
+import { wholeRoom, type Room } from './room.ts';
 
 /** A form with plain fields only, and a function that converts its content back to the original form. */
 export interface PlainForm {
@@ -25,26 +26,18 @@ interface Option {
 }
 
 /**
- * How long the fields for all options of a form may be together, in characters. Each repeats the name, title and
- * description of its list, so a small form could become very large.
- */
-const MAX_LENGTH = 16 * 1024 * 1024;
-/** How many options all list fields of a form may have together. Each becomes a field. */
-const MAX_OPTIONS = 20_000;
-
-/**
  * Converts a form to the types that exist before 2025-11-25 (2025-06-18, client/elicitation: Requested Schema). A
  * choice with titles becomes `enum` with `enumNames`. A multiple choice becomes one boolean for each option. Only
  * booleans keep their default. The answers are converted back.
  *
+ * @param room what the fields may take. They take it even if they do not fit.
  * @throws RpcError −32603 if a multiple choice lists no options, or if its fields become too many or too large.
  */
-export function plainForm(schema: JsonObject): PlainForm {
+export function plainForm(schema: JsonObject, room: Room = wholeRoom()): PlainForm {
   const { properties, required } = schema;
   if (!isObject(properties)) return { schema, restore: (content) => content };
   const demanded = stringsIn(required);
   const names = new FieldNames(Object.keys(properties));
-  let [length, count] = [0, 0];
   const fields: [string, unknown][] = [];
   const choices: Several[] = [];
   for (const [name, field] of Object.entries<unknown>(properties)) {
@@ -53,9 +46,9 @@ export function plainForm(schema: JsonObject): PlainForm {
       continue;
     }
     const options = optionsOf(name, field);
-    length += lengthOf(name, field, options);
-    count += options.length;
-    if (length > MAX_LENGTH || count > MAX_OPTIONS) {
+    room.bytes -= lengthOf(name, field, options);
+    room.fields -= options.length;
+    if (room.bytes < 0 || room.fields < 0) {
       throw new RpcError(
         ErrorCode.InternalError,
         'elicitation/create was not sent: the options of its list fields are too many or too long for the revision of the client',

@@ -2,6 +2,7 @@ import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import { Method } from '../../../protocol/methods.ts';
 import type { RevisionProfile } from '../../../protocol/revisions.ts';
 import { plainForm } from './forms.ts';
+import type { Room } from './room.ts';
 import { shapeSampling } from './sampling.ts';
 import { inside, without } from '../../../jsonrpc/shape.ts';
 
@@ -16,12 +17,18 @@ export interface LegacyQuestion {
  * Converts a question to its form in a handshake revision. The client's capabilities decide whether it may be asked at
  * all. Answers to sampling and roots requests need no conversion.
  *
- * @throws RpcError −32601 if the revision does not have this question, −32603 if its form is malformed.
+ * @param room what the question may take. It takes it even if it does not fit.
+ * @throws RpcError −32601 if the revision does not have this question, −32603 if its form is malformed, or becomes too large.
  */
-export function toLegacyQuestion(method: string, params: JsonObject, profile: RevisionProfile): LegacyQuestion {
-  if (method === Method.CreateMessage) return { params: shapeSampling(params, profile) };
+export function toLegacyQuestion(
+  method: string,
+  params: JsonObject,
+  profile: RevisionProfile,
+  room: Room,
+): LegacyQuestion {
+  if (method === Method.CreateMessage) return { params: shapeSampling(params, profile, room) };
   if (method !== Method.Elicit) return { params };
-  return params['mode'] === 'url' ? { params: withElicitationId(params, profile) } : form(params, profile);
+  return params['mode'] === 'url' ? { params: withElicitationId(params, profile) } : form(params, profile, room);
 }
 
 /**
@@ -33,13 +40,13 @@ export function withElicitationId(params: JsonObject, { elicitationId }: Revisio
   return { ...params, elicitationId: crypto.randomUUID() };
 }
 
-function form(params: JsonObject, { richForms, unknown: { properties } }: RevisionProfile): LegacyQuestion {
+function form(params: JsonObject, { richForms, unknown: { properties } }: RevisionProfile, room: Room): LegacyQuestion {
   const bare = inside(without(params, properties.ElicitParams), 'requestedSchema', (schema) =>
     without(schema, properties.FormSchema),
   );
   const { requestedSchema } = bare;
   if (richForms || !isObject(requestedSchema)) return { params: bare };
-  const { schema, restore } = plainForm(requestedSchema);
+  const { schema, restore } = plainForm(requestedSchema, room);
   return {
     params: { ...bare, requestedSchema: schema },
     restore: (answer) => inside(answer, 'content', restore),

@@ -8,21 +8,17 @@ import { shapeTool } from './lists.ts';
 import { shapeOutput } from './output.ts';
 import { each, inside, put, without } from '../../../jsonrpc/shape.ts';
 import { weightOf } from '../../../jsonrpc/weight.ts';
-
-/**
- * How much memory the copies of messages with several blocks may take without the blocks, in bytes (estimated). Each
- * block becomes a message that repeats the other members, so a small question could become very large.
- */
-const MAX_COPIES = 16 * 1024 * 1024;
+import { wholeRoom, type Room } from './room.ts';
 
 /**
  * Converts the parameters of `sampling/createMessage` to their form in a revision. If a message may have only one
  * content block, a message with several becomes several messages of the same role. Often returns the same object.
  *
+ * @param room what the messages may repeat. They take it even if they do not fit.
  * @throws RpcError −32601 if the messages use tools and the revision does not have tools in sampling. −32603 if the
  * messages become too large.
  */
-export function shapeSampling(params: JsonObject, profile: RevisionProfile): JsonObject {
+export function shapeSampling(params: JsonObject, profile: RevisionProfile, room: Room = wholeRoom()): JsonObject {
   const bare = without(params, profile.unknown.properties.CreateMessageParams);
   if (profile.samplingFeatures) {
     const tools = each(bare['tools'], (tool) => shapeTool(tool, profile));
@@ -32,7 +28,7 @@ export function shapeSampling(params: JsonObject, profile: RevisionProfile): Jso
   const { messages } = bare;
   if (!Array.isArray(messages)) return bare;
   const several = messages.filter((message) => isObject(message) && Array.isArray(message['content']));
-  checkCopies(several);
+  takeCopies(several, room);
   const split = several.length > 0 ? messages.flatMap(splitBlocks) : messages;
   const known = each(split, (message) => inside(message, 'content', (block) => plainBlock(block, profile)));
   return put(bare, 'messages', known);
@@ -46,11 +42,10 @@ function withKnownResults(message: JsonObject, profile: RevisionProfile): JsonOb
 }
 
 /** @throws RpcError −32603 if the copies of these messages, one for each block, take too much memory. */
-function checkCopies(several: readonly JsonObject[]): void {
-  let size = 0;
+function takeCopies(several: readonly JsonObject[], room: Room): void {
   for (const { content: blocks, ...rest } of several) {
-    size += weightOf(rest, MAX_COPIES) * blocks.length;
-    if (size > MAX_COPIES) {
+    room.bytes -= weightOf(rest, room.bytes) * blocks.length;
+    if (room.bytes < 0) {
       throw new RpcError(
         ErrorCode.InternalError,
         `${Method.CreateMessage} was not sent: its messages with several blocks are too long for the revision of the client`,
