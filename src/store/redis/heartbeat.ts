@@ -21,7 +21,8 @@ const TRUSTED_WITH_CONNECTION = 400;
 const INTERVAL = 200;
 /** The pause after a heartbeat that has failed. Milliseconds. */
 const PAUSE = 50;
-const JOIN_INTERVAL = 1000;
+/** After how many heartbeats a node joins again. */
+const JOIN_EVERY = 5;
 
 /**
  * Tells the other nodes that this one is alive, until it is closed. A heartbeat is a number, and then the connection over which
@@ -30,12 +31,15 @@ const JOIN_INTERVAL = 1000;
 export class Heartbeat {
   readonly #commands: Commands;
   readonly #node: NodeId;
+  readonly #join: () => Promise<void>;
   readonly #onbeat: (sentAt: number, lapsed: boolean) => Promise<void>;
   readonly #onrefused: (error: Error) => void;
   readonly #connection: RedisConnection;
   #isRefused = false;
   #hasBegun = false;
   #count = 0;
+  /** The connection that the next heartbeat names. */
+  #next: string | undefined;
   /** The last heartbeat that Redis has confirmed. */
   #confirmed: string | undefined;
   /** When that was sent, by `performance.now()`. */
@@ -52,7 +56,6 @@ export class Heartbeat {
   readonly #looking = new Map<NodeId, Promise<boolean>>();
   #closed = false;
   #timer: Timer;
-  readonly #joinTimer: ReturnType<typeof setInterval>;
 
   /**
    * @param join tells the others that this node reads their messages, if it does.
@@ -69,13 +72,10 @@ export class Heartbeat {
   ) {
     this.#commands = commands;
     this.#node = node;
+    this.#join = join;
     this.#onbeat = onbeat;
     this.#onrefused = onrefused;
     this.#connection = new RedisConnection(commands);
-    // If Redis cannot be reached, all nodes know that from their own commands.
-    const joinAgain = (): void => void join().catch(() => {});
-    this.#joinTimer = setInterval(joinAgain, JOIN_INTERVAL).unref();
-    joinAgain();
     void this.#beatAgain();
   }
 
@@ -114,7 +114,6 @@ export class Heartbeat {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    clearInterval(this.#joinTimer);
     await this.#commands.send(['DEL', this.#key]);
   }
 
@@ -157,12 +156,18 @@ export class Heartbeat {
   }
 
   async #beat(): Promise<void> {
-    const connection = this.#hasBegun ? await this.#connection.look() : undefined;
     const sentAt = performance.now();
-    const named = this.#isSlow ? undefined : connection;
+    const named = this.#isSlow ? undefined : this.#next;
+    // If Redis cannot be reached, all nodes know that from their own commands.
+    if (this.#count % JOIN_EVERY === 0) this.#join().catch(() => {});
     const sign = [(this.#count += 1), ...(named === undefined ? [] : [named])].join(' ');
     this.#namesConnection ||= named !== undefined;
-    const before = await this.#commands.send(['SET', this.#key, sign, 'PX', String(ALIVE), 'GET']);
+    // All commands of a heartbeat are one write. If the connection is another one now, the next heartbeat names none: until
+    // then, the others wait longer than this node trusts this one.
+    const looking = this.#connection.look();
+    const beating = this.#commands.send(['SET', this.#key, sign, 'PX', String(ALIVE), 'GET']);
+    const [next, before] = await Promise.all([looking, beating]);
+    this.#next = next;
     this.#isSlow = performance.now() - sentAt >= TRUSTED_WITH_CONNECTION;
     // Redis may have got others whose confirmation was lost, after it had none.
     const mayHaveHadNone = before !== this.#confirmed || this.#mayBeRefused;
