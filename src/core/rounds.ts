@@ -76,14 +76,18 @@ export function questionsOf(method: string, { inputRequests = {}, requestState }
   });
 }
 
+/** @throws RpcError −32603 if a result has more than 1000 questions. */
+export function checkQuestionCount(method: string, count: number): void {
+  if (count <= MAX_QUESTIONS) return;
+  throw new RpcError(
+    ErrorCode.InternalError,
+    quoting`${method} asked ${count} questions at once, but the limit is ${MAX_QUESTIONS}; none was sent`,
+  );
+}
+
 async function answered(exchange: Exchange, result: JsonObject): Promise<Exchange> {
   const questions = questionsOf(exchange.method, result);
-  if (questions.length > MAX_QUESTIONS) {
-    throw new RpcError(
-      ErrorCode.InternalError,
-      quoting`${exchange.method} asked ${questions.length} questions at once, but the limit is ${MAX_QUESTIONS}; none was sent`,
-    );
-  }
+  checkQuestionCount(exchange.method, questions.length);
   const others = new AbortController();
   allowManyListeners(others.signal);
   const answers = await Promise.all(

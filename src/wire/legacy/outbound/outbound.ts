@@ -227,7 +227,7 @@ class LegacyOutbound implements Upstream {
       if (answer) this.#tasks.answered(exchange, answer, upstreamToken);
     };
     result.then(done, () => done());
-    const known = needsUrlVisit ? result.catch(urlQuestionsOf) : result;
+    const known = needsUrlVisit ? result.catch((error: unknown) => urlQuestionsOf(error, exchange.method)) : result;
     return isStateless(exchange) ? known.then((answer) => this.#identified(answer)) : known;
   }
 

@@ -37,7 +37,7 @@ test.each<[string, JsonObject]>([
 test('an error with URLs becomes one question for each URL, and any other error stays an error', () => {
   const data = { elicitations: [{ mode: 'url', elicitationId: '1', url: 'https://a.example/', message: 'Log in' }] };
   const code = McpErrorCode.UrlElicitationRequired;
-  expect(urlQuestionsOf(new RpcError(code, 'First', { data }))).toEqual({
+  expect(urlQuestionsOf(new RpcError(code, 'First', { data }), 'tools/call')).toEqual({
     resultType: 'input_required',
     inputRequests: {
       'visit-1': {
@@ -47,11 +47,21 @@ test('an error with URLs becomes one question for each URL, and any other error 
     },
   });
   for (const error of [new RpcError(code, 'First', { data: { elicitations: [] } }), new RpcError(-32603, 'x')])
-    expect(refused(() => urlQuestionsOf(error))).toBe(error);
+    expect(refused(() => urlQuestionsOf(error, 'tools/call'))).toBe(error);
 });
 
 test('a long message is not repeated whole for each URL', () => {
   const elicitations = Array.from({ length: 100 }, (_, n) => ({ url: `https://a.example/${n}` }));
   const error = new RpcError(McpErrorCode.UrlElicitationRequired, 'm'.repeat(100_000), { data: { elicitations } });
-  expect(JSON.stringify(urlQuestionsOf(error)).length).toBeLessThan(200_000);
+  expect(JSON.stringify(urlQuestionsOf(error, 'tools/call')).length).toBeLessThan(200_000);
+});
+
+test('an error with very many URLs does not become as many questions', () => {
+  const errorWith = (count: number): RpcError => {
+    const elicitations = Array.from({ length: count }, (_, index) => ({ url: `https://a.example/${index}` }));
+    return new RpcError(McpErrorCode.UrlElicitationRequired, 'First', { data: { elicitations } });
+  };
+  expect(Object.keys(urlQuestionsOf(errorWith(1000), 'tools/call')['inputRequests'])).toHaveLength(1000);
+  const { code, message } = refused(() => urlQuestionsOf(errorWith(1001), 'tools/call'));
+  expect([code, message]).toEqual([-32603, expect.stringContaining('tools/call asked 1001 questions at once')]);
 });

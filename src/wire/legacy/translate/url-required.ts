@@ -1,5 +1,6 @@
 import { quoting } from '../../../base/short-text.ts';
 import type { Exchange } from '../../../core/exchange.ts';
+import { checkQuestionCount } from '../../../core/rounds.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../../jsonrpc/message.ts';
 import { McpErrorCode } from '../../../protocol/errors.ts';
@@ -43,14 +44,19 @@ export function withoutUrlAnswers(method: string, params: JsonObject): JsonObjec
   return inputResponses === undefined ? params : bare;
 }
 
-/** The URL questions in an error. Rethrows any other error. */
-export function urlQuestionsOf(error: unknown): JsonObject {
+/**
+ * The URL questions in an error of a call. Rethrows any other error.
+ *
+ * @throws RpcError −32603 if there are more than 1000: each may repeat the message of the error.
+ */
+export function urlQuestionsOf(error: unknown, method: string): JsonObject {
   if (!(error instanceof RpcError) || error.code !== McpErrorCode.UrlElicitationRequired) throw error;
   const elicitations: unknown = isObject(error.data) ? error.data['elicitations'] : undefined;
   const visits = (Array.isArray(elicitations) ? elicitations : []).filter(
     (each: unknown): each is JsonObject => isObject(each) && typeof each['url'] === 'string',
   );
   if (visits.length === 0) throw error;
+  checkQuestionCount(method, visits.length);
   const questions = visits.map(({ url, message }, index): [string, JsonObject] => [
     `visit-${index + 1}`,
     {
