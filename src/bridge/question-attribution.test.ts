@@ -289,6 +289,57 @@ test('a call that ended while its client was answering does not take a turn agai
   expect(other.given).toBeDefined();
 });
 
+test('a client that has several calls keeps its turn if one of them asks several questions at once', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const session = { id: 's', signal: never };
+  const [, own] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
+  await settled();
+  for (let n = 0; n < 2; n += 1) {
+    void (await attribution.question(never)).ask('elicitation/create', {});
+    await vi.advanceTimersByTimeAsync(5);
+  }
+  const other = calling(attribution, 'b');
+  await vi.advanceTimersByTimeAsync(1000);
+  // The call `a` runs, and may still ask.
+  expect(other.given).toBeUndefined();
+  expect(await attribution.question(never)).not.toBe(own!.given);
+});
+
+test('the last call of a client gives up its turn, whichever call its question was sent with', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const session = { id: 's', signal: never };
+  const [older, newer] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
+  await settled();
+  const answers = [];
+  for (let n = 0; n < 2; n += 1) {
+    answers.push((await attribution.question(never)).ask('elicitation/create', {}));
+    await vi.advanceTimersByTimeAsync(20);
+  }
+  // The question of the older call was sent with the newer one.
+  newer.reply({});
+  await answers[0];
+  older.finish();
+  await older.done;
+  const other = calling(attribution, 'b');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(other.given).toBeDefined();
+});
+
+test('a cancelled call that still gets an answer delays a question for two seconds at most', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const one = calling(attribution, 'a');
+  await settled();
+  for (let n = 0; n < 2; n += 1) void (await attribution.question(never)).ask('elicitation/create', {});
+  one.cancel();
+  await settled();
+  one.reply({});
+  const two = calling(attribution, 'b');
+  await settled();
+  const whose = Promise.resolve(attribution.question(never));
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(await Promise.race([whose, settled()])).toBe(two.given);
+});
+
 test('a question without a call in flight is refused', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const message = expect.stringContaining('no running call can have asked');

@@ -74,10 +74,18 @@ class CallSlot implements TurnTaker {
   }
 }
 
+/** A question that waits for the client's answer. */
+interface OpenQuestion {
+  /** The call that waits for the answer, as far as that is known. */
+  call: CallSlot;
+  /** Whether another call of the client may have asked it. */
+  readonly ambiguous: boolean;
+}
+
 /** The calls of one client in flight, and its open questions. */
 class ClientCalls {
-  calls = 0;
-  questions = 0;
+  readonly calls = new Set<CallSlot>();
+  readonly questions = new Set<OpenQuestion>();
   /** Fires when the last call has ended. */
   readonly over = abortController();
 }
@@ -129,13 +137,15 @@ class HeldQuestion {
  *   that were in flight when it came, and still are, belong to one client.
  * - A call that has run for 2 seconds no longer delays others, except tools that are known to ask.
  * - A cancelled call may still have asked, for 2 seconds or until the server answers it.
+ * - If several calls of a client run, its questions within `BURST` count as questions of one call. If one call is left, it has
+ *   asked all of them.
  * - A question ends when no call of its client is in flight any more. One client has at most 100 open questions.
  * - A question that cannot be attributed within 30 seconds is refused. So is one that comes while 100 others wait, or
  *   fewer if thousands of calls are in flight.
  *
- * Four cases cannot be decided: a call asks a second question while its first is open; a call asks again more than
- * `BURST` after its question; the server asks for a call that it has answered, or that was cancelled more than
- * `ABANDONED` ago. Such a question is attributed to the client whose turn it is.
+ * Three cases cannot be decided: a call asks a second question more than `BURST` after its first, while that is open; the
+ * server asks for a call that it has answered, or for one that was cancelled. Such a question is attributed to the client
+ * whose turn it is.
  */
 export class QuestionAttribution implements Attribution {
   /** Requests that the server processes, or may still process, oldest first. */
@@ -206,16 +216,29 @@ export class QuestionAttribution implements Attribution {
     this.#calls.add(call);
     let client = this.#clients.get(call.client);
     if (!client) this.#clients.set(call.client, (client = new ClientCalls()));
-    client.calls += 1;
+    client.calls.add(call);
   }
 
   #remove(call: CallSlot): void {
     if (!this.#calls.delete(call)) return;
     const client = this.#clients.get(call.client)!;
-    client.calls -= 1;
-    if (client.calls > 0) return;
+    client.calls.delete(call);
+    if (client.calls.size > 0) return this.#settleOpen(client);
     this.#clients.delete(call.client);
     client.over.abort(new RpcError(ErrorCode.InvalidRequest, 'All calls that may have asked this have ended'));
+  }
+
+  /** If only one call of a client is left, it has asked the open questions, whichever call they were sent with. */
+  #settleOpen({ calls, questions }: ClientCalls): void {
+    const [last] = calls;
+    if (calls.size > 1 || !last) return;
+    for (const question of questions) {
+      if (!question.ambiguous) continue;
+      question.call.open -= 1;
+      question.call = last;
+      last.open += 1;
+    }
+    if (last.open > 0) this.#suspendSoon(last);
   }
 
   question(signal: AbortSignal): Exchange | Promise<Exchange> {
@@ -234,7 +257,7 @@ export class QuestionAttribution implements Attribution {
   message(): Exchange | undefined {
     return this.#find('message', () => {
       const calls = [...this.#calls];
-      return { candidates: calls, exchange: isOneClient(calls) ? newest(calls) : undefined };
+      return { candidates: calls, exchange: isOneClient(calls) ? askable(calls) : undefined };
     }).exchange;
   }
 
@@ -251,11 +274,12 @@ export class QuestionAttribution implements Attribution {
   readonly #ask: Ask = async (call, method, params, options) => {
     const client = this.#clients.get(call.client);
     if (!call.origin || !client) throw new NotAsked(method, call.name);
-    if (client.questions >= MAX_OF_ONE) {
+    if (client.questions.size >= MAX_OF_ONE) {
       const why = `${MAX_OF_ONE} questions to its client are open; wait until some are answered`;
       throw new RpcError(ErrorCode.InternalError, quoting`${method} was not asked: ${why}`);
     }
-    client.questions += 1;
+    const question: OpenQuestion = { call, ambiguous: client.calls.size > 1 };
+    client.questions.add(question);
     call.open += 1;
     this.#findings = undefined;
     this.#suspendSoon(call);
@@ -264,12 +288,13 @@ export class QuestionAttribution implements Attribution {
       return await call.origin.ask(method, params, { ...options, signal });
     } finally {
       release();
-      client.questions -= 1;
-      call.open -= 1;
+      client.questions.delete(question);
+      const waiting = question.call;
+      waiting.open -= 1;
       this.#findings = undefined;
       // With the answer, the server continues the call and may ask again.
-      if (call.state === 'suspended') await this.#resume(call);
-      if (call.open > 0) this.#suspendSoon(call);
+      if (waiting.state === 'suspended') await this.#resume(waiting);
+      if (waiting.open > 0) this.#suspendSoon(waiting);
     }
   };
 
@@ -285,6 +310,7 @@ export class QuestionAttribution implements Attribution {
   }
 
   #suspendSoon(call: CallSlot): void {
+    if (call.state !== 'running') return;
     clearTimeout(call.timer);
     call.timer = setTimeout(() => {
       if (call.open === 0 || call.state !== 'running') return;
@@ -337,7 +363,7 @@ export class QuestionAttribution implements Attribution {
       else if (!this.#asks.get(call.name)) this.#asks.delete(call.name);
       if (call.state === 'running') this.#turns.hold(call);
     }
-    return newest(left);
+    return askable(left);
   }
 
   #hold(candidates: readonly CallSlot[], signal: AbortSignal): Promise<Exchange> {
@@ -403,9 +429,15 @@ function isOneClient(calls: readonly CallSlot[]): boolean {
   return calls.every(({ client }) => client === calls[0]!.client);
 }
 
-/** The newest call that can be asked. A call that already waits for an answer comes last. */
-function newest(calls: Iterable<CallSlot>): Exchange | undefined {
+/**
+ * The call through which the client is asked. This is a call that has just asked, if there is one: it may ask several questions
+ * at once, and then its client's other calls still need their turn. Otherwise it is the newest call, and a call that already
+ * waits for an answer comes last.
+ */
+function askable(calls: Iterable<CallSlot>): Exchange | undefined {
   const able = [...calls].filter(({ state }) => state !== 'abandoned');
+  const asking = able.findLast(({ state, open }) => state === 'running' && open > 0);
+  if (asking) return asking.exchange;
   return able.reduce<CallSlot | undefined>((best, call) => (best && best.open < call.open ? best : call), undefined)
     ?.exchange;
 }
