@@ -14,6 +14,7 @@ import {
   type Request,
   type RequestId,
 } from '../../../jsonrpc/message.ts';
+import { stringify } from '../../../jsonrpc/stringify.ts';
 import { abortReason, isAborted, offAbort, onAbort } from '../../../core/base-exchange.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
 import { isNotificationMethod, KNOWN_NOTICES, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
@@ -290,7 +291,13 @@ class LegacyOutbound implements Upstream {
   }
 
   #reply(response: Message): void {
-    if (!this.#closed) this.#transport.send(response).catch(this.#reportUnsent);
+    if (this.#closed) return;
+    this.#transport.send(response).catch((error: Error) => {
+      this.#reportUnsent(error);
+      if (!('result' in response) || isWritable(response)) return;
+      const message = 'The answer cannot be written as JSON';
+      this.#reply(errorResponse(response.id, { code: ErrorCode.InternalError, message }));
+    });
   }
 
   /** After the connection was closed on purpose, failed sends are not reported. */
@@ -399,4 +406,13 @@ function declared(capabilities: JsonObject, { unknown: { properties } }: Revisio
   const undeclared = properties.ServerCapabilities?.includes('completions') === true;
   const mayComplete = capabilities['prompts'] !== undefined || capabilities['resources'] !== undefined;
   return undeclared && mayComplete ? { completions: {}, ...capabilities } : capabilities;
+}
+
+function isWritable(message: Message): boolean {
+  try {
+    stringify(message);
+    return true;
+  } catch {
+    return false;
+  }
 }
