@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest';
+import { TestExchange } from '../../test/support/exchange.ts';
 import { initialize, POST_HEADERS } from '../../test/support/http.ts';
 import { ModernHttp } from '../../test/support/modern.ts';
 import { scripted } from '../../test/support/service.ts';
 import { inShortTurns } from '../base/short-turns.ts';
 import { nextTurn } from '../base/wait.ts';
+import { constant } from '../jsonrpc/stringify.ts';
+import { answerInTurns } from './large-results.ts';
 
 /** Writes a result that takes longer to write than the work of one turn of the event loop may. */
 function setUp() {
@@ -89,4 +92,18 @@ test('a handler that has returned a large result asks nothing more', async () =>
   void inShortTurns(() => {});
   const response = await http.call('tools/call', { name: 'ask' }, { capabilities: { roots: {} } });
   expect(await response.json()).toMatchObject({ result: { resultType: 'complete' } });
+});
+
+test('constant results leave turns of the event loop to others', async () => {
+  const { caller } = new TestExchange('tools/list');
+  let answered = 0;
+  const answer = (): void => {
+    answered += 1;
+    const end = performance.now() + 25;
+    while (performance.now() < end);
+  };
+  await nextTurn();
+  for (let count = 0; count < 3; count += 1) answerInTurns(constant({}), caller, answer);
+  expect(answered).toBeLessThan(2);
+  await expect.poll(() => answered).toBe(3);
 });

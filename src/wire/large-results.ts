@@ -15,12 +15,14 @@ const LARGE = 64 * 1024;
  * @param answer must not throw.
  */
 export function answerInTurns(result: unknown, caller: Caller, answer: () => void): void {
-  if (isLarge(result)) void inShortTurns(answer, peerOf(caller));
+  if (mayTakeLong(result)) void inShortTurns(answer, peerOf(caller));
   else answer();
 }
 
-function isLarge(result: unknown): boolean {
-  if (!isObject(result) || isConstant(result)) return false;
+function mayTakeLong(result: unknown): boolean {
+  if (!isObject(result)) return false;
+  // Its JSON is known, but a transport may have to copy it. It is not weighed for each of its answers: that takes long, too.
+  if (isConstant(result)) return true;
   try {
     return weightOf(result, LARGE) > LARGE;
   } catch {
