@@ -129,6 +129,22 @@ test('a constant result that many requests of a batch get is converted to JSON o
   expect(answers).toEqual(ids.map((id) => result(id, { value: [1] })));
 });
 
+test('large answers to a batch on one stream are written in several turns of the event loop', async () => {
+  const large = constant({ text: 'x'.repeat(100_000) });
+  const http = new TestHttp(async (exchange) => {
+    if (exchange.method === 'log') await exchange.notify('notifications/message', { level: 'info', data: 'working' });
+    return large;
+  });
+  const session = await http.open('2025-03-26');
+  let turns = 0;
+  const counting = setInterval(() => void (turns += 1), 0);
+  const batch = [request('log', 'log'), ...Array.from({ length: 99 }, (_, id) => request(id, 'constant'))];
+  const messages = await new Events(await session.post(batch)).rest();
+  clearInterval(counting);
+  expect(messages.filter(({ data }) => data?.includes('"result"'))).toHaveLength(100);
+  expect(turns).toBeGreaterThan(10);
+});
+
 test('large batches take turns, so that the requests of others come between them', async () => {
   const seen: string[] = [];
   const http = new TestHttp(async ({ method }) => {

@@ -42,7 +42,7 @@ export interface EventStreamOptions {
   readonly ended: boolean;
   /** Whether each connection first gets an event with an id and no data, so that it can be resumed from the start. */
   readonly priming: boolean;
-  /** Runs a read of the log when its turn comes. See `ReadTurns`. */
+  /** Runs a read of the log, or a large write, when its turn comes. See `ReadTurns`. */
   readonly whenItsTurn: (read: () => Promise<number>) => Promise<void>;
   /** Called when the stream has ended, when its last connection is gone after that, and when it is done. */
   readonly onended: () => void;
@@ -139,9 +139,11 @@ export class EventStream {
    * @throws at once if the message cannot be written as JSON.
    */
   send(message: Message): Promise<void> {
-    const { onerror } = this.#options;
+    const { onerror, whenItsTurn } = this.#options;
     const json = stringify(message);
     const sent = this.#tail.then(async () => {
+      // Very many may be sent at once: all the answers to a batch.
+      if (json.length > SLICE) await whenItsTurn(() => Promise.resolve(json.length));
       // The log has removed a session that ended. Do not add to it again.
       if (this.#ended) return;
       const before = this.#last;

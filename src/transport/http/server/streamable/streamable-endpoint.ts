@@ -83,9 +83,8 @@ export class StreamableEndpoint extends Endpoint {
   #post(call: HttpCall): void {
     if (!this.sendsJson(call)) return;
     const accept = call.header('accept');
-    if (accept !== undefined && !acceptsReply(accept)) {
+    if (accept !== undefined && !acceptsReply(accept))
       return refuse(call, 406, 'The client must accept both application/json and text/event-stream');
-    }
     const stateless = this.#stateless;
     if (stateless && (!this.options.onsession || namesStateless(call))) {
       return this.readJson(call, undefined, (body) => this.#takeStateless(call, stateless, body));
