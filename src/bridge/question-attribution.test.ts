@@ -302,7 +302,7 @@ test('a client that has several calls keeps its turn if one of them asks several
   await vi.advanceTimersByTimeAsync(1000);
   // The call `a` runs, and may still ask.
   expect(other.given).toBeUndefined();
-  expect(await attribution.question(never)).not.toBe(own!.given);
+  expect(await attribution.question(never)).not.toBe(own.given);
 });
 
 test('the last call of a client gives up its turn, whichever call its question was sent with', async () => {
