@@ -28,12 +28,18 @@ function losing() {
   return { tasks, recordOf, goBackTo };
 }
 
-test('a task whose outcome the store has lost fails at all processes', async () => {
+/** Two processes with one such store. A task of the first one asks, and the second one sees it. */
+async function asking(tool: string) {
   const { tasks, recordOf, goBackTo } = losing();
   const { started } = await nodes(undefined, tasks);
   const [a, b] = started;
-  const taskId = await begin(a, 'hello');
-  await until(a, taskId, 'input_required');
+  const taskId = await begin(a, tool);
+  await until(b, taskId, 'input_required');
+  return { a, b, taskId, recordOf, goBackTo };
+}
+
+test('a task whose outcome the store has lost fails at all processes', async () => {
+  const { a, b, taskId, recordOf, goBackTo } = await asking('hello');
   const before = await recordOf(taskId);
   await a.send('tasks/update', { taskId, inputResponses: accept('Ada') });
   await until(b, taskId, 'completed');
@@ -43,11 +49,7 @@ test('a task whose outcome the store has lost fails at all processes', async () 
 });
 
 test('a question that the store has lost is stored again, and the task goes on', async () => {
-  const { tasks, recordOf, goBackTo } = losing();
-  const { started } = await nodes(undefined, tasks);
-  const [a, b] = started;
-  const taskId = await begin(a, 'hello');
-  await until(b, taskId, 'input_required');
+  const { b, taskId, recordOf, goBackTo } = await asking('hello');
   const { inputRequests: _, ...before } = await recordOf(taskId);
   await goBackTo({ ...before, status: 'working' });
   expect(await until(b, taskId, 'input_required')).toMatchObject({ inputRequests: { name: {} } });
@@ -56,11 +58,7 @@ test('a question that the store has lost is stored again, and the task goes on',
 });
 
 test('if the store has lost an answer, the task does not ask again', async () => {
-  const { tasks, recordOf, goBackTo } = losing();
-  const { started } = await nodes(undefined, tasks);
-  const [a, b] = started;
-  const taskId = await begin(a, 'ask-and-wait');
-  await until(b, taskId, 'input_required');
+  const { a, b, taskId, recordOf, goBackTo } = await asking('ask-and-wait');
   const before = await recordOf(taskId);
   await a.send('tasks/update', { taskId, inputResponses: accept('Ada') });
   await until(b, taskId, 'working');

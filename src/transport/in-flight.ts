@@ -1,5 +1,5 @@
 import { IdTable } from '../jsonrpc/id-table.ts';
-import type { Message, RequestId } from '../jsonrpc/message.ts';
+import { isRequestId, type Message, type RequestId } from '../jsonrpc/message.ts';
 
 /**
  * The requests that a transport has delivered and that are not answered yet. An id can be reused only after its request
@@ -37,4 +37,11 @@ export class InFlight {
       if (message.id === this.#initialize) this.#initialize = undefined;
     }
   }
+}
+
+/** The request that a message cancels. */
+export function cancelledBy(message: Message): RequestId | undefined {
+  if (!('method' in message) || message.method !== 'notifications/cancelled') return undefined;
+  const id: unknown = message.params?.['requestId'];
+  return isRequestId(id) ? id : undefined;
 }

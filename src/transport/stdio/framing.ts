@@ -11,7 +11,7 @@ import {
 import { InvalidMessage, InvalidResponse, checkMessage, invalidRequest, parseJson } from '../../jsonrpc/parse.ts';
 import { profileOf, type RevisionProfile } from '../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../batches.ts';
-import { InFlight } from '../in-flight.ts';
+import { cancelledBy, InFlight } from '../in-flight.ts';
 import { MAX_AT_ONCE } from '../../base/parsed-at-once.ts';
 import { receiveBudgetExceeded } from '../../base/receive-budget.ts';
 import { LineReader } from './lines.ts';
@@ -215,11 +215,9 @@ export class Framing {
     // A client answers requests only in handshake revisions. In others they would be in flight for ever.
     if (this.#answerInvalid || this.#profile?.era === 'legacy') this.inFlight.add(message);
     this.#sink.deliver(message, bytes, cause);
-    if ('method' in message && message.method === 'notifications/cancelled') {
-      const id: unknown = message.params?.['requestId'];
-      const rest = isRequestId(id) ? this.#answers.abandon(id) : undefined;
-      if (rest) this.#sink.answer(stringifyBatch(rest));
-    }
+    const cancelled = cancelledBy(message);
+    const rest = cancelled === undefined ? undefined : this.#answers.abandon(cancelled);
+    if (rest) this.#sink.answer(stringifyBatch(rest));
   }
 
   #batch(elements: readonly unknown[], bytes: number): void {

@@ -1,15 +1,8 @@
 import { BatchAnswers } from '../../../../jsonrpc/batch.ts';
-import {
-  isRequest,
-  isRequestId,
-  type Message,
-  type Request,
-  type RequestId,
-  type Response,
-} from '../../../../jsonrpc/message.ts';
+import { isRequest, type Message, type Request, type RequestId, type Response } from '../../../../jsonrpc/message.ts';
 import { profileOf, type RevisionProfile } from '../../../../protocol/revisions.ts';
 import { admitBatch, idInUse } from '../../../batches.ts';
-import { InFlight } from '../../../in-flight.ts';
+import { cancelledBy, InFlight } from '../../../in-flight.ts';
 import { BaseTransport } from '../../../base-transport.ts';
 import type { MessageExtra, Transport } from '../../../transport.ts';
 import type { HttpCall } from '../call.ts';
@@ -141,11 +134,4 @@ export class SseSession extends BaseTransport implements Transport {
     this.#connection.write(messageEvent(json, undefined), joins);
     return this.#connection.sent();
   }
-}
-
-/** The request that a message cancels. */
-function cancelledBy(message: Message): RequestId | undefined {
-  if (!('method' in message) || message.method !== 'notifications/cancelled') return undefined;
-  const id: unknown = message.params?.['requestId'];
-  return isRequestId(id) ? id : undefined;
 }
