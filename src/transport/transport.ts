@@ -131,6 +131,8 @@ export interface Transport {
    * process may still use it. Without, it has ended, and the lists may have changed since the client last heard of them.
    */
   readonly revived?: boolean | undefined;
+  /** Whether the peer reads messages that belong to no request. Undefined if it always does. */
+  readonly listensOutsideRequests?: boolean | undefined;
   /** Whether the session has ended at all processes, and not only at this one. Set before `onclose` is called. */
   readonly endedEverywhere?: boolean | undefined;
 }

@@ -66,7 +66,10 @@ export class ClientQuestions {
     }
     const taken = { bytes: before.bytes - this.#room.bytes, fields: before.fields - this.#room.fields };
     const { restore } = asked;
-    const { stream } = asking;
+    // If another request may have asked, the question is on no request's stream: behind the client may be several users, and it
+    // would ask the wrong one.
+    const isUnclear = outlivesRequest && this.#transport.listensOutsideRequests !== false;
+    const stream = isUnclear ? undefined : asking.stream;
     const withdraw = (id: RequestId, reason: string): void => {
       if (this.#held?.delete(id)) return;
       (this.#withdrawn ??= new Recent()).add(id);

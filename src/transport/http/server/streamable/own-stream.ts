@@ -65,6 +65,11 @@ export class OwnStream {
     );
   }
 
+  /** Whether the client reads the stream at this process. */
+  get isRead(): boolean {
+    return this.#opened?.isRead ?? false;
+  }
+
   /**
    * Resolves when the message is in the log, and the connection, if it is here, can take more. If each process hears of a
    * change, only the reader sends it.

@@ -20,6 +20,20 @@ test('a question is sent on the stream of its call, and its answer is posted', a
   expect((await standalone.rest()).filter(({ data }) => data)).toEqual([]);
 });
 
+test.each([
+  ['its GET stream, if the client reads that', true],
+  ['the stream of a call, if the client reads no other', false],
+])('a question that another call of the client may have asked is sent on %s', async (_, reads) => {
+  const { service } = scripted({ ask: (exchange) => exchange.ask('roots/list', {}, { outlivesRequest: true }) });
+  const session = await new TestHttp(service).open('2025-11-25', capabilities);
+  const standalone = reads ? await session.events() : undefined;
+  const events = new Events(await session.call(1, 'ask'));
+  const question = await (standalone ?? events).message();
+  expect(question).toMatchObject({ method: 'roots/list' });
+  await session.post({ jsonrpc: '2.0', id: question.id, result: { roots: [] } });
+  expect(await events.message()).toEqual({ jsonrpc: '2.0', id: 1, result: { roots: [] } });
+});
+
 test('a question that was lost with its connection is sent again on resumption, and can then be answered', async () => {
   const { service } = scripted({ ask: (exchange) => exchange.ask('roots/list', {}) });
   const session = await new TestHttp(service).open('2025-11-25', capabilities);

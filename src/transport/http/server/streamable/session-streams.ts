@@ -79,6 +79,11 @@ export class SessionStreams {
     return this.#streams.isRead || (this.#copying?.size ?? 0) > 0;
   }
 
+  /** Whether the client reads the session's own stream at this process. */
+  get ownIsRead(): boolean {
+    return (this.own ?? this.#streams.get(this.#names.standalone))?.isRead ?? false;
+  }
+
   /** Sends a message that belongs to no call. */
   send(message: Message): Promise<void> {
     return (this.own ?? this.#standalone).send(message);

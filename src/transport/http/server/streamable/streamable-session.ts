@@ -185,6 +185,10 @@ export class StreamableSession extends BaseTransport implements Transport, Reply
     return this.#streams?.connected ?? false;
   }
 
+  get listensOutsideRequests(): boolean {
+    return this.#streams?.ownIsRead ?? false;
+  }
+
   start(): Promise<void> {
     const opening = this.#opening;
     this.#opening = undefined;
