@@ -12,6 +12,10 @@ export class Newest<T> {
     return this.#order.at(-1);
   }
 
+  values(): Iterable<T> {
+    return this.#all.values();
+  }
+
   /** Adds a value that is not in the set. */
   add(one: T): void {
     this.#all.add(one);

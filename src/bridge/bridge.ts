@@ -40,7 +40,7 @@ export interface BridgeOptions extends Pick<
    * A client is a session. Without sessions (2026-07-28), all callers of one principal with the same declared name,
    * version and capabilities are one client. Calls of one client run in parallel, and it gets every question on its
    * connection. On a shared connection, the bridge attributes each question to a client. For this, calls of tools that
-   * ask questions run for one client at a time.
+   * ask questions run one at a time.
    */
   readonly connections?: 'per-session' | 'shared' | number | undefined;
   /**

@@ -104,7 +104,7 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
-test('on a shared connection, calls of one client without sessions run in parallel if it is known to be one client', async () => {
+test('on a shared connection, calls of a tool run one at a time until one has ended without a question', async () => {
   const { open, opened } = gate();
   let running = 0;
   const { service } = scripted({
@@ -117,9 +117,10 @@ test('on a shared connection, calls of one client without sessions run in parall
   const { bridge } = bridged(service, { connections: 'shared' });
   const call = (caller: Partial<Caller>) => bridge.service(from('p', 'tools/call', { name: 'x' }, caller));
   const calls = [call({ principal: 'ann' }), call({ principal: 'ann' }), call({}), call({})];
-  await expect.poll(() => [running, bridge.waiting]).toEqual([2, 2]);
+  await expect.poll(() => [running, bridge.waiting]).toEqual([1, 3]);
   open();
   await Promise.all(calls);
+  expect(bridge.waiting).toBe(0);
 });
 
 test('the only client of a bridge has one connection, with and without sessions', async () => {

@@ -1,36 +1,31 @@
-import { Newest } from '../base/newest.ts';
+import { inNextTurn } from '../base/next-turn.ts';
 import { RpcError } from '../jsonrpc/errors.ts';
 
-/**
- * A call that has run for this many milliseconds delays only tools that are known to ask. Calls of other tools that have waited
- * as long behind it begin together.
- */
-const LONG = 2000;
+/** How many calls begin in one turn of the event loop. */
+const BEGIN_TOGETHER = 100;
 
-/** A call that takes turns with those of other clients. */
+/** A call that may ask. */
 export interface TurnTaker {
-  readonly client: object | string;
-  /** Whether it asks. Undefined if unknown; false if it needs no turn. */
-  readonly asks: () => boolean | undefined;
+  /** How long its turn may last, in milliseconds. 0 if it needs none. */
+  readonly turn: () => number;
 }
 
 /**
- * Gives turns to calls that may ask: one client at a time, in the order of arrival. The cost per call does not grow
- * with the number of calls that wait or have a turn.
+ * Lets calls that may ask run one after another, in order of arrival. The cost per call does not grow with the number of calls
+ * that wait.
  */
-export class Turns {
-  /** Calls that have a turn, with the time when they began, in milliseconds since the epoch. Oldest first. */
-  readonly #holders = new Map<TurnTaker, number>();
-  readonly #clients = new Map<TurnTaker['client'], Newest<TurnTaker>>();
+export class Turns<Call extends TurnTaker> {
+  readonly #onlong: (call: Call) => void;
+  #holder: Call | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
   /** Waiting calls, with the function that lets each run. Calls that return with an answer go first. */
-  readonly #returning = new Map<TurnTaker, () => void>();
-  readonly #fresh = new Map<TurnTaker, () => void>();
-  /**
-   * The waiting calls that are not known to ask, with the time since when they wait. They need not wait behind a call that
-   * is known to ask and itself waits for a long call. Oldest first.
-   */
-  readonly #unsure = new Map<TurnTaker, number>();
-  #review: ReturnType<typeof setTimeout> | undefined;
+  readonly #returning = new Map<Call, () => void>();
+  readonly #fresh = new Map<Call, () => void>();
+
+  /** @param onlong called when a turn has lasted too long, and is over. */
+  constructor(onlong: (call: Call) => void) {
+    this.#onlong = onlong;
+  }
 
   /** How many calls wait. */
   get waiting(): number {
@@ -38,15 +33,15 @@ export class Turns {
   }
 
   /**
-   * Waits for the turn of a call.
+   * Waits for the turn of a call. Returns undefined if it can run at once.
    *
    * @param again whether the call returns with an answer. It then goes before calls that have not started.
    * @throws RpcError if the signal fires first.
    */
-  take(call: TurnTaker, signal: AbortSignal, again = false): Promise<void> | undefined {
-    const asks = call.asks();
-    if (this.#mayTake(call) && (again || this.waiting === 0 || asks === false)) {
-      this.hold(call);
+  take(call: Call, signal: AbortSignal, again = false): Promise<void> | undefined {
+    if (call.turn() === 0) return undefined;
+    if (!this.#holder && (again || this.waiting === 0)) {
+      this.#hold(call);
       return undefined;
     }
     signal.throwIfAborted();
@@ -54,98 +49,49 @@ export class Turns {
       const cancel = (): void => {
         this.#dequeue(call);
         reject(RpcError.from(signal.reason));
-        this.#admit();
       };
       signal.addEventListener('abort', cancel, { once: true });
       (again ? this.#returning : this.#fresh).set(call, () => {
         signal.removeEventListener('abort', cancel);
         resolve();
       });
-      if (asks !== true) this.#unsure.set(call, performance.now());
-      this.#review ??= setTimeout(() => this.#admit(), LONG).unref();
     });
   }
 
-  /** A running call takes a turn at once, if it needs one. */
-  hold(call: TurnTaker): void {
-    if (call.asks() === false || this.#holders.has(call)) return;
-    this.#holders.set(call, performance.now());
-    let calls = this.#clients.get(call.client);
-    if (!calls) this.#clients.set(call.client, (calls = new Newest()));
-    calls.add(call);
+  /** Ends the turn of a call. If the call still waits for one, it continues. */
+  leave(call: Call): void {
+    this.#dequeue(call)?.();
+    if (this.#holder !== call) return;
+    clearTimeout(this.#timer);
+    this.#holder = undefined;
+    this.#begin();
   }
 
-  /** Releases the turn of a call. If the call still waits for a turn, it continues. */
-  leave(call: TurnTaker): void {
-    const enter = this.#dequeue(call);
-    enter?.();
-    if (this.#release(call) || enter) this.#admit();
+  #hold(call: Call): void {
+    this.#holder = call;
+    if (call.turn() < Infinity) this.#timer = setTimeout(this.#end, call.turn(), call).unref();
   }
 
-  #release(call: TurnTaker): boolean {
-    if (!this.#holders.delete(call)) return false;
-    const calls = this.#clients.get(call.client)!;
-    calls.delete(call);
-    if (calls.size === 0) this.#clients.delete(call.client);
-    return true;
-  }
+  readonly #end = (call: Call): void => {
+    this.#holder = undefined;
+    this.#onlong(call);
+    this.#begin();
+  };
 
-  #mayTake(call: TurnTaker): boolean {
-    const asks = call.asks();
-    if (asks === false) return true;
-    for (const [client, { last }] of this.#clients)
-      if (client !== call.client && (asks || !isLong(this.#holders.get(last!)!))) return false;
-    return true;
-  }
+  readonly #begin = (): void => {
+    for (let begun = 0; !this.#holder && this.waiting > 0; begun += 1) {
+      if (begun === BEGIN_TOGETHER) return inNextTurn(this.#begin);
+      const [call] = (this.#returning.size > 0 ? this.#returning : this.#fresh).keys();
+      // Calls of its tool have ended without a question meanwhile.
+      if (call!.turn() > 0) this.#hold(call!);
+      this.#dequeue(call!)!();
+    }
+  };
 
-  #dequeue(call: TurnTaker): (() => void) | undefined {
-    const enter = this.#returning.get(call) ?? this.#fresh.get(call);
+  #dequeue(call: Call): (() => void) | undefined {
+    const begin = this.#returning.get(call) ?? this.#fresh.get(call);
     this.#returning.delete(call);
     this.#fresh.delete(call);
-    this.#unsure.delete(call);
-    return enter;
+    return begin;
   }
-
-  /** Starts the calls whose turn it is now. */
-  #admit(): void {
-    clearTimeout(this.#review);
-    const all = this.#admitOf(this.#returning) && this.#admitOf(this.#fresh);
-    const [oldest] = all ? [] : this.#holders.values();
-    if (oldest !== undefined && isLong(oldest)) {
-      for (const [call, since] of this.#unsure)
-        if (call.asks() === true) this.#unsure.delete(call);
-        // Otherwise, a call would wait as long for each client that came before.
-        else if (isLong(since)) this.#begin(call);
-        else if (!this.#enter(call)) break;
-    }
-    this.#review = this.waiting > 0 ? setTimeout(() => this.#admit(), this.#untilLong(oldest)).unref() : undefined;
-  }
-
-  /** Milliseconds until the oldest turn and the oldest wait are long. */
-  #untilLong(oldest = 0): number {
-    const now = performance.now();
-    const [first = now] = this.#unsure.values();
-    return Math.ceil(Math.max(first, oldest) + LONG - now);
-  }
-
-  /** Returns whether all waiting calls were started. */
-  #admitOf(queue: ReadonlyMap<TurnTaker, unknown>): boolean {
-    for (const call of queue.keys()) if (!this.#enter(call)) return false;
-    return true;
-  }
-
-  #enter(call: TurnTaker): boolean {
-    if (!this.#mayTake(call)) return false;
-    this.#begin(call);
-    return true;
-  }
-
-  #begin(call: TurnTaker): void {
-    this.hold(call);
-    this.#dequeue(call)?.();
-  }
-}
-
-function isLong(since: number): boolean {
-  return performance.now() - since >= LONG;
 }
