@@ -284,7 +284,7 @@ export class SessionClient extends StormClient {
 
   /** Answers a question, at whatever process is next. */
   async #answer(about: string, id: unknown, method: string, params: JsonObject): Promise<void> {
-    const question = String(method === 'elicitation/create' ? params['message'] : params['messages'][0].content.text);
+    const question = questionOf(method, params);
     this.write(about, { what: 'asked', question });
     this.#questions.add(id);
     const result =
@@ -358,6 +358,11 @@ export class SessionClient extends StormClient {
     const whose = String(params.uri ?? stepOf(params.data ?? params.message).of);
     if (method === 'notifications/resources/updated') this.write(about, { what: 'heard', thing: String(params.uri) });
     else if (method === 'notifications/tools/list_changed') this.write(about, { what: 'heard', thing: 'tools' });
+    // A bridge does not know which of several calls has asked. The question says it.
+    if (method !== undefined && message.id !== undefined) {
+      const [call] = questionOf(method, params).split('?');
+      if (this.isOwn(call!)) return void this.#answer(call!, message.id, method, params);
+    }
     // The call that asked may have ended, and its stream with it.
     if (method === 'notifications/cancelled' && this.#questions.has(params.requestId)) return;
     const isFine = method === 'notifications/resources/updated' || method === 'notifications/message';
@@ -409,4 +414,8 @@ export class SessionClient extends StormClient {
 function withoutType(headers: Headers): Headers {
   const { 'content-type': _type, ...others } = headers;
   return { ...others, accept: 'text/event-stream' };
+}
+
+function questionOf(method: string, params: JsonObject): string {
+  return String(method === 'elicitation/create' ? params['message'] : params['messages']?.[0].content.text);
 }
