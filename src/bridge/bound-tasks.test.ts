@@ -147,7 +147,7 @@ describe('on a shared connection', () => {
     });
     const bridge = bridgeTo(service, 'legacy', { connections: 'shared' });
     const exchange = from('ann', 'tools/call', { name: 'x' });
-    await expect(bridge.service(exchange)).rejects.toThrow('no open request contains its task id');
+    await expect(bridge.service(exchange)).rejects.toThrow('the client has no such task');
     expect(exchange.notified).toMatchObject([{ params: { data: 'own' } }]);
     expect(exchange.asked).toEqual([]);
   });
@@ -272,12 +272,35 @@ test('bridges with the same key accept the task ids of each other', async () => 
   expect(() => bridged({ stateKey: 'short' })).toThrow('at least 16 bytes');
 });
 
+test("a client with a connection of its own learns no usable id of another client's task", async () => {
+  const status = { taskId: 'theirs', status: 'completed' };
+  const { service } = scripted({
+    'tools/call': async (exchange) => {
+      await exchange.notify('notifications/tasks/status', status);
+      await exchange.notify('notifications/message', { level: 'info', data: 'x', _meta: related('theirs') });
+      await exchange.notify('notifications/message', { level: 'info', data: 'end' });
+      return { content: [], _meta: related('theirs') };
+    },
+  });
+  const bridge = bridgeTo(service, 'legacy', {});
+  const session = { id: 's', signal: new AbortController().signal };
+  const options = { caller: { session, revision: '2025-11-25' } } as const;
+  const listen = from('bob', 'subscriptions/listen', { notifications: {} }, options);
+  const over = bridge.service(listen);
+  await expect.poll(() => listen.notified.length).toBe(1);
+  const call = from('bob', 'tools/call', { name: 'x' }, options);
+  expect(await bridge.service(call)).toMatchObject({ _meta: related('theirs') });
+  expect([...listen.notified.slice(1), ...call.notified]).toMatchObject([{ params: { data: 'end' } }]);
+  listen.abort();
+  await over.catch(() => {});
+});
+
 test('a task id of one server is refused for another, even if both bridges have the same key', async () => {
   const stateKey = 'a secret of many bytes';
   const reply = async (_: unknown, init?: RequestInit): Promise<Response> => {
-    const { id, params } = JSON.parse(init?.body as string);
+    const { id, method, params } = JSON.parse(init?.body as string);
     const result = {
-      resultType: 'complete',
+      resultType: method === 'tools/call' ? 'task' : 'complete',
       taskId: params.taskId ?? 't',
       supportedVersions: ['2026-07-28'],
       capabilities: {},

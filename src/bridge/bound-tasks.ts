@@ -6,6 +6,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { inside, put, without } from '../jsonrpc/shape.ts';
 import { isNotificationMethod, Method, NotificationMethod } from '../protocol/methods.ts';
+import { Recent } from '../base/recent.ts';
 import { quoting } from '../base/short-text.ts';
 import { checkStateKey } from '../base/state-key.ts';
 import { refuseVariants } from './exact-keys.ts';
@@ -19,13 +20,16 @@ export interface BoundTasksOptions {
   readonly shared: boolean;
 }
 
+/** Of how many tasks it is known at a time who has them. */
+const MAX_KNOWN = 10_000;
 const MAC_BYTES = 16;
 /** The length of a dot and a MAC in base64url. */
 const MAC_LENGTH = 23;
 
 /**
  * Binds each task id to the principal that gets it. A server sees all clients of a bridge as one caller, so it would
- * return a task to every client that knows its id. Nothing is stored: the id that a client gets ends with a MAC.
+ * return a task to every client that knows its id. The id that a client gets ends with a MAC. Only the principal whose request
+ * created the task gets it, and hears of the task, so nobody else can learn an id that works for him.
  * Callers without a principal get the ids unchanged.
  */
 export function bindTasks(options: BoundTasksOptions): Middleware {
@@ -40,45 +44,29 @@ export function bindTasks(options: BoundTasksOptions): Middleware {
   };
 }
 
-/** A request in flight, with the server's ids of the tasks that it contains. */
-interface InFlight {
-  readonly principal: string;
-  readonly tasks: Set<string>;
-}
-
 class BoundTasks {
   readonly #key: Buffer;
   /** Bound into the MAC, so that the id of one server's task is refused for another server. */
   readonly #server: string;
-  readonly #shared: boolean;
-  readonly #inFlight = new Set<InFlight>();
+  /** The tasks that principals have got or named lately, by their MACs. */
+  readonly #known = new Recent(MAX_KNOWN);
 
-  constructor({ target, stateKey, shared }: BoundTasksOptions) {
+  constructor({ target, stateKey }: BoundTasksOptions) {
     const secret = stateKey ?? randomBytes(32);
     this.#key = createHash('sha256').update('everwire tasks').update(secret).digest();
     this.#server = serverNameOf(target);
-    this.#shared = shared;
   }
 
   async answer(exchange: Exchange, principal: string, next: Service): Promise<JsonObject> {
     const { method } = exchange;
     // The server would list the tasks of all clients.
     if (method === 'tasks/list') throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
-    const request: InFlight = { principal, tasks: new Set() };
-    const own = (bound: string): string | undefined => {
-      const id = this.#open(bound, principal);
-      if (id !== undefined) request.tasks.add(id);
-      return id;
-    };
-    const params = inward(exchange, own);
-    this.#inFlight.add(request);
-    try {
-      const result = await next(this.#bound(exchange, params, principal));
-      const bind = (id: string): string => this.#bind(id, principal);
-      return replaceTaskIds(method === Method.Discover ? withoutTaskList(result) : result, bind);
-    } finally {
-      this.#inFlight.delete(request);
-    }
+    const params = inward(exchange, (bound) => this.#open(bound, principal));
+    const result = await next(this.#bound(exchange, params, principal));
+    const created = createdBy(result);
+    if (created !== undefined) this.#known.add(this.#mac(created, principal));
+    const bind = (id: string): string => (this.#knows(id, principal) ? this.#bind(id, principal) : id);
+    return replaceTaskIds(method === Method.Discover ? withoutTaskList(result) : result, bind);
   }
 
   /** The exchange that the server gets, with the server's own ids. */
@@ -89,43 +77,49 @@ class BoundTasks {
       notify: (name, noticeParams) => {
         if (!noticeParams) return exchange.notify(name);
         // The status of a task is sent only to the session that created it (`TaskOwners`).
-        if (name !== NotificationMethod.TaskStatus && this.#isForeign(idsIn(replaceTaskIds, noticeParams), principal))
+        if (name !== NotificationMethod.TaskStatus && !this.#knowsAll(idsIn(replaceTaskIds, noticeParams), principal))
           return Promise.resolve();
         const shown =
           name === NotificationMethod.Acknowledged ? inFilter(noticeParams, (ids) => ids.map(bind)) : noticeParams;
         return exchange.notify(name, replaceTaskIds(shown, bind));
       },
       ask: async (question, questionParams, options) => {
-        if (this.#isForeign(idsIn(replaceRelatedTask, questionParams), principal))
-          throw new RpcError(
-            ErrorCode.InvalidRequest,
-            quoting`${question} was not asked: no open request contains its task id`,
-          );
+        if (!this.#knowsAll(idsIn(replaceRelatedTask, questionParams), principal))
+          throw new RpcError(ErrorCode.InvalidRequest, quoting`${question} was not asked: the client has no such task`);
         const answer = await exchange.ask(question, replaceRelatedTask(questionParams, bind), options);
         return replaceRelatedTask(answer, (bound) => this.#open(bound, principal) ?? bound);
       },
     });
   }
 
-  /** Whether a message may be about another client's task: no request of this principal in flight contains the task. */
-  #isForeign(ids: readonly string[], principal: string): boolean {
-    if (!this.#shared || ids.length === 0) return false;
-    const requests = [...this.#inFlight].filter((request) => request.principal === principal);
-    return !ids.every((id) => requests.some(({ tasks }) => tasks.has(id)));
+  /** Whether a principal may hear of these tasks. The server may send a message about another client's task. */
+  #knowsAll(ids: readonly string[], principal: string): boolean {
+    return ids.every((id) => this.#knows(id, principal));
   }
 
-  #bind(id: string, principal: string): string {
+  #knows(id: string, principal: string): boolean {
+    return this.#known.has(this.#mac(id, principal));
+  }
+
+  #mac(id: string, principal: string): string {
     const mac = createHmac('sha256', this.#key)
       .update(JSON.stringify([this.#server, principal, id]))
       .digest();
-    return `${id}.${mac.subarray(0, MAC_BYTES).toString('base64url')}`;
+    return mac.subarray(0, MAC_BYTES).toString('base64url');
+  }
+
+  #bind(id: string, principal: string): string {
+    return `${id}.${this.#mac(id, principal)}`;
   }
 
   /** The server's own id. Undefined if this principal did not get the id. */
   #open(bound: string, principal: string): string | undefined {
     const id = bound.slice(0, -MAC_LENGTH);
-    const [given, right] = [Buffer.from(bound), Buffer.from(this.#bind(id, principal))];
-    return given.length === right.length && timingSafeEqual(given, right) ? id : undefined;
+    const mac = this.#mac(id, principal);
+    const [given, right] = [Buffer.from(bound), Buffer.from(`${id}.${mac}`)];
+    if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
+    this.#known.add(mac);
+    return id;
   }
 }
 
@@ -171,6 +165,12 @@ function inFilter(params: JsonObject, replace: (ids: string[]) => string[]): Jso
     if (!Array.isArray(ids)) return filter;
     return put(filter, 'taskIds', replace(ids.filter((id) => typeof id === 'string')));
   });
+}
+
+/** The id of the task that a request has created (2025-11-25: `task`, 2026-07-28: `resultType`). */
+function createdBy({ task, resultType, taskId }: JsonObject): string | undefined {
+  const id: unknown = resultType === 'task' ? taskId : isObject(task) ? task['taskId'] : undefined;
+  return typeof id === 'string' ? id : undefined;
 }
 
 function idsIn(replace: typeof replaceTaskIds, message: JsonObject): string[] {

@@ -329,9 +329,7 @@ class LegacyOutbound implements Upstream {
       }
       case NotificationMethod.TaskStatus: {
         this.#tasks.status(params);
-        // On a connection that several clients share, the only session with a listener may not be the task's owner.
-        const only = this.#options.attribution ? undefined : this.#listeners.onlySession;
-        const session = this.#tasks.sessionOf(params['taskId'], only);
+        const session = this.#tasks.sessionOf(params['taskId']);
         if (session) this.#listeners.deliver(method, params, session);
         return;
       }

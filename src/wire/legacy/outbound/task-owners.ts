@@ -45,11 +45,9 @@ export class TaskOwners {
     if (ENDED.has(status)) this.#end(taskId);
   }
 
-  /** @param only the only listening session. It gets notifications about unknown tasks. */
-  sessionOf(taskId: unknown, only: Session | undefined): Session | undefined {
-    if (isLong(taskId)) return undefined;
-    const known = this.#tasks.get(taskId);
-    return known ? known.session : only;
+  /** Undefined for an unknown task: a server may see several bridges, or sessions of one, as one caller, and send it to all. */
+  sessionOf(taskId: unknown): Session | undefined {
+    return isLong(taskId) ? undefined : this.#tasks.get(taskId)?.session;
   }
 
   /** The session and its token for a progress token that was sent to the server. */

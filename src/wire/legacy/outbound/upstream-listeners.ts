@@ -74,13 +74,6 @@ export class UpstreamListeners {
     return newest;
   }
 
-  /** The session of the listeners, if they all belong to one. */
-  get onlySession(): Session | undefined {
-    const sessions = new Set([...this.#listeners].map(({ exchange }) => exchange.caller.session));
-    sessions.delete(undefined);
-    return sessions.size === 1 ? sessions.values().next().value : undefined;
-  }
-
   /** Serves one `subscriptions/listen`, until its signal fires. Rejects when the connection closes. */
   async listen(exchange: Exchange, capabilities: JsonObject): Promise<JsonObject> {
     const filter: SubscriptionFilter = exchange.params['notifications'] ?? {};
