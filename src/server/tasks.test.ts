@@ -274,6 +274,20 @@ describe('a task that the handler starts', () => {
     expect(await get(taskId)).toMatchObject({ status: 'working', statusMessage: 'still at it' });
   });
 
+  test("is not another principal's, even if the store says so", async () => {
+    const store = memoryTaskStore();
+    const get: TaskStore['get'] = (id) => store.get(id, 'ann');
+    const { server, send, call } = setUp({ tasks: { store: { ...through(store), get } } });
+    const { handler } = held();
+    server.tool('slow', { task: true }, handler);
+    const { taskId } = await call('slow', { principal: 'ann' });
+    for (const method of ['tasks/get', 'tasks/cancel', 'tasks/update'])
+      await expect(send(method, { taskId, inputResponses: {} }, { principal: 'bob' })).rejects.toThrow(
+        'Task not found',
+      );
+    expect(await send('tasks/get', { taskId }, { principal: 'ann' })).toMatchObject({ status: 'working' });
+  });
+
   test('is not started for a caller that has left, or by a handler that has finished', async () => {
     const store = memoryTaskStore();
     const create = vi.fn<TaskStore['create']>((record) => store.create(record));

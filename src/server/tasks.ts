@@ -362,8 +362,10 @@ export class Tasks {
     return record;
   }
 
-  #read(id: string, owner: Partial<Owner>, signal?: AbortSignal): Promise<TaskRecord | undefined> {
-    return this.#current(id, () => this.#reads.get(id, owner, signal), signal);
+  async #read(id: string, owner: Partial<Owner>, signal?: AbortSignal): Promise<TaskRecord | undefined> {
+    const record = await this.#current(id, () => this.#reads.get(id, owner, signal), signal);
+    // Others may be able to write to the store, and may have given the task to themselves.
+    return record?.principal === owner.principal ? record : undefined;
   }
 
   async #current(
