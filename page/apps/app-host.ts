@@ -74,6 +74,8 @@ export type AppStatus = 'loading' | 'starting' | 'ready' | 'stopped';
 
 /** Something that the app has sent to the host, to show to the user. */
 export interface Note {
+  /** Counts the notes of the app. */
+  readonly number: number;
   readonly kind: 'message' | 'log' | 'refused';
   readonly title: string;
   readonly text: string;
@@ -352,7 +354,10 @@ export class AppHost {
   }
 
   #note(kind: Note['kind'], title: string, value: unknown): void {
-    this.#notes.value = [...this.#notes.value, { kind, title, text: textOf(value, MAX_NOTE) }].slice(-MAX_NOTES);
+    const number = (this.#notes.value.at(-1)?.number ?? 0) + 1;
+    this.#notes.value = [...this.#notes.value, { number, kind, title, text: textOf(value, MAX_NOTE) }].slice(
+      -MAX_NOTES,
+    );
   }
 }
 

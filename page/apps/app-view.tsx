@@ -102,7 +102,7 @@ export function AppView({ explorer, running }: AppViewProps): JSX.Element {
         />
       </div>
       <div class="app-panel" {...tabPanel('app', 'From the app', tab.value)}>
-        <FromTheApp shown={shown} />
+        {tab.value === 'From the app' && <FromTheApp shown={shown} />}
       </div>
     </section>
   );
@@ -215,16 +215,23 @@ function FromTheApp({ shown: { host } }: { shown: ShownApp }): JSX.Element {
       <h3>Messages, logs and refusals</h3>
       {notes.length === 0 && <p class="soft">There are none.</p>}
       <ol class="app-notes">
-        {notes.map((note, at) => (
-          <li key={at}>
-            <span class={`badge ${KINDS[note.kind]}`}>{note.kind}</span>{' '}
-            <strong>
-              <Visible text={note.title} />
-            </strong>{' '}
-            <Visible text={note.text} lines />
-          </li>
+        {notes.map((note) => (
+          <NoteItem key={note.number} note={note} />
         ))}
       </ol>
     </>
+  );
+}
+
+/** Drawn once: an app may send many notes, and each takes the browser milliseconds if its characters must be escaped. */
+function NoteItem({ note }: { note: Note }): JSX.Element {
+  return (
+    <li>
+      <span class={`badge ${KINDS[note.kind]}`}>{note.kind}</span>{' '}
+      <strong>
+        <Visible text={note.title} />
+      </strong>{' '}
+      <Visible text={note.text} lines />
+    </li>
   );
 }

@@ -240,6 +240,19 @@ describeInBrowser('a hostile app', (browser) => {
     expect(await page.locator('iframe').count()).toBe(0);
   });
 
+  test('does not freeze the page with notes whose characters must be escaped', async () => {
+    const note = `{ level: 'info', data: '\\u200bA'.repeat(5000) }`;
+    const server = await appServer(
+      `${APP} start().then(() => setInterval(() => notify('notifications/message', ${note}), 100));`,
+    );
+    const { page, run } = await openApps(browser(), server.url);
+    await run.click();
+    await page.getByRole('tab', { name: 'From the app' }).click();
+    await page.locator('section.app .count', { hasText: '100' }).waitFor();
+    await page.getByRole('button', { name: 'Close the app' }).click();
+    await page.getByText('Closed', { exact: true }).waitFor();
+  });
+
   test('cannot open links, except to http and https after a click', async () => {
     const script = `${APP}
       start().then(async () => {
