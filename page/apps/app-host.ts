@@ -25,7 +25,7 @@ const MAX_REQUESTS = 32;
 const MAX_LINKS = 3;
 const MAX_NOTES = 100;
 /** The longest text of a note. Wire has all of it. UTF-16 code units. */
-const MAX_NOTE = 10_000;
+const MAX_NOTE = 2000;
 /** The largest height of an app. Pixels. */
 export const MAX_HEIGHT = 2000;
 /** The code of a refusal in the examples of the specification. */

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef, useMemo } from 'preact/hooks';
 import { SANDBOX } from '../../src/inspector/apps/policy.ts';
 import { AddressLink } from '../connect/address-link.tsx';
 import type { Explorer } from '../explore/explorer.ts';
@@ -225,13 +225,16 @@ function FromTheApp({ shown: { host } }: { shown: ShownApp }): JSX.Element {
 
 /** Drawn once: an app may send many notes, and each takes the browser milliseconds if its characters must be escaped. */
 function NoteItem({ note }: { note: Note }): JSX.Element {
-  return (
-    <li>
-      <span class={`badge ${KINDS[note.kind]}`}>{note.kind}</span>{' '}
-      <strong>
-        <Visible text={note.title} />
-      </strong>{' '}
-      <Visible text={note.text} lines />
-    </li>
+  return useMemo(
+    () => (
+      <li>
+        <span class={`badge ${KINDS[note.kind]}`}>{note.kind}</span>{' '}
+        <strong>
+          <Visible text={note.title} />
+        </strong>{' '}
+        <Visible text={note.text} lines />
+      </li>
+    ),
+    [note],
   );
 }

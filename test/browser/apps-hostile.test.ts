@@ -247,8 +247,7 @@ describeInBrowser('a hostile app', (browser) => {
     );
     const { page, run } = await openApps(browser(), server.url);
     await run.click();
-    await page.getByRole('tab', { name: 'From the app' }).click();
-    await page.locator('section.app .count', { hasText: '100' }).waitFor();
+    await expect.poll(() => page.locator('section.app').innerText()).toMatch(/^100$/mu);
     await page.getByRole('button', { name: 'Close the app' }).click();
     await page.getByText('Closed', { exact: true }).waitFor();
   });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
+import { waitFor } from '../../src/base/wait.ts';
 import { initialize, POST_HEADERS } from '../support/http.ts';
 import { modernHeaders, modernRequest } from '../support/modern.ts';
 import { startServer, type RunningServer } from '../support/process.ts';
@@ -34,8 +35,18 @@ function request(method: string, path: string, headers: Record<string, string>, 
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
 }
 
+/** As `fetch`. An error says whether the server has ended, or has only closed the connection. */
+async function ask(url: string | URL, init?: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init);
+  } catch (cause) {
+    const exit = await waitFor(server.exited, { timeout: 1000 }).catch(() => 'it runs');
+    throw new Error(`The server: ${JSON.stringify(exit)}, ${server.stderr.slice(-20).join('\n')}`, { cause });
+  }
+}
+
 async function memory(page = '/memory'): Promise<number> {
-  return Number(await (await fetch(new URL(page, server.url))).text());
+  return Number(await (await ask(new URL(page, server.url))).text());
 }
 
 /** Makes twenty calls with another client. Returns the largest growth of the server's memory in the meantime. */
@@ -44,7 +55,7 @@ async function served(before: number): Promise<number> {
   for (let n = 0; n < 20; n += 1) {
     const message = modernRequest(n, 'tools/call', { name: 'large', arguments: {} });
     const init = { method: 'POST', headers: modernHeaders(message), body: JSON.stringify(message) };
-    const response = await fetch(server.url, init);
+    const response = await ask(server.url, init);
     expect([response.status, (await response.text()).length]).toEqual([200, expect.closeTo(MB, -3)]);
     most = Math.max(most, await memory());
   }
@@ -59,7 +70,7 @@ const call = (id: number, name: string): object => ({
 });
 
 async function session(): Promise<Record<string, string>> {
-  const response = await fetch(server.url, {
+  const response = await ask(server.url, {
     method: 'POST',
     headers: POST_HEADERS,
     body: JSON.stringify(initialize()),
@@ -67,7 +78,7 @@ async function session(): Promise<Record<string, string>> {
   await response.text();
   const headers = { ...POST_HEADERS, 'mcp-session-id': response.headers.get('mcp-session-id')! };
   const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
-  await fetch(server.url, { method: 'POST', headers, body });
+  await ask(server.url, { method: 'POST', headers, body });
   return headers;
 }
 
@@ -104,7 +115,7 @@ test('memory stays limited with sixty HTTP+SSE sessions of fourteen responses of
     }
     const path = /data: (\S+)/.exec(text)![1]!;
     const post = (body: object): Promise<Response> =>
-      fetch(new URL(path, server.url), { method: 'POST', headers: POST_HEADERS, body: JSON.stringify(body) });
+      ask(new URL(path, server.url), { method: 'POST', headers: POST_HEADERS, body: JSON.stringify(body) });
     await post(initialize('2024-11-05'));
     await post({ jsonrpc: '2.0', method: 'notifications/initialized' });
     await Promise.all(Array.from({ length: 14 }, (_, id) => post(call(id + 1, 'large'))));
