@@ -227,7 +227,7 @@ describe('requests', () => {
       [3, {}],
     ]);
     expect(world.host.modelContext.value).toEqual({ content: [2] });
-    expect(world.host.notes.value).toEqual([
+    expect(world.host.notes.value).toMatchObject([
       { kind: 'message', title: 'Message as user', text: 'hello' },
       { kind: 'message', title: 'Message as user', text: '[{"type":"text","text":"hello"},{"type":"image"}]' },
       { kind: 'log', title: 'Log info', text: 'a log' },
