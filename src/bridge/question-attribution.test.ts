@@ -337,7 +337,8 @@ test('a call that ended while its client was answering does not take a turn agai
 
 test('if several calls of a client may have asked, none of them lets other clients be asked until one is left', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
-  await known(attribution, 'a', 'b', 'c');
+  await known(attribution, 'a', 'b');
+  await asking(attribution, 'asking');
   const session = { id: 's', signal: never };
   const [older, newer] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
   await settled();
@@ -346,7 +347,7 @@ test('if several calls of a client may have asked, none of them lets other clien
     answers.push((await attribution.question(never)).ask('elicitation/create', {}));
     await vi.advanceTimersByTimeAsync(20);
   }
-  const other = calling(attribution, 'c');
+  const other = calling(attribution, 'asking');
   await settled();
   const whose = Promise.resolve(attribution.question(never));
   // The questions of the older call were sent with the newer one.
@@ -401,6 +402,107 @@ test('the last call of a client waits for the answer, whichever call its questio
   const other = calling(attribution, 'asking');
   await settled();
   expect(await attribution.question(never)).toBe(other.given);
+});
+
+test('a question that waits is refused if a cancelled call may have asked it', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const session = { id: 's', signal: never };
+  const other = attribution.answer(() => new Promise(() => {}), new TestExchange('tools/list'));
+  const one = calling(attribution, 'a', session);
+  await settled();
+  const refused = failure(attribution.question(never));
+  one.cancel();
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(await refused).toMatchObject({ code: -32603 });
+  other.catch(() => {});
+});
+
+test('after the server has taken a question back, its tool does not count as one that never asks', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const list = deferred<JsonObject>();
+  void attribution.answer(() => list.promise, new TestExchange('tools/list'));
+  const one = calling(attribution, 'a');
+  await settled();
+  const controller = new AbortController();
+  const taken = failure(attribution.question(controller.signal));
+  controller.abort(new Error('too late'));
+  await taken;
+  one.finish();
+  await one.done;
+  const again = calling(attribution, 'a');
+  await settled();
+  const whose = Promise.resolve(attribution.question(never));
+  list.resolve({});
+  expect(await whose).toBe(again.given);
+});
+
+test('no other call of a client takes the question of a cancelled one for its own', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const session = { id: 's', signal: never };
+  const one = calling(attribution, 'a', session);
+  await vi.advanceTimersByTimeAsync(2000);
+  const two = calling(attribution, 'b', session);
+  await settled();
+  void (await attribution.question(never)).ask('elicitation/create', {});
+  one.cancel();
+  await vi.advanceTimersByTimeAsync(2100);
+  const other = calling(attribution, 'c');
+  await settled();
+  const whose = Promise.resolve(attribution.question(never));
+  other.finish();
+  expect(await whose).toBe(two.given);
+});
+
+test('a quiet tool that asks beside another call of its client no longer counts as quiet', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const session = { id: 's', signal: never };
+  await known(attribution, 'a');
+  const [one, two] = [calling(attribution, 'a', session), calling(attribution, 'a', session)];
+  await settled();
+  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  two.reply({});
+  await answer;
+  const other = calling(attribution, 'b');
+  await settled();
+  const whose = Promise.resolve(attribution.question(never));
+  other.finish();
+  expect([one.given, two.given]).toContain(await whose);
+});
+
+test('a call that fails on its arguments says nothing about its tool', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await attribution.answer(async () => ({ isError: true }), new TestExchange('tools/call', { name: 'a' }));
+  const calls = [calling(attribution, 'a'), calling(attribution, 'a')];
+  await settled();
+  expect(calls.map(({ given }) => given !== undefined)).toEqual([true, false]);
+});
+
+test('a server that runs one call after another gets an answer after two seconds', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await asking(attribution, 'a');
+  const [one] = [calling(attribution, 'a'), calling(attribution, 'a')];
+  await settled();
+  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  await vi.advanceTimersByTimeAsync(10);
+  one.reply({ n: 1 });
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(await Promise.race([answer, settled()])).toEqual({ n: 1 });
+});
+
+test('other calls of a client do not keep its turn while it answers', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const session = { id: 's', signal: never };
+  await known(attribution, 'quiet');
+  const one = calling(attribution, 'a', session);
+  await settled();
+  void (await attribution.question(never)).ask('elicitation/create', {});
+  const two = calling(attribution, 'a');
+  for (let n = 0; n < 10; n += 1) {
+    const quiet = calling(attribution, 'quiet', session);
+    await vi.advanceTimersByTimeAsync(3);
+    quiet.finish();
+  }
+  expect([one.exchange.asked.length, two.given !== undefined]).toEqual([1, true]);
 });
 
 test('a question without a call in flight is refused', async () => {

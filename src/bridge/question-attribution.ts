@@ -4,7 +4,7 @@ import { Deferred } from '../base/deferred.ts';
 import { Newest } from '../base/newest.ts';
 import { Oldest } from '../base/oldest.ts';
 import { quoting } from '../base/short-text.ts';
-import { waitFor } from '../base/wait.ts';
+import { idlePause, waitFor } from '../base/wait.ts';
 import { isAborted } from '../core/base-exchange.ts';
 import { derive } from '../core/derive.ts';
 import { NotAsked, type Caller, type Exchange, type Service } from '../core/exchange.ts';
@@ -67,6 +67,8 @@ class CallSlot implements TurnTaker {
   number = 0;
   /** How many of its questions wait for the client's answer. */
   open = 0;
+  /** Whether it was cancelled while it ran, so that questions that wait may be of this call. */
+  mayHaveAsked = false;
   /** Resolves when a waiting call that has an answer has its turn again. */
   returns: Promise<void> | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -132,8 +134,8 @@ class ClientCalls {
  * - A question ends when no call of its client is in flight any more. One client has at most 100 open questions.
  *
  * Some cases cannot be decided: a call asks a second question more than `BURST` after its first, while that is open; a quiet tool
- * asks for the first time; the server asks for a call that it has answered, or for one that was cancelled while it waited. Such a
- * question can reach another client, whose call is active.
+ * asks for the first time; the server asks for a call that it has answered, answers one without waiting for its answer, or asks for
+ * one that was cancelled while it waited. Such a question can reach another client, whose call is active.
  */
 export class QuestionAttribution implements Attribution {
   /** The clients that have requests which the server processes, or may still process. */
@@ -145,8 +147,8 @@ export class QuestionAttribution implements Attribution {
   readonly #turns = new Turns<CallSlot>((call) => {
     if (call.kind() === undefined) this.#remember(call.name, 'slow');
   });
-  /** Questions that calls of several clients could have asked, oldest first. */
-  readonly #held = new Set<Deferred<Exchange>>();
+  /** Questions that calls of several clients could have asked, oldest first. How many calls had begun when each came. */
+  readonly #held = new Map<Deferred<Exchange>, number>();
   /** The calls that could have asked the oldest of them. */
   readonly #candidates = new Map<ClientCalls, Set<CallSlot>>();
   /** What is known of each name. The name used last is the last entry. */
@@ -173,7 +175,8 @@ export class QuestionAttribution implements Attribution {
     let ended = false;
     try {
       const result = await service(call.exchange!);
-      ended = true;
+      // Wrong arguments may have ended it before it asked.
+      ended = result['isError'] !== true;
       return result;
     } finally {
       if (ended && call.client.asked < call.number && call.kind() !== 'asks') this.#remember(call.name, 'quiet');
@@ -195,7 +198,7 @@ export class QuestionAttribution implements Attribution {
     let client = this.#clients.get(key);
     if (!client) {
       this.#clients.set(key, (client = new ClientCalls()));
-      client.over.signal.addEventListener('abort', () => this.#clients.delete(key));
+      client.over.signal.addEventListener('abort', () => this.#clients.delete(key), { once: true });
     }
     call.client = client;
     call.number = this.#begun += 1;
@@ -222,8 +225,8 @@ export class QuestionAttribution implements Attribution {
       if (question.asker || only.number > question.after) continue;
       question.asker = only;
       only.open += 1;
+      this.#waitSoon(only);
     }
-    this.#waitSoon(only);
   }
 
   question(signal: AbortSignal): Exchange | Promise<Exchange> {
@@ -272,7 +275,9 @@ export class QuestionAttribution implements Attribution {
   };
 
   async #return(call: CallSlot): Promise<void> {
-    await this.#turns.take(call, call.origin!.signal, true);
+    // A server may run one call after another. Then the call whose turn it is ends only when this one has got its answer.
+    const turn = this.#turns.take(call, call.origin!.signal, true);
+    if (turn) await Promise.race([turn, idlePause(LONG)]);
     // The call may have ended meanwhile.
     if (call.state === 'waiting') this.#move(call, 'running');
   }
@@ -294,6 +299,13 @@ export class QuestionAttribution implements Attribution {
     clearTimeout(call.timer);
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
     call.origin = call.exchange = undefined;
+    call.mayHaveAsked = call.state === 'running';
+    // No other call of the client may take the questions for its own when this one has ended.
+    for (const question of call.client.questions) {
+      if (question.asker || call.number > question.after) continue;
+      question.asker = call;
+      call.open += 1;
+    }
     this.#move(call, 'abandoned');
   }
 
@@ -305,6 +317,7 @@ export class QuestionAttribution implements Attribution {
     this.#turns.leave(call);
     const ended = new RpcError(ErrorCode.InvalidRequest, 'All calls that may have asked this have ended');
     if (call.client.size === 0) call.client.over.abort(ended);
+    if (call.mayHaveAsked) this.#refuseHeld(call);
     this.#exclude(call);
   }
 
@@ -316,6 +329,13 @@ export class QuestionAttribution implements Attribution {
   /** The call through which a client is asked: if possible, one that may have asked. */
   #askThrough(client: ClientCalls): Exchange | undefined {
     client.asked = this.#begun;
+    // Any of these has asked, so none of them is quiet.
+    if (client.active === 0 && client.size > 1) {
+      for (const call of [...client.quiet.values()]) {
+        this.#kinds.delete(call.name);
+        this.#move(call, 'running');
+      }
+    }
     const { only, running, quiet, waiting } = client;
     if (only) this.#remember(only.name, 'asks');
     if (only?.state === 'quiet') this.#move(only, 'running');
@@ -323,15 +343,16 @@ export class QuestionAttribution implements Attribution {
   }
 
   async #hold(signal: AbortSignal): Promise<Exchange> {
+    for (const client of this.#mayAsk().values()) client.asked = this.#begun;
     if (this.#held.size >= MAX_HELD) throw refusal(UNKNOWN_ASKER);
     const question = new Deferred<Exchange>();
-    this.#held.add(question);
+    this.#held.set(question, this.#begun);
     if (this.#held.size === 1) this.#compare();
     this.#decide();
     try {
       return await waitFor(question.promise, { signal, timeout: HOLD, timeoutError: () => this.#unknownAsker() });
     } finally {
-      const [oldest] = this.#held;
+      const [oldest] = this.#held.keys();
       this.#held.delete(question);
       if (question === oldest) this.#compare();
       this.#decide();
@@ -359,7 +380,7 @@ export class QuestionAttribution implements Attribution {
   }
 
   #decide(): void {
-    for (const question of this.#held) {
+    for (const question of this.#held.keys()) {
       if (this.#candidates.size > 1) return;
       const [client] = this.#candidates.keys();
       const exchange = client && this.#askThrough(client);
@@ -367,6 +388,17 @@ export class QuestionAttribution implements Attribution {
       this.#compare();
       if (exchange) question.resolve(exchange);
       else question.reject(refusal('no running call can have asked a question'));
+    }
+  }
+
+  /** A cancelled call may have asked any question that waits and came after it began. Another client must not get these. */
+  #refuseHeld({ number }: CallSlot): void {
+    const [oldest] = this.#held.keys();
+    for (const [question, after] of this.#held) {
+      if (after < number) continue;
+      this.#held.delete(question);
+      question.reject(refusal(UNKNOWN_ASKER));
+      if (question === oldest) this.#compare();
     }
   }
 
