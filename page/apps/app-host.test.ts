@@ -227,10 +227,15 @@ describe('requests', () => {
       [3, {}],
     ]);
     expect(world.host.modelContext.value).toEqual({ content: [2] });
-    expect(world.host.notes.value).toMatchObject([
-      { kind: 'message', title: 'Message as user', text: 'hello' },
-      { kind: 'message', title: 'Message as user', text: '[{"type":"text","text":"hello"},{"type":"image"}]' },
-      { kind: 'log', title: 'Log info', text: 'a log' },
+    expect(world.host.notes.value).toEqual([
+      { number: 1, kind: 'message', title: 'Message as user', text: 'hello' },
+      {
+        number: 2,
+        kind: 'message',
+        title: 'Message as user',
+        text: '[{"type":"text","text":"hello"},{"type":"image"}]',
+      },
+      { number: 3, kind: 'log', title: 'Log info', text: 'a log' },
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useLayoutEffect, useRef, useMemo } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { SANDBOX } from '../../src/inspector/apps/policy.ts';
 import { AddressLink } from '../connect/address-link.tsx';
 import type { Explorer } from '../explore/explorer.ts';

@@ -20,7 +20,7 @@ export interface BoundTasksOptions {
   readonly shared: boolean;
 }
 
-/** Of how many tasks it is known at a time who has them. */
+/** Of how many tasks it is known who has them. */
 const MAX_KNOWN = 10_000;
 const MAC_BYTES = 16;
 /** The length of a dot and a MAC in base64url. */
@@ -29,7 +29,7 @@ const MAC_LENGTH = 23;
 /**
  * Binds each task id to the principal that gets it. A server sees all clients of a bridge as one caller, so it would
  * return a task to every client that knows its id. The id that a client gets ends with a MAC. Only the principal whose request
- * created the task gets it, and hears of the task, so nobody else can learn an id that works for him.
+ * created the task gets it, and hears of the task, so nobody learns an id of another principal's task that works.
  * Callers without a principal get the ids unchanged.
  */
 export function bindTasks(options: BoundTasksOptions): Middleware {

@@ -113,6 +113,11 @@ class ClientCalls {
     return this.running.size + this.abandoned.size;
   }
 
+  /** The newest call through which the client can be asked: if possible, one that may ask now. */
+  get newest(): CallSlot | undefined {
+    return this.running.last ?? this.quiet.last ?? this.waiting.last;
+  }
+
   /** The only call that may ask now. If there is none, the only call, though its tool has never asked. */
   get only(): CallSlot | undefined {
     if (this.active === 1) return this.running.last;
@@ -219,14 +224,19 @@ export class QuestionAttribution implements Attribution {
   }
 
   /** If only one call of a client may still ask, it has asked all questions whose asker was unknown. */
-  #findAsker({ only, questions }: ClientCalls): void {
-    if (!only) return;
-    for (const question of questions) {
-      if (question.asker || only.number > question.after) continue;
-      question.asker = only;
-      only.open += 1;
-      this.#waitSoon(only);
+  #findAsker({ only }: ClientCalls): void {
+    if (only && this.#takeQuestions(only)) this.#waitSoon(only);
+  }
+
+  /** The call counts as the asker of its client's questions that have none. Returns whether there are any. */
+  #takeQuestions(call: CallSlot): boolean {
+    const before = call.open;
+    for (const question of call.client.questions) {
+      if (question.asker || call.number > question.after) continue;
+      question.asker = call;
+      call.open += 1;
     }
+    return call.open > before;
   }
 
   question(signal: AbortSignal): Exchange | Promise<Exchange> {
@@ -242,9 +252,7 @@ export class QuestionAttribution implements Attribution {
 
   message(): Exchange | undefined {
     const [only] = this.#clients.values();
-    return this.#clients.size === 1
-      ? (only!.running.last ?? only!.quiet.last ?? only!.waiting.last)?.exchange
-      : undefined;
+    return this.#clients.size === 1 ? only!.newest?.exchange : undefined;
   }
 
   /** Asks the client. Meanwhile, other calls may run. */
@@ -301,11 +309,7 @@ export class QuestionAttribution implements Attribution {
     call.origin = call.exchange = undefined;
     call.mayHaveAsked = call.state === 'running';
     // No other call of the client may take the questions for its own when this one has ended.
-    for (const question of call.client.questions) {
-      if (question.asker || call.number > question.after) continue;
-      question.asker = call;
-      call.open += 1;
-    }
+    this.#takeQuestions(call);
     this.#move(call, 'abandoned');
   }
 
@@ -326,7 +330,7 @@ export class QuestionAttribution implements Attribution {
     return this.#active.size > 0 ? this.#active : this.#clients;
   }
 
-  /** The call through which a client is asked: if possible, one that may have asked. */
+  /** The exchange through which a client is asked. */
   #askThrough(client: ClientCalls): Exchange | undefined {
     client.asked = this.#begun;
     // Any of these has asked, so none of them is quiet.
@@ -336,10 +340,10 @@ export class QuestionAttribution implements Attribution {
         this.#move(call, 'running');
       }
     }
-    const { only, running, quiet, waiting } = client;
+    const { only } = client;
     if (only) this.#remember(only.name, 'asks');
     if (only?.state === 'quiet') this.#move(only, 'running');
-    return (running.last ?? quiet.last ?? waiting.last)?.exchange;
+    return client.newest?.exchange;
   }
 
   async #hold(signal: AbortSignal): Promise<Exchange> {

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { callOf } from './checkers.ts';
 import type { Ended } from './history.ts';
 import { StormClient, stepOf, waitOr, within, type ClientParts } from './storm-client.ts';
 import {
@@ -360,8 +361,8 @@ export class SessionClient extends StormClient {
     else if (method === 'notifications/tools/list_changed') this.write(about, { what: 'heard', thing: 'tools' });
     // A bridge does not know which of several calls has asked. The question says it.
     if (method !== undefined && message.id !== undefined) {
-      const [call] = questionOf(method, params).split('?');
-      if (this.isOwn(call!)) return void this.#answer(call!, message.id, method, params);
+      const call = callOf(questionOf(method, params));
+      if (this.isOwn(call)) return void this.#answer(call, message.id, method, params);
     }
     // The call that asked may have ended, and its stream with it.
     if (method === 'notifications/cancelled' && this.#questions.has(params.requestId)) return;
