@@ -53,8 +53,15 @@ export function languageMatrix(language: Language): void {
       test.each(features.filter(({ finding }) => finding !== undefined))(
         '$title: $finding.what',
         async ({ run, finding }) => {
-          const done = run(impatient(cell.client), { ...server, patience: 1000 });
-          await expect(soon(done)).rejects.toThrow(finding!.fails);
+          const over = new AbortController();
+          const done = run(impatient(cell.client, over.signal), { ...server, patience: 1000 });
+          try {
+            await expect(soon(done)).rejects.toThrow(finding!.fails);
+          } finally {
+            // A call that is still in flight could change how the next feature works.
+            over.abort(new Error('over'));
+            await cell.client.alive();
+          }
         },
       );
 
@@ -68,9 +75,16 @@ export function languageMatrix(language: Language): void {
   });
 }
 
-/** Waits only a second for a notification, because none is expected. */
-function impatient(client: OfficialClient): OfficialClient {
-  return { ...client, notice: (method, fits, from) => client.notice(method, fits, from, 1000) };
+/** Waits only a second for a notification, because none is expected. Its calls end with the signal. */
+function impatient(client: OfficialClient, signal: AbortSignal): OfficialClient {
+  return {
+    ...client,
+    callTool: (call, options) => {
+      const both = options?.signal ? AbortSignal.any([options.signal, signal]) : signal;
+      return client.callTool(call, { ...options, signal: both });
+    },
+    notice: (method, fits, from) => client.notice(method, fits, from, 1000),
+  };
 }
 
 /** Waits three seconds for what may never end. */
