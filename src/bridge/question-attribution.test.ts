@@ -555,6 +555,90 @@ test('a cancelled call keeps its turn for two seconds, and its questions reach n
   expect(await attribution.question(never)).toBe(two.given);
 });
 
+test('a call that is cancelled late in its turn keeps it for two seconds more', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const one = calling(attribution, 'a');
+  await vi.advanceTimersByTimeAsync(1500);
+  one.cancel();
+  const two = calling(attribution, 'b');
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(two.given).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await attribution.question(never)).toBe(two.given);
+});
+
+test('a cancelled call whose turn was over takes one again', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const one = calling(attribution, 'a');
+  await vi.advanceTimersByTimeAsync(2000);
+  one.cancel();
+  await settled();
+  const two = calling(attribution, 'b');
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(two.given).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(await attribution.question(never)).toBe(two.given);
+});
+
+test('a question whose call has ended goes through another call of its client, or is refused', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const session = { id: 's', signal: never };
+  const one = calling(attribution, 'a', session);
+  await settled();
+  const last = await attribution.question(never);
+  const list = attribution.answer(
+    () => new Promise(() => {}),
+    new TestExchange('tools/list', {}, { caller: { session } }),
+  );
+  list.catch(() => {});
+  one.finish();
+  await settled();
+  const other = calling(attribution, 'b');
+  await settled();
+  const next = await attribution.question(never, 'elicitation/create', last);
+  expect(next).not.toBe(other.given);
+  expect(next.caller.session).toBe(session);
+});
+
+test('a question whose client has no call any more reaches no other client', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const one = calling(attribution, 'a');
+  await settled();
+  const last = await attribution.question(never);
+  one.finish();
+  await settled();
+  const other = calling(attribution, 'b');
+  await settled();
+  expect(other.given).toBeDefined();
+  const message = 'All calls that may have asked this have ended';
+  expect(() => attribution.question(never, 'elicitation/create', last)).toThrow(message);
+});
+
+test('a call that begins while a question waits cannot have asked it, nor one that waited with it', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const sessions = ['s', 't'].map((id) => ({ id, signal: never }));
+  const calls = sessions.map((session) => calling(attribution, 'slow', session));
+  await vi.advanceTimersByTimeAsync(2000);
+  const [first, second] = [failure(attribution.question(never)), failure(attribution.question(never))];
+  // A third client's call begins later.
+  calling(attribution, 'slow');
+  await settled();
+  calls[0]!.finish();
+  await settled();
+  expect(await first).toBe(calls[1]!.given);
+  expect(await second).toBe(calls[1]!.given);
+});
+
+test('a question that more than 1,000 calls of several clients could have asked is refused at once', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const pending = (method: string) => {
+    const done = attribution.answer(() => new Promise(() => {}), new TestExchange(method));
+    done.catch(() => {});
+  };
+  for (let count = 0; count < 1001; count += 1) pending('tools/list');
+  expect(await failure(attribution.question(never))).toMatchObject({ code: -32603 });
+});
+
 test('a call that is cancelled while its client answers delays a question for two seconds at most', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');

@@ -29,6 +29,8 @@ const ABANDONED = 2000;
 const MAX_OF_ONE = 100;
 /** The most questions that wait at a time. */
 const MAX_HELD = 100;
+/** The most calls that may have asked a question that waits. */
+const MAX_CANDIDATES = 1000;
 /** The most names of tools, prompts and other requests that are remembered. */
 const MAX_NAMES = 1000;
 /** The most characters of a name. Clients can invent longer names, and a server need not refuse them. All longer names count as one. */
@@ -129,7 +131,7 @@ class ClientCalls {
  * Attributes questions to clients, on a connection that several clients share if the server does not name the call.
  *
  * - A question waits until all calls that could have asked it belong to one client. After 10 seconds it is refused. So is one that
- *   comes while 100 others wait.
+ *   comes while 100 others wait, or that any of more than 1,000 calls could have asked.
  * - Active calls could have asked: those that run, without those of quiet tools. If there are none, any call could have, for the first
  *   time or once more. A cancelled call still can for 2 seconds, or until the server answers it.
  * - Calls of tools that ask take turns, so a question seldom waits. A turn ends with the call, or `BURST` after a question. With the
@@ -239,7 +241,10 @@ export class QuestionAttribution implements Attribution {
     return call.open > before;
   }
 
-  question(signal: AbortSignal): Exchange | Promise<Exchange> {
+  question(signal: AbortSignal, _method?: string, last?: Exchange): Exchange | Promise<Exchange> {
+    const asked = last && this.#byExchange.get(last)?.client;
+    if (asked && !asked.newest) throw allEnded();
+    if (asked) return asked.newest!.exchange!;
     const clients = this.#mayAsk();
     const [only] = clients.values();
     return (clients.size === 1 && this.#askThrough(only!)) || this.#hold(signal);
@@ -308,6 +313,7 @@ export class QuestionAttribution implements Attribution {
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
     call.origin = call.exchange = undefined;
     call.mayHaveAsked = call.state === 'running';
+    if (call.mayHaveAsked) this.#turns.keep(call);
     // No other call of the client may take the questions for its own when this one has ended.
     this.#takeQuestions(call);
     this.#move(call, 'abandoned');
@@ -319,8 +325,7 @@ export class QuestionAttribution implements Attribution {
     clearTimeout(call.timer);
     this.#move(call, 'ended');
     this.#turns.leave(call);
-    const ended = new RpcError(ErrorCode.InvalidRequest, 'All calls that may have asked this have ended');
-    if (call.client.size === 0) call.client.over.abort(ended);
+    if (call.client.size === 0) call.client.over.abort(allEnded());
     if (call.mayHaveAsked) this.#refuseHeld(call);
     this.#exclude(call);
   }
@@ -328,6 +333,15 @@ export class QuestionAttribution implements Attribution {
   /** The clients that may ask now. If no call is active, any call may have asked, for the first time or once more. */
   #mayAsk(): ReadonlySet<ClientCalls> | ReadonlyMap<unknown, ClientCalls> {
     return this.#active.size > 0 ? this.#active : this.#clients;
+  }
+
+  #tooManyMayAsk(): boolean {
+    let calls = 0;
+    for (const { active, size } of this.#mayAsk().values()) {
+      calls += active || size;
+      if (calls > MAX_CANDIDATES) return true;
+    }
+    return false;
   }
 
   /** The exchange through which a client is asked. */
@@ -348,7 +362,7 @@ export class QuestionAttribution implements Attribution {
 
   async #hold(signal: AbortSignal): Promise<Exchange> {
     for (const client of this.#mayAsk().values()) client.asked = this.#begun;
-    if (this.#held.size >= MAX_HELD) throw refusal(UNKNOWN_ASKER);
+    if (this.#held.size >= MAX_HELD || this.#tooManyMayAsk()) throw refusal(UNKNOWN_ASKER);
     const question = new Deferred<Exchange>();
     this.#held.set(question, this.#begun);
     if (this.#held.size === 1) this.#compare();
@@ -366,12 +380,17 @@ export class QuestionAttribution implements Attribution {
   /** Finds the calls that could have asked the oldest question. Calls that begin later could not. */
   #compare(): void {
     this.#candidates.clear();
-    if (this.#held.size === 0) return;
-    for (const client of this.#mayAsk().values()) {
+    const [after] = this.#held.values();
+    if (after === undefined) return;
+    this.#addCandidates(this.#active, ACTIVE, after);
+    if (this.#candidates.size === 0) this.#addCandidates(this.#clients.values(), STATES, after);
+  }
+
+  #addCandidates(clients: Iterable<ClientCalls>, states: readonly (typeof STATES)[number][], after: number): void {
+    for (const client of clients) {
       const calls = new Set<CallSlot>();
-      for (const state of client.active > 0 ? ACTIVE : STATES)
-        for (const call of client[state].values()) calls.add(call);
-      this.#candidates.set(client, calls);
+      for (const state of states) for (const call of client[state].values()) if (call.number <= after) calls.add(call);
+      if (calls.size > 0) this.#candidates.set(client, calls);
     }
   }
 
@@ -420,6 +439,9 @@ export class QuestionAttribution implements Attribution {
     if (this.#kinds.size > MAX_NAMES) this.#kinds.delete(this.#oldestName.take()!);
   }
 }
+
+const allEnded = (): RpcError =>
+  new RpcError(ErrorCode.InvalidRequest, 'All calls that may have asked this have ended');
 
 function refusal(why: string): RpcError {
   const what = 'Call again, or give each client its own connection (--per-session, with a credential for each client)';

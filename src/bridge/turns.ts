@@ -58,6 +58,12 @@ export class Turns<Call extends TurnTaker> {
     });
   }
 
+  /** Gives a call the turn if no other has it. It lasts until the call leaves. */
+  keep(call: Call): void {
+    this.#holder ??= call;
+    if (this.#holder === call) clearTimeout(this.#timer);
+  }
+
   /** Ends the turn of a call. If the call still waits for one, it continues. */
   leave(call: Call): void {
     this.#dequeue(call)?.();

@@ -9,9 +9,10 @@ export interface Attribution {
    * Returns the call that a question belongs to, or another call of the same client.
    *
    * @param signal fires when the server cancels the question.
+   * @param last the call that was to carry the question, and ended before it did. The question goes to the same client.
    * @throws RpcError −32603, sent to the server, when the call cannot be known.
    */
-  question(signal: AbortSignal, method: string): Exchange | Promise<Exchange>;
+  question(signal: AbortSignal, method: string, last?: Exchange): Exchange | Promise<Exchange>;
   /** A call goes to the server. Questions that came before it can now be asked through it. */
   began?(exchange: Exchange): void;
   /**

@@ -116,8 +116,8 @@ export class ServerQuestions {
     // The server may be a bridge that had to guess the stream. Then another call may have asked the question.
     const relatedExchange = this.#calls.get(related)?.exchange;
     if (relatedExchange) return this.#through(relatedExchange, method, params, signal, this.#calls.size > 1);
-    for (;;) {
-      const exchange = await this.#attribution.question(signal, method);
+    for (let exchange: Exchange | undefined; ;) {
+      exchange = await this.#attribution.question(signal, method, exchange);
       signal.throwIfAborted();
       // Any of several calls may have asked, so the question does not end with the call that carries it. A server also
       // asks for roots without a call, when they have changed (client/roots: Root List Changes).
