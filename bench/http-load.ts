@@ -27,23 +27,14 @@ export async function loadCallers(callers: readonly HttpCaller[], seconds: numbe
   return sampled(latencies, performance.now() - started);
 }
 
-/**
- * Lets callers repeat their calls in waves: the callers of one group at a time, and those of the next one when all are
- * answered. Checks every response.
- *
- * @returns the number of calls.
- */
-export async function loadInWaves(groups: readonly (readonly HttpCaller[])[], seconds: number): Promise<number> {
-  let count = 0;
-  for (const end = performance.now() + seconds * 1000; performance.now() < end;) {
-    for (const callers of groups) {
-      await Promise.all(
-        callers.map((caller) => new Promise<void>((resolve, reject) => callOnce(caller, resolve, reject))),
-      );
-      count += callers.length;
-    }
-  }
-  return count;
+/** Calls once for each session, on several connections. Checks every response. */
+export async function callEach(sessions: readonly HttpCalls[], connections: readonly HttpConnection[]): Promise<void> {
+  const rest = sessions.values();
+  const each = async (connection: HttpConnection): Promise<void> => {
+    for (const calls of rest)
+      await new Promise<void>((resolve, reject) => callOnce({ calls, connection }, resolve, reject));
+  };
+  await Promise.all(connections.map(each));
 }
 
 function repeat(caller: HttpCaller, end: number, latencies: number[]): Promise<void> {
