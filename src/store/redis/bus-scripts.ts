@@ -62,12 +62,15 @@ redis.call('DEL', P .. ':tk:' .. ARGV[1])
 return 1
 `);
 
+/** The most nodes that share a Redis. */
+const MAX_NODES = 1000;
+
 /** The nodes that have sent a heartbeat in the last minute. */
 export const NODES = freeing(
   BASICS,
   COMMON,
   `
-return redis.call('ZRANGEBYSCORE', P .. ':nodes', now - 60000, '+inf')
+return redis.call('ZREVRANGEBYSCORE', P .. ':nodes', '+inf', now - 60000, 'LIMIT', 0, ${MAX_NODES})
 `,
 );
 

@@ -434,6 +434,19 @@ describeWithEmptyRedis('with a server', (redis) => {
     expect(await redis.admin.xLen(`{everwire}:in:${GONE}`)).toBe(1);
   });
 
+  test('a message to all goes to the 1,000 processes with the newest heartbeat', async () => {
+    const [a, b] = [await start(), await start()];
+    const heard = received(b);
+    const score = Date.now() - 10_000;
+    const others = Array.from({ length: 1500 }, () => ({ score, value: newNodeId(KEY) }));
+    await redis.admin.zAdd('{everwire}:nodes', others);
+    await a.bus.sendToAll('kind', { n: 1 });
+    expect(heard).toEqual([{ n: 1 }]);
+    const reached = (await redis.admin.keys('{everwire}:in:*')).length;
+    expect(reached).toBeGreaterThan(900);
+    expect(reached).toBeLessThanOrEqual(1000);
+  });
+
   test('a message to all fails if a process is alive but handles nothing', async () => {
     const a = await start();
     await alive(GONE);

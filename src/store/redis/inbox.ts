@@ -79,7 +79,8 @@ export class Inbox {
         await nextTurn();
       }
       if (this.#closed) return;
-      const opened = this.#open(entries);
+      const opened = await this.#open(entries);
+      if (this.#closed) return;
       if (onlyAnswers) {
         // They reach the code that writes them in one turn, and that writes at the end of the turn.
         await nextTurn();
@@ -112,14 +113,15 @@ export class Inbox {
   }
 
   /** Handles what may be handled at once. Returns what may be handled when it is taken. */
-  #open(entries: readonly Entry[]): Opened[] {
+  async #open(entries: readonly Entry[]): Promise<Opened[]> {
     const { open, isUnconditional, handle } = this.#parts;
     const opened: Opened[] = [];
     for (const { id, text, mac } of entries) {
+      if (this.#closed) break;
       const envelope = open(text, mac);
-      if (!envelope) continue;
-      if (isUnconditional(envelope)) handle(envelope);
-      else opened.push({ id, length: text.length, envelope });
+      if (envelope && isUnconditional(envelope)) handle(envelope);
+      else if (envelope) opened.push({ id, length: text.length, envelope });
+      if (text.length > LARGE) await nextTurn();
     }
     return opened;
   }
