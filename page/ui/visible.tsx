@@ -8,8 +8,11 @@ import type { JSX } from 'preact';
 const HIDDEN = /(?:[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?!\uFE0F)\p{DI}|(?<!\p{Emoji})\uFE0F)+/gu;
 /** The same, but line feeds and tabs. */
 const HIDDEN_IN_LINES = /(?:[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?!\uFE0F)\p{DI}|(?<!\p{Emoji})\uFE0F)+/gu;
-/** The most runs of a text that are marked. A browser needs seconds to lay out 100 000 elements. */
-const MAX_MARKED = 200;
+/**
+ * The most runs of a text that are marked one by one. A page has hundreds of texts, and a browser needs seconds to lay out
+ * 100 000 elements.
+ */
+const MAX_MARKED = 20;
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
@@ -35,7 +38,8 @@ interface VisibleProps {
 }
 
 /**
- * Text from somebody else, such as a server. What would be hidden is shown as escapes, of which the first are marked.
+ * Text from somebody else, such as a server. What would be hidden is shown as escapes. Of many, the first are marked, and then
+ * the whole rest of the text.
  */
 export function Visible({ text, lines = false }: VisibleProps): JSX.Element {
   const pattern = lines ? HIDDEN_IN_LINES : HIDDEN;
@@ -47,6 +51,8 @@ export function Visible({ text, lines = false }: VisibleProps): JSX.Element {
     pieces.push(text.slice(at, match.index), <span class="escape">{escapesOf(match[0])}</span>);
     at = match.index + match[0].length;
   }
-  pieces.push(text.slice(at).replace(pattern, escapesOf));
+  const rest = text.slice(at);
+  const escaped = rest.replace(pattern, escapesOf);
+  pieces.push(escaped === rest ? rest : <span class="escape">{escaped}</span>);
   return <>{pieces}</>;
 }
