@@ -239,6 +239,16 @@ describe('requests', () => {
     ]);
   });
 
+  test('notes are cut, and the newest 20 are kept', () => {
+    const world = started();
+    for (let id = 1; id <= 30; id += 1) world.request(id, 'x'.repeat(10_000));
+    world.notify('notifications/message', { level: 'info', data: 'y'.repeat(10_000) });
+    const notes = world.host.notes.value;
+    expect(notes).toHaveLength(20);
+    expect(notes.at(-2)).toMatchObject({ number: 30, title: `${'x'.repeat(200)}…` });
+    expect(notes.at(-1)).toMatchObject({ number: 31, text: `${'y'.repeat(500)}…` });
+  });
+
   test('a link waits for the user, who opens or refuses it', () => {
     const world = started();
     for (const id of [1, 2, 3, 4]) world.request(id, 'ui/open-link', { url: `https://example.com/${id}` });

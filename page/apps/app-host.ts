@@ -23,9 +23,10 @@ const MAX_LENGTH_PER_SECOND = 16 * 1024 * 1024;
 const MAX_REQUESTS = 32;
 /** The most links that wait for the user. */
 const MAX_LINKS = 3;
-const MAX_NOTES = 100;
-/** The longest text of a note. Wire has all of it. UTF-16 code units. */
-const MAX_NOTE = 2000;
+/** The most notes that are kept. Wire has all of them, and all of their text. */
+const MAX_NOTES = 20;
+/** The longest text of a note. UTF-16 code units. */
+const MAX_NOTE = 500;
 /** The largest height of an app. Pixels. */
 export const MAX_HEIGHT = 2000;
 /** The code of a refusal in the examples of the specification. */
@@ -123,7 +124,7 @@ export class AppHost {
   get height(): ReadonlySignal<number | undefined> {
     return this.#height;
   }
-  /** The oldest first. */
+  /** The newest, the oldest of them first. */
   get notes(): ReadonlySignal<readonly Note[]> {
     return this.#notes;
   }
@@ -355,9 +356,8 @@ export class AppHost {
 
   #note(kind: Note['kind'], title: string, value: unknown): void {
     const number = (this.#notes.value.at(-1)?.number ?? 0) + 1;
-    this.#notes.value = [...this.#notes.value, { number, kind, title, text: textOf(value, MAX_NOTE) }].slice(
-      -MAX_NOTES,
-    );
+    const note = { number, kind, title: textOf(title), text: textOf(value, MAX_NOTE) };
+    this.#notes.value = [...this.#notes.value, note].slice(-MAX_NOTES);
   }
 }
 
@@ -369,5 +369,6 @@ function readable(content: unknown): unknown {
 }
 
 function textOf(value: unknown, max = 200): string {
-  return (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, max);
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  return text.length > max ? `${text.slice(0, max)}…` : text;
 }

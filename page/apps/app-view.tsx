@@ -1,6 +1,6 @@
-import { signal } from '@preact/signals';
+import { signal, type ReadonlySignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { SANDBOX } from '../../src/inspector/apps/policy.ts';
 import { AddressLink } from '../connect/address-link.tsx';
 import type { Explorer } from '../explore/explorer.ts';
@@ -45,7 +45,6 @@ export function AppView({ explorer, running }: AppViewProps): JSX.Element {
   const { host } = shown;
   const [text, kind] = running.isClosed.value && !host.why.value ? ['Closed', 'soft'] : STATUS[host.status.value];
   const outcome = running.call.outcome.value;
-  const { notes } = host;
   return (
     <section class="app" aria-label="App" ref={ref}>
       <div class="app-head">
@@ -82,18 +81,7 @@ export function AppView({ explorer, running }: AppViewProps): JSX.Element {
           names below <code>localhost</code> on this machine.
         </p>
       )}
-      <TabList
-        id="app"
-        label="About the app"
-        tabs={TABS.map((name) => ({
-          name,
-          extra: name === 'From the app' && notes.value.length > 0 && <span class="count">{notes.value.length}</span>,
-        }))}
-        selected={tab.value}
-        onselect={(name) => {
-          tab.value = name;
-        }}
-      />
+      <Tabs key={host} host={host} />
       <div class="app-panel" {...tabPanel('app', 'Policy', tab.value)}>
         <PolicyTable
           shown={shown}
@@ -102,10 +90,43 @@ export function AppView({ explorer, running }: AppViewProps): JSX.Element {
         />
       </div>
       <div class="app-panel" {...tabPanel('app', 'From the app', tab.value)}>
-        {tab.value === 'From the app' && <FromTheApp shown={shown} />}
+        {tab.value === 'From the app' && <FromTheApp key={host} host={host} />}
       </div>
     </section>
   );
+}
+
+/** A value that an app may change hundreds of times a second. It is drawn once a second. */
+function useEachSecond<Value>(source: ReadonlySignal<Value>): Value {
+  const [value, setValue] = useState(source.peek());
+  useEffect(() => {
+    const timer = setInterval(() => setValue(source.peek()), 1000);
+    return () => clearInterval(timer);
+  }, [source]);
+  return value;
+}
+
+function Tabs({ host }: { host: AppHost }): JSX.Element {
+  const total = totalOf(useEachSecond(host.notes));
+  return (
+    <TabList
+      id="app"
+      label="About the app"
+      tabs={TABS.map((name) => ({
+        name,
+        extra: name === 'From the app' && total > 0 && <span class="count">{total}</span>,
+      }))}
+      selected={tab.value}
+      onselect={(name) => {
+        tab.value = name;
+      }}
+    />
+  );
+}
+
+/** How many notes there were. */
+function totalOf(notes: readonly Note[]): number {
+  return notes.at(-1)?.number ?? 0;
 }
 
 /** The frame. It is on another site than this page, and its sandbox has no windows, dialogs, downloads or navigation. */
@@ -201,9 +222,10 @@ function Link({ link }: { link: LinkRequest }): JSX.Element {
 
 const KINDS: Readonly<Record<Note['kind'], string>> = { message: 'good', log: '', refused: 'bad' };
 
-function FromTheApp({ shown: { host } }: { shown: ShownApp }): JSX.Element {
-  const context = host.modelContext.value;
-  const notes = host.notes.value;
+function FromTheApp({ host }: { host: AppHost }): JSX.Element {
+  const context = useEachSecond(host.modelContext);
+  const notes = useEachSecond(host.notes);
+  const total = totalOf(notes);
   return (
     <>
       <h3>Context for the model</h3>
@@ -213,12 +235,17 @@ function FromTheApp({ shown: { host } }: { shown: ShownApp }): JSX.Element {
         <p class="soft">The app has not sent any.</p>
       )}
       <h3>Messages, logs and refusals</h3>
-      {notes.length === 0 && <p class="soft">There are none.</p>}
+      {total === 0 && <p class="soft">There are none.</p>}
       <ol class="app-notes">
         {notes.map((note) => (
           <NoteItem key={note.number} note={note} />
         ))}
       </ol>
+      {total > notes.length && (
+        <p class="soft">
+          These are the newest {notes.length} of {total}. All are in Wire.
+        </p>
+      )}
     </>
   );
 }
