@@ -44,7 +44,7 @@ function calling(attribution: QuestionAttribution, name: string, session?: Sessi
 }
 
 /** The reason why a question was refused. */
-async function failure(whose: ReturnType<QuestionAttribution['question']>): Promise<unknown> {
+async function failure(whose: Exchange | Promise<unknown>): Promise<unknown> {
   try {
     return await whose;
   } catch (error) {
@@ -217,6 +217,24 @@ test('a question that cannot be attributed for 10 seconds is refused', async () 
   expect(await refused).toMatchObject({ code: -32603 });
 });
 
+test('a call that has asked since may still have asked each question that waits', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const other = calling(attribution, 'slow');
+  await vi.advanceTimersByTimeAsync(2000);
+  other.exchange.abort();
+  attribution.cancelled(other.given!)!();
+  calling(attribution, 'a');
+  await settled();
+  void (await attribution.question(never)).ask('elicitation/create', {});
+  calling(attribution, 'slow');
+  await settled();
+  const refused = [failure(attribution.question(never))];
+  await vi.advanceTimersByTimeAsync(1);
+  refused.push(failure(attribution.question(never)));
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(await Promise.all(refused)).toMatchObject([{ code: -32603 }, { code: -32603 }]);
+});
+
 test('a question that the server cancels leaves nothing behind', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b');
@@ -252,6 +270,24 @@ test('while a client answers, calls of other clients run, and the server gets th
   one.finish();
   expect(await one.done).toEqual({ name: 'a' });
   expect(attribution.waiting).toBe(0);
+});
+
+test('after the server has taken a question back, the next one reaches no other client', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const one = calling(attribution, 'a');
+  await settled();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const asked = failure((await attribution.question(signal)).ask('elicitation/create', {}, { signal }));
+  const two = calling(attribution, 'b');
+  await vi.advanceTimersByTimeAsync(10);
+  expect(two.given).toBeDefined();
+  controller.abort(new Error('too late'));
+  const next = Promise.resolve(attribution.question(never));
+  one.reply({});
+  await asked;
+  two.finish();
+  expect((await next) === one.given).toBe(true);
 });
 
 test('a call that continues with an answer goes before calls that have not started', async () => {

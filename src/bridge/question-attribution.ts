@@ -11,7 +11,7 @@ import { NotAsked, type Caller, type Exchange, type Service } from '../core/exch
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CAN_REQUIRE_INPUT, Method } from '../protocol/methods.ts';
-import type { Attribution } from '../wire/legacy/outbound/attribution.ts';
+import { allEnded, type Attribution } from '../wire/legacy/outbound/attribution.ts';
 import { Turns, type TurnTaker } from './turns.ts';
 
 /** How many milliseconds a call of an unknown tool delays others. */
@@ -37,6 +37,7 @@ const MAX_NAMES = 1000;
 const MAX_NAME = 256;
 
 const UNKNOWN_ASKER = 'it is unknown which of their calls asked a question';
+const NO_ASKER = 'no running call can have asked a question';
 
 /** The key that all callers of one client share. Undefined for an unknown caller. */
 export type ClientOf = (caller: Caller) => object | string | undefined;
@@ -51,7 +52,6 @@ type Kind = 'asks' | 'quiet' | 'slow';
 
 /** A call runs and may ask, runs and never asks, waits for its client's answer, or was cancelled and may still ask. */
 const STATES = ['running', 'quiet', 'waiting', 'abandoned'] as const;
-const ACTIVE = ['running', 'abandoned'] as const;
 
 /** One request in flight. */
 class CallSlot implements TurnTaker {
@@ -115,17 +115,24 @@ class ClientCalls {
     return this.running.size + this.abandoned.size;
   }
 
+  /** The calls that may ask now. If there are none, all. */
+  get candidates(): CallSlot[] {
+    const states = this.active > 0 ? (['running', 'abandoned'] as const) : STATES;
+    return states.flatMap((state) => Array.from(this[state].values()));
+  }
+
   /** The newest call through which the client can be asked: if possible, one that may ask now. */
   get newest(): CallSlot | undefined {
     return this.running.last ?? this.quiet.last ?? this.waiting.last;
   }
 
-  /** The only call that may ask now. If there is none, the only call, though its tool has never asked. */
+  /** The only call that may ask now. */
   get only(): CallSlot | undefined {
-    if (this.active === 1) return this.running.last;
-    return this.size === 1 ? this.quiet.last : undefined;
+    return this.active === 1 ? this.running.last : undefined;
   }
 }
+
+type Clients = ReadonlySet<ClientCalls> | ReadonlyMap<unknown, ClientCalls>;
 
 /**
  * Attributes questions to clients, on a connection that several clients share if the server does not name the call.
@@ -145,6 +152,7 @@ class ClientCalls {
  * one that was cancelled while it waited. Such a question can reach another client, whose call is active.
  */
 export class QuestionAttribution implements Attribution {
+  readonly shared = true;
   /** The clients that have requests which the server processes, or may still process. */
   readonly #clients = new Map<object | string, ClientCalls>();
   /** Those of which a call may ask now. */
@@ -154,10 +162,8 @@ export class QuestionAttribution implements Attribution {
   readonly #turns = new Turns<CallSlot>((call) => {
     if (call.kind() === undefined) this.#remember(call.name, 'slow');
   });
-  /** Questions that calls of several clients could have asked, oldest first. How many calls had begun when each came. */
-  readonly #held = new Map<Deferred<Exchange>, number>();
-  /** The calls that could have asked the oldest of them. */
-  readonly #candidates = new Map<ClientCalls, Set<CallSlot>>();
+  /** Questions that calls of several clients could have asked, with these calls. */
+  readonly #held = new Map<Deferred<Exchange>, Map<ClientCalls, Set<CallSlot>>>();
   /** What is known of each name. The name used last is the last entry. */
   readonly #kinds = new Map<string, Kind>();
   readonly #oldestName = new Oldest(this.#kinds);
@@ -245,9 +251,11 @@ export class QuestionAttribution implements Attribution {
     const asked = last && this.#byExchange.get(last)?.client;
     if (asked && !asked.newest) throw allEnded();
     if (asked) return asked.newest!.exchange!;
-    const clients = this.#mayAsk();
+    // If no call is active, any call may have asked, for the first time or once more.
+    const clients = this.#active.size > 0 ? this.#active : this.#clients;
+    if (clients.size > 1) return this.#hold(signal, clients);
     const [only] = clients.values();
-    return (clients.size === 1 && this.#askThrough(only!)) || this.#hold(signal);
+    return (only && this.#askThrough(only)) ?? Promise.reject(refusal(NO_ASKER));
   }
 
   cancelled(exchange: Exchange): (() => void) | undefined {
@@ -272,6 +280,7 @@ export class QuestionAttribution implements Attribution {
     client.questions.add(question);
     this.#findAsker(client);
     const { signal, release } = joined(options?.signal, client.over.signal);
+    options?.signal?.addEventListener('abort', () => this.#resume(question.asker));
     try {
       return await origin.ask(method, params, { ...options, signal });
     } finally {
@@ -286,6 +295,13 @@ export class QuestionAttribution implements Attribution {
       }
     }
   };
+
+  /** The server has taken a question back, so it continues the call at once. */
+  #resume(call: CallSlot | undefined): void {
+    if (call?.state !== 'waiting') return;
+    this.#turns.keep(call);
+    this.#move(call, 'running');
+  }
 
   async #return(call: CallSlot): Promise<void> {
     // A server may run one call after another. Then the call whose turn it is ends only when this one has got its answer.
@@ -326,107 +342,56 @@ export class QuestionAttribution implements Attribution {
     this.#move(call, 'ended');
     this.#turns.leave(call);
     if (call.client.size === 0) call.client.over.abort(allEnded());
-    if (call.mayHaveAsked) this.#refuseHeld(call);
     this.#exclude(call);
   }
 
-  /** The clients that may ask now. If no call is active, any call may have asked, for the first time or once more. */
-  #mayAsk(): ReadonlySet<ClientCalls> | ReadonlyMap<unknown, ClientCalls> {
-    return this.#active.size > 0 ? this.#active : this.#clients;
-  }
-
-  #tooManyMayAsk(): boolean {
-    let calls = 0;
-    for (const { active, size } of this.#mayAsk().values()) {
-      calls += active || size;
-      if (calls > MAX_CANDIDATES) return true;
-    }
-    return false;
-  }
-
-  /** The exchange through which a client is asked. */
+  /** The exchange through which a client is asked. Any of its calls that may ask has asked, or if there are none, any call. */
   #askThrough(client: ClientCalls): Exchange | undefined {
     client.asked = this.#begun;
-    // Any of these has asked, so none of them is quiet.
-    if (client.active === 0 && client.size > 1) {
-      for (const call of [...client.quiet.values()]) {
-        this.#kinds.delete(call.name);
-        this.#move(call, 'running');
-      }
+    for (const call of client.active === 0 ? [...client.quiet.values()] : []) {
+      this.#kinds.delete(call.name);
+      this.#move(call, 'running');
     }
-    const { only } = client;
-    if (only) this.#remember(only.name, 'asks');
-    if (only?.state === 'quiet') this.#move(only, 'running');
+    if (client.only) this.#remember(client.only.name, 'asks');
     return client.newest?.exchange;
   }
 
-  async #hold(signal: AbortSignal): Promise<Exchange> {
-    for (const client of this.#mayAsk().values()) client.asked = this.#begun;
-    if (this.#held.size >= MAX_HELD || this.#tooManyMayAsk()) throw refusal(UNKNOWN_ASKER);
+  async #hold(signal: AbortSignal, clients: Clients): Promise<Exchange> {
+    let calls = 0;
+    for (const client of clients.values()) {
+      client.asked = this.#begun;
+      calls += client.active || client.size;
+    }
+    if (this.#held.size >= MAX_HELD || calls > MAX_CANDIDATES) throw refusal(UNKNOWN_ASKER);
+    const candidates = new Map(Array.from(clients.values(), (client) => [client, new Set(client.candidates)]));
     const question = new Deferred<Exchange>();
-    this.#held.set(question, this.#begun);
-    if (this.#held.size === 1) this.#compare();
-    this.#decide();
+    this.#held.set(question, candidates);
+    const timeoutError = (): RpcError => this.#unknownAsker(candidates);
     try {
-      return await waitFor(question.promise, { signal, timeout: HOLD, timeoutError: () => this.#unknownAsker() });
+      return await waitFor(question.promise, { signal, timeout: HOLD, timeoutError });
     } finally {
-      const [oldest] = this.#held.keys();
       this.#held.delete(question);
-      if (question === oldest) this.#compare();
-      this.#decide();
     }
   }
 
-  /** Finds the calls that could have asked the oldest question. Calls that begin later could not. */
-  #compare(): void {
-    this.#candidates.clear();
-    const [after] = this.#held.values();
-    if (after === undefined) return;
-    this.#addCandidates(this.#active, ACTIVE, after);
-    if (this.#candidates.size === 0) this.#addCandidates(this.#clients.values(), STATES, after);
-  }
-
-  #addCandidates(clients: Iterable<ClientCalls>, states: readonly (typeof STATES)[number][], after: number): void {
-    for (const client of clients) {
-      const calls = new Set<CallSlot>();
-      for (const state of states) for (const call of client[state].values()) if (call.number <= after) calls.add(call);
-      if (calls.size > 0) this.#candidates.set(client, calls);
-    }
-  }
-
-  /** A call has ended, so it is no longer a candidate. */
+  /** A call has ended, so it is no longer a candidate. If it was cancelled, it may have asked, and no other client must be asked. */
   #exclude(call: CallSlot): void {
-    const calls = this.#candidates.get(call.client);
-    if (!calls?.delete(call)) return;
-    if (calls.size === 0) this.#candidates.delete(call.client);
-    this.#decide();
-  }
-
-  #decide(): void {
-    for (const question of this.#held.keys()) {
-      if (this.#candidates.size > 1) return;
-      const [client] = this.#candidates.keys();
-      const exchange = client && this.#askThrough(client);
+    const { client, mayHaveAsked } = call;
+    for (const [question, candidates] of this.#held) {
+      const calls = candidates.get(client);
+      if (!calls?.delete(call)) continue;
+      if (calls.size === 0) candidates.delete(client);
+      if (candidates.size > 1 && !mayHaveAsked) continue;
       this.#held.delete(question);
-      this.#compare();
+      const [only] = candidates.keys();
+      const exchange = mayHaveAsked ? undefined : this.#askThrough(only!);
       if (exchange) question.resolve(exchange);
-      else question.reject(refusal('no running call can have asked a question'));
+      else question.reject(refusal(mayHaveAsked ? UNKNOWN_ASKER : NO_ASKER));
     }
   }
 
-  /** A cancelled call may have asked any question that waits and came after it began. Another client must not get these. */
-  #refuseHeld({ number }: CallSlot): void {
-    const [oldest] = this.#held.keys();
-    for (const [question, after] of this.#held) {
-      if (after < number) continue;
-      this.#held.delete(question);
-      question.reject(refusal(UNKNOWN_ASKER));
-      if (question === oldest) this.#compare();
-    }
-  }
-
-  #unknownAsker(): RpcError {
-    for (const [client, calls] of this.#candidates) {
+  #unknownAsker(candidates: ReadonlyMap<ClientCalls, ReadonlySet<CallSlot>>): RpcError {
+    for (const [client, calls] of candidates) {
       client.asked = this.#begun;
       for (const { name, kind } of calls) if (kind() !== 'asks') this.#kinds.delete(name);
     }
@@ -439,9 +404,6 @@ export class QuestionAttribution implements Attribution {
     if (this.#kinds.size > MAX_NAMES) this.#kinds.delete(this.#oldestName.take()!);
   }
 }
-
-const allEnded = (): RpcError =>
-  new RpcError(ErrorCode.InvalidRequest, 'All calls that may have asked this have ended');
 
 function refusal(why: string): RpcError {
   const what = 'Call again, or give each client its own connection (--per-session, with a credential for each client)';

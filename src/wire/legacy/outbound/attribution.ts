@@ -1,10 +1,17 @@
 import type { Exchange } from '../../../core/exchange.ts';
+import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
+
+/** The error of a question for which no call is left. */
+export const allEnded = (): RpcError =>
+  new RpcError(ErrorCode.InvalidRequest, 'All calls that may have asked this have ended');
 
 /**
  * Assigns a legacy server's unattributed messages to a call, on a connection that several clients share. Over stdio
  * this is every message. Over Streamable HTTP it is every message that does not come on the stream of a call.
  */
 export interface Attribution {
+  /** Whether the calls come from several clients. Then a question on the stream of a call that has ended is refused. */
+  readonly shared?: boolean;
   /**
    * Returns the call that a question belongs to, or another call of the same client.
    *

@@ -9,6 +9,7 @@ import { NotAsked } from '../../../core/exchange.ts';
 import { RpcError } from '../../../jsonrpc/errors.ts';
 import type { JsonObject } from '../../../jsonrpc/message.ts';
 import { memoryTransportPair } from '../../../transport/memory.ts';
+import type { Attribution } from './attribution.ts';
 import { connectLegacy, type OutboundOptions } from './outbound.ts';
 import type { Upstream } from '../../upstream.ts';
 
@@ -809,4 +810,21 @@ describe('a subscription', () => {
     await server.transport.close();
     await expect(result).rejects.toMatchObject({ code: -32000 });
   });
+});
+
+test('on a shared connection, a question on the stream of a call that has ended reaches no other call', async () => {
+  const attribution: Attribution = { shared: true, question: () => other.exchange, message: () => undefined };
+  const { server, start, transport } = await ready({ attribution });
+  const ended = await start('tools/call');
+  const { id } = server.next();
+  const other = await start('tools/call');
+  server.take();
+  ended.exchange.abort();
+  await settled();
+  server.take();
+  transport.onmessage?.({ jsonrpc: '2.0', id: 'q', method: 'elicitation/create' }, { relatedRequestId: id });
+  await settled();
+  const error = { code: -32600, message: 'All calls that may have asked this have ended' };
+  expect(server.next()).toMatchObject({ id: 'q', error });
+  expect(other.exchange.asked).toEqual([]);
 });

@@ -13,7 +13,7 @@ import {
 import { weightOf } from '../../../jsonrpc/weight.ts';
 import { Method } from '../../../protocol/methods.ts';
 import { TotalLoad } from '../../total-load.ts';
-import type { Attribution } from './attribution.ts';
+import { allEnded, type Attribution } from './attribution.ts';
 import type { CallsInFlight } from './calls-in-flight.ts';
 
 /** How many questions of the server may be open at a time. */
@@ -116,6 +116,7 @@ export class ServerQuestions {
     // The server may be a bridge that had to guess the stream. Then another call may have asked the question.
     const relatedExchange = this.#calls.get(related)?.exchange;
     if (relatedExchange) return this.#through(relatedExchange, method, params, signal, this.#calls.size > 1);
+    if (related !== undefined && this.#attribution.shared) throw allEnded();
     for (let exchange: Exchange | undefined; ;) {
       exchange = await this.#attribution.question(signal, method, exchange);
       signal.throwIfAborted();
