@@ -32,6 +32,9 @@ export interface Changes {
   readonly seen: number;
 }
 
+/** What changed, and the record that says so. */
+type Change = readonly [key: string, record: WireRecord];
+
 /** The members of `Wire` that are needed here. */
 interface Source {
   readonly store: Pick<RecordStore, 'records' | 'text' | 'find' | 'sideOf'>;
@@ -73,19 +76,23 @@ export class Notices {
   #read(): void {
     const { records } = this.#wire.store;
     const messages: LogMessage[] = [];
+    const updates: Change[] = [];
+    const lists: Change[] = [];
     for (let at = firstFrom(records, this.#seen + 1); at < records.length; at += 1) {
       const record = records[at]!;
       this.#seen = record.n;
       const { layer, conn, dir, method } = record;
       if (layer !== 'message' || dir !== 's>c' || this.#wire.store.sideOf(conn) === 'app') continue;
-      if (LIST_CHANGED.has(method)) this.#lists.value = this.#changed(this.#lists.value, method!, record);
+      if (LIST_CHANGED.has(method)) lists.push([method!, record]);
       else if (method === NotificationMethod.Message) messages.push(this.#message(record));
       else if (method === NotificationMethod.ResourceUpdated) {
         const { uri } = this.#params(record);
-        if (typeof uri === 'string') this.#updates.value = this.#changed(this.#updates.value, uri, record);
+        if (typeof uri === 'string') updates.push([uri, record]);
       }
     }
     if (messages.length > 0) this.#messages.value = [...this.#messages.value, ...messages].slice(-MAX_MESSAGES);
+    if (updates.length > 0) this.#updates.value = this.#changed(this.#updates.value, updates);
+    if (lists.length > 0) this.#lists.value = this.#changed(this.#lists.value, lists);
   }
 
   #message(record: WireRecord): LogMessage {
@@ -100,13 +107,15 @@ export class Notices {
     };
   }
 
-  #changed(all: ReadonlyMap<string, Changes>, key: string, record: WireRecord): ReadonlyMap<string, Changes> {
+  #changed(all: ReadonlyMap<string, Changes>, news: readonly Change[]): ReadonlyMap<string, Changes> {
     const changes = new Map(all);
-    const count = (changes.get(key)?.count ?? 0) + 1;
-    changes.delete(key);
-    changes.set(key, { count, n: record.n, time: this.#timeOf(record), seen: performance.now() });
-    const [oldest] = changes.keys();
-    if (changes.size > MAX_UPDATES) changes.delete(oldest!);
+    for (const [key, record] of news) {
+      const count = (changes.get(key)?.count ?? 0) + 1;
+      changes.delete(key);
+      changes.set(key, { count, n: record.n, time: this.#timeOf(record), seen: performance.now() });
+      const [oldest] = changes.keys();
+      if (changes.size > MAX_UPDATES) changes.delete(oldest!);
+    }
     return changes;
   }
 
