@@ -1,4 +1,4 @@
-import { effect, signal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import { expect, test } from 'vitest';
 import { RecordStore } from '../wire/record-store.ts';
 import { readLine } from '../wire/wire-record.ts';
@@ -64,21 +64,4 @@ test('changes are counted by resource and by list', () => {
     ['a:', 2, 6],
   ]);
   expect([...notices.lists.value.keys()]).toEqual(['notifications/tools/list_changed']);
-});
-
-test('changes that come together are one change', () => {
-  const { notices, say } = wire();
-  let changed = -1;
-  effect(() => {
-    void [notices.updates.value, notices.lists.value];
-    changed += 1;
-  });
-  say(
-    ...Array.from({ length: 50 }, (_, at) => ({
-      method: 'notifications/resources/updated',
-      params: { uri: `a:${at}` },
-    })),
-  );
-  expect(notices.updates.value.size).toBe(50);
-  expect(changed).toBe(1);
 });
