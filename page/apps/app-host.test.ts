@@ -351,7 +351,7 @@ describe('what is no message', () => {
     const much = started();
     for (let at = 0; at < 6; at += 1)
       much.say({ jsonrpc: '2.0', method: 'x', params: { text: 'x'.repeat(3_000_000) } });
-    expect(much.host.why.value).toBe('It sent more than 16 MiB in a second.');
+    expect(much.host.why.value).toBe('It sent more than 4 MiB in a second.');
     const nested = started();
     let deep: unknown = {};
     for (let at = 0; at < 30_000; at += 1) deep = [deep];

@@ -18,7 +18,7 @@ const PASSED: ReadonlySet<string> = new Set([
 ]);
 /** An app that sends more messages or characters in a second is stopped. */
 const MAX_PER_SECOND = 500;
-const MAX_LENGTH_PER_SECOND = 16 * 1024 * 1024;
+const MAX_LENGTH_PER_SECOND = 4 * 1024 * 1024;
 /** The most requests of an app at a time. */
 const MAX_REQUESTS = 32;
 /** The most links that wait for the user. */
@@ -262,7 +262,7 @@ export class AppHost {
         return this.#answer(id, { result: { mode: 'inline' } });
       default:
         if (PASSED.has(method)) return void this.#pass(id, method, params);
-        this.#refuse(id, method, `This host does not support ${method}.`, ErrorCode.MethodNotFound);
+        this.#refuse(id, method, 'This host does not support the method.', ErrorCode.MethodNotFound);
     }
   }
 
