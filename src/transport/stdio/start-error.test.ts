@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { whyNotStarted } from './start-error.ts';
 
@@ -18,4 +19,21 @@ test.each([
 ])('a missing command is an error that says where it was looked for: %s', (command, why) => {
   expect(whyNotStarted(failure('ENOENT'), command)).toBe(why);
   expect(whyNotStarted(failure('ENOENT'), command, '/no/such/folder')).toBe('there is no directory /no/such/folder');
+});
+
+test.each([
+  ['node', [], { env: { KEY: 's3cret\0' } }],
+  ['node', ['--token=s3cret\0'], {}],
+  ['node', [], { cwd: '/s3cret\0' }],
+  ['s3cret\0', [], {}],
+])('a null character is an error that does not contain the value: %j, %j, %j', (command, args, options) => {
+  let error: unknown;
+  try {
+    spawn(command, args, options);
+  } catch (thrown) {
+    error = thrown;
+  }
+  expect(whyNotStarted(error as NodeJS.ErrnoException, command)).toBe(
+    'its name, an argument, a variable or the directory contains a null character',
+  );
 });
