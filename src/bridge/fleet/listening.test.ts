@@ -30,10 +30,10 @@ function server(
   return { service, seen, subscribers };
 }
 
-function fleetOf(servers: Record<string, { service: Service }>): { fleet: Fleet; warnings: string[] } {
+function fleetOf(servers: Record<string, { service: Service }>, timeout = 1000): { fleet: Fleet; warnings: string[] } {
   const warnings: string[] = [];
   const members = Object.entries(servers).map(([name, { service }]) => ({ name, service }));
-  const fleet = createFleet({ members, onwarning: (warning) => void warnings.push(warning), timeout: 1000 });
+  const fleet = createFleet({ members, onwarning: (warning) => void warnings.push(warning), timeout });
   onTestFinished(() => fleet.close());
   return { fleet, warnings };
 }
@@ -200,6 +200,19 @@ describe('a subscription to several servers', () => {
     acknowledge();
     await settled();
     expect(notificationsOf(exchange)).toHaveLength(3);
+  });
+
+  test('waits two seconds for a server that did not answer last time', async () => {
+    const hangs = { service: () => new Promise<never>(() => {}) };
+    const { fleet } = fleetOf({ hangs, b: server() }, 10_000);
+    const list = fleet.service(new TestExchange('tools/list'));
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await list).toMatchObject({ tools: [] });
+    const { exchange } = listen(fleet, { toolsListChanged: true });
+    await vi.advanceTimersByTimeAsync(1999);
+    expect(exchange.notified).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(notificationsOf(exchange)).toEqual([['subscriptions/acknowledged', { toolsListChanged: true }]]);
   });
 
   test('continues when a server is lost: it subscribes again and reports possible changes', async () => {

@@ -188,11 +188,6 @@ export class Members {
     return this.#labels.get(label);
   }
 
-  /** Milliseconds to wait for a server that is not known to be down. */
-  get timeout(): number {
-    return this.#options.timeout;
-  }
-
   /**
    * Replaces the servers. An unchanged server keeps its state.
    *

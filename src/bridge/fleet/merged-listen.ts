@@ -42,9 +42,10 @@ export class MergedListen {
    */
   async run(): Promise<void> {
     this.#open();
-    const settled = Promise.all([...this.#parts.values()].map((part) => part.settled));
-    // The acknowledgement does not wait for a slow server.
-    await waitFor(settled, { signal: this.#over.signal, timeout: this.#members.timeout }).catch(() => {});
+    // The acknowledgement does not wait for a slow server, and less for one that did not answer last time.
+    const parts = [...this.#parts.values()];
+    const settled = Promise.allSettled(parts.map((part) => waitFor(part.settled, { timeout: part.member.timeout })));
+    await waitFor(settled, { signal: this.#over.signal }).catch(() => {});
     if (this.#over.signal.aborted) return;
     this.#checkRefused();
     await this.#acknowledge();
