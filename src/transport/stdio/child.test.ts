@@ -111,7 +111,9 @@ describe('starting', () => {
     await expect(new Peer({ cwd: join(dir, 'none') }).transport.start()).rejects.toThrow(
       `there is no directory ${join(dir, 'none')}`,
     );
-    await expect(new Peer({ args: ['\0'] }).transport.start()).rejects.toThrow(/^Cannot start .*null bytes/);
+    await expect(new Peer({ args: ['\0'] }).transport.start()).rejects.toThrow(
+      /^Cannot start .* contains a null character$/,
+    );
     await rm(dir, { recursive: true });
   });
 
