@@ -94,8 +94,18 @@ export class SessionClient extends StormClient {
     this.#level = undefined;
     this.#isLevelUnknown = false;
     this.#headers = POST_HEADERS;
-    await this.#follow(about, body, {}, (headers) => (id = headers['mcp-session-id'] as string | undefined));
+    const { how } = await this.#follow(
+      about,
+      body,
+      {},
+      (headers) => (id = headers['mcp-session-id'] as string | undefined),
+    );
     if (id === undefined) return false;
+    if (how !== 'result') {
+      // If only the response was lost, the session is still in Redis.
+      this.parts.left.count += 1;
+      return false;
+    }
     this.#session = `${name}@${(this.#sessions += 1)}`;
     this.write(this.#session, { what: 'opened' });
     const version: Headers = this.#revision >= '2025-06-18' ? { 'mcp-protocol-version': this.#revision } : {};
