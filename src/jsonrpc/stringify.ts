@@ -49,6 +49,11 @@ function withResult(message: Message, { result, ...rest }: JsonObject): string {
   return `${text.slice(0, -'0}}'.length)}${written.text}}}`;
 }
 
+/** Whether the JSON of a message is in memory once, however many messages have the same result. */
+export function hasConstantResult(message: Message): boolean {
+  return 'result' in message && isConstant(message.result);
+}
+
 /** Converts the responses of a batch to JSON, each like `stringify`. Throws the same errors. */
 export function stringifyBatch(responses: readonly Response[]): string {
   return `[${responses.map(stringify).join(',')}]`;

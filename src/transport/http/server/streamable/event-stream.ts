@@ -10,8 +10,9 @@ import {
 } from '../../../../store/event-log.ts';
 import type { SseConnection } from '../connection.ts';
 import { messageEvent, primingEvent, retryField } from '../sse.ts';
-import { stringify } from '../../../../jsonrpc/stringify.ts';
+import { hasConstantResult, stringify } from '../../../../jsonrpc/stringify.ts';
 import type { FollowEnd, Follower } from './following.ts';
+import { UnsentResponses } from './unsent-responses.ts';
 
 /** The most connections to one stream. Beyond it, the oldest is closed. */
 const MAX_CONNECTIONS = 8;
@@ -24,13 +25,6 @@ const UNSTORED: ErrorObject = {
   code: ErrorCode.InternalError,
   message: 'The request was done, but its response could not be stored, so it is lost',
 };
-
-interface Unsent {
-  /** Undefined if the log could not store it. */
-  readonly id: EventId | undefined;
-  readonly json: string;
-  readonly connection: SseConnection;
-}
 
 export interface EventStreamOptions {
   readonly log: EventLog;
@@ -68,14 +62,15 @@ export class EventStream {
   #sent: EventId | undefined;
   /** The queue of appends, and of everything that must not run during an append. */
   #tail: Promise<void>;
+  /** Resolves when nothing waits for its turn to be written. Undefined if nothing ever did. */
+  #turns: Promise<unknown> | undefined;
   /** Newest last. Each message goes only to the newest (2025-11-25, transports: Multiple Connections, 2). */
   readonly #connections: SseConnection[] = [];
   /** The newest connection, once it has read everything in the log. */
   #live: SseConnection | undefined;
   /** The newest connection that resumes, until it has read everything in the log. */
   #resuming: SseConnection | undefined;
-  /** Responses that the newest connection has not received. Their bytes are counted for that connection. */
-  #unsent: Unsent[] = [];
+  readonly #unsent = new UnsentResponses();
   /** Counts the reads of the log. A new read ends the previous one. */
   #turn = 0;
   #ended = false;
@@ -139,11 +134,25 @@ export class EventStream {
    * @throws at once if the message cannot be written as JSON.
    */
   send(message: Message): Promise<void> {
-    const { onerror, whenItsTurn } = this.#options;
     const json = stringify(message);
+    const { length } = json;
+    if (length > SLICE && hasConstantResult(message)) return this.#writeInTurn(message, json);
+    return this.#write(message, json).then(() => this.#letSenderGoOn(length));
+  }
+
+  /**
+   * For what very many requests may get at once: the same long list. Anything else is written before its sender waits for
+   * a turn, because memory is counted only then.
+   */
+  async #writeInTurn(message: Message, json: string): Promise<void> {
+    const written = this.#takeTurn(json.length).then(() => this.#write(message, json));
+    this.#turns = Promise.allSettled([this.#turns, written]);
+    await written;
+    await this.#connections.at(-1)?.sent();
+  }
+
+  #write(message: Message, json: string): Promise<void> {
     const sent = this.#tail.then(async () => {
-      // Very many may be sent at once: all the answers to a batch.
-      if (json.length > SLICE) await whenItsTurn(() => Promise.resolve(json.length));
       // The log has removed a session that ended. Do not add to it again.
       if (this.#ended) return;
       const before = this.#last;
@@ -154,15 +163,26 @@ export class EventStream {
         return this.readOn();
       }
       if (!this.#live) {
-        if (isResponse(message)) this.#keepResponse(id, json);
+        const connection = this.#connections.at(-1);
+        if (connection && isResponse(message)) this.#unsent.keep(connection, id, message, json);
         return;
       }
       this.#live.write(messageEvent(json, id), isRequest(message));
       this.#sent = id ?? this.#sent;
       if (this.#live.full && this.#sent !== undefined) this.#follow(this.#live, this.#sent);
     });
-    this.#tail = sent.catch(onerror);
-    return sent.then(() => this.#connections.at(-1)?.sent());
+    this.#tail = sent.catch(this.#options.onerror);
+    return sent;
+  }
+
+  /** Knows only the length, so what waits here keeps no message in memory. */
+  async #letSenderGoOn(length: number): Promise<void> {
+    if (length > SLICE) await this.#takeTurn(length);
+    await this.#connections.at(-1)?.sent();
+  }
+
+  #takeTurn(length: number): Promise<void> {
+    return this.#options.whenItsTurn(() => Promise.resolve(length));
   }
 
   /** Other processes may have written events. */
@@ -198,7 +218,7 @@ export class EventStream {
 
   /** No more messages will come. Each connection ends when it has received everything. */
   end(): void {
-    this.#tail = this.#tail.then(() => {
+    void this.#afterAll(() => {
       this.#ended = true;
       // A connection that still reads the log ends when it has read everything.
       this.#live?.end();
@@ -289,7 +309,7 @@ export class EventStream {
     if (this.#resuming === connection) this.#resuming = undefined;
     const newest = index === this.#connections.length - 1;
     this.#connections.splice(index, 1);
-    if (!this.connected) this.#letGo(() => true);
+    if (!this.connected) this.#unsent.letAllGo();
     if (this.#ended && !this.connected) this.#options.onended();
     if (!newest) return;
     this.#live = undefined;
@@ -320,12 +340,16 @@ export class EventStream {
    */
   close(): Promise<void> {
     this.#closed = true;
-    this.#tail = this.#tail.then(() => {
+    return this.#afterAll(() => {
       this.#ended = true;
       for (const connection of [...this.#connections]) connection.end();
       if (!this.#endsInLog) this.#stopFollower('paused');
     });
-    return this.#tail;
+  }
+
+  async #afterAll(end: () => void): Promise<void> {
+    if (this.#turns) await this.#turns;
+    await (this.#tail = this.#tail.then(end));
   }
 
   /** Lets a connection read the log from `from` until it has caught up and is live. */
@@ -348,7 +372,12 @@ export class EventStream {
       if (connection.full) {
         await connection.drained();
       } else if (!this.#isShared && place === this.#last) {
-        this.#writeUnsent(connection);
+        if (this.#unsent.size > 0) {
+          // A response that comes meanwhile may be in the log, too, where it is read first.
+          const isNext = (): boolean => current() && place === this.#last;
+          await this.#options.whenItsTurn(async () => (isNext() ? this.#unsent.write(connection, SLICE) : 0));
+          continue;
+        }
         if (this.#ended) connection.end();
         else if (connection.full) continue;
         else this.#live = connection;
@@ -384,7 +413,7 @@ export class EventStream {
       let length = 0;
       for await (const { id, message } of log.after(session, place)) {
         if (!current()) break;
-        this.#letGo((response) => response.id === id);
+        this.#unsent.letGo(id);
         if (message) {
           const event = messageEvent(stringify(message), id);
           length += event.length;
@@ -417,26 +446,5 @@ export class EventStream {
     this.#newest = undefined;
     connection.write(messageEvent(newest.json, newest.id));
     return newest.id;
-  }
-
-  #keepResponse(id: EventId | undefined, json: string): void {
-    const connection = this.#connections.at(-1);
-    if (!connection) return;
-    this.#unsent.push({ id, json, connection });
-    connection.keep(json.length);
-  }
-
-  /** Removes some of these responses. */
-  #letGo(which: (response: Unsent) => boolean): void {
-    const gone = this.#unsent.filter(which);
-    if (gone.length === 0) return;
-    this.#unsent = this.#unsent.filter((response) => !which(response));
-    for (const { connection, json } of gone) connection.keep(-json.length);
-  }
-
-  #writeUnsent(connection: SseConnection): void {
-    const unsent = this.#unsent;
-    this.#letGo(() => true);
-    for (const { id, json } of unsent) connection.write(messageEvent(json, id));
   }
 }
