@@ -522,6 +522,21 @@ describeWithEmptyRedis('with a server', (redis) => {
     await expect(a.bus.sendToAll('kind', {})).rejects.toThrow('Redis may not know all processes yet');
   });
 
+  test('a process that was suspended joins again with its next heartbeat', async () => {
+    stopClock();
+    const a = await start();
+    const heartbeats = async (): Promise<number> => {
+      return Number.parseInt((await redis.admin.get(`{everwire}:n:${a.node}`)) ?? '0', 10);
+    };
+    await expect.poll(heartbeats).toBeGreaterThan(0);
+    await redis.admin.zAdd('{everwire}:nodes', { score: Date.now() - 3000, value: a.node });
+    const before = await heartbeats();
+    vi.advanceTimersByTime(3000);
+    // One may have been on its way.
+    await expect.poll(heartbeats, { interval: 10 }).toBeGreaterThanOrEqual(before + 2);
+    expect(await redis.admin.zScore('{everwire}:nodes', a.node)).toBeGreaterThan(Date.now() - 2000);
+  });
+
   test('a full Redis refuses messages', async () => {
     const [a, b] = [await start(), await start()];
     received(b);

@@ -21,8 +21,11 @@ const TRUSTED_WITH_CONNECTION = 400;
 const INTERVAL = 200;
 /** The pause after a heartbeat that has failed. Milliseconds. */
 const PAUSE = 50;
-/** After how many heartbeats a node joins again. */
-const JOIN_EVERY = 5;
+/**
+ * A node joins again with the first heartbeat this many milliseconds after it last did. So one that was suspended does so at once:
+ * until then, the others send it nothing.
+ */
+const JOIN_AFTER = 1000;
 
 /**
  * Tells the other nodes that this one is alive, until it is closed. A heartbeat is a number, and then the connection over which
@@ -36,6 +39,8 @@ export class Heartbeat {
   readonly #onrefused: (error: Error) => void;
   readonly #connection: RedisConnection;
   #isRefused = false;
+  /** When it last joined, by `performance.now()`. */
+  #joinedAt = -Infinity;
   #hasBegun = false;
   #count = 0;
   /** The connection that the next heartbeat names. */
@@ -159,7 +164,10 @@ export class Heartbeat {
     const sentAt = performance.now();
     const named = this.#isSlow ? undefined : this.#next;
     // If Redis cannot be reached, all nodes know that from their own commands.
-    if (this.#count % JOIN_EVERY === 0) this.#join().catch(() => {});
+    if (sentAt - this.#joinedAt >= JOIN_AFTER) {
+      this.#joinedAt = sentAt;
+      this.#join().catch(() => (this.#joinedAt = -Infinity));
+    }
     const sign = [(this.#count += 1), ...(named === undefined ? [] : [named])].join(' ');
     this.#namesConnection ||= named !== undefined;
     // All commands of a heartbeat are one write. If the connection is another one now, the next heartbeat names none: until
