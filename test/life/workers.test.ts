@@ -184,6 +184,18 @@ describe.skipIf(command === undefined || process.platform !== 'linux')('several 
     expect(server.stderr.filter((line) => line.includes('listening on'))).toHaveLength(1);
   });
 
+  test('after all workers were killed, one that is killed is replaced again', async () => {
+    const server = await bridge();
+    const killed = workersOf(server);
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    await eventually(() => killed.every((pid) => !isAlive(pid)), 'the end of the workers');
+    await allServe(server);
+    const one = workersOf(server)[0]!;
+    process.kill(one, 'SIGKILL');
+    await eventually(() => !isAlive(one), 'the end of the worker');
+    await allServe(server);
+  });
+
   test('SIGTERM lets calls in flight finish, and ends everything with code 0', async () => {
     const server = await bridge('--drain-timeout', '60');
     const clients = await Promise.all(

@@ -24,6 +24,8 @@ export class WorkerSlot {
   readonly number: number;
   /** Whether its worker accepts connections. */
   listening = false;
+  /** The port that its worker was given. Undefined if that is the one of the options. */
+  port: number | undefined;
   readonly #options: WorkerSlotOptions;
   #worker: Worker | undefined;
   #startedAt = 0;
@@ -41,6 +43,7 @@ export class WorkerSlot {
   }
 
   start(place: Omit<WorkerPlace, 'number'>): void {
+    this.port = place.port;
     // Not on the command line, which other users of the machine can read.
     const worker = cluster.fork({ [WORKER_VARIABLE]: JSON.stringify({ ...place, number: this.number }) });
     this.#worker = worker;

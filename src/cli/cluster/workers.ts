@@ -88,9 +88,9 @@ class Workers {
   }
 
   #start(slot: WorkerSlot, announces = false): void {
-    // While a worker listens on port 0, that stands for its port.
-    const isOpen = this.#slots.some(({ listening }) => listening);
-    slot.start({ announces, port: isOpen ? undefined : this.#port, stateKey: this.#stateKey });
+    // While a worker listens on port 0, that stands for its port. One that was given the port itself is joined by that number only.
+    const other = this.#slots.find(({ listening }) => listening);
+    slot.start({ announces, port: other ? other.port : this.#port, stateKey: this.#stateKey });
   }
 
   #take(slot: WorkerSlot, message: WorkerMessage): void {
