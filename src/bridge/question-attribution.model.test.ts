@@ -225,6 +225,8 @@ class Model {
   readonly wrong: string[] = [];
   /** The calls without a result. */
   readonly running = new Map<number, { tool: string; session: Session }>();
+  /** Milliseconds after which a call times out. */
+  readonly #timeout: number;
   readonly #random: Random;
   readonly #toServer: Line;
   readonly #toBridge: Line;
@@ -234,6 +236,7 @@ class Model {
 
   constructor(seed: number) {
     this.#random = new Random(seed, 'clients');
+    this.#timeout = seed % 4 === 0 ? 2500 : 600_000;
     this.#toServer = new Line(this.#random.between(0, 3));
     this.#toBridge = new Line(this.#random.between(0, 3));
     this.server = new Server(new Random(seed, 'server'), (message, related) => this.#toBridge.send(message, related));
@@ -250,6 +253,7 @@ class Model {
     const connected = connectLegacy(transport, {
       clientInfo: { name: 'bridge', version: '1' },
       attribution: this.attribution,
+      timeout: this.#timeout,
     });
     await vi.advanceTimersByTimeAsync(10);
     this.#upstream = await connected;

@@ -6,7 +6,6 @@ import { inNextTurn } from '../base/next-turn.ts';
 import { Oldest } from '../base/oldest.ts';
 import { quoting } from '../base/short-text.ts';
 import { waitFor } from '../base/wait.ts';
-import { isAborted } from '../core/base-exchange.ts';
 import { derive } from '../core/derive.ts';
 import { NotAsked, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
@@ -19,7 +18,7 @@ const HOLD = 10_000;
 /** Milliseconds that a call may wait for its turn. */
 const TURN = 30_000;
 /**
- * Milliseconds for which a cancelled call may still ask, because the server may not have processed the cancellation
+ * Milliseconds for which a call that was cancelled or has timed out may still ask, because the server may not have processed the cancellation
  * yet.
  */
 const ABANDONED = 2000;
@@ -35,9 +34,6 @@ const MAX_NAMES = 1000;
 const MAX_NAME = 256;
 /** How many calls begin in one turn of the event loop. */
 const BEGIN_TOGETHER = 100;
-
-const UNKNOWN_ASKER = 'it is unknown which of their calls asked a question';
-const NO_ASKER = 'no running call can have asked a question';
 
 /** The key that all callers of one client share. Undefined for an unknown caller. */
 export type ClientOf = (caller: Caller) => object | string | undefined;
@@ -64,9 +60,9 @@ class Client {
   cancelled = 0;
   /** How many of its calls are of tools that ask. */
   asking = 0;
-  /** How many calls had begun when it was last asked. */
+  /** How many calls of all clients had begun when it was last asked, or may have been. */
   askedAfter = 0;
-  /** How many of its calls had begun by then, and have not ended. */
+  /** How many of its own had begun by then, and have not ended. */
   askers = 0;
   /** How many of its questions are open. */
   questions = 0;
@@ -77,13 +73,9 @@ class Client {
     this.key = key;
   }
 
+  /** How many calls the server may still ask for. */
   get size(): number {
     return this.running.size + this.cancelled;
-  }
-
-  /** The exchange through which the client can be asked. */
-  get exchange(): Exchange | undefined {
-    return this.running.last?.exchange;
   }
 }
 
@@ -97,20 +89,13 @@ interface HeldQuestion {
 }
 
 /**
- * Attributes questions to clients, on a connection that several clients share if the server does not name the call.
+ * Attributes questions to clients, on a connection that several clients share, if the server does not name the call. The rules are in
+ * docs/bridge.md (Questions on a shared connection). In detail:
  *
- * - A question waits until all calls that were in flight when it came, and have not ended, belong to one client. After 10 seconds it
- *   is refused. So is one that comes while 100 others wait, or while more than 1,000 clients have calls.
- * - A cancelled call counts for 2 seconds, or until the server answers it. A question that it could have asked reaches no other
- *   client, and is refused.
- * - Clients take turns to call tools that ask. Such a call waits while another client has one in flight, or a call that was cancelled
- *   or during which it was asked, and while a question waits. After 30 seconds it begins nevertheless.
+ * - A call that asks waits while another client has one in flight, or a call that was cancelled or during which it was asked, and while
+ *   a question waits.
  * - A tool asks if its call was the only one of its client when that was asked, or was in flight when a question was refused after 10
  *   seconds, until one of its calls has ended during which its client was not asked.
- * - A question ends when no call of its client is in flight any more. One client has at most 100 open questions.
- *
- * So a question reaches another client only if the server asks it for a call that it has answered, or that was cancelled two
- * seconds ago.
  */
 export class QuestionAttribution implements Attribution {
   readonly shared = true;
@@ -123,6 +108,10 @@ export class QuestionAttribution implements Attribution {
   readonly #held = new Set<HeldQuestion>();
   /** How many calls have begun. */
   #begun = 0;
+  /** Whether further calls begin only in the next turn of the event loop. */
+  #pausing = false;
+  /** How many calls had begun when the question came that was last refused after 10 seconds. */
+  #refusedAfter = 0;
   /** The names of tools that ask. The one that asked last is the last entry. */
   readonly #names = new Set<string | undefined>();
   readonly #oldestName = new Oldest(this.#names);
@@ -148,8 +137,7 @@ export class QuestionAttribution implements Attribution {
     try {
       return await service(call.exchange!);
     } finally {
-      if (isAborted(exchange)) this.#abandon(call);
-      else this.#end(call);
+      if (call.exchange) this.#end(call);
     }
   }
 
@@ -182,14 +170,21 @@ export class QuestionAttribution implements Attribution {
   }
 
   /** Begins the calls whose turn it is, in order of arrival. */
-  readonly #beginNext = (): void => {
+  #beginNext(): void {
+    if (this.#pausing) return;
     let begun = 0;
     for (const [take, key] of this.#waiting) {
       if (!this.#mayBegin(key)) return;
-      if ((begun += 1) > BEGIN_TOGETHER) return inNextTurn(this.#beginNext);
+      if ((begun += 1) > BEGIN_TOGETHER) {
+        this.#pausing = true;
+        return inNextTurn(() => {
+          this.#pausing = false;
+          this.#beginNext();
+        });
+      }
       take();
     }
-  };
+  }
 
   #begin(origin: Exchange, key: object | string): Call {
     const client = this.#clients.get(key) ?? new Client(key);
@@ -200,7 +195,7 @@ export class QuestionAttribution implements Attribution {
     this.#byExchange.set(call.exchange, call);
     client.running.add(call);
     if (call.asks) client.asking += 1;
-    this.#update(client);
+    this.#updateTurn(client);
     return call;
   }
 
@@ -211,27 +206,29 @@ export class QuestionAttribution implements Attribution {
     if (this.#names.size > MAX_NAMES) this.#names.delete(this.#oldestName.take()!);
   }
 
-  #update(client: Client): void {
+  #updateTurn(client: Client): void {
     if (client.asking + client.askers > 0) this.#turns.add(client);
     else this.#turns.delete(client);
   }
 
   question(signal: AbortSignal, _method?: string, last?: Exchange): Exchange | Promise<Exchange> {
     const asked = last && this.#byExchange.get(last)?.client;
-    if (asked) return asked.exchange ?? Promise.reject(allEnded());
+    if (asked) return asked.running.last?.exchange ?? Promise.reject(allEnded());
     if (this.#clients.size > 1) return this.#hold(signal);
     const [only] = this.#clients.values();
-    return (only && this.#askThrough(only)) ?? Promise.reject(refusal(NO_ASKER));
+    return (only && this.#askThrough(only)) ?? Promise.reject(refusal('no running call can have asked a question'));
   }
 
   cancelled(exchange: Exchange): (() => void) | undefined {
     const call = this.#byExchange.get(exchange);
-    return call && !call.ended ? () => this.#end(call) : undefined;
+    if (!call?.exchange) return undefined;
+    this.#abandon(call);
+    return () => this.#end(call);
   }
 
   message(): Exchange | undefined {
     const [only] = this.#clients.values();
-    return this.#clients.size === 1 ? only!.exchange : undefined;
+    return this.#clients.size === 1 ? only!.running.last?.exchange : undefined;
   }
 
   /** Asks the client. */
@@ -253,13 +250,12 @@ export class QuestionAttribution implements Attribution {
   }
 
   #abandon(call: Call): void {
-    if (call.ended) return;
     const { client } = call;
     client.running.delete(call);
     client.cancelled += 1;
     call.exchange = undefined;
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
-    this.#mayHaveAsked(client, this.#begun, client.size);
+    this.#countAsked(client, this.#begun, client.size);
   }
 
   /** Called when the server can no longer ask for the call. */
@@ -273,7 +269,7 @@ export class QuestionAttribution implements Attribution {
     if (call.asks) client.asking -= 1;
     if (call.number <= client.askedAfter) client.askers -= 1;
     else this.#names.delete(call.name);
-    this.#update(client);
+    this.#updateTurn(client);
     if (client.size === 0) {
       this.#clients.delete(client.key);
       client.over.abort(allEnded());
@@ -282,23 +278,23 @@ export class QuestionAttribution implements Attribution {
     this.#beginNext();
   }
 
-  /** @param askers how many of the first `after` calls are in flight and belong to the client. */
-  #mayHaveAsked(client: Client, after: number, askers: number): void {
+  /** @param askers how many of the first `after` calls belong to the client and have not ended. */
+  #countAsked(client: Client, after: number, askers: number): void {
     if (after < client.askedAfter) return;
     client.askedAfter = after;
     client.askers = askers;
-    this.#update(client);
+    this.#updateTurn(client);
   }
 
   /** The exchange through which a client is asked. Undefined if all its calls were cancelled. */
   #askThrough(client: Client, after = this.#begun, askers = client.size): Exchange | undefined {
-    this.#mayHaveAsked(client, after, askers);
+    this.#countAsked(client, after, askers);
     if (client.size === 1 && client.running.last) this.#remember(client.running.last);
-    return client.exchange;
+    return client.running.last?.exchange;
   }
 
   async #hold(signal: AbortSignal): Promise<Exchange> {
-    if (this.#held.size >= MAX_HELD || this.#clients.size > MAX_CLIENTS) throw refusal(UNKNOWN_ASKER);
+    if (this.#held.size >= MAX_HELD || this.#clients.size > MAX_CLIENTS) throw refusal();
     const candidates = new Map(Array.from(this.#clients.values(), (client) => [client, client.size]));
     const question = { after: this.#begun, candidates, decision: new Deferred<Exchange>() };
     this.#held.add(question);
@@ -324,15 +320,18 @@ export class QuestionAttribution implements Attribution {
     const [only] = candidates.keys();
     const exchange = wasCancelled ? undefined : this.#askThrough(only!, after, candidates.get(only!));
     if (exchange) decision.resolve(exchange);
-    else decision.reject(refusal(UNKNOWN_ASKER));
+    else decision.reject(refusal());
   }
 
   #unknownAsker({ after, candidates }: HeldQuestion): RpcError {
     for (const [client, askers] of candidates) {
-      this.#mayHaveAsked(client, after, askers);
-      for (const call of client.running.values()) if (call.number <= after) this.#remember(call);
+      this.#countAsked(client, after, askers);
+      // Earlier questions have marked the others: a hundred questions must not mark thousands of calls each.
+      for (const call of client.running.values())
+        if (call.number > this.#refusedAfter && call.number <= after) this.#remember(call);
     }
-    return refusal(UNKNOWN_ASKER);
+    this.#refusedAfter = after;
+    return refusal();
   }
 }
 
@@ -343,7 +342,7 @@ function nameOf({ method, params }: Exchange): string | undefined {
   return name.length <= MAX_NAME ? name : undefined;
 }
 
-function refusal(why: string): RpcError {
+function refusal(why = 'it is unknown which of their calls asked a question'): RpcError {
   const what = 'Call again, or give each client its own connection (--per-session, with a credential for each client)';
   return new RpcError(ErrorCode.InternalError, `Several clients share this connection, and ${why}. ${what}`);
 }

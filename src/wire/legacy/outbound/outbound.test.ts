@@ -828,3 +828,22 @@ test('on a shared connection, a question on the stream of a call that has ended 
   expect(server.next()).toMatchObject({ id: 'q', error });
   expect(other.exchange.asked).toEqual([]);
 });
+
+test('a call that has timed out counts as cancelled until the server answers it', async () => {
+  const heard: string[] = [];
+  const attribution: Attribution = {
+    question: () => Promise.reject(new Error('unknown')),
+    message: () => undefined,
+    cancelled: ({ method }) => {
+      heard.push(`${method} is cancelled`);
+      return () => heard.push(`${method} is answered`);
+    },
+  };
+  const { server, start } = await ready({ attribution, timeout: 1000 });
+  await start('tools/call');
+  const { id } = server.next();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(heard).toEqual(['tools/call is cancelled']);
+  await server.send({ id, result: {} });
+  expect(heard).toEqual(['tools/call is cancelled', 'tools/call is answered']);
+});

@@ -211,10 +211,7 @@ class LegacyOutbound implements Upstream {
     this.#calls.add(id, call);
     const cancel = (): void => {
       const reason = RpcError.from(abortReason(exchange));
-      if (!this.#pending.cancel(id, reason)) return;
-      const over = this.#attribution.cancelled?.(exchange);
-      if (over) this.#cancelled.calls.add(id, over);
-      this.#sendCancellation(id, reason.message);
+      if (this.#pending.cancel(id, reason)) this.#sendCancellation(id, reason.message);
     };
     onAbort(exchange, cancel);
     this.#attribution.began?.(exchange);
@@ -266,6 +263,9 @@ class LegacyOutbound implements Upstream {
 
   #sendCancellation(id: RequestId, reason: string): void {
     this.#cancelled.requests.add(id);
+    const call = this.#calls.get(id);
+    const over = call && this.#attribution.cancelled?.(call.exchange);
+    if (over) this.#cancelled.calls.add(id, over);
     // A server ends all calls of a connection that closes. There may be thousands.
     if (!this.#closing) this.#notify(NotificationMethod.Cancelled, { requestId: id, reason });
   }
