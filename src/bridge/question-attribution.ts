@@ -203,7 +203,7 @@ export class QuestionAttribution implements Attribution {
     if (name === undefined) return;
     this.#names.delete(name);
     this.#names.add(name);
-    if (this.#names.size > MAX_NAMES) this.#names.delete(this.#oldestName.take()!);
+    if (this.#names.size > MAX_NAMES) this.#names.delete(this.#oldestName.take());
   }
 
   #updateTurn(client: Client): void {
