@@ -15,6 +15,8 @@ interface Place {
   readonly transport: Way;
   readonly kinds: readonly Kind[];
   readonly target: (world: World) => Target | Promise<Target>;
+  /** Whether a call of a tool that asks begins when the one before it has ended, or waits for an answer. */
+  readonly takesTurns?: boolean;
 }
 
 const throughHttp = async (world: World, ...options: string[]): Promise<Target> =>
@@ -39,10 +41,11 @@ const PLACES: readonly Place[] = [
     transport: 'http',
     kinds: KINDS,
     target: (world) => throughHttp(world, '--shared'),
+    takesTurns: true,
   },
 ];
 
-describe.each(PLACES)('$name', ({ transport, kinds, target }) => {
+describe.each(PLACES)('$name', ({ transport, kinds, target, takesTurns }) => {
   let world: World;
   let place: Target;
 
@@ -78,10 +81,6 @@ describe.each(PLACES)('$name', ({ transport, kinds, target }) => {
     'a question stays open if newer calls are cancelled (%s)',
     async (kind) => {
       const client = await connect(kind, transport, place);
-      // On a shared connection, a tool that is known to ask waits while a cancelled call of another client may still ask.
-      const first = client.call('greet', { who: 'Grace' });
-      (await client.asked('Who is Grace?')).answer('the admiral');
-      await first;
       const [asking, never] = [world.gate(), world.gate()];
       const older = client.begin('greet', { who: 'Ada', gate: asking.name });
       await older.begun;
@@ -104,7 +103,7 @@ describe.each(PLACES)('$name', ({ transport, kinds, target }) => {
     const gate = world.gate();
     const guests = ['first', 'second', 'third'];
     const calls = guests.map((who) => client.begin('greet', { who, gate: gate.name }));
-    await Promise.all(calls.map(({ begun }) => begun));
+    await Promise.all(calls.slice(0, takesTurns ? 1 : undefined).map(({ begun }) => begun));
     gate.open();
     const forms = guests.toReversed().map((who) => client.asked(`Who is ${who}?`));
     // In 2026-07-28, the retry with one answer returns the next question.
