@@ -22,10 +22,10 @@ let redis: RedisServer;
 let world: World;
 
 /** Connections go to one worker after the other, so each request uses a new one. */
-async function onNewConnection(request: Request): Promise<Response> {
+async function onNewConnection(request: Request, signal = request.signal): Promise<Response> {
   const headers = new Headers(request.headers);
   headers.set('connection', 'close');
-  return fetch(new Request(request, { headers }));
+  return fetch(new Request(request, { headers, signal }));
 }
 
 /** If the only worker that listens was killed, nothing accepts connections until another one listens. */
@@ -40,8 +40,11 @@ async function untilAccepted({ pid }: RunningServer, request: Request): Promise<
 
 const target = (server: RunningServer): Target => ({ ...at(server), fetch: onNewConnection });
 
+/** Node may pass a connection to a worker that has just been killed, and then it never gets an answer. */
+const LOST = 10_000;
+
 function get(server: Pick<RunningServer, 'url'>, page: string): Promise<Response> {
-  return onNewConnection(new Request(new URL(page, server.url)));
+  return onNewConnection(new Request(new URL(page, server.url)), AbortSignal.timeout(LOST));
 }
 
 /** The samples of a metric, by the numbers of the workers. */
