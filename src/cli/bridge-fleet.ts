@@ -3,6 +3,7 @@ import { isOutage } from '../bridge/outage.ts';
 import type { ToolSelection } from '../bridge/fleet/selection.ts';
 import { openFleet, type ServerConnection } from '../bridge/fleet/open-fleet.ts';
 import type { CleanLog } from '../operate/logs.ts';
+import { unrepeated } from '../operate/repetition.ts';
 import { createObserver } from './bridge-observer.ts';
 import { logServer, serveBridge, type ServedMembers } from './bridge-serve.ts';
 import type { BridgeSettings } from './bridge-settings.ts';
@@ -20,7 +21,7 @@ interface Shown extends BridgedServer {
  * `everwire bridge --config`: serves all servers of a file as one, and each separately. It follows changes of the file.
  */
 export async function bridgeFleet(file: string, settings: BridgeSettings, log: CleanLog): Promise<void> {
-  const onwarning = (message: string): void => log.write('warn', message);
+  const onwarning = unrepeated((line) => log.write('warn', line));
   const config = usable('--config:', () => readConfig(file));
   const observer = await createObserver(settings, log);
   const bridges = new Map<string, Shown>();

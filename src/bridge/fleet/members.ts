@@ -5,6 +5,7 @@ import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../../jsonrpc/message.ts';
 import { REQUEST_TIMEOUT } from '../../jsonrpc/pending.ts';
 import { Method, NotificationMethod } from '../../protocol/methods.ts';
+import { printableMessage } from '../../base/printable.ts';
 import { shortText, shortJson } from '../../base/short-text.ts';
 import { waitFor } from '../../base/wait.ts';
 import { checkHeaders } from '../header-check.ts';
@@ -91,7 +92,7 @@ export class FleetMember {
   }
 
   warn(what: string, cause?: Error): void {
-    const text = `the server ${JSON.stringify(this.name)} ${what}`;
+    const text = printableMessage(`the server ${JSON.stringify(this.name)} ${what}`);
     const last = this.#lastWarning;
     if (last?.text === text && performance.now() - last.at < WARN_AGAIN_AFTER) return;
     if (this.gone.aborted) return;

@@ -6,7 +6,13 @@ import { deferred, listening, scripted, settled } from '../../../test/support/se
 import { TestExchange } from '../../../test/support/exchange.ts';
 import type { Exchange } from '../../core/exchange.ts';
 import { parseConfig, readConfig, type FleetConfig } from '../config/config.ts';
-import { openFleet, type FleetChange, type OpenFleet, type OpenFleetOptions } from './open-fleet.ts';
+import {
+  openFleet,
+  type FleetChange,
+  type OpenFleet,
+  type OpenFleetOptions,
+  type ServerConnection,
+} from './open-fleet.ts';
 
 const config = (servers: object, everwire?: object): FleetConfig =>
   parseConfig(JSON.stringify({ mcpServers: servers, everwire }), 'mcp.json', { env: {} });
@@ -130,6 +136,19 @@ describe('the servers in a file', () => {
     expect(fixture.log).toEqual(['open a', 'open b']);
     // No server was added or removed.
     expect(fixture.changes).toEqual([]);
+  });
+
+  test('cannot put control characters into warnings', async () => {
+    const fail = (): never => {
+      throw new Error('\u001b[2J');
+    };
+    const connect = (name: string): ServerConnection => (name === 'a' ? fail() : { service: fail, close: fail });
+    const fixture = await opened(config({ a: { command: 'x' }, b: { command: 'y' } }), { connect });
+    await fixture.fleet.close();
+    expect(fixture.warnings).toEqual([
+      String.raw`the server "a" cannot be opened: \u001b[2J`,
+      String.raw`the server "b" did not close: \u001b[2J`,
+    ]);
   });
 
   test('leave out one that cannot be opened, until the next change of the file opens it', async () => {

@@ -1,3 +1,4 @@
+import { printableMessage } from '../../base/printable.ts';
 import { ErrorCode, RpcError } from '../../jsonrpc/errors.ts';
 import type { Service } from '../../core/exchange.ts';
 import type { Implementation } from '../../protocol/types.ts';
@@ -211,7 +212,7 @@ class ConfiguredFleet implements OpenFleet {
       return { key, tools, connection: await this.#options.connect(server.name, server), failed: false };
     } catch (thrown) {
       const { message } = RpcError.from(thrown);
-      this.#options.onwarning?.(`the server ${JSON.stringify(server.name)} cannot be opened: ${message}`);
+      this.#warn(`the server ${JSON.stringify(server.name)} cannot be opened: ${message}`);
       const error = new RpcError(ErrorCode.InternalError, message, { cause: thrown });
       return { key, tools, connection: { service: () => Promise.reject(error), close: () => {} }, failed: true };
     }
@@ -221,7 +222,12 @@ class ConfiguredFleet implements OpenFleet {
     try {
       await connection.close();
     } catch (error) {
-      this.#options.onwarning?.(`the server ${JSON.stringify(name)} did not close: ${RpcError.from(error).message}`);
+      this.#warn(`the server ${JSON.stringify(name)} did not close: ${RpcError.from(error).message}`);
     }
+  }
+
+  /** @param warning may contain text of a server. */
+  #warn(warning: string): void {
+    this.#options.onwarning?.(printableMessage(warning));
   }
 }

@@ -93,6 +93,22 @@ describe('a server that is down', () => {
     expect(await tools(fleet)).toEqual(['a__x', 'b__y']);
   });
 
+  test('cannot put control characters or long texts into warnings', async () => {
+    let count = 0;
+    const hostile = toolServer('a', [], {
+      'tools/list': () => {
+        throw RpcError.fromObject({ code: -32603, message: `${(count += 1)} \u001b[2J\u009b2J${'x'.repeat(16_384)}` });
+      },
+    });
+    const { fleet, warnings } = fleetOf({ a: hostile, b: toolServer('b', ['y']) });
+    for (let each = 0; each < 3; each += 1) await tools(fleet);
+    expect(warnings).toHaveLength(3);
+    for (const warning of warnings) {
+      expect(warning).toMatch(/^the server "a" refuses tools\/list: \d \\u001b\[2J\\u009b2Jx+…$/);
+      expect(warning.length).toBeLessThan(8300);
+    }
+  });
+
   test('is in the lists again when it answers, and subscribers are notified', async () => {
     const { service, wake } = hanging(toolServer('a', ['x'], { 'subscriptions/listen': listening([]) }).service);
     const b = toolServer('b', ['y'], { 'subscriptions/listen': listening([]) });
