@@ -5,6 +5,7 @@ import type { Exchange, Service } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { memoryTransportPair } from '../transport/memory.ts';
 import { serve } from '../wire/serve.ts';
+import { bindTasks } from './bound-tasks.ts';
 import { createBridge, type Bridge, type BridgeOptions } from './bridge.ts';
 import { createFleet } from './fleet/fleet.ts';
 
@@ -109,6 +110,48 @@ test('every field that holds a task id is bound to the principal', async () => {
     _meta: related(taskId),
   });
   expect(exchange.asked).toMatchObject([{ params: { _meta: related(taskId) } }]);
+});
+
+test.each(['eve', 'ann'])(
+  'a request for a task hears of it, although %s creates 10,000 others meanwhile',
+  async (principal) => {
+    const [asks, waiting] = [deferred(), deferred()];
+    let count = 0;
+    const middleware = bindTasks({ target: 'http://one.example/mcp', stateKey: undefined, shared: true });
+    const service = middleware(async (exchange) => {
+      if (exchange.method !== 'tasks/result') return { task: { taskId: `t${(count += 1)}` } };
+      waiting.resolve();
+      await asks.promise;
+      const meta = related(exchange.params['taskId']);
+      await exchange.notify('notifications/message', { level: 'info', data: 'x', _meta: meta });
+      await exchange.ask('elicitation/create', { message: 'm', requestedSchema: {}, _meta: meta });
+      return { _meta: meta };
+    });
+    const { taskId } = (await service(from('ann', 'vendor/begin')))['task'];
+    const exchange = from('ann', 'tasks/result', { taskId }, { onask: () => ({ action: 'decline' }) });
+    const result = service(exchange);
+    await waiting.promise;
+    for (let each = 0; each < 10_000; each += 1) await service(from(principal, 'vendor/begin'));
+    asks.resolve();
+    expect(await result).toEqual({ _meta: related(taskId) });
+    expect(exchange.notified).toMatchObject([{ params: { data: 'x', _meta: related(taskId) } }]);
+    expect(exchange.asked).toMatchObject([{ params: { _meta: related(taskId) } }]);
+  },
+);
+
+test('a principal hears of its task in any request, although another one creates 10,000 tasks', async () => {
+  let count = 0;
+  const middleware = bindTasks({ target: 'http://one.example/mcp', stateKey: undefined, shared: true });
+  const service = middleware(async (exchange) => {
+    if (exchange.method === 'vendor/begin') return { task: { taskId: `t${(count += 1)}` } };
+    await exchange.notify('notifications/message', { level: 'info', data: 'x', _meta: related('t1') });
+    return {};
+  });
+  const { taskId } = (await service(from('ann', 'vendor/begin')))['task'];
+  for (let each = 0; each < 10_000; each += 1) await service(from('eve', 'vendor/begin'));
+  const exchange = from('ann', 'prompts/get', { name: 'x' });
+  await service(exchange);
+  expect(exchange.notified).toMatchObject([{ params: { _meta: related(taskId) } }]);
 });
 
 test('a subscription can name only the tasks of its own principal', async () => {

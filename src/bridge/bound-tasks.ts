@@ -6,10 +6,10 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { inside, put, without } from '../jsonrpc/shape.ts';
 import { isNotificationMethod, Method, NotificationMethod } from '../protocol/methods.ts';
-import { Recent } from '../base/recent.ts';
 import { quoting } from '../base/short-text.ts';
 import { checkStateKey } from '../base/state-key.ts';
 import { refuseVariants } from './exact-keys.ts';
+import { KnownTasks } from './known-tasks.ts';
 import { serverNameOf } from './server-name.ts';
 import { replaceRelatedTask, replaceTaskIds } from './task-ids.ts';
 
@@ -49,7 +49,7 @@ class BoundTasks {
   /** Bound into the MAC, so that the id of one server's task is refused for another server. */
   readonly #server: string;
   /** The tasks that principals have got or named lately, by their MACs. */
-  readonly #known = new Recent(MAX_KNOWN);
+  readonly #known = new KnownTasks(MAX_KNOWN);
 
   constructor({ target, stateKey }: BoundTasksOptions) {
     const secret = stateKey ?? randomBytes(32);
@@ -61,44 +61,46 @@ class BoundTasks {
     const { method } = exchange;
     // The server would list the tasks of all clients.
     if (method === 'tasks/list') throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
-    const params = inward(exchange, (bound) => this.#open(bound, principal));
-    const result = await next(this.#bound(exchange, params, principal));
+    /** The tasks that the request names. It hears of them, even if they are no longer among the newest. */
+    const named = new Set<string>();
+    const params = inward(exchange, (bound) => {
+      const id = this.#open(bound, principal);
+      if (id !== undefined) named.add(id);
+      return id;
+    });
+    const knows = (id: string): boolean => named.has(id) || this.#known.has(principal, this.#mac(id, principal));
+    const result = await next(this.#bound(exchange, params, principal, knows));
     const created = createdBy(result);
-    if (created !== undefined) this.#known.add(this.#mac(created, principal));
-    const bind = (id: string): string => (this.#knows(id, principal) ? this.#bind(id, principal) : id);
+    if (created !== undefined) this.#known.add(principal, this.#mac(created, principal));
+    const bind = (id: string): string => (knows(id) ? this.#bind(id, principal) : id);
     return replaceTaskIds(method === Method.Discover ? withoutTaskList(result) : result, bind);
   }
 
-  /** The exchange that the server gets, with the server's own ids. */
-  #bound(exchange: Exchange, params: JsonObject, principal: string): Exchange {
+  /**
+   * The exchange that the server gets, with the server's own ids.
+   *
+   * @param knows whether the principal may hear of a task. The server may send a message about another client's task.
+   */
+  #bound(exchange: Exchange, params: JsonObject, principal: string, knows: (id: string) => boolean): Exchange {
     const bind = (id: string): string => this.#bind(id, principal);
     return derive(exchange, {
       params,
       notify: (name, noticeParams) => {
         if (!noticeParams) return exchange.notify(name);
         // The status of a task is sent only to the session that created it (`TaskOwners`).
-        if (name !== NotificationMethod.TaskStatus && !this.#knowsAll(idsIn(replaceTaskIds, noticeParams), principal))
+        if (name !== NotificationMethod.TaskStatus && !idsIn(replaceTaskIds, noticeParams).every(knows))
           return Promise.resolve();
         const shown =
           name === NotificationMethod.Acknowledged ? inFilter(noticeParams, (ids) => ids.map(bind)) : noticeParams;
         return exchange.notify(name, replaceTaskIds(shown, bind));
       },
       ask: async (question, questionParams, options) => {
-        if (!this.#knowsAll(idsIn(replaceRelatedTask, questionParams), principal))
+        if (!idsIn(replaceRelatedTask, questionParams).every(knows))
           throw new RpcError(ErrorCode.InvalidRequest, quoting`${question} was not asked: the client has no such task`);
         const answer = await exchange.ask(question, replaceRelatedTask(questionParams, bind), options);
         return replaceRelatedTask(answer, (bound) => this.#open(bound, principal) ?? bound);
       },
     });
-  }
-
-  /** Whether a principal may hear of these tasks. The server may send a message about another client's task. */
-  #knowsAll(ids: readonly string[], principal: string): boolean {
-    return ids.every((id) => this.#knows(id, principal));
-  }
-
-  #knows(id: string, principal: string): boolean {
-    return this.#known.has(this.#mac(id, principal));
   }
 
   #mac(id: string, principal: string): string {
@@ -118,7 +120,7 @@ class BoundTasks {
     const mac = this.#mac(id, principal);
     const [given, right] = [Buffer.from(bound), Buffer.from(`${id}.${mac}`)];
     if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
-    this.#known.add(mac);
+    this.#known.add(principal, mac);
     return id;
   }
 }
