@@ -260,8 +260,10 @@ export class QuestionAttribution implements Attribution {
   cancelled(exchange: Exchange): (() => void) | undefined {
     const call = this.#byExchange.get(exchange);
     if (!call || call.state === 'ended') return undefined;
+    // What is returned here keeps the call in memory, and only `#abandon` frees its parameters.
+    const isQuiet = call.state === 'quiet';
     this.#abandon(call);
-    return () => this.#end(call);
+    return isQuiet ? undefined : () => this.#end(call);
   }
 
   message(): Exchange | undefined {
