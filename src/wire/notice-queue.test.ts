@@ -92,6 +92,35 @@ test('the queue is also limited in size', async () => {
   expect(sent(LOG)).toMatchObject([{ params: { data: '' } }]);
 });
 
+test('large messages wait if 1 MiB is on its way, and keep their order', async () => {
+  const gates: Array<() => void> = [];
+  const exchange = new TestExchange(
+    'tools/call',
+    {},
+    { onnotify: () => new Promise((resolve) => gates.push(resolve)) },
+  );
+  const errors: Error[] = [];
+  const queue = new NoticeQueue(exchange, (error) => void errors.push(error));
+  const sent = (): unknown[] => exchange.notified.splice(0).map(({ params }) => params!['n']);
+  const data = 'x'.repeat(4 * 1024 * 1024);
+  for (let n = 0; n < 32; n += 1) queue.push(LOG, { n, data });
+  queue.push(LOG, { n: 32 });
+  expect(sent()).toEqual([0]);
+  expect(errors).toHaveLength(1);
+  const rest: unknown[] = [];
+  while (gates.length > 0) {
+    gates.shift()!();
+    await settled();
+    const next = sent();
+    expect(next.length).toBeLessThanOrEqual(1);
+    rest.push(...next);
+  }
+  expect(rest).toEqual([30, 31, 32]);
+  // Nothing is on its way any more.
+  for (let n = 0; n < 40; n += 1) queue.push(LOG, { n });
+  expect(sent()).toHaveLength(32);
+});
+
 test('only the newest of several large messages is kept', async () => {
   const { push, sent, read } = stalled();
   push(LOG, { data: 'x'.repeat(1024 * 1024) }, 40);

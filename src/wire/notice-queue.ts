@@ -1,10 +1,12 @@
 import type { JsonObject } from '../jsonrpc/message.ts';
 import type { Exchange } from '../core/exchange.ts';
 import { SENT_AT_ONCE } from '../transport/transport.ts';
+import { weightOf } from '../jsonrpc/weight.ts';
 import { HeldNotices } from './held-notices.ts';
 
-/** How many notifications of an exchange may be on their way at a time. Further ones wait. */
+/** When so many notifications of an exchange are on their way, or so many bytes of memory (estimated), further ones wait. */
 const MAX_IN_FLIGHT = 32;
+const MAX_BYTES_IN_FLIGHT = 1024 * 1024;
 const LIMITS = { count: 1000, size: 10 * 1024 * 1024 };
 
 /**
@@ -15,6 +17,7 @@ export class NoticeQueue {
   readonly #exchange: Exchange;
   readonly #onerror: (error: Error) => void;
   #inFlight = 0;
+  #bytesInFlight = 0;
   /** Created when the first notification has to wait. */
   #waiting: HeldNotices | undefined;
   /** Whether something was dropped since the queue was last empty. */
@@ -26,7 +29,7 @@ export class NoticeQueue {
   }
 
   push(method: string, params: JsonObject): void {
-    if (this.#inFlight < MAX_IN_FLIGHT && !this.#waiting) return this.#send(method, params);
+    if (this.#hasRoom() && !this.#waiting) return this.#send(method, params);
     this.#waiting ??= new HeldNotices(LIMITS);
     if (!this.#waiting.push(method, params) || this.#dropped) return;
     this.#dropped = true;
@@ -46,18 +49,28 @@ export class NoticeQueue {
     return waiting;
   }
 
+  #hasRoom(): boolean {
+    return this.#inFlight < MAX_IN_FLIGHT && this.#bytesInFlight < MAX_BYTES_IN_FLIGHT;
+  }
+
   #send(method: string, params: JsonObject): void {
     const sent = this.#exchange.notify(method, params);
     if (sent === SENT_AT_ONCE) return;
+    // More than that makes no difference.
+    const bytes = weightOf(params, MAX_BYTES_IN_FLIGHT);
     this.#inFlight += 1;
+    this.#bytesInFlight += bytes;
     // The owner of the exchange reports a failure.
-    const done = (): void => this.#sendNext();
+    const done = (): void => {
+      this.#inFlight -= 1;
+      this.#bytesInFlight -= bytes;
+      this.#sendNext();
+    };
     sent.then(done, done);
   }
 
   #sendNext(): void {
-    this.#inFlight -= 1;
-    while (this.#waiting && this.#inFlight < MAX_IN_FLIGHT) {
+    while (this.#waiting && this.#hasRoom()) {
       const first = this.#waiting.shift();
       if (!first) return this.#emptied();
       this.#send(first.method, first.params);
