@@ -130,7 +130,7 @@ test('memory stays limited with sixty sessions whose calls write twenty megabyte
   for (let n = 0; n < 60; n += 1) {
     const headers = await session();
     (await silent()).write(request('GET', '/mcp', { ...headers, accept: 'text/event-stream' }));
-    for (let id = 1; id <= 2; id += 1) {
+    for (let id = 1; id <= 4; id += 1) {
       const socket = await silent();
       calls.push(() => socket.write(request('POST', '/mcp', headers, JSON.stringify(call(id, 'told')))));
     }
