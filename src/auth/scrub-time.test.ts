@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { textsOfParts, token } from '../../test/support/long-tokens.ts';
-import { processorTime } from '../../test/support/processor-time.ts';
+import { shortestProcessorTime } from '../../test/support/processor-time.ts';
 import { scrubber } from './scrub.ts';
 
 /** The text without secrets, if that takes little time. */
 function quickly(secret: string, text: string): string {
   const scrub = scrubber([secret]);
-  expect(processorTime(() => scrub(text))).toBeLessThan(250);
-  return scrub(text);
+  let clean = '';
+  expect(shortestProcessorTime(() => void (clean = scrub(text)))).toBeLessThan(250);
+  return clean;
 }
 
 test('parts of a secret are removed quickly from very many lines', () => {
@@ -36,7 +37,7 @@ describe('nor can it do so with a text of megabytes:', () => {
   ])('%s', (_, secret, text) => {
     const scrub = scrubber([secret]);
     expect(scrub(text)).toBe('[redacted]');
-    expect(processorTime(() => scrub(text))).toBeLessThan(1500);
+    expect(shortestProcessorTime(() => scrub(text))).toBeLessThan(1500);
   });
 });
 
@@ -48,7 +49,7 @@ test.each([
   const text = part.repeat(15_000_000 / part.length);
   const scrub = scrubber([]);
   expect(scrub(text)).toBe('[redacted]');
-  expect(processorTime(() => scrub(text))).toBeLessThan(250);
+  expect(shortestProcessorTime(() => scrub(text))).toBeLessThan(250);
 });
 
 test.each(['Bearer abcdefgh ', 'http://a:b@c/ '])('a text with %s 100,000 times keeps the rest', (part) => {

@@ -29,10 +29,8 @@ export class KnownTasks {
     let most: [principal: string, tasks: Set<string>] | undefined;
     for (const each of this.#tasks) if (!most || each[1].size > most[1].size) most = each;
     const [principal, tasks] = most!;
-    for (const oldest of tasks) {
-      tasks.delete(oldest);
-      break;
-    }
+    const [oldest] = tasks;
+    tasks.delete(oldest!);
     if (tasks.size === 0) this.#tasks.delete(principal);
     this.#count -= 1;
   }

@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
+import { processorTime } from '../../test/support/processor-time.ts';
 import { deferred, settled } from '../../test/support/service.ts';
 import type { Exchange, Session } from '../core/exchange.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -870,13 +871,6 @@ test('the cost of a call does not grow with the number of waiting calls', async 
 });
 
 const MANY = 20_000;
-
-/** The processor time of this process in milliseconds. The time of day would count other processes too. */
-function processorTime(work: () => void): number {
-  const before = process.cpuUsage();
-  work();
-  return process.cpuUsage(before).user / 1000;
-}
 
 /** Calls of one client, and the exchanges that the server got. */
 async function callsOfOneClient(attribution: QuestionAttribution) {

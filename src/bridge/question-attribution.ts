@@ -21,8 +21,8 @@ const BURST = 10;
 /** Milliseconds that a question may wait until only one client could have asked it. */
 const HOLD = 10_000;
 /**
- * Milliseconds for which a cancelled call may still ask, because the server may not have processed the cancellation
- * yet.
+ * Milliseconds for which a call that was cancelled or has timed out may still ask, because the server may not have
+ * processed the cancellation yet.
  */
 const ABANDONED = 2000;
 /** The most open questions to one client, so that it cannot take the room of all others. */

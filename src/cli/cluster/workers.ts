@@ -88,7 +88,7 @@ class Workers {
   }
 
   #start(slot: WorkerSlot, announces = false): void {
-    // While a worker listens on port 0, that stands for its port. One that was given the port itself is joined by that number only.
+    // Workers share a port only if all were given the same number: 0, or the port itself.
     const other = this.#slots.find(({ listening }) => listening);
     slot.start({ announces, port: other ? other.port : this.#port, stateKey: this.#stateKey });
   }

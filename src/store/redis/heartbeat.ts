@@ -22,8 +22,8 @@ const INTERVAL = 200;
 /** The pause after a heartbeat that has failed. Milliseconds. */
 const PAUSE = 50;
 /**
- * A node joins again with the first heartbeat this many milliseconds after it last did. So one that was suspended does so at once:
- * until then, the others send it nothing.
+ * A node joins again with a heartbeat if it last did so at least this many milliseconds ago. Others send nothing to a node that was
+ * suspended until it has joined, so it does that with its first heartbeat.
  */
 const JOIN_AFTER = 1000;
 

@@ -62,8 +62,8 @@ export class EventStream {
   #sent: EventId | undefined;
   /** The queue of appends, and of everything that must not run during an append. */
   #tail: Promise<void>;
-  /** Resolves when nothing waits for its turn to be written. Undefined if nothing ever did. */
-  #turns: Promise<unknown> | undefined;
+  /** Resolves when all long lists that waited for their turns are written. Undefined if there was none. Never rejects. */
+  #listsWritten: Promise<unknown> | undefined;
   /** Newest last. Each message goes only to the newest (2025-11-25, transports: Multiple Connections, 2). */
   readonly #connections: SseConnection[] = [];
   /** The newest connection, once it has read everything in the log. */
@@ -146,7 +146,8 @@ export class EventStream {
    */
   async #writeInTurn(message: Message, json: string): Promise<void> {
     const written = this.#takeTurn(json.length).then(() => this.#write(message, json));
-    this.#turns = Promise.allSettled([this.#turns, written]);
+    const before = this.#listsWritten;
+    this.#listsWritten = written.catch(() => {}).then(() => before);
     await written;
     await this.#connections.at(-1)?.sent();
   }
@@ -348,7 +349,7 @@ export class EventStream {
   }
 
   async #afterAll(end: () => void): Promise<void> {
-    if (this.#turns) await this.#turns;
+    if (this.#listsWritten) await this.#listsWritten;
     await (this.#tail = this.#tail.then(end));
   }
 
