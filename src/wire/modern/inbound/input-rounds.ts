@@ -139,8 +139,8 @@ export class InputRounds implements SuspendedRequest {
     const answers = [...this.#open].filter(([key]) => Object.hasOwn(responses, key));
     for (const [key, { method }] of answers) checkAnswer(key, method, responses[key]);
     this.#suspended.delete(this);
-    // The bytes beyond those of the first round are answers. Answers are kept in memory.
-    this.#answerBytes += Math.max(0, (round.extra?.bytes ?? 0) - this.#requestBytes);
+    // The bytes beyond those of the first round count as answers, which are kept. To weigh each answer would take too long.
+    if (answers.length > 0) this.#answerBytes += Math.max(0, (round.extra?.bytes ?? 0) - this.#requestBytes);
     this.exchange.resume(round);
     for (const [key, question] of answers) {
       this.#open.delete(key);

@@ -592,6 +592,19 @@ describe('suspended requests are limited', () => {
     expect(client.inbound.suspended).toBe(0);
     expect((await client.request('tools/call', CALL, large)).response.result.resultType).toBe('input_required');
   });
+
+  test('in bytes: answers to unknown questions do not count', async () => {
+    const client = new ModernClient(waiting);
+    const eve = { principal: 'eve', bytes: 15 * 1024 * 1024 };
+    let answered = await client.request('tools/call', CALL, { ...eve, bytes: 1000 });
+    for (let n = 0; n < 5; n += 1) {
+      answered = await client.request('tools/call', retry(answered, { unknown: accept({}) }), eve);
+      questions(answered);
+    }
+    questions(await client.request('tools/call', CALL, { ...eve, bytes: 1000 }));
+    questions(await client.request('tools/call', CALL, { principal: 'ada', bytes: 5 * 1024 * 1024 }));
+    expect(client.inbound.suspended).toBe(3);
+  });
 });
 
 test('a caller that disconnects cancels its request, also in a later round', async () => {
