@@ -11,12 +11,12 @@ interface Waiting extends SuspendedRequest {
 }
 
 let count = 0;
-function waiting(principal?: string, bytes = 0): Waiting {
+function waiting(principal?: string, bytes = 0, address?: string): Waiting {
   const reasons: string[] = [];
   return {
     id: String((count += 1)),
     principal,
-    address: undefined,
+    address,
     bytes,
     reasons,
     abort: ({ message }) => void reasons.push(message),
@@ -116,6 +116,52 @@ test('the bytes of one principal are limited to a part, unless it is a single re
   vi.advanceTimersByTime(60_000);
   table.add(waiting('eve', 8 * MiB));
   expect(table.size).toBe(4);
+});
+
+test.each<[who: string, principal?: string, address?: string]>([
+  ['principal', 'eve'],
+  ['address', undefined, '192.0.2.1'],
+])('the %s with the most bytes makes room, even with a single new request', (_, principal, address) => {
+  const table = suspendedRequests();
+  const old = waiting('ada');
+  table.add(old);
+  vi.advanceTimersByTime(60_000);
+  const large = waiting(principal, 63.99 * MiB, address);
+  table.add(large);
+  table.add(waiting('ada', MiB));
+  expect([old.reasons.length, large.reasons.length, table.size]).toEqual([0, 1, 2]);
+});
+
+test('a large request never ends those of callers that have less', () => {
+  const table = suspendedRequests();
+  const small = Array.from({ length: 8 }, (_, n) => waiting(`principal ${n}`, MiB));
+  small.forEach((one) => table.add(one));
+  vi.advanceTimersByTime(60_000);
+  expect(() => table.add(waiting('eve', 63 * MiB))).toThrow('Too many');
+  expect(small.every(({ reasons }) => reasons.length === 0)).toBe(true);
+});
+
+test('an address that repeats its requests does not end those of others', () => {
+  const table = suspendedRequests({ maxSuspended: 3 });
+  const ada = waiting('ada');
+  table.add(ada);
+  vi.advanceTimersByTime(60_000);
+  const eve = [waiting(undefined, 0, '192.0.2.1'), waiting(undefined, 0, '192.0.2.1')];
+  eve.forEach((one) => table.add(one));
+  expect(() => table.add(waiting(undefined, 0, '192.0.2.1'))).toThrow('Too many');
+  table.add(waiting('bob'));
+  expect([ada, ...eve].map(({ reasons }) => reasons.length)).toEqual([0, 1, 0]);
+});
+
+test('of callers that have as much as the new one, the oldest request makes room after a minute', () => {
+  const table = suspendedRequests({ maxSuspended: 2 });
+  const [ada, bob] = [waiting('ada'), waiting('bob')];
+  table.add(ada);
+  table.add(bob);
+  expect(() => table.add(waiting('eve'))).toThrow('Too many');
+  vi.advanceTimersByTime(60_000);
+  table.add(waiting('eve'));
+  expect([ada.reasons.length, bob.reasons.length]).toEqual([1, 0]);
 });
 
 test('a request above the total limit is refused, and no other ends because of it', () => {

@@ -1,4 +1,4 @@
-import { shareOf, type Owner } from '../../../base/share.ts';
+import { ShareCounts, shareOf, type Owner } from '../../../base/share.ts';
 import { ErrorCode, RpcError } from '../../../jsonrpc/errors.ts';
 
 /** A suspended exchange that can be dropped. */
@@ -20,27 +20,31 @@ export interface SuspensionLimits {
 
 /** The most bytes of all suspended exchanges. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** The most bytes of one principal, unless there is only one principal. */
+/** The most bytes of one principal, unless it has only a single exchange. */
 const MAX_BYTES_PER_PRINCIPAL = 16 * 1024 * 1024;
-/** When the table is full, an exchange that has waited this long makes room for a new one. Milliseconds. */
+/** An exchange that has waited this long makes room for a new one, if its owner has no more. Milliseconds. */
 const EVICTABLE_AFTER = 60_000;
 
 interface Entry<R extends SuspendedRequest> {
   readonly request: R;
+  readonly share: string;
   readonly since: number;
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
 /**
- * The exchanges that wait for their callers, limited in number, size and time. A full table drops the exchange that has
- * waited longest, if that is at least a minute. Otherwise it drops the oldest exchange of the principal or address that
- * has the most, if the newcomer has fewer. Otherwise it refuses the newcomer.
+ * The exchanges that wait for their callers, limited in number, size and time. If the table is full, with the new exchange
+ * counted, the principal or address that has the most of what is lacking loses its oldest exchange. If that is the one
+ * with the new exchange, or another that has as much, the exchange must have waited for a minute. Otherwise the new
+ * exchange is refused.
  */
 export class SuspendedRequests<R extends SuspendedRequest> {
   readonly #limits: SuspensionLimits;
   /** Oldest first. */
   readonly #entries = new Map<string, Entry<R>>();
   #bytes = 0;
+  readonly #counts = new ShareCounts();
+  readonly #sizes = new ShareCounts();
   #closed: Error | undefined;
 
   constructor(limits: SuspensionLimits) {
@@ -58,19 +62,23 @@ export class SuspendedRequests<R extends SuspendedRequest> {
   /** @throws RpcError if there is no room, or after `close`. */
   add(request: R): void {
     if (this.#closed) throw this.#closed;
-    const { principal } = request;
     // Nothing is dropped for an exchange that will not fit anyway.
-    if (request.bytes > MAX_BYTES) throw full();
+    const { bytes } = request;
+    if (bytes > MAX_BYTES) throw full();
+    const share = shareOf(request);
     const { lifetime, maxSuspended } = this.#limits;
-    if (principal !== undefined) while (!this.#fits(principal, request.bytes)) this.#makeRoomOf(principal);
-    while (this.#entries.size >= maxSuspended || this.#bytes + request.bytes > MAX_BYTES) this.#makeRoomFor(request);
+    if (request.principal !== undefined) while (!this.#fits(share, bytes)) this.#makeRoomOf(share);
+    while (this.#entries.size >= maxSuspended) this.#makeRoomFor(share, 1, this.#counts);
+    while (this.#bytes + bytes > MAX_BYTES) this.#makeRoomFor(share, bytes, this.#sizes);
     const timer = setTimeout(
       () => request.abort(gone(`the caller did not retry with its answers within ${lifetime} ms`)),
       lifetime,
     );
     timer.unref?.();
-    this.#entries.set(request.id, { request, since: performance.now(), timer });
-    this.#bytes += request.bytes;
+    this.#entries.set(request.id, { request, share, since: performance.now(), timer });
+    this.#bytes += bytes;
+    this.#counts.add(share);
+    this.#sizes.add(share, bytes);
   }
 
   delete({ id, bytes }: R): void {
@@ -79,6 +87,8 @@ export class SuspendedRequests<R extends SuspendedRequest> {
     clearTimeout(entry.timer);
     this.#entries.delete(id);
     this.#bytes -= bytes;
+    this.#counts.remove(entry.share);
+    this.#sizes.remove(entry.share, bytes);
   }
 
   /** Drops all exchanges. None can be added afterwards. */
@@ -87,52 +97,33 @@ export class SuspendedRequests<R extends SuspendedRequest> {
     for (const { request } of this.#entries.values()) request.abort(reason);
   }
 
-  #fits(principal: string, more: number): boolean {
-    let count = 0;
-    let bytes = more;
-    for (const { request } of this.#entries.values()) {
-      if (request.principal !== principal) continue;
-      count += 1;
-      bytes += request.bytes;
-    }
-    return count < this.#limits.maxSuspendedPerPrincipal && (count === 0 || bytes <= MAX_BYTES_PER_PRINCIPAL);
+  #fits(share: string, bytes: number): boolean {
+    const count = this.#counts.of(share);
+    const fits = count === 0 || this.#sizes.of(share) + bytes <= MAX_BYTES_PER_PRINCIPAL;
+    return fits && count < this.#limits.maxSuspendedPerPrincipal;
   }
 
   /** Drops one exchange of a principal that has reached its limit. */
   #makeRoomOf(principal: string): void {
-    for (const { request, since } of this.#entries.values()) {
-      if (request.principal !== principal) continue;
+    for (const { request, share, since } of this.#entries.values()) {
+      if (share !== principal) continue;
       if (performance.now() - since < EVICTABLE_AFTER) break;
       return this.#evict(request);
     }
     throw full();
   }
 
-  /** Drops one exchange of a full table. */
-  #makeRoomFor(newcomer: R): void {
-    const [first] = this.#entries.values();
-    const evicted =
-      first && performance.now() - first.since >= EVICTABLE_AFTER ? first.request : this.#oldestOfMost(newcomer);
-    if (!evicted) throw full();
-    this.#evict(evicted);
-  }
-
-  /**
-   * The oldest exchange of the principal or address that has the most. Undefined if the new exchange would give its own
-   * principal or address as many.
-   */
-  #oldestOfMost(newcomer: R): R | undefined {
-    const shares = new Map<string, R[]>();
-    for (const { request } of this.#entries.values()) {
-      const share = shareOf(request);
-      const others = shares.get(share);
-      if (others) others.push(request);
-      else shares.set(share, [request]);
+  /** Drops one exchange of a full table. `amounts` are what each share has of what is lacking. */
+  #makeRoomFor(newcomer: string, more: number, amounts: ShareCounts): void {
+    const own = amounts.of(newcomer) + more;
+    let most = own;
+    for (const [, amount] of amounts) most = Math.max(most, amount);
+    for (const { request, share, since } of this.#entries.values()) {
+      if ((share === newcomer ? own : amounts.of(share)) < most) continue;
+      if (most === own && performance.now() - since < EVICTABLE_AFTER) break;
+      return this.#evict(request);
     }
-    let most: readonly R[] = [];
-    for (const all of shares.values()) if (all.length > most.length) most = all;
-    const own = shares.get(shareOf(newcomer))?.length ?? 0;
-    return most.length > own + 1 ? most[0] : undefined;
+    throw full();
   }
 
   #evict(request: R): void {
