@@ -39,8 +39,8 @@ export function tally({ scenarios }: SuiteRun): string {
 
 export function report(side: 'server' | 'client' | 'bridge', title: string, run: SuiteRun): string {
   const rows = run.scenarios.map((scenario) => {
-    const { name, scored, checks } = scenario;
-    if (!wasRun(scenario)) return `  - ${name}: not run by the suite`;
+    const { name, scored, checks, stderr } = scenario;
+    if (!wasRun(scenario)) return `  - ${name}: not run by the suite ${stderr.trim()}`.trimEnd();
     const count = (wanted: string): number => checks.filter(({ status }) => status === wanted).length;
     const notes = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
     const says = notes.map(({ id, status, errorMessage }) => `\n      ${status} ${id}: ${errorMessage ?? ''}`);

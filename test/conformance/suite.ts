@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onLine } from '../support/lines.ts';
@@ -30,6 +30,8 @@ export interface Scenario {
   /** Whether the set of scenarios counts it for the score. */
   readonly scored: boolean;
   readonly checks: readonly Check[];
+  /** What the client of the scenario said on stderr. Empty for servers. */
+  readonly stderr: string;
 }
 
 export interface SuiteRun {
@@ -124,7 +126,9 @@ function readScenarios(results: string, outside: ReadonlySet<string>): Scenario[
       if (name === undefined || time === undefined)
         throw new Error(`The suite left a folder of an unknown form: ${folder}`);
       const checks = JSON.parse(readFileSync(path.join(results, file), 'utf8')) as Check[];
-      return { name, scored: !outside.has(name), time, checks };
+      const said = path.join(results, path.dirname(file), 'stderr.txt');
+      const stderr = existsSync(said) ? readFileSync(said, 'utf8') : '';
+      return { name, scored: !outside.has(name), time, checks, stderr };
     })
     .toSorted((a, b) => (a.time < b.time ? -1 : 1));
 }
