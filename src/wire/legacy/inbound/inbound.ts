@@ -338,9 +338,10 @@ export class LegacyInbound implements Connection {
     this.#closed = reason;
     this.#waiting.clear();
     this.#questions.close(reason);
-    this.#subscriptions.close(reason);
     this.caller.session.endedEverywhere = this.#transport.endedEverywhere;
+    // Before its subscriptions, so that none moves its notifications to the next one.
     this.caller.session.abort(reason);
+    this.#subscriptions.close(reason);
   }
 }
 

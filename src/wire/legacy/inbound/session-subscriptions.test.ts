@@ -338,3 +338,15 @@ test.each([
   ]);
   expect(opening).toBe(1);
 });
+
+test('a session ends before its subscriptions', async () => {
+  const { service, subscribers } = listenable();
+  const { client } = await opened(service);
+  await client.request(1, 'resources/subscribe', { uri });
+  const ended: boolean[] = [];
+  for (const { signal, caller } of subscribers)
+    signal.addEventListener('abort', () => void ended.push(caller.session!.signal.aborted));
+  await client.transport.close();
+  await settled();
+  expect(ended).toEqual([true, true]);
+});

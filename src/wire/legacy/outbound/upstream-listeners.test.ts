@@ -209,6 +209,32 @@ test('what waits for a slow listener of a session moves to its newer one, with o
   expect(newer.notified.at(-1)).toMatchObject({ params: { data: 499 } });
 });
 
+test('the end of a session with many slow listeners moves nothing between them', async () => {
+  const listeners = new UpstreamListeners(askedServer().send, () => {});
+  const ending = new AbortController();
+  const session: Session = { id: 'slow', signal: ending.signal };
+  const stuck = { onnotify: () => new Promise<void>(() => {}) };
+  const listen = (n: number, options: TestExchangeOptions = {}): TestExchange => {
+    const notifications = { resourceSubscriptions: [`x://${n}`] };
+    const exchange = new TestExchange('subscriptions/listen', { notifications }, { caller: { session }, ...options });
+    void listeners.listen(exchange, capabilities);
+    return exchange;
+  };
+  const all = Array.from({ length: 31 }, (_, n) => listen(n, stuck));
+  await settled();
+  for (let n = 0; n < 31; n += 1) {
+    for (let m = 0; m < 1032; m += 1)
+      listeners.deliver('notifications/resources/updated', { uri: `x://${n}/${m}` }, session);
+  }
+  for (let n = 31; n < 500; n += 1) all.push(listen(n));
+  await settled();
+  const before = process.cpuUsage();
+  ending.abort();
+  for (const exchange of all) exchange.abort();
+  // It took seconds when each notification was offered to each listener that was left.
+  expect(process.cpuUsage(before).user).toBeLessThan(250_000);
+});
+
 test('the cost of a session that subscribes to many resources does not grow with all subscriptions', async () => {
   const listeners = new UpstreamListeners(
     () => ({ result: Promise.resolve({}), cancel: () => {} }),

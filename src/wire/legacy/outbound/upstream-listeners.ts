@@ -209,7 +209,8 @@ export class UpstreamListeners {
     const left = this.#perSession.get(session)! - 1;
     if (left > 0) this.#perSession.set(session, left);
     else this.#perSession.delete(session);
-    if (waiting.length === 0) return;
+    // The listeners of a session that has ended leave one after the other, and nobody gets what waits.
+    if (waiting.length === 0 || session.signal.aborted) return;
     const others = this.#ofSession(session);
     for (const { method, params } of waiting) others.forEach(this.#offering(method, params));
   }
