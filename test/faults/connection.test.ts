@@ -304,8 +304,8 @@ describe('a client that does not read', () => {
 
   test.each([
     ['a server', [...programs.features, '--stdio'], 1000],
-    // A bridge cannot slow its child down, so it drops messages above its limits. Some are in transit, and some wait.
-    ['a bridge', bridged([...programs.features, '--stdio']).stdio, 132],
+    // A bridge cannot slow its child down, so it drops messages above its limits: one MiB of them is on its way, and ten wait.
+    ['a bridge', bridged([...programs.features, '--stdio']).stdio, 110],
   ])('over stdio does not fill the memory of %s, which continues when the client reads', async (_, args, least) => {
     const child = startNode([FEW_NEW_OBJECTS, ...args]);
     const { stdin, stdout } = child.child;
