@@ -3,6 +3,7 @@ import { settled } from '../../../../test/support/service.ts';
 import { Peer } from '../../../../test/support/wire.ts';
 import type { JsonObject, Notification, Response } from '../../../jsonrpc/message.ts';
 import { memoryTransportPair } from '../../../transport/memory.ts';
+import type { Transport } from '../../../transport/transport.ts';
 import { TransportCarrier, type TransportCarrierOptions } from './transport-carrier.ts';
 import { Lifetime } from '../../../base/lifetime.ts';
 
@@ -167,4 +168,23 @@ test('a request that cannot be sent fails at once', async () => {
       onnotification() {},
     }),
   ).rejects.toThrow('method');
+});
+
+test('a request that is cancelled while this side closes the connection is not reported', async () => {
+  const errors: Error[] = [];
+  let closing = false;
+  // As a child process, which takes time to end.
+  const transport: Transport = {
+    start: async () => {},
+    send: () => (closing ? Promise.reject(new Error('The connection is closed')) : Promise.resolve()),
+    close: async () => void (closing = true),
+  };
+  const carrier = new TransportCarrier(transport, { onerror: (error) => void errors.push(error) });
+  await carrier.start();
+  const listen = send(carrier, 'subscriptions/listen');
+  await carrier.close();
+  listen.cancel();
+  await expect(listen.response).rejects.toThrow('This operation was aborted');
+  await settled();
+  expect(errors).toEqual([]);
 });

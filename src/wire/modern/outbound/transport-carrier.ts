@@ -61,6 +61,8 @@ export class TransportCarrier implements Carrier {
   readonly #recentlyEnded = { requests: new Recent(), tokens: new Recent() };
   #lastId: number;
   #closed: Error | undefined;
+  /** Whether this side ends the connection, so that its requests end without a message. */
+  #closing = false;
 
   constructor(transport: Transport, options: TransportCarrierOptions = {}) {
     this.#transport = transport;
@@ -86,6 +88,7 @@ export class TransportCarrier implements Carrier {
   }
 
   close(): Promise<void> {
+    this.#closing = true;
     return this.#transport.close();
   }
 
@@ -114,7 +117,7 @@ export class TransportCarrier implements Carrier {
     if (entry.token !== undefined) this.#recentlyEnded.tokens.add(entry.token);
     entry.reject(thrown);
     // A peer that did not answer the probe may not speak this revision, and would not understand the notification.
-    if (this.#closed || entry.request.method === Method.Discover) return;
+    if (this.#closing || this.#closed || entry.request.method === Method.Discover) return;
     const { message: reason } = RpcError.from(thrown);
     this.#transport.send(notification(NotificationMethod.Cancelled, { requestId: id, reason })).catch(this.#onerror);
   }
