@@ -5,7 +5,7 @@ import { memoryTransportPair } from '../../src/transport/memory.ts';
 import type { Transport } from '../../src/transport/transport.ts';
 import type { InboundOptions } from '../../src/wire/serve.ts';
 import { serve } from '../../src/wire/serve.ts';
-import { settled } from './service.ts';
+import { deferred, settled } from './service.ts';
 
 /** One end of a connection, which the test plays. */
 export class Peer {
@@ -13,12 +13,17 @@ export class Peer {
   /** The messages that have arrived and were not removed yet. */
   readonly inbox: Message[] = [];
   closed = false;
+  #changed = deferred();
 
   constructor(transport: Transport) {
     this.transport = transport;
-    transport.onmessage = (message: Message) => void this.inbox.push(message);
+    transport.onmessage = (message: Message) => {
+      this.inbox.push(message);
+      this.#change();
+    };
     transport.onclose = () => {
       this.closed = true;
+      this.#change();
     };
     onTestFinished(() => transport.close());
   }
@@ -41,12 +46,20 @@ export class Peer {
     return message;
   }
 
-  /** Sends a request and returns its immediate response. */
+  /** Sends a request and returns its response. On a busy machine, it comes in a later turn of the event loop. */
   async request(id: string | number, method: string, params?: JsonObject): Promise<any> {
     await this.send({ id, method, params });
-    const index = this.inbox.findIndex((message) => !isRequest(message) && 'id' in message && message.id === id);
-    if (index < 0) throw new Error(`no answer to ${method}: ${JSON.stringify(this.inbox)}`);
-    return this.inbox.splice(index, 1)[0];
+    for (;;) {
+      const index = this.inbox.findIndex((message) => !isRequest(message) && 'id' in message && message.id === id);
+      if (index >= 0) return this.inbox.splice(index, 1)[0];
+      if (this.closed) throw new Error(`no answer to ${method}: ${JSON.stringify(this.inbox)}`);
+      await this.#changed.promise;
+    }
+  }
+
+  #change(): void {
+    this.#changed.resolve();
+    this.#changed = deferred();
   }
 }
 
