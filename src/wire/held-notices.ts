@@ -49,6 +49,12 @@ export class HeldNotices implements Holder {
     this.#limits = limits;
   }
 
+  /** The oldest. */
+  get first(): Held | undefined {
+    const [first] = this.#notices.values();
+    return first;
+  }
+
   /** Returns whether something was dropped. */
   push(method: string, params: JsonObject): boolean {
     const { count, size: most } = this.#limits;

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { TestExchange } from '../../test/support/exchange.ts';
 import { deferred, settled } from '../../test/support/service.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -195,4 +195,81 @@ test('all queues together keep at most 64 MiB, and the one that has waited longe
   const later = Array.from({ length: 7 }, () => stalled());
   for (const { push: more } of later) more(LOG, { text }, 9);
   for (const { queue } of later) expect(queue.take()).toHaveLength(9);
+});
+
+describe('the notifications that are on their way for all exchanges', () => {
+  const data = 'x'.repeat(8 * 1024 * 1024);
+
+  /** A queue whose notifications are on their way until `read`. */
+  function slow() {
+    const gate = deferred();
+    const exchange = new TestExchange('tools/call', {}, { onnotify: () => gate.promise });
+    const errors: Error[] = [];
+    const queue = new NoticeQueue(exchange, (error) => void errors.push(error));
+    const sent = (): unknown[] => exchange.notified.splice(0).map(({ params }) => params!['n']);
+    const read = async (): Promise<void> => {
+      gate.resolve();
+      await settled();
+    };
+    return { exchange, queue, errors, sent, read };
+  }
+
+  /** Those of 32 exchanges need all room. Returns what makes their clients read. */
+  function full() {
+    const all = Array.from({ length: 32 }, slow);
+    for (const { queue } of all) queue.push(LOG, { data });
+    return async (): Promise<void> => {
+      for (const { read } of all) await read();
+    };
+  }
+
+  test('take at most 256 MiB, and further ones wait until there is room', async () => {
+    const readAll = full();
+    const more = Array.from({ length: 6 }, slow);
+    for (const { queue } of more) for (let n = 0; n < 2; n += 1) queue.push(LOG, { n, data: n === 0 ? data : '' });
+    expect(more.flatMap(({ sent }) => sent())).toEqual([]);
+    await readAll();
+    await vi.waitFor(() => expect(more.flatMap(({ exchange }) => exchange.notified)).toHaveLength(6));
+    expect(more.flatMap(({ sent }) => sent())).toEqual([0, 0, 0, 0, 0, 0]);
+    for (const { read } of more) await read();
+    expect(more.map(({ sent }) => sent())).toEqual(more.map(() => [1]));
+    expect(more.flatMap(({ errors }) => errors)).toEqual([]);
+  });
+
+  test('take 64 KiB for each exchange above that', async () => {
+    const readAll = full();
+    const { exchange, queue, errors, sent, read } = slow();
+    for (let n = 0; n < 5; n += 1) queue.push(LOG, { n, data: 'x'.repeat(20_000) });
+    queue.push(LOG, { n: 5, data });
+    queue.push(PROGRESS, { n: 6 });
+    expect(sent()).toEqual([0, 1, 2]);
+    await read();
+    expect(sent()).toEqual([3, 4]);
+    await readAll();
+    await vi.waitFor(() => expect(exchange.notified).toHaveLength(2));
+    expect(sent()).toEqual([5, 6]);
+    expect(errors).toEqual([]);
+  });
+
+  test('are limited also if results follow', async () => {
+    const all = Array.from({ length: 40 }, slow);
+    for (const { queue } of all) {
+      for (let n = 0; n < 10; n += 1) queue.push(LOG, { n, data });
+      queue.flush();
+    }
+    const notified = all.map(({ sent }) => sent());
+    expect(notified.flat()).toHaveLength(32);
+    expect(notified[39]).toEqual([]);
+    expect(all[39]!.errors).not.toEqual([]);
+    for (const { read } of all) await read();
+  });
+
+  test('that wait are not sent once they were taken', async () => {
+    const readAll = full();
+    const { queue, sent } = slow();
+    queue.push(LOG, { n: 0, data });
+    expect(queue.take()).toHaveLength(1);
+    await readAll();
+    expect(sent()).toEqual([]);
+  });
 });

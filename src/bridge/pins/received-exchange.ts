@@ -19,6 +19,7 @@ export class ReceivedExchange extends BaseExchange implements Exchange {
   readonly #from: string;
   readonly #share: string | undefined;
   readonly #onerror: (error: Error) => void;
+  /** Their sender, a `NoticeQueue`, counts them as on their way, and limits them. */
   #waiting: { readonly notice: Notice; readonly size: number }[] = [];
   /** Settles when nothing waits any more. Never rejects. */
   #sending: Promise<void> | undefined;

@@ -59,7 +59,8 @@ export async function subscribe(
       if (acknowledged) return;
       acknowledged = true;
       deadline.clear();
-      notices.push(method, { notifications: requestedPart(filter, filterIn(params)) });
+      // It comes first, and is never dropped.
+      void exchange.notify(method, { notifications: requestedPart(filter, filterIn(params)) });
     } else if (!asksFor(filter, method, params)) {
       return;
     } else if (acknowledged) {
