@@ -1,17 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmdirSync, statSync, utimesSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 // Starts the compiled fixture client, and compiles it first if a source is newer. The suite starts dozens at once: one
-// of them compiles, and the others wait for it.
+// of them compiles, and the others wait for it. Then a few run at a time. On a busy machine, all of them together would take
+// longer for a request than a client waits.
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const built = path.join(root, 'dist/test/conformance/fixture-client.js');
-const lock = path.join(root, 'dist/.fixture-client-lock');
-/** Milliseconds after which a compiling process counts as dead. */
-const MAX_BUILD = 60_000;
 
 /** The time of the last change in milliseconds since 1970. 0 if the file does not exist. */
 function changedAt(file) {
@@ -27,36 +25,39 @@ function isFresh() {
   );
 }
 
-/** Whether this process is the one that compiles. */
-function takeLock() {
-  mkdirSync(path.dirname(lock), { recursive: true });
+/** Whether this process takes a place, which is a file with its number. Whoever was killed has left it. */
+function takes(name) {
+  const place = path.join(root, `dist/.fixture-client-${name}`);
   try {
-    mkdirSync(lock);
+    mkdirSync(path.dirname(place), { recursive: true });
+    writeFileSync(place, String(process.pid), { flag: 'wx' });
+    process.on('exit', () => rmSync(place, { force: true }));
     return true;
   } catch (error) {
     if (error.code !== 'EEXIST') throw error;
-    if (Date.now() - changedAt(lock) > MAX_BUILD) rmdirSync(lock);
-    return false;
   }
+  try {
+    process.kill(Number(readFileSync(place, 'utf8')), 0);
+  } catch (error) {
+    if (error.code === 'ESRCH') rmSync(place, { force: true });
+  }
+  return false;
 }
 
 while (!isFresh()) {
-  if (!takeLock()) {
+  if (!takes('build')) {
     await delay(100);
     continue;
   }
-  try {
-    const { status } = spawnSync('npm', ['run', '-s', 'build'], {
-      cwd: root,
-      shell: process.platform === 'win32',
-      stdio: ['ignore', 2, 2],
-    });
-    if (status !== 0) throw new Error('The client cannot be built');
-    // An unchanged file is not written again.
-    const now = new Date();
-    utimesSync(built, now, now);
-  } finally {
-    rmdirSync(lock);
-  }
+  const { status } = spawnSync('npm', ['run', '-s', 'build'], {
+    cwd: root,
+    shell: process.platform === 'win32',
+    stdio: ['ignore', 2, 2],
+  });
+  if (status !== 0) throw new Error('The client cannot be built');
+  // An unchanged file is not written again.
+  const now = new Date();
+  utimesSync(built, now, now);
 }
+while (!['a', 'b', 'c', 'd'].some(takes)) await delay(100);
 await import(pathToFileURL(built).href);

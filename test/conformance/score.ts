@@ -46,6 +46,7 @@ export function report(side: 'server' | 'client' | 'bridge', title: string, run:
     const says = notes.map(({ id, status, errorMessage }) => `\n      ${status} ${id}: ${errorMessage ?? ''}`);
     const mark = count('FAILURE') > 0 ? '✗' : '✓';
     const where = scored ? '' : ' (not scored)';
+    if (count('FAILURE') > 0 && stderr.trim() !== '') says.push(`\n      ${stderr.trim()}`);
     return `  ${mark} ${name}${where}: ${count('SUCCESS')} of ${count('SUCCESS') + notes.length}${says.join('')}`;
   });
   return `Conformance of the ${side}: ${tally(run)} scenarios ${title} pass.\n${rows.join('\n')}`;
