@@ -3,6 +3,7 @@ import { deferred } from '../../../../../test/support/service.ts';
 import { SLICE } from '../../../../base/read-turns.ts';
 import { type Message, resultResponse } from '../../../../jsonrpc/message.ts';
 import { constant } from '../../../../jsonrpc/stringify.ts';
+import type { EventLog } from '../../../../store/event-log.ts';
 import { memoryEventLog } from '../../../../store/memory.ts';
 import { SseConnection } from '../connection.ts';
 import { OpenConnections } from '../open-connections.ts';
@@ -15,10 +16,10 @@ const note: Message = { jsonrpc: '2.0', method: 'notifications/n', params: { tex
 const settled = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 /** A stream whose log stores only small messages. Nothing gets a turn before `next` is called. */
-async function open() {
+async function open(log: EventLog = memoryEventLog({ maxBytes: 1000 })) {
   const waiting: (() => void)[] = [];
   const stream = new EventStream({
-    log: memoryEventLog({ maxBytes: 1000 }),
+    log,
     session: 's',
     id: 'a',
     requests: [1, 2, 3],
@@ -110,6 +111,30 @@ test('a response that comes while others wait for their turn is written once', a
   await settled();
   for (let count = 0; count < 5; count += 1) await next();
   expect(given).toEqual([stored, lost]);
+});
+
+test('a response that is read in the log before the log returns its id is written once', async () => {
+  const log = memoryEventLog();
+  const confirmed = deferred();
+  const append = log.append.bind(log);
+  log.append = async (session, stream, message) => {
+    const id = await append(session, stream, message);
+    if (message && 'result' in message) await confirmed.promise;
+    return id;
+  };
+  const { stream, given, state, next, drain, fill } = await open(log);
+  const response = resultResponse(1, {});
+  await fill();
+  const missed: Message = { jsonrpc: '2.0', method: 'notifications/missed' };
+  for (const message of [missed, response]) void stream.send(message);
+  await settled();
+  await drain();
+  for (let count = 0; count < 3; count += 1) await next();
+  expect(given).toEqual([missed, response]);
+  confirmed.resolve();
+  await settled();
+  for (let count = 0; count < 5; count += 1) await next();
+  expect([given, state.kept]).toEqual([[missed, response], 0]);
 });
 
 test('of responses with the same constant result, only what each takes in memory is counted', async () => {

@@ -19,6 +19,8 @@ interface Unsent {
 /** Responses that the newest connection of a stream has not received. Their memory is counted for that connection. */
 export class UnsentResponses {
   #responses: Unsent[] = [];
+  /** The last event that the reader got from the log. It may be there before the log has returned its id. */
+  #read: EventId | undefined;
 
   get size(): number {
     return this.#responses.length;
@@ -26,13 +28,15 @@ export class UnsentResponses {
 
   /** @param json the response as JSON. */
   keep(connection: SseConnection, id: EventId | undefined, response: Response, json: string): void {
+    if (id !== undefined && id === this.#read) return;
     const bytes = hasConstantResult(response) ? CONSTANT_BYTES : json.length;
     this.#responses.push({ id, json, connection, bytes });
     connection.keep(bytes);
   }
 
-  /** Removes the response with this id. */
+  /** The reader got the event with this id from the log, so it is not kept. */
   letGo(id: EventId): void {
+    this.#read = id;
     this.#remove((response) => response.id === id);
   }
 
