@@ -45,8 +45,8 @@ export class NoticeQueue {
    * because the result is sent next, and no notification may follow it.
    */
   flush(): void {
-    for (const { method, params } of this.take()) {
-      if (this.#hasRoomAmongAll(params)) this.#send(method, params);
+    for (const { method, params, size } of this.take()) {
+      if (this.#hasRoomAmongAll(params, size)) this.#send(method, params, size);
       else this.#reportDrop();
     }
   }
@@ -59,20 +59,21 @@ export class NoticeQueue {
     return waiting;
   }
 
-  #hasRoom(params: JsonObject): boolean {
+  /** @param size of the parameters, if it is known. To weigh them takes long if they are large. */
+  #hasRoom(params: JsonObject, size?: number): boolean {
     if (this.#inFlight >= MAX_IN_FLIGHT || this.#bytesInFlight >= MAX_BYTES_IN_FLIGHT) return false;
-    return this.#hasRoomAmongAll(params);
+    return this.#hasRoomAmongAll(params, size);
   }
 
-  #hasRoomAmongAll(params: JsonObject): boolean {
+  #hasRoomAmongAll(params: JsonObject, size?: number): boolean {
     if (noticesInFlight.hasRoom) return true;
-    return this.#bytesInFlight + weightOf(params, FREE_BYTES_IN_FLIGHT) <= FREE_BYTES_IN_FLIGHT;
+    return this.#bytesInFlight + (size ?? weightOf(params, FREE_BYTES_IN_FLIGHT)) <= FREE_BYTES_IN_FLIGHT;
   }
 
-  #send(method: string, params: JsonObject): void {
+  #send(method: string, params: JsonObject, size?: number): void {
     const sent = this.#exchange.notify(method, params);
     if (sent === SENT_AT_ONCE) return;
-    const bytes = weightOf(params, MAX_MESSAGE);
+    const bytes = size ?? weightOf(params, MAX_MESSAGE);
     this.#count(1, bytes);
     // The owner of the exchange reports a failure.
     const done = (): void => {
@@ -92,9 +93,9 @@ export class NoticeQueue {
     while (this.#waiting) {
       const { first } = this.#waiting;
       if (!first) return this.#emptied();
-      if (!this.#hasRoom(first.params)) break;
+      if (!this.#hasRoom(first.params, first.size)) break;
       this.#waiting.shift();
-      this.#send(first.method, first.params);
+      this.#send(first.method, first.params, first.size);
     }
     if (this.#waiting && this.#inFlight === 0) noticesInFlight.whenRoom(this.#sendNext);
   };
