@@ -15,3 +15,9 @@ test('a stored value can be taken once', () => {
   expect(recent.get(1)).toBe('one');
   expect([recent.take(1), recent.take(1), recent.take(2)]).toEqual(['one', undefined, undefined]);
 });
+
+test('an entry that is added again counts as added last', () => {
+  const recent = new Recent(2);
+  for (const id of [1, 2, 1, 3]) recent.add(id);
+  expect([1, 2, 3].map((id) => recent.has(id))).toEqual([true, false, true]);
+});
