@@ -90,11 +90,13 @@ class ServerCall {
   readonly #server: Server;
   readonly id: RequestId;
   readonly number: number;
+  readonly tool: string;
 
-  constructor(server: Server, id: RequestId, number: number) {
+  constructor(server: Server, id: RequestId, number: number, tool: string) {
     this.#server = server;
     this.id = id;
     this.number = number;
+    this.tool = tool;
   }
 
   /** @param patience the server takes the question back after so many milliseconds. */
@@ -123,8 +125,10 @@ class Server {
   questions = 0;
   readonly #random: Random;
   readonly #send: Line['send'];
-  /** Whether its questions come on the streams of their calls, as over Streamable HTTP. */
-  readonly #related: boolean;
+  /** How likely a tool's questions are to come on the streams of their calls, as over Streamable HTTP. */
+  readonly #relates: number;
+  /** The tools of which they do. */
+  readonly #related = new Map<string, boolean>();
   /** Whether it runs one call after another. */
   readonly #serial: boolean;
   #last: Promise<unknown> = Promise.resolve();
@@ -134,7 +138,7 @@ class Server {
   constructor(random: Random, send: Line['send']) {
     this.#random = random;
     this.#send = send;
-    this.#related = random.next() < 0.25;
+    this.#relates = random.of([0, 0, 0.5, 1]);
     this.#serial = random.next() < 0.2;
   }
 
@@ -145,7 +149,9 @@ class Server {
 
   ask(id: RequestId, call: ServerCall): Promise<void> {
     const question: Message = { jsonrpc: '2.0', id, method: 'elicitation/create', params: { call: call.number } };
-    this.#send(question, this.#related ? call.id : undefined);
+    const related = this.#related.get(call.tool) ?? this.#random.next() < this.#relates;
+    this.#related.set(call.tool, related);
+    this.#send(question, related ? call.id : undefined);
     return new Promise((resolve, reject) => void this.#waiting.set(id, { resolve, reject }));
   }
 
@@ -197,7 +203,7 @@ class Server {
       return respond({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo });
     }
     const { number } = params['arguments'] ?? { number: 0 };
-    const call = new ServerCall(this, id, number);
+    const call = new ServerCall(this, id, number, String(params['name']));
     this.calls.set(number, call);
     this.#byId.set(id, call);
     note(`server got ${number}`);
@@ -376,7 +382,7 @@ async function check(seed: number): Promise<{ questions: number; delivered: numb
 
 test('random clients get the questions of their own calls only, and all calls end', async () => {
   let [questions, delivered] = [0, 0];
-  for (let seed = 1; seed <= 20; seed += 1) {
+  for (let seed = 1; seed <= 100; seed += 1) {
     const counts = await check(seed);
     questions += counts.questions;
     delivered += counts.delivered;

@@ -70,7 +70,7 @@ async function asking(attribution: QuestionAttribution, ...names: string[]): Pro
   for (const name of names) {
     const call = calling(attribution, name);
     await settled();
-    const answer = (await attribution.question(never)).ask('elicitation/create', {});
+    const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
     call.reply({});
     await answer;
     call.finish();
@@ -100,17 +100,32 @@ test('calls of tools that do not ask run in parallel, and a session gets every q
   expect(await attribution.question(never)).toBe(calls[2]!.given);
 });
 
+test('a question whose call is named says nothing of other calls of its client', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await known(attribution, 'naming');
+  await asking(attribution, 'asking');
+  const session = { id: 's', signal: never };
+  const [named, unnamed] = [calling(attribution, 'naming', session), calling(attribution, 'asking', session)];
+  const other = calling(attribution, 'asking');
+  await settled();
+  void named.given!.ask('roots/list', {}, { signal: new AbortController().signal });
+  await vi.advanceTimersByTimeAsync(100);
+  expect([unnamed.given !== undefined, other.given]).toEqual([true, undefined]);
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
+  expect(named.exchange.asked.length + unnamed.exchange.asked.length).toBe(2);
+});
+
 test('calls of tools that ask run one at a time, also those of one client', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const session = { id: 's', signal: never };
   await asking(attribution, 'asking');
   const [one, two] = [calling(attribution, 'asking', session), calling(attribution, 'asking', session)];
   await settled();
-  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   expect([one.exchange.asked.length, two.given]).toEqual([1, undefined]);
   await vi.advanceTimersByTimeAsync(10);
   expect(two.given).toBeDefined();
-  void (await attribution.question(never)).ask('elicitation/create', {});
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   expect([one.exchange.asked.length, two.exchange.asked.length]).toEqual([1, 1]);
   await vi.advanceTimersByTimeAsync(10);
   one.reply({ n: 1 });
@@ -228,7 +243,7 @@ test('a call that has asked since may still have asked each question that waits'
   attribution.cancelled(other.given!)!();
   calling(attribution, 'a');
   await settled();
-  void (await attribution.question(never)).ask('elicitation/create', {});
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   calling(attribution, 'slow');
   await settled();
   const refused = [failure(attribution.question(never))];
@@ -255,7 +270,7 @@ test('while a client answers, calls of other clients run, and the server gets th
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
-  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   const two = calling(attribution, 'b');
   // Questions asked together arrive together.
   await vi.advanceTimersByTimeAsync(9);
@@ -297,7 +312,7 @@ test('a call that continues with an answer goes before calls that have not start
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
-  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   const two = calling(attribution, 'b');
   await vi.advanceTimersByTimeAsync(10);
   const three = calling(attribution, 'c');
@@ -326,7 +341,7 @@ test('a call that finishes right after its answer does not take a turn again', a
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
-  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   const two = calling(attribution, 'b');
   await vi.advanceTimersByTimeAsync(10);
   expect(two.given).toBeDefined();
@@ -346,7 +361,8 @@ test('a call with another open question gives up its turn again', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
-  for (let n = 0; n < 2; n += 1) void (await attribution.question(never)).ask('elicitation/create', {});
+  for (let n = 0; n < 2; n += 1)
+    void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   await vi.advanceTimersByTimeAsync(10);
   one.reply({ action: 'accept' });
   const two = calling(attribution, 'b');
@@ -361,7 +377,7 @@ test('a call that ended while its client was answering does not take a turn agai
   const [older, newer] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
   await settled();
   // The newer call carries the question of the older one.
-  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   await vi.advanceTimersByTimeAsync(10);
   newer.finish();
   await newer.done;
@@ -383,7 +399,7 @@ test('if several calls of a client may have asked, none of them lets other clien
   await settled();
   const answers = [];
   for (let n = 0; n < 2; n += 1) {
-    answers.push((await attribution.question(never)).ask('elicitation/create', {}));
+    answers.push((await attribution.question(never)).ask('elicitation/create', {}, { signal: never }));
     await vi.advanceTimersByTimeAsync(20);
   }
   const other = calling(attribution, 'asking');
@@ -408,7 +424,7 @@ test('a call that begins later does not wait for the answer to an earlier questi
   const session = { id: 's', signal: never };
   const [one, two] = [calling(attribution, 'a', session), calling(attribution, 'b', session)];
   await settled();
-  void (await attribution.question(never)).ask('elicitation/create', {});
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   one.cancel();
   const later = calling(attribution, 'c', session);
   two.finish();
@@ -430,7 +446,7 @@ test('the last call of a client waits for the answer, whichever call its questio
   await settled();
   const answers = [];
   for (let n = 0; n < 2; n += 1) {
-    answers.push((await attribution.question(never)).ask('elicitation/create', {}));
+    answers.push((await attribution.question(never)).ask('elicitation/create', {}, { signal: never }));
     await vi.advanceTimersByTimeAsync(20);
   }
   newer.reply({});
@@ -482,7 +498,7 @@ test('no other call of a client takes the question of a cancelled one for its ow
   await vi.advanceTimersByTimeAsync(2000);
   const two = calling(attribution, 'b', session);
   await settled();
-  void (await attribution.question(never)).ask('elicitation/create', {});
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   one.cancel();
   await vi.advanceTimersByTimeAsync(2100);
   const other = calling(attribution, 'c');
@@ -498,7 +514,7 @@ test('a quiet tool that asks beside another call of its client no longer counts 
   await known(attribution, 'a');
   const [one, two] = [calling(attribution, 'a', session), calling(attribution, 'a', session)];
   await settled();
-  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   two.reply({});
   await answer;
   const other = calling(attribution, 'b');
@@ -521,7 +537,7 @@ test('a server that runs one call after another gets an answer after two seconds
   await asking(attribution, 'a');
   const [one] = [calling(attribution, 'a'), calling(attribution, 'a')];
   await settled();
-  const answer = (await attribution.question(never)).ask('elicitation/create', {});
+  const answer = (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   await vi.advanceTimersByTimeAsync(10);
   one.reply({ n: 1 });
   await vi.advanceTimersByTimeAsync(2000);
@@ -534,7 +550,7 @@ test('other calls of a client do not keep its turn while it answers', async () =
   await known(attribution, 'quiet');
   const one = calling(attribution, 'a', session);
   await settled();
-  void (await attribution.question(never)).ask('elicitation/create', {});
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   const two = calling(attribution, 'a');
   for (let n = 0; n < 10; n += 1) {
     const quiet = calling(attribution, 'quiet', session);
@@ -570,7 +586,7 @@ test('if no running tool ever asked, the question may belong to a call that wait
   await known(attribution, 'b');
   const one = calling(attribution, 'a');
   await settled();
-  void (await attribution.question(never)).ask('elicitation/create', {});
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   await vi.advanceTimersByTimeAsync(10);
   const two = calling(attribution, 'b');
   await settled();
@@ -682,7 +698,7 @@ test('a call that is cancelled while its client answers delays a question for tw
   const attribution = new QuestionAttribution(({ session }) => session);
   const one = calling(attribution, 'a');
   await settled();
-  void (await attribution.question(never)).ask('elicitation/create', {});
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   await vi.advanceTimersByTimeAsync(10);
   one.cancel();
   await settled();
@@ -775,7 +791,7 @@ test('a tool that asked and then failed counts as a tool that asks', async () =>
   await known(attribution, 'a', 'b');
   const one = calling(attribution, 'a');
   await settled();
-  void (await attribution.question(never)).ask('elicitation/create', {});
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
   one.fail();
   await settled();
   const [two, three] = [calling(attribution, 'a'), calling(attribution, 'a')];

@@ -132,7 +132,8 @@ class Client {
  * - Calls of tools that ask take turns, so a question seldom waits. A turn ends with the call, or `BURST` after a question. With the
  *   answer, the call takes its turn again. So no call waits for the user of another one.
  * - Unknown tools take turns, too, but such a call delays others for 2 seconds at most.
- * - If several calls of the client could have asked, none of them counts as waiting for the answer until only one is left.
+ * - If several calls of the client could have asked, none of them counts as waiting for the answer until only one is left. A question
+ *   whose call the server names is of this call alone.
  * - A question ends when no call of its client is in flight any more. One client has at most 100 open questions.
  *
  * Some cases cannot be decided: a call asks a second question more than `BURST` after its first, while that is open; a quiet tool
@@ -160,6 +161,8 @@ export class QuestionAttribution implements Attribution {
   readonly #clientOf: ClientOf;
   /** The calls in flight by the exchanges that the server gets. */
   readonly #byExchange = new WeakMap<Exchange, Call>();
+  /** The signals of questions whose call the server does not name. */
+  readonly #unnamed = new WeakSet<AbortSignal>();
 
   constructor(clientOf: ClientOf) {
     this.#clientOf = clientOf;
@@ -263,6 +266,7 @@ export class QuestionAttribution implements Attribution {
   }
 
   question(signal: AbortSignal, _method?: string, last?: Exchange): Exchange | Promise<Exchange> {
+    this.#unnamed.add(signal);
     const asked = last && this.#byExchange.get(last)?.client;
     if (asked && !asked.newest) throw allEnded();
     if (asked) return asked.newest!.exchange!;
@@ -303,9 +307,11 @@ export class QuestionAttribution implements Attribution {
       const why = `${MAX_OF_ONE} questions to its client are open; wait until some are answered`;
       throw new RpcError(ErrorCode.InternalError, quoting`${method} was not asked: ${why}`);
     }
-    const question: OpenQuestion = { asker: undefined, after: this.#begun };
+    const named = !options?.signal || !this.#unnamed.has(options.signal);
+    const question: OpenQuestion = { asker: named ? call : undefined, after: this.#begun };
     client.questions.add(question);
-    if (client.only) this.#takeQuestions(client.only);
+    if (named) this.#waitSoon(call);
+    else if (client.only) this.#takeQuestions(client.only);
     const { signal, release } = joined(options?.signal, client.over.signal);
     options?.signal?.addEventListener('abort', () => this.#resume(question.asker));
     try {
