@@ -82,12 +82,18 @@ describe('cancellations', () => {
   });
 
   test('one of a task by a library may be lost near a fault of any process', () => {
-    const facts = (tool: string) =>
-      tried().map((fact) => (fact.what === 'sent' ? sent(tool, { bound: 60_000, wire: false }) : fact));
+    const facts = (tool: string, end = START + 5000) =>
+      tried().map((fact) => {
+        if (fact.what === 'sent') return sent(tool, { bound: 60_000, wire: false });
+        return fact.what === 'ended' ? { ...fact, at: end } : fact;
+      });
     const away = [trouble('redis is unreachable', 'p3')];
     expect(judge(facts('job')).found).not.toEqual({});
     expect(judge(facts('job'), away).allowed).toEqual(['a cancellation was late or lost near a fault']);
     expect(judge(facts('slow'), away).found).not.toEqual({});
+    const early = START + 600;
+    expect(judge(facts('job', early)).allowed).toEqual(['a task was cancelled before its client knew its id']);
+    expect(judge(facts('slow', early)).found).not.toEqual({});
   });
 });
 

@@ -27,6 +27,7 @@ export const ALLOWANCES = [
   'a library asked again until its time was over',
   'a cancellation was not confirmed',
   'a cancellation was late or lost near a fault',
+  'a task was cancelled before its client knew its id',
   'a log level did not hold yet',
   'a log level did not hold near a fault',
   'a stream of changes ended before a change had to arrive',
