@@ -1,6 +1,15 @@
 import { SLICE } from '../../../../base/read-turns.ts';
-import { ErrorCode } from '../../../../jsonrpc/errors.ts';
-import { isRequest, isResponse, type ErrorObject, type Message, type RequestId } from '../../../../jsonrpc/message.ts';
+import { quoting } from '../../../../base/short-text.ts';
+import { ErrorCode, RpcError } from '../../../../jsonrpc/errors.ts';
+import {
+  isRequest,
+  isResponse,
+  type ErrorObject,
+  type Message,
+  type Notification,
+  type Request,
+  type RequestId,
+} from '../../../../jsonrpc/message.ts';
 import {
   EventsPurged,
   type EventId,
@@ -13,6 +22,7 @@ import { messageEvent, primingEvent, retryField } from '../sse.ts';
 import { hasConstantResult, stringify } from '../../../../jsonrpc/stringify.ts';
 import type { FollowEnd, Follower } from './following.ts';
 import { UnsentResponses } from './unsent-responses.ts';
+import { unstored, UNSTORED_FULL } from './unstored.ts';
 
 /** The most connections to one stream. Beyond it, the oldest is closed. */
 const MAX_CONNECTIONS = 8;
@@ -134,6 +144,8 @@ export class EventStream {
    * @throws at once if the message cannot be written as JSON.
    */
   send(message: Message): Promise<void> {
+    // The work of a response is done, so it is never dropped.
+    if (unstored.isFull && !isResponse(message)) return this.#drop(message);
     const json = stringify(message);
     const { length } = json;
     if (length > SLICE && hasConstantResult(message)) return this.#writeInTurn(message, json);
@@ -153,11 +165,13 @@ export class EventStream {
   }
 
   #write(message: Message, json: string): Promise<void> {
+    const { length } = json;
+    unstored.add(length);
     const sent = this.#tail.then(async () => {
       // The log has removed a session that ended. Do not add to it again.
-      if (this.#ended) return;
+      if (this.#ended) return unstored.add(-length);
       const before = this.#last;
-      const id = await this.#append(message);
+      const id = await this.#append(message, length);
       if (id !== undefined) this.#follower?.event(before ?? id, id, json);
       if (this.#isShared) {
         this.#newest = this.#live && id !== undefined ? { id, json } : undefined;
@@ -174,6 +188,12 @@ export class EventStream {
     });
     this.#tail = sent.catch(this.#options.onerror);
     return sent;
+  }
+
+  /** Nothing more can wait until the log has stored others. */
+  async #drop(message: Notification | Request): Promise<void> {
+    if (!isRequest(message)) return unstored.tellFull(this.#options.onerror);
+    throw new RpcError(ErrorCode.InternalError, quoting`${message.method} was not sent: ${UNSTORED_FULL}`);
   }
 
   /** Knows only the length, so what waits here keeps no message in memory. */
@@ -205,7 +225,7 @@ export class EventStream {
   }
 
   /** A response that cannot be stored is still sent, because the work is done. Returns undefined for it. */
-  async #append(message: Message): Promise<EventId | undefined> {
+  async #append(message: Message, length: number): Promise<EventId | undefined> {
     const { log, session, id: stream, onerror } = this.#options;
     try {
       return (this.#last = await log.append(session, stream, message));
@@ -214,6 +234,8 @@ export class EventStream {
       this.#isIncomplete = true;
       onerror(error as Error);
       return undefined;
+    } finally {
+      unstored.add(-length);
     }
   }
 
