@@ -85,7 +85,7 @@ describe('cancellations', () => {
     const facts = (tool: string, end = START + 5000) =>
       tried().map((fact) => {
         if (fact.what === 'sent') return sent(tool, { bound: 60_000, wire: false });
-        return fact.what === 'ended' ? { ...fact, at: end } : fact;
+        return fact.what === 'ended' ? ended('cancelled', { at: end }) : fact;
       });
     const away = [trouble('redis is unreachable', 'p3')];
     expect(judge(facts('job')).found).not.toEqual({});
