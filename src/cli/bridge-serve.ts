@@ -141,7 +141,7 @@ export async function serveBridge(
     ]);
     await listener.close();
   });
-  thisWorker?.listening(listener.port);
+  thisWorker?.listening();
   if (!announces) return;
   const { format, level } = settings.log;
   if (format === 'json') {

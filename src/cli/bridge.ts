@@ -35,7 +35,8 @@ export async function bridge(words: string[], flags: BridgeFlags): Promise<void>
   if (isParent) {
     const { startWorkers } = await import('./cluster/workers.ts');
     const { stateKey, drainTimeout } = settings;
-    return startWorkers({ count: flags.workers!, stateKey, drainTimeout, onwarning });
+    const { host, port, workers: count } = flags;
+    return startWorkers({ count: count!, host, port, stateKey, drainTimeout, onwarning });
   }
   // Over stdio, there is one client, whose state nobody else needs.
   if (!settings.stdio) settings.state = await openStore(settings.store, { stateKey: settings.stateKey, onwarning });

@@ -176,7 +176,7 @@ export function withRegisteredClient(command: Command): Command {
 export function listenOptions(flags: ServeFlags) {
   const { host, port: at, path: endpoint, allowHost, allowOrigin, maxSessions, idleTimeout } = flags;
   return {
-    ...{ host, port: thisWorker?.port ?? at, path: endpoint, maxSessions, idleTimeout },
+    ...{ host, port: at, path: endpoint, maxSessions, idleTimeout, accepted: thisWorker?.connections },
     allowedHosts: allowHost,
     allowedOrigins: allowOrigin,
   };

@@ -1,6 +1,7 @@
 import { idlePause } from '../base/wait.ts';
 import type { Breakpoints } from '../inspect/breakpoints/breakpoints.ts';
 import type { StdioFaults } from '../inspector/stdio-faults.ts';
+import { unrepeated } from '../operate/repetition.ts';
 import type { HttpListener, ListenOptions } from '../transport/http/server/listen.ts';
 import type { StdioServerOptions } from '../transport/stdio/server.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -40,9 +41,10 @@ export async function run(
 ): Promise<void> {
   if (!thisWorker && wantsWorkers(flags)) {
     const { startWorkers } = await import('./cluster/workers.ts');
+    const { host, port } = flags;
     return startWorkers({
-      ...{ count: flags.workers!, stateKey: readStateKey(flags.stateKey), onwarning: printStatus },
-      drainTimeout: DRAIN_TIMEOUT,
+      ...{ count: flags.workers!, host, port, stateKey: readStateKey(flags.stateKey) },
+      ...{ drainTimeout: DRAIN_TIMEOUT, onwarning: unrepeated(printStatus) },
     });
   }
   const onpage = ({ href }: URL): void => printStatus(`inspector on ${href}`);
@@ -52,7 +54,7 @@ export async function run(
   const state = await openStore(readStore(flags.store), { stateKey: sessionKey, onwarning: printStatus });
   const listener = await served.listen({ ...listenOptions(flags), sessionKey, state, wiretap });
   atEnd(() => listener.close());
-  thisWorker?.listening(listener.port);
+  thisWorker?.listening();
   if (!announces) return;
   if (!named) return announce(name, listener);
   announceAddress(listener);

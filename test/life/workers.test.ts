@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connect as connectOfficial, type Target } from '../interop/clients.ts';
@@ -28,23 +28,10 @@ async function onNewConnection(request: Request, signal = request.signal): Promi
   return fetch(new Request(request, { headers, signal }));
 }
 
-/** If the only worker that listens was killed, nothing accepts connections until another one listens. */
-async function untilAccepted({ pid }: RunningServer, request: Request): Promise<Response> {
-  const attempt = () =>
-    onNewConnection(request.clone()).catch((error: Error & { cause?: { code?: string } }) => {
-      if (error.cause?.code !== 'ECONNREFUSED' || !isAlive(pid)) throw error;
-      return undefined;
-    });
-  return eventually(attempt, 'a connection');
-}
-
 const target = (server: RunningServer): Target => ({ ...at(server), fetch: onNewConnection });
 
-/** Node may pass a connection to a worker that has just been killed, and then it never gets an answer. */
-const LOST = 10_000;
-
 function get(server: Pick<RunningServer, 'url'>, page: string): Promise<Response> {
-  return onNewConnection(new Request(new URL(page, server.url)), AbortSignal.timeout(LOST));
+  return onNewConnection(new Request(new URL(page, server.url)));
 }
 
 /** The samples of a metric, by the numbers of the workers. */
@@ -137,7 +124,7 @@ describe.skipIf(command === undefined || process.platform !== 'linux')('several 
     let opened = 0;
     const counting = async (request: Request): Promise<Response> => {
       if ((await request.clone().text()).includes('"initialize"')) opened += 1;
-      return untilAccepted(server, request);
+      return onNewConnection(request);
     };
     const client = await connectOfficial('sdk 1.x', 'http', { ...at(server), fetch: counting });
     onTestFinished(() => client.close().catch(() => {}));
@@ -178,13 +165,45 @@ describe.skipIf(command === undefined || process.platform !== 'linux')('several 
     for (const pid of before) process.kill(pid, 'SIGKILL');
     await eventually(() => before.every((pid) => !isAlive(pid)), 'the end of the workers');
     await eventually(() => workersOf(server).length === WORKERS, 'other workers');
-    const status = () =>
-      get(server, '/mcp').then(
-        (response) => response.status,
-        () => undefined,
-      );
-    await expect.poll(status, PATIENT).toBe(400);
+    expect((await get(server, '/mcp')).status).toBe(400);
     expect(server.stderr.filter((line) => line.includes('listening on'))).toHaveLength(1);
+  });
+
+  test('a connection that waits for a worker is served by another one when that is killed', async () => {
+    const server = await serve([...programs.everwire, 'demo']);
+    const [frozen] = workersOf(server);
+    process.kill(frozen!, 'SIGSTOP');
+    onTestFinished(() => void (isAlive(frozen!) && process.kill(frozen!, 'SIGKILL')));
+    const statuses = Array.from({ length: 10 }, async () => (await get(server, '/mcp')).status);
+    // The frozen worker has one of them, and the other worker serves the rest.
+    let answered = 0;
+    for (const status of statuses) void status.then(() => (answered += 1));
+    await eventually(() => answered === 9, 'that the rest was served');
+    process.kill(frozen!, 'SIGKILL');
+    expect(await Promise.all(statuses)).toEqual(Array.from({ length: 10 }, () => 400));
+  });
+
+  test('connections that come while there is no worker wait for one', async () => {
+    const server = await serve([...programs.everwire, 'demo']);
+    const before = workersOf(server);
+    for (const pid of before) process.kill(pid, 'SIGKILL');
+    await eventually(() => before.every((pid) => !isAlive(pid)), 'the end of the workers');
+    const responses = await Promise.all(Array.from({ length: 20 }, () => get(server, '/mcp')));
+    expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 400));
+  });
+
+  test('workers that are killed all the time leave no descriptor open in the parent', async () => {
+    const server = await serve([...programs.everwire, 'demo']);
+    const open = (): number => readdirSync(`/proc/${server.pid}/fd`).length;
+    const before = open();
+    for (let round = 0; round < 3; round += 1) {
+      const [victim] = workersOf(server);
+      const all = Array.from({ length: 50 }, () => get(server, '/mcp').catch(() => undefined));
+      process.kill(victim!, 'SIGKILL');
+      await Promise.all(all);
+      await eventually(() => workersOf(server).filter((pid) => pid !== victim).length === WORKERS, 'another worker');
+    }
+    await expect.poll(open, PATIENT).toBeLessThanOrEqual(before);
   });
 
   test('after all workers were killed, one that is killed is replaced again', async () => {

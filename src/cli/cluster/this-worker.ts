@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+import type { AcceptedConnections } from '../../transport/http/server/socket-server.ts';
 import { stop, stopOnlyOnce } from '../shutdown.ts';
 import { joinMetrics } from './join-metrics.ts';
 import { WORKER_VARIABLE, type ParentMessage, type WorkerMessage, type WorkerPlace } from './messages.ts';
@@ -6,27 +8,37 @@ import { WORKER_VARIABLE, type ParentMessage, type WorkerMessage, type WorkerPla
 export class ThisWorker {
   readonly number: number;
   readonly announces: boolean;
-  readonly port: number | undefined;
+  /** The connections that the parent has accepted. */
+  readonly connections: AcceptedConnections;
   /** The same in all workers. */
   readonly stateKey: string;
   /** Reads the metrics of this process. Set if it has any. */
   readMetrics: () => Promise<string> = async () => '';
   readonly #gathering = new Map<number, (pages: Readonly<Record<number, string>>) => void>();
   #gathered = 0;
+  #serve: ((socket: Socket) => void) | undefined;
 
   constructor({ number, announces, port, stateKey }: WorkerPlace) {
     this.number = number;
     this.announces = announces;
-    this.port = port;
+    this.connections = {
+      port,
+      start: (serve) => void (this.#serve = serve),
+      end: () => {
+        this.#serve = undefined;
+        send({ everwire: 'closed' });
+      },
+    };
     this.stateKey = stateKey;
     // A terminal sends its signals to all processes, and the parent also tells this one to stop.
     stopOnlyOnce();
-    process.on('message', (message) => this.#take(message as ParentMessage));
+    process.on('message', (message, socket) => this.#take(message as ParentMessage, socket as Socket | undefined));
+    process.once('disconnect', () => process.exit(0));
   }
 
   /** Tells the parent that clients can connect now. */
-  listening(port: number): void {
-    send({ everwire: 'listening', port });
+  listening(): void {
+    send({ everwire: 'listening' });
   }
 
   /** The metrics of all workers. Each has the label `worker`. */
@@ -39,10 +51,13 @@ export class ThisWorker {
     return joinMetrics(pages);
   }
 
-  #take(message: ParentMessage): void {
+  #take(message: ParentMessage, socket: Socket | undefined): void {
     switch (message.everwire) {
       case 'stop':
         void stop();
+        break;
+      case 'connection':
+        this.#connect(socket);
         break;
       case 'read':
         void this.#read(message.id);
@@ -53,15 +68,23 @@ export class ThisWorker {
     }
   }
 
+  #connect(socket: Socket | undefined): void {
+    const serve = this.#serve;
+    // The parent passes it to another worker.
+    if (!serve) return void socket?.destroy();
+    // Once this process has read from it, no other one can serve it.
+    send({ everwire: 'taken' }, () => socket && serve(socket));
+  }
+
   async #read(id: number): Promise<void> {
     const page = await this.readMetrics().catch(() => '');
     send({ everwire: 'metrics', id, page });
   }
 }
 
-function send(message: WorkerMessage): void {
-  // If the parent is gone, Node ends this process.
-  process.send?.(message, undefined, undefined, () => {});
+/** If the parent is gone, this process ends. */
+function send(message: WorkerMessage, sent = (): void => {}): void {
+  process.send?.(message, undefined, undefined, sent);
 }
 
 /** Set if a parent has started this process as one of its workers. */

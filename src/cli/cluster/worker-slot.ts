@@ -1,4 +1,5 @@
-import cluster, { type Worker } from 'node:cluster';
+import { fork, type ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 import { WORKER_VARIABLE, type ParentMessage, type WorkerMessage, type WorkerPlace } from './messages.ts';
 import { passWholeLines } from './whole-lines.ts';
 
@@ -24,10 +25,8 @@ export class WorkerSlot {
   readonly number: number;
   /** Whether its worker accepts connections. */
   listening = false;
-  /** The port that its worker was given. Undefined if that is the one of the options. */
-  port: number | undefined;
   readonly #options: WorkerSlotOptions;
-  #worker: Worker | undefined;
+  #worker: ChildProcess | undefined;
   #startedAt = 0;
   /** How often in a row its worker ended soon. */
   #failures = 0;
@@ -43,21 +42,24 @@ export class WorkerSlot {
   }
 
   start(place: Omit<WorkerPlace, 'number'>): void {
-    this.port = place.port;
     // Not on the command line, which other users of the machine can read.
-    const worker = cluster.fork({ [WORKER_VARIABLE]: JSON.stringify({ ...place, number: this.number }) });
+    const variables = { [WORKER_VARIABLE]: JSON.stringify({ ...place, number: this.number }) };
+    const worker = fork(process.argv[1]!, process.argv.slice(2), {
+      env: { ...process.env, ...variables },
+      stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+    });
     this.#worker = worker;
     this.#startedAt = performance.now();
     let notStarted: string | undefined;
     // Without a free file descriptor, there is no stderr.
-    if (worker.process.stderr) passWholeLines(worker.process.stderr, process.stderr);
+    if (worker.stderr) passWholeLines(worker.stderr, process.stderr);
     worker.on('error', ({ message }: Error) => {
       // What cannot be sent was for a worker that is about to end.
-      if (worker.process.pid === undefined) notStarted = message;
+      if (worker.pid === undefined) notStarted = message;
     });
-    worker.on('message', (message: WorkerMessage) => this.#options.onmessage(message));
+    worker.on('message', (message) => this.#options.onmessage(message as WorkerMessage));
     // It comes after all that the worker has written.
-    worker.process.once('close', (code, signal) => {
+    worker.once('close', (code, signal) => {
       this.#worker = undefined;
       this.listening = false;
       this.#options.onend({ code, signal, notStarted });
@@ -73,7 +75,12 @@ export class WorkerSlot {
   }
 
   send(message: ParentMessage): void {
-    if (this.#worker?.isConnected()) this.#worker.send(message);
+    if (this.#worker?.connected) this.#worker.send(message);
+  }
+
+  /** Gives the worker a connection. This process keeps it open, too. */
+  pass(socket: Socket): void {
+    if (this.#worker?.connected) this.#worker.send({ everwire: 'connection' }, socket, { keepOpen: true });
   }
 
   /** Lets the worker finish what it does. No other one starts. */
@@ -84,6 +91,6 @@ export class WorkerSlot {
 
   /** Ends the worker at once. */
   kill(): void {
-    this.#worker?.process.kill('SIGKILL');
+    this.#worker?.kill('SIGKILL');
   }
 }

@@ -1,13 +1,16 @@
-import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { Deferred } from '../../base/deferred.ts';
 import { atEnd, stop } from '../shutdown.ts';
+import { Connections } from './connections.ts';
 import type { WorkerMessage } from './messages.ts';
 import { MetricsGathering } from './metrics-gathering.ts';
 import { WorkerSlot, type WorkerEnd } from './worker-slot.ts';
 
 export interface WorkersOptions {
   readonly count: number;
+  readonly host: string;
+  /** 0 selects a free one. */
+  readonly port: number;
   /** The secret of all workers. Default: a new one. */
   readonly stateKey: string | undefined;
   /** How long requests in progress may take after a signal, in milliseconds. */
@@ -25,12 +28,13 @@ const END_TIMEOUT = 9000;
  * Runs this command in several processes that share one port, until a signal ends them. Connections go to one after the
  * other. The first worker starts alone: if it fails, this process ends with its exit code. A worker that ends later is
  * replaced.
+ *
+ * @throws Error with a readable message if the address cannot be used.
  */
-export function startWorkers(options: WorkersOptions): void {
-  // One after the other is not the default on Windows.
-  cluster.schedulingPolicy = cluster.SCHED_RR;
-  cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'pipe', 'ipc'] });
-  const workers = new Workers(options);
+export async function startWorkers(options: WorkersOptions): Promise<void> {
+  const connections = new Connections();
+  const port = await connections.listen(options.host, options.port, ({ message }) => options.onwarning(message));
+  const workers = new Workers({ ...options, port }, connections);
   atEnd(() => workers.stop());
   // After a second signal, and also if this process fails.
   process.on('exit', () => workers.kill());
@@ -38,16 +42,20 @@ export function startWorkers(options: WorkersOptions): void {
 }
 
 class Workers {
+  readonly #connections: Connections;
+  readonly #port: number;
   readonly #slots: readonly WorkerSlot[];
   readonly #stateKey: string;
   readonly #drainTimeout: number;
   readonly #onwarning: (message: string) => void;
   readonly #gathering: MetricsGathering;
-  /** The port in use. Undefined until the first worker listens. */
-  #port: number | undefined;
+  /** Whether the first worker has served. */
+  #served = false;
   #stopped: Deferred | undefined;
 
-  constructor({ count, stateKey, drainTimeout, onwarning }: WorkersOptions) {
+  constructor({ count, port, stateKey, drainTimeout, onwarning }: WorkersOptions, connections: Connections) {
+    this.#connections = connections;
+    this.#port = port;
     this.#stateKey = stateKey ?? randomBytes(32).toString('base64url');
     this.#drainTimeout = drainTimeout;
     this.#onwarning = onwarning;
@@ -88,15 +96,19 @@ class Workers {
   }
 
   #start(slot: WorkerSlot, announces = false): void {
-    // Workers share a port only if all were given the same number: 0, or the port itself.
-    const other = this.#slots.find(({ listening }) => listening);
-    slot.start({ announces, port: other ? other.port : this.#port, stateKey: this.#stateKey });
+    slot.start({ announces, port: this.#port, stateKey: this.#stateKey });
   }
 
   #take(slot: WorkerSlot, message: WorkerMessage): void {
     switch (message.everwire) {
       case 'listening':
-        this.#listening(slot, message.port);
+        this.#listening(slot);
+        break;
+      case 'taken':
+        this.#connections.add(slot);
+        break;
+      case 'closed':
+        this.#closed(slot);
         break;
       case 'gather':
         void this.#gathering.pages().then((pages) => slot.send({ everwire: 'gathered', id: message.id, pages }));
@@ -106,26 +118,30 @@ class Workers {
     }
   }
 
-  #listening(slot: WorkerSlot, port: number): void {
+  #listening(slot: WorkerSlot): void {
     slot.listening = true;
-    if (this.#port === undefined) {
-      this.#port = port;
-      for (const other of this.#slots.slice(1)) this.#start(other);
-    } else if (port !== this.#port) {
-      // The last worker with the port ended while this one started, and nobody knows the new port.
-      slot.kill();
-    }
+    this.#connections.add(slot);
+    if (this.#served) return;
+    this.#served = true;
+    for (const other of this.#slots.slice(1)) this.#start(other);
+  }
+
+  #closed(slot: WorkerSlot): void {
+    slot.listening = false;
+    this.#connections.remove(slot);
+    if (this.#stopped && !this.#slots.some(({ listening }) => listening)) this.#connections.close();
   }
 
   #ended(slot: WorkerSlot, end: WorkerEnd): void {
     this.#gathering.gone(slot);
+    this.#closed(slot);
     if (this.#stopped) {
       if (end.code !== 0) process.exitCode = end.code ?? 1;
       return this.#checkStopped();
     }
     const { notStarted } = end;
     const how = end.signal ?? `code ${end.code}`;
-    if (this.#port === undefined) {
+    if (!this.#served) {
       // It has said why, unless it was killed.
       if (notStarted !== undefined) this.#onwarning(`the first worker cannot be started: ${notStarted}`);
       else if (end.signal) this.#onwarning(`the first worker ended with ${how} before it could serve`);

@@ -3,7 +3,7 @@ import type { Wiretap } from '../../wiretap.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './access/guards.ts';
 import { bindProblem } from './bind-problem.ts';
-import { SocketServer } from './socket-server.ts';
+import { SocketServer, type AcceptedConnections } from './socket-server.ts';
 
 /** Where to listen, and the options of the handler. */
 export interface ListenOptions extends HttpHandlerOptions {
@@ -17,6 +17,8 @@ export interface ListenOptions extends HttpHandlerOptions {
   readonly tls?: TlsCredentials | undefined;
   /** Sees the bytes of each connection, decrypted. Default none. */
   readonly wiretap?: Wiretap | undefined;
+  /** @internal Connections to serve instead of those to a port. */
+  readonly accepted?: AcceptedConnections | undefined;
 }
 
 /** The TLS certificate and key of a server, as PEM. */
@@ -102,6 +104,7 @@ async function open(
   options: ListenOptions,
 ): Promise<{ readonly server: SocketServer; readonly bound: number }> {
   const server = await serverFor(handler, options);
+  if (options.accepted) return { server, bound: server.serve(options.accepted) };
   return { server, bound: await bind(server, host, port, (error) => options.onerror?.(error)) };
 }
 

@@ -14,6 +14,16 @@ const CHECK_INTERVAL = 1000;
 /** How many bytes are read at a time. Node reads at most this many in one call. */
 const READ_SIZE = 64 * 1024;
 
+/** Connections that another process has accepted. */
+export interface AcceptedConnections {
+  /** The port at which it accepts them. */
+  readonly port: number;
+  /** From now on, `serve` gets each connection. */
+  start(serve: (socket: Socket) => void): void;
+  /** No more connections are wanted. */
+  end(): void;
+}
+
 /** An HTTP/1.1 server for one handler. It reads and writes its sockets itself, which takes less time than `node:http`. */
 export class SocketServer {
   readonly #server: Server | TlsServer;
@@ -22,6 +32,7 @@ export class SocketServer {
   readonly #connections = new Set<SocketConnection>();
   /** Connections in a TLS handshake, and when they began, in milliseconds. By the address of the client. */
   readonly #shaking = new Map<string, { readonly socket: Socket; readonly since: number }>();
+  #accepted: AcceptedConnections | undefined;
   #checks: ReturnType<typeof setInterval> | undefined;
 
   private constructor(server: Server | TlsServer, handler: HttpHandler, wiretap: Wiretap | undefined) {
@@ -69,12 +80,19 @@ export class SocketServer {
         server.off('error', reject);
         // Without a listener, an error would end the process, for example when no file descriptors are left.
         server.on('error', onerror);
-        this.#checks = setInterval(() => this.#checkTimes(), CHECK_INTERVAL);
-        this.#checks.unref();
+        this.#check();
         const address = server.address();
         resolve(typeof address === 'object' && address ? address.port : port);
       });
     });
+  }
+
+  /** Serves connections that another process has accepted. Returns their port. */
+  serve(accepted: AcceptedConnections): number {
+    this.#accepted = accepted;
+    accepted.start((socket) => this.#server.emit('connection', socket));
+    this.#check();
+    return accepted.port;
   }
 
   /** Uses other TLS credentials for new connections. @throws Error if they cannot be used. */
@@ -85,6 +103,7 @@ export class SocketServer {
 
   /** Accepts no more connections, and ends each one as soon as it is idle. Resolves when all have ended. */
   async close(timeout: number, ended: Promise<void>): Promise<void> {
+    this.#accepted?.end();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const timer = setTimeout(() => {
       for (const { socket } of this.#connections) socket.destroy();
@@ -93,6 +112,8 @@ export class SocketServer {
     await ended;
     for (const connection of this.#connections) connection.retire();
     await closed;
+    // `net.Server` waits only for connections that it has accepted itself.
+    await Promise.all(Array.from(this.#connections, ({ socket }) => new Promise((done) => socket.once('close', done))));
     clearTimeout(timer);
     clearInterval(this.#checks);
   }
@@ -108,6 +129,11 @@ export class SocketServer {
     const from = addressOf(socket);
     this.#shaking.set(from, { socket, since: performance.now() });
     socket.once('close', () => this.#shaking.delete(from));
+  }
+
+  #check(): void {
+    this.#checks = setInterval(() => this.#checkTimes(), CHECK_INTERVAL);
+    this.#checks.unref();
   }
 
   #checkTimes(): void {
