@@ -19,7 +19,7 @@ export interface JoinedSignal {
 
 /**
  * Joins signals, of which some may live long. In Node 20, each `AbortSignal.any` leaves something in its sources for as long
- * as these live.
+ * as these live, and a signal of `AbortSignal.timeout` that nothing else refers to never fires.
  */
 export function joined(...given: readonly (AbortSignal | undefined)[]): JoinedSignal {
   const signals = given.filter((signal) => signal !== undefined);

@@ -1,3 +1,4 @@
+import { joined } from '../base/abort.ts';
 import { errorChain } from '../jsonrpc/error-chain.ts';
 import { printableMessage } from '../base/printable.ts';
 import type { Capture } from '../inspect/capture.ts';
@@ -147,6 +148,7 @@ class Check {
     this.#options.onstep?.(`${revision}: ${rule.id}`);
     const slowest = Math.max(0, ...offer.calls.map(({ took }) => took));
     const limit = AbortSignal.timeout(Math.ceil((this.#patience + slowest) * WAITS));
+    const { signal, release } = joined(this.#signal, limit);
     const ground = new Ground({
       server: this.#server,
       route,
@@ -155,7 +157,7 @@ class Check {
       offer,
       marks: this.#marks,
       patience: this.#patience,
-      signal: AbortSignal.any([this.#signal, limit]),
+      signal,
     });
     let outcome: Outcome;
     try {
@@ -165,6 +167,7 @@ class Check {
       outcome = skipped(error instanceof Skip ? error.message : `the probe failed: ${(error as Error).message}`);
     } finally {
       await ground.close();
+      release();
     }
     if (outcome.kind === 'skipped') {
       this.#skipped.set(rule.id, printableMessage(outcome.why));
