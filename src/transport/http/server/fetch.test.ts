@@ -99,6 +99,14 @@ test('a body of a request made by hand that does not consist of bytes is refused
   expect(handler.bufferedBytes).toBe(0);
 });
 
+test('a request whose URL is not valid is refused: Bun and Deno build it from the Host header', async () => {
+  const { fetch } = new ModernHttp(scripted({}).service);
+  for (const url of ['/mcp', 'http://127.0.0.1, evil.example/mcp']) {
+    const request = Object.defineProperty(new Request('http://localhost/mcp'), 'url', { value: url });
+    expect((await fetch(request)).status).toBe(400);
+  }
+});
+
 test('a chunk of a large response does not keep the rest in memory', async () => {
   const { service } = scripted({ big: () => ({ filler: 'x'.repeat(500_000) }) });
   for await (const chunk of (await new ModernHttp(service).call('big')).body!) {

@@ -17,9 +17,20 @@ export function fetchListener(handler: HttpHandler): (request: Request, context?
   const turns = new FewPerTurn();
   return (request, context) =>
     new Promise((resolve) => {
-      const call = new FetchCall(request, context, resolve, handler);
+      const url = parsed(request.url);
+      if (!url) return resolve(new Response(null, { status: 400 }));
+      const call = new FetchCall(request, url, context, resolve, handler);
       turns.run(() => handler.handle(call));
     });
+}
+
+/** Undefined if the URL is not valid. Some runtimes build it from the Host header without a check. */
+function parsed(url: string): URL | undefined {
+  try {
+    return new URL(url);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What may have authenticated a request before it reaches the handler. */
@@ -42,12 +53,12 @@ class FetchCall extends CountedCall implements HttpCall {
 
   constructor(
     request: Request,
+    url: URL,
     context: FetchContext | undefined,
     resolve: (response: Response) => void,
     server: Shared,
   ) {
     super(server);
-    const url = new URL(request.url);
     this.method = request.method;
     this.path = url.pathname;
     this.query = url.search.slice(1);
