@@ -8,7 +8,7 @@ const ROWS: Readonly<Record<string, readonly string[]>> = {
   Node: ['test/interop/everything.test.ts', 'test/cli/process.test.ts'],
   'Cloudflare Workers': ['test/workers/worker.test.ts', 'test/workers/durable.test.ts'],
   Browsers: ['test/browser/client-wire.test.ts', 'test/browser/client-login.test.ts', 'test/bundle.test.ts'],
-  'Bun and Deno': ['server', 'client', 'bridge', 'commands'].map((name) => `test/runtimes/${name}.test.ts`),
+  'Bun and Deno': ['server', 'mounting', 'client', 'bridge', 'commands'].map((name) => `test/runtimes/${name}.test.ts`),
 };
 
 describe('README and docs/runtimes.md', () => {

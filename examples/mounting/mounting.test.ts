@@ -10,7 +10,6 @@ import { TestIssuer } from '../../test/support/issuer.ts';
 import { root, startNode, type RunningProcess } from '../../test/support/process.ts';
 import { eras, reader, textOf } from '../../test/support/reader.ts';
 import { filesShownIn } from '../../test/support/shown.ts';
-import deno from './deno-bun.ts';
 import { server as nextServer } from './next-server.ts';
 import { register } from './next-instrumentation.ts';
 import * as next from './next.ts';
@@ -68,7 +67,6 @@ describe.each(eras)('with %s', (era) => {
 
   test.each<[string, Handler]>([
     ['Workers', worker.fetch],
-    ['Deno and Bun', deno.fetch],
     ['Next', (request) => (next as Record<string, unknown> as Record<string, Handler>)[request.method]!(request)],
   ])('%s answer', async (_, fetch) => {
     expect(await hours(await reader(fetch, { era }))).toContain('9 to 17');
