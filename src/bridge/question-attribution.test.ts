@@ -532,6 +532,17 @@ test('a call that fails on its arguments says nothing about its tool', async () 
   expect(calls.map(({ given }) => given !== undefined)).toEqual([true, false]);
 });
 
+test('a call that creates a task says nothing about other calls of its tool', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const answer = { task: { taskId: 't' } };
+  const exchange = new TestExchange('tools/call', { name: 'a', task: {} });
+  expect(await attribution.answer(async () => answer, exchange)).toBe(answer);
+  const [one, other] = [calling(attribution, 'a'), calling(attribution, 'b')];
+  await settled();
+  expect([one.given !== undefined, other.given]).toEqual([true, undefined]);
+  expect(await attribution.question(never)).toBe(one.given);
+});
+
 test('a server that runs one call after another gets an answer after two seconds', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await asking(attribution, 'a');

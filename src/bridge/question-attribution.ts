@@ -71,7 +71,9 @@ class Call {
 
   constructor({ method, params }: Exchange) {
     if (!CAN_REQUIRE_INPUT.has(method)) return;
-    const name = `${method} ${method === Method.ReadResource ? '' : String(params['name'])}`;
+    // A call that creates a task ends before the task asks, which says nothing about other calls of its tool.
+    const task = params['task'] === undefined ? '' : ' task';
+    const name = `${method}${task} ${method === Method.ReadResource ? '' : String(params['name'])}`;
     this.name = name.length <= MAX_NAME ? name : '';
   }
 }
