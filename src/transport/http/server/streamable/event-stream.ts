@@ -230,6 +230,8 @@ export class EventStream {
     try {
       return (this.#last = await log.append(session, stream, message));
     } catch (error) {
+      // While the log cannot be reached, each attempt may fail at once, after the message was written as JSON.
+      if (length > SLICE) await this.#takeTurn(length);
       if (!isResponse(message)) throw error;
       this.#isIncomplete = true;
       onerror(error as Error);

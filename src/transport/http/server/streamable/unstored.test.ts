@@ -47,3 +47,22 @@ test('at most 64 MiB of messages wait for a slow log, and what is dropped is rep
   expect(appended).toBe(18);
   expect(errors).toHaveLength(1);
 });
+
+test('large messages that a log refuses at once are refused in several turns of the event loop', async () => {
+  const events = memoryEventLog();
+  const { append } = events;
+  let turn = 0;
+  const turns = new Set<number>();
+  events.append = async (...given) => {
+    if (given[2] === undefined) return append.apply(events, given);
+    turns.add(turn);
+    throw new Error('unreachable');
+  };
+  const { server } = await openRaw({ state: { events }, keepAlive: 0 });
+  let isOver = false;
+  const sent = Array.from({ length: 10 }, (_, n) => server.send(notice(n)).catch(() => {}));
+  void Promise.all(sent).then(() => (isOver = true));
+  for (; !isOver; turn += 1) await nextTurn();
+  // The second one follows the first at once.
+  expect(turns.size).toBe(9);
+});
