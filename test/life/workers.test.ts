@@ -375,6 +375,13 @@ describe.skipIf(command === undefined || process.platform !== 'linux')('several 
     expect(isAlive(hanging!)).toBe(false);
   });
 
+  test('if the first worker fails, the command ends with its error', async () => {
+    const options = ['--port', '0', '--store', redis.url, '--workers', '2'];
+    const server = startEverwire(['bridge', ...options, '--', 'no-such-command']);
+    expect(await server.exited).toEqual({ code: 1, signal: null });
+    expect(server.stderr).toEqual([expect.stringMatching(/^everwire: no-such-command did not start as an MCP server/)]);
+  });
+
   test('a port that is in use is an error, once', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
