@@ -543,6 +543,33 @@ test('a call that creates a task says nothing about other calls of its tool', as
   expect(await attribution.question(never)).toBe(one.given);
 });
 
+test('a question that names a task reaches only the client that has begun the task, or has named it last', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  const [own, later] = ['own', 'later'].map((id) => ({ id, signal: never }));
+  const params = { name: 'a', task: {} };
+  const begins = new TestExchange('tools/call', params, { caller: { session: own } });
+  await attribution.answer(async () => ({ task: { taskId: 't' } }), begins);
+  const ask = async (session?: Session): Promise<unknown> => {
+    const call = calling(attribution, 'b', session);
+    await settled();
+    const exchange = await attribution.question(never);
+    const asked = failure(
+      exchange.ask('elicitation/create', { _meta: { 'io.modelcontextprotocol/related-task': { taskId: 't' } } }),
+    );
+    await settled();
+    if (call.exchange.asked.length > 0) call.reply({ yes: true });
+    call.finish();
+    await call.done;
+    return asked;
+  };
+  expect(await ask(own)).toEqual({ yes: true });
+  const message = 'elicitation/create was not asked: the client has no such task';
+  expect(await ask(later)).toMatchObject({ message });
+  const names = new TestExchange('tasks/result', { taskId: 't' }, { caller: { session: later } });
+  await attribution.answer(async () => ({}), names);
+  expect(await ask(later)).toEqual({ yes: true });
+});
+
 test('a server that runs one call after another gets an answer after two seconds', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await asking(attribution, 'a');

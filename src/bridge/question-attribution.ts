@@ -12,6 +12,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CAN_REQUIRE_INPUT, Method } from '../protocol/methods.ts';
 import { allEnded, type Attribution } from '../wire/legacy/outbound/attribution.ts';
+import { replaceRelatedTask } from './task-ids.ts';
 
 /** How many milliseconds a call of an unknown tool delays others. */
 const LONG = 2000;
@@ -34,6 +35,8 @@ const MAX_CANDIDATES = 1000;
 const MAX_NAMES = 1000;
 /** The most characters of a name. Clients can invent longer names, and a server need not refuse them. All longer names count as one. */
 const MAX_NAME = 256;
+/** The most tasks of which the client is remembered. */
+const MAX_TASKS = 1000;
 /** How many calls begin in one turn of the event loop. */
 const BEGIN_TOGETHER = 100;
 
@@ -160,6 +163,8 @@ export class QuestionAttribution implements Attribution {
   readonly #held = new Map<Deferred<Exchange>, Map<Client, Set<Call>>>();
   /** What is known of each name. */
   readonly #kinds = new Recent<Kind>(MAX_NAMES);
+  /** The clients that have begun or named tasks last, by the ids of the tasks. */
+  readonly #tasks = new Recent<Pick<Call, 'key'>>(MAX_TASKS);
   readonly #clientOf: ClientOf;
   /** The calls in flight by the exchanges that the server gets. */
   readonly #byExchange = new WeakMap<Exchange, Call>();
@@ -188,7 +193,9 @@ export class QuestionAttribution implements Attribution {
       call.exchange = derive(origin, { ask: (...asked) => this.#ask(call, origin, asked) });
       this.#byExchange.set(call.exchange, call);
       this.#move(call, this.#kindOf(call) === 'quiet' ? 'quiet' : 'running');
+      this.#hasTask(call, origin.params['taskId']);
       const result = await service(call.exchange);
+      this.#hasTask(call, result['task']?.taskId);
       // Wrong arguments may have ended it before it asked.
       ended = result['isError'] !== true;
       return result;
@@ -197,6 +204,10 @@ export class QuestionAttribution implements Attribution {
         this.#kinds.add(call.name, 'quiet');
       if (call.state !== 'abandoned') this.#end(call);
     }
+  }
+
+  #hasTask({ key }: Call, id: unknown): void {
+    if (typeof id === 'string' && id.length <= MAX_NAME) this.#tasks.add(id, { key });
   }
 
   #move(call: Call, state: Call['state']): void {
@@ -309,6 +320,10 @@ export class QuestionAttribution implements Attribution {
       const why = `${MAX_OF_ONE} questions to its client are open; wait until some are answered`;
       throw new RpcError(ErrorCode.InternalError, quoting`${method} was not asked: ${why}`);
     }
+    replaceRelatedTask(params, (id) => {
+      if ((this.#tasks.get(id)?.key ?? call.key) === call.key) return id;
+      throw new RpcError(ErrorCode.InvalidRequest, quoting`${method} was not asked: the client has no such task`);
+    });
     const named = !options?.signal || !this.#unnamed.has(options.signal);
     const question: OpenQuestion = { asker: named ? call : undefined, after: this.#begun };
     client.questions.add(question);
