@@ -7,7 +7,7 @@ import type { Shape } from './shape.ts';
 import { idOf, useMistake } from './view-context.ts';
 
 const MAX_NAME = 200;
-const MAX_DESCRIPTION = 2_000;
+const MAX_DESCRIPTION = 1_000;
 const MAX_DEFAULT = 100;
 const EXAMPLES: Readonly<Record<string, string>> = {
   'date-time': '2026-01-31T12:00:00Z',

@@ -16,7 +16,7 @@ export type Slot = 'optional' | 'required' | 'element';
 export class Misfit extends Error {}
 
 /** How many fields one action of the user may add, and how deep, because a schema may refer to itself. */
-const MAX_ADDED = 1_000;
+const MAX_ADDED = 200;
 const MAX_ADDED_DEPTH = 8;
 /** The largest JSON value that is shown in fields. */
 const MAX_FITTED = 20_000;

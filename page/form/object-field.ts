@@ -17,7 +17,7 @@ export interface OwnProperty {
 }
 
 /** How many fields are added at a time. */
-const PORTION = 200;
+const PORTION = 100;
 
 /** An object: fields for the properties that the schema names, and others that the user adds. */
 export class ObjectField extends AnyField<ObjectShape> {
@@ -46,7 +46,7 @@ export class ObjectField extends AnyField<ObjectShape> {
     this.present.value = false;
   }
 
-  /** Adds fields for the next 200 properties of the schema. */
+  /** Adds fields for the next 100 properties of the schema. */
   showMore(): void {
     this.context.adding(() => this.#show([...this.#hidden].slice(0, PORTION)));
   }

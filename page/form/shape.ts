@@ -73,6 +73,8 @@ export type Shape = TextShape | NumberShape | ChoiceShape | ObjectShape | ListSh
 /** Longer lists of values or branches would be useless in a form. */
 const MAX_OPTIONS = 1_000;
 const MAX_BRANCHES = 100;
+/** What each value or branch to choose from costs, because a browser needs long for thousands of them. */
+const OPTION_STEPS = 8;
 /** A text with a lower maximum length gets an input of one line. */
 const SHORT = 100;
 
@@ -175,6 +177,7 @@ function unionShape(schema: JsonObject, notes: Notes, reader: SchemaReader, dept
   const { [keyword]: given, ...base } = schema;
   const schemas = given as unknown[];
   if (schemas.length > MAX_BRANCHES) throw new TooLarge(`its schema has ${schemas.length} alternatives`);
+  reader.take(schemas.length * OPTION_STEPS);
   const hasStructure = schemas.some((one) => isObject(one) && STRUCTURE.some((each) => each in one));
   if (!hasStructure) return flatShape(base, reader, depth + 1);
   // Only what the branch itself says, without what the schema says for all branches.
@@ -246,7 +249,7 @@ function optionsOf(schema: JsonObject, reader: SchemaReader): Option[] {
     return [optionOf(value, title ?? (typeof value === 'string' ? value : undefined))];
   }
   const values = schema['enum'] as unknown[];
-  reader.take(values.length >>> 4);
+  reader.take(values.length * OPTION_STEPS);
   const names: unknown = schema['enumNames'];
   const texts = values.every((value) => typeof value === 'string');
   return values.map((value, at) => {
