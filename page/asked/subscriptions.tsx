@@ -6,12 +6,18 @@ import { toast } from '../ui/toast.tsx';
 import { Visible } from '../ui/visible.tsx';
 import type { Changes } from './notices.ts';
 
-/** The subscribed resources, and the changes that the server reported. */
+/** How many resources are shown at first, and more at each wish. */
+const MAX_SHOWN = 50;
+
+/** The subscribed resources, and the changes that the server reported: the newest first. */
 export function Subscriptions({ explorer }: { explorer: Explorer }): JSX.Element {
   const { subscriptions } = explorer.state.value;
   const updates = explorer.notices.updates.value;
   const lists = [...explorer.notices.lists.value];
-  const uris = [...new Set([...subscriptions, ...updates.keys()])];
+  // A server may report changes of any number of resources.
+  const uris = [...new Set([...subscriptions, ...[...updates.keys()].toReversed()])];
+  const shown = useSignal(MAX_SHOWN);
+  const more = uris.length - shown.value;
   const session = explorer.session.value;
   return (
     <>
@@ -19,7 +25,7 @@ export function Subscriptions({ explorer }: { explorer: Explorer }): JSX.Element
       {uris.length + lists.length === 0 && <p class="empty">No subscriptions, and no changes.</p>}
       {uris.length > 0 && (
         <ul class="questions" aria-label="Resources">
-          {uris.map((uri) => (
+          {uris.slice(0, shown.value).map((uri) => (
             <li class="card" key={uri}>
               <code>
                 <Visible text={uri} />
@@ -43,6 +49,19 @@ export function Subscriptions({ explorer }: { explorer: Explorer }): JSX.Element
             </li>
           ))}
         </ul>
+      )}
+      {more > 0 && (
+        <p class="toolbar">
+          <button
+            type="button"
+            onClick={() => {
+              shown.value += MAX_SHOWN;
+            }}
+          >
+            Show {Math.min(more, MAX_SHOWN)} more
+          </button>
+          <span class="soft">of {more}</span>
+        </p>
       )}
       {lists.length > 0 && (
         <ul class="questions" aria-label="Lists">

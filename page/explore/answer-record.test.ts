@@ -61,3 +61,9 @@ test('a message with invalid JSON is no answer', () => {
   const store = storeOf(['tools/call', '{"id":1,"result":{"a":1}}'], ['tools/call', '{"id":1,"result":{a}}']);
   expect(answerRecord(store, 'tools/call', result({ a: 1 }))?.n).toBe(1);
 });
+
+test('a member of a text with too many values is not searched, because the page would freeze', () => {
+  const text = (length: number): string => JSON.stringify({ a: Array.from({ length }, () => 1) });
+  expect(memberText(text(19_000), 'a')).toMatch(/^\[1,1/);
+  expect(memberText(text(20_000), 'a')).toBeUndefined();
+});

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
-import { parseJson, type JsonNode } from '../form/json-text.ts';
+import { MAX_VALUES, parseJson, type JsonNode } from '../form/json-text.ts';
 import type { RecordStore } from '../wire/record-store.ts';
 import type { Outcome } from './request.ts';
 
@@ -48,11 +48,14 @@ export function answerRecord(
   return undefined;
 }
 
-/** The text of a member of a JSON object. If it has several of the name, the last counts, as for `JSON.parse`. */
+/**
+ * The text of a member of a JSON object. If it has several of the name, the last counts, as for `JSON.parse`. Undefined if
+ * the object is too large for a tree.
+ */
 export function memberText(text: string, name: string): string | undefined {
   let node: JsonNode;
   try {
-    node = parseJson(text);
+    node = parseJson(text, MAX_VALUES);
   } catch {
     return undefined;
   }

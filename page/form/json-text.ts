@@ -11,6 +11,8 @@ export class JsonMistake extends Error {}
 
 /** How deep a text may be nested to be read as a tree. */
 const MAX_DEPTH = 500;
+/** How many values a text may have to be shown as a tree: the page would freeze while it reads more. */
+export const MAX_VALUES = 20_000;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
@@ -52,10 +54,10 @@ export function compactJson(text: string): string {
 /**
  * Reads a JSON text.
  *
- * @throws JsonMistake if the text is not JSON, or nested deeper than 500 levels.
+ * @throws JsonMistake if the text is not JSON, nested deeper than 500 levels, or has too many values.
  */
-export function parseJson(text: string): JsonNode {
-  return new Parser(text).document();
+export function parseJson(text: string, maxValues = Infinity): JsonNode {
+  return new Parser(text, maxValues).document();
 }
 
 /** A value as JSON. Undefined if it is undefined, or nested too deeply. */
@@ -84,9 +86,11 @@ class Parser {
   readonly #text: string;
   #at = 0;
   #depth = 0;
+  #left: number;
 
-  constructor(text: string) {
+  constructor(text: string, maxValues: number) {
     this.#text = text;
+    this.#left = maxValues;
   }
 
   document(): JsonNode {
@@ -96,6 +100,7 @@ class Parser {
   }
 
   #value(): JsonNode {
+    if ((this.#left -= 1) < 0) this.#fail('the JSON has too many values for a tree');
     const char = this.#next();
     const start = this.#at;
     if (char === '{') return this.#object(start);

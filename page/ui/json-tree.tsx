@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { parseJson, type JsonNode } from '../form/json-text.ts';
+import { Text } from '../explore/text.tsx';
+import { MAX_VALUES, parseJson, type JsonNode } from '../form/json-text.ts';
 import { Visible } from './visible.tsx';
 
 /** How many members of a value are shown at first, and how many more at each request of the user. */
@@ -33,9 +34,7 @@ export function JsonTree({ text, label }: JsonTreeProps): JSX.Element {
     return (
       <>
         <p class="notice warn">{root.message}</p>
-        <pre>
-          <Visible text={text} lines />
-        </pre>
+        <Text text={text} />
       </>
     );
   const depth = countUpTo(root, OPEN_VALUES) < OPEN_VALUES ? OPEN_LEVELS : 3;
@@ -48,7 +47,7 @@ export function JsonTree({ text, label }: JsonTreeProps): JSX.Element {
 
 function read(text: string): JsonNode | Error {
   try {
-    return parseJson(text);
+    return parseJson(text, MAX_VALUES);
   } catch (error) {
     return error as Error;
   }

@@ -167,6 +167,7 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     await tab('Server');
     await look('Server');
     await tab('Asked');
+    await page.getByRole('button', { name: 'Show 2 more' }).click();
     await expect.poll(() => page.getByRole('article').count()).toBe(4);
     await look('Questions');
     await tab('Log');
@@ -220,6 +221,41 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     await tab('Prompts');
     await page.getByRole('button', { name: 'Get', exact: true }).click();
     await few();
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('resources whose changes are reported are shown in portions, the newest first', async () => {
+    const { page, tab, call, result, misdeeds } = await explore(browser(), ({ method, notify }) => {
+      if (method === 'tools/list') return { tools: [tool('touch')] };
+      for (let at = 0; at < 1000; at += 1) notify('notifications/resources/updated', { uri: `file:///n${at}` });
+      return { content: [] };
+    });
+    await call.click();
+    await result.getByRole('status').getByText(/after/).waitFor();
+    await tab('Asked');
+    await tab('Subscriptions');
+    const listed = page.getByRole('list', { name: 'Resources' }).getByRole('listitem');
+    await expect.poll(() => listed.first().textContent()).toContain('file:///n999');
+    expect(await listed.count()).toBe(50);
+    await page.getByRole('button', { name: 'Show 50 more' }).click();
+    await expect.poll(() => listed.count()).toBe(100);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('a value with very many members is shown as text', async () => {
+    const members = Array.from({ length: 25_000 }, (_, at) => [`k${at}`, at]);
+    const structuredContent = Object.fromEntries(members) as JsonObject;
+    const { page, call, result, misdeeds } = await explore(browser(), ({ method }) =>
+      method === 'tools/list' ? { tools: [tool('wide')] } : { content: [], structuredContent },
+    );
+    await call.click();
+    await result.getByText('the JSON has too many values for a tree').waitFor();
+    expect(await result.getByRole('tree').count()).toBe(0);
+    expect(await result.locator('pre').first().textContent()).toContain('{"k0":0,"k1":1,');
+    await page.getByRole('button', { name: 'Show in Wire' }).click();
+    await page.getByRole('row').filter({ hasText: 'result' }).last().click();
+    const message = page.getByRole('tabpanel', { name: 'Message' });
+    await message.getByText('the JSON has too many values for a tree').waitFor();
     expect(misdeeds).toEqual([]);
   });
 
