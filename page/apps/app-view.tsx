@@ -7,7 +7,7 @@ import type { Explorer } from '../explore/explorer.ts';
 import { JsonView } from '../explore/json-view.tsx';
 import { summaryOf } from '../explore/outcome-view.tsx';
 import { tabPanel, TabList } from '../ui/tabs.tsx';
-import { Visible } from '../ui/visible.tsx';
+import { Visible, visible } from '../ui/visible.tsx';
 import type { AppHost, AppStatus, LinkRequest, Note } from './app-host.ts';
 import { PolicyTable } from './policy-table.tsx';
 import type { RunningApp, ShownApp } from './running-app.ts';
@@ -138,7 +138,7 @@ function Frame({ running, shown }: { running: RunningApp; shown: ShownApp }): JS
     <iframe
       ref={ref}
       class="app-frame"
-      title={`App of ${running.tool.label}`}
+      title={`App of ${visible(running.tool.label)}`}
       src={shown.url}
       sandbox={SANDBOX}
       referrerpolicy="no-referrer"

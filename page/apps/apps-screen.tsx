@@ -6,7 +6,7 @@ import type { Entry } from '../explore/entry-list.ts';
 import type { Explorer, Session } from '../explore/explorer.ts';
 import { FormModel } from '../form/form-model.ts';
 import { FormMistakes, SchemaForm } from '../form/schema-form.tsx';
-import { Visible } from '../ui/visible.tsx';
+import { Visible, visible } from '../ui/visible.tsx';
 import { appUriOf, isForModels } from './app-resource.ts';
 import { AppView } from './app-view.tsx';
 import { RunningApp } from './running-app.ts';
@@ -97,7 +97,7 @@ function Apps({ explorer, session }: { explorer: Explorer; session: Session }): 
           >
             {tools.map(({ id, label }) => (
               <option key={id} value={id}>
-                {label}
+                {visible(label)}
               </option>
             ))}
           </select>

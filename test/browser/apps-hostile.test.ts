@@ -3,8 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FrameLocator } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
-import { APP, appServer, openApps } from './support/apps.ts';
+import { APP, appServer, appTool, openApps } from './support/apps.ts';
 import { describeInBrowser } from './support/browser.ts';
+import { HIDDEN, TRICKS } from './support/tricks.ts';
 import type { JsonObject } from '../../src/jsonrpc/message.ts';
 
 /** A server of the attacker that lets every page read it, and what it got. */
@@ -336,5 +337,14 @@ describeInBrowser('a hostile app', (browser) => {
     await page.mouse.click(x + width / 2, y + height / 2, { button });
     await expect.poll(() => said(view)).toMatchObject({ result: {} });
     await expect.poll(() => opened.length).toBe(1);
+  });
+
+  test('shows nothing hidden in the names of tools', async () => {
+    const { url } = await appServer('', { tools: TRICKS.map((trick) => appTool(trick, 'ui://test/app')) });
+    const { page, misdeeds } = await openApps(browser(), url);
+    const choice = page.locator('select.apps-choice');
+    await expect.poll(() => choice.locator('option').count()).toBe(TRICKS.length + 1);
+    expect(HIDDEN.exec((await choice.textContent())!)?.[0]).toBeUndefined();
+    expect(misdeeds()).toEqual([]);
   });
 });
