@@ -155,6 +155,22 @@ test('a call of a tool that is known to ask delays such calls as long as it runs
   expect(next.given).toBeDefined();
 });
 
+test('a call delays others for two seconds only if nobody knows whether it waits for an answer', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await asking(attribution, 'asking');
+  const session = { id: 's', signal: never };
+  calling(attribution, 'slow', session);
+  await vi.advanceTimersByTimeAsync(2000);
+  calling(attribution, 'asking', session);
+  const next = calling(attribution, 'asking');
+  await settled();
+  void (await attribution.question(never)).ask('elicitation/create', {}, { signal: never });
+  await vi.advanceTimersByTimeAsync(1999);
+  expect(next.given).toBeUndefined();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(next.given).toBeDefined();
+});
+
 test('a tool that has asked once takes turns from then on', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a');

@@ -252,10 +252,15 @@ export class QuestionAttribution implements Attribution {
       // Calls of its tool may have ended without a question meanwhile.
       const limit = TURNS[this.#kindOf(call)];
       if (limit > 0) this.#holder = call;
-      if (limit === LONG) this.#turnTimer = setTimeout(this.#tooLong, LONG, call).unref();
+      if (limit === LONG) this.#limitTurn(call);
       run();
     }
   };
+
+  #limitTurn(call: Call): void {
+    clearTimeout(this.#turnTimer);
+    this.#turnTimer = setTimeout(this.#tooLong, LONG, call).unref();
+  }
 
   readonly #tooLong = (call: Call): void => {
     if (this.#kindOf(call) === 'unknown') this.#kinds.add(call.name, 'slow');
@@ -329,6 +334,8 @@ export class QuestionAttribution implements Attribution {
     client.questions.add(question);
     if (named) this.#waitSoon(call);
     else if (client.only) this.#takeQuestions(client.only);
+    // Nobody knows whether the call with the turn waits for the answer, so others do not wait for it any longer.
+    else if (this.#holder?.client === client) this.#limitTurn(this.#holder);
     const { signal, release } = joined(options?.signal, client.over.signal);
     options?.signal?.addEventListener('abort', () => this.#resume(question.asker));
     try {
