@@ -17,7 +17,7 @@ export interface QuestionProps {
 }
 
 /** The most questions that are shown at first. A form of a server may have hundreds of fields. */
-const MAX_SHOWN = 2;
+const MAX_SHOWN = 3;
 
 /** The questions that wait for the user, the oldest first. */
 export function Questions({ explorer }: { explorer: Explorer }): JSX.Element {

@@ -85,12 +85,12 @@ describeInBrowser('Asked', (browser) => {
     await call.click();
     await page.getByRole('tab', { name: 'Asked 7 open' }).click();
     const articles = page.getByRole('article');
-    await expect.poll(() => articles.count()).toBe(2);
+    await expect.poll(() => articles.count()).toBe(3);
     await articles.first().getByRole('button', { name: 'Decline' }).click();
     await expect.poll(() => articles.first().textContent()).toContain('Number 1');
-    expect(await articles.count()).toBe(2);
-    await page.getByRole('button', { name: 'Show 2 more' }).click();
-    await expect.poll(() => articles.count()).toBe(4);
+    expect(await articles.count()).toBe(3);
+    await page.getByRole('button', { name: 'Show 3 more' }).click();
+    await expect.poll(() => articles.count()).toBe(6);
     expect(misdeeds).toEqual([]);
   });
 

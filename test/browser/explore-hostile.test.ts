@@ -167,7 +167,7 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     await tab('Server');
     await look('Server');
     await tab('Asked');
-    await page.getByRole('button', { name: 'Show 2 more' }).click();
+    await page.getByRole('button', { name: 'Show 1 more' }).click();
     await expect.poll(() => page.getByRole('article').count()).toBe(4);
     await look('Questions');
     await tab('Log');
