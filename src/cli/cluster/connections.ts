@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net';
-import { bindProblem } from '../../transport/http/server/bind-problem.ts';
+import { bind } from '../../transport/http/server/bind.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /** The most connections that wait for a worker. Further ones are closed. */
@@ -19,25 +19,9 @@ export class Connections {
   /** What each worker was passed and has not confirmed yet. */
   readonly #passed = new Map<WorkerSlot, Socket>();
 
-  /**
-   * Starts to listen. Connections wait until there is a worker.
-   *
-   * @param onerror gets what later keeps it from accepting a connection, such as a missing file descriptor.
-   * @returns the port in use.
-   * @throws Error with a readable message if the address cannot be used.
-   */
+  /** Starts to listen, as `bind` does. Connections wait until there is a worker. */
   listen(host: string, port: number, onerror: (error: Error) => void): Promise<number> {
-    const server = this.#server;
-    return new Promise((resolve, reject) => {
-      const fail = (cause: Error): void => reject(new Error(bindProblem(cause, host, port), { cause }));
-      server.once('error', fail);
-      server.listen(port, host, () => {
-        server.off('error', fail);
-        server.on('error', onerror);
-        const address = server.address();
-        resolve(typeof address === 'object' && address ? address.port : port);
-      });
-    });
+    return bind(this.#server, host, port, onerror);
   }
 
   /** Its worker can take a connection. It has confirmed the one that it was passed, if any. */

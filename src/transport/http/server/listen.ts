@@ -2,7 +2,6 @@ import type { SecureContextOptions } from 'node:tls';
 import type { Wiretap } from '../../wiretap.ts';
 import { createHttpHandler, type HttpHandler, type HttpHandlerOptions } from './handler.ts';
 import { isLoopback } from './access/guards.ts';
-import { bindProblem } from './bind-problem.ts';
 import { SocketServer, type AcceptedConnections } from './socket-server.ts';
 
 /** Where to listen, and the options of the handler. */
@@ -105,7 +104,7 @@ async function open(
 ): Promise<{ readonly server: SocketServer; readonly bound: number }> {
   const server = await serverFor(handler, options);
   if (options.accepted) return { server, bound: server.serve(options.accepted) };
-  return { server, bound: await bind(server, host, port, (error) => options.onerror?.(error)) };
+  return { server, bound: await server.listen(host, port, (error) => options.onerror?.(error)) };
 }
 
 async function serverFor(handler: HttpHandler, { tls, wiretap }: ListenOptions): Promise<SocketServer> {
@@ -120,19 +119,6 @@ async function serverFor(handler: HttpHandler, { tls, wiretap }: ListenOptions):
 function secureContext({ cert, key }: TlsCredentials): SecureContextOptions {
   const bytes = (pem: string | Uint8Array): string | Buffer => (typeof pem === 'string' ? pem : Buffer.from(pem));
   return { cert: bytes(cert), key: bytes(key), minVersion: 'TLSv1.2' };
-}
-
-async function bind(
-  server: SocketServer,
-  host: string,
-  port: number,
-  onerror: (error: Error) => void,
-): Promise<number> {
-  try {
-    return await server.listen(host, port, onerror);
-  } catch (cause) {
-    throw new Error(bindProblem(cause as NodeJS.ErrnoException, host, port), { cause });
-  }
 }
 
 function hostForUrl(host: string): string {

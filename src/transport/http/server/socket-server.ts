@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import type { SecureContextOptions, Server as TlsServer } from 'node:tls';
 import { inTurns } from '../../../base/in-turns.ts';
 import { tapSocket, type Wiretap } from '../../wiretap.ts';
+import { bind } from './bind.ts';
 import type { HttpHandler } from './handler.ts';
 import { SocketConnection, type ConnectionTimeouts } from './socket-connection.ts';
 
@@ -71,27 +72,18 @@ export class SocketServer {
     return https;
   }
 
-  /** Starts to listen. @throws Error as `net.Server` reports it. */
-  listen(host: string, port: number, onerror: (error: Error) => void): Promise<number> {
-    const server = this.#server;
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(port, host, () => {
-        server.off('error', reject);
-        // Without a listener, an error would end the process, for example when no file descriptors are left.
-        server.on('error', onerror);
-        this.#check();
-        const address = server.address();
-        resolve(typeof address === 'object' && address ? address.port : port);
-      });
-    });
+  /** Starts to listen, as `bind` does. */
+  async listen(host: string, port: number, onerror: (error: Error) => void): Promise<number> {
+    const bound = await bind(this.#server, host, port, onerror);
+    this.#startChecks();
+    return bound;
   }
 
   /** Serves connections that another process has accepted. Returns their port. */
   serve(accepted: AcceptedConnections): number {
     this.#accepted = accepted;
     accepted.start((socket) => this.#server.emit('connection', socket));
-    this.#check();
+    this.#startChecks();
     return accepted.port;
   }
 
@@ -131,7 +123,7 @@ export class SocketServer {
     socket.once('close', () => this.#shaking.delete(from));
   }
 
-  #check(): void {
+  #startChecks(): void {
     this.#checks = setInterval(() => this.#checkTimes(), CHECK_INTERVAL);
     this.#checks.unref();
   }
