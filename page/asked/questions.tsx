@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { JsonView } from '../explore/json-view.tsx';
 import type { Explorer } from '../explore/explorer.ts';
+import { ShowMore } from '../ui/portions.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { FormElicitation } from './form-elicitation.tsx';
 import { openQuestions, type Answer, type OpenQuestion } from './open-question.ts';
@@ -34,19 +35,9 @@ export function Questions({ explorer }: { explorer: Explorer }): JSX.Element {
           </li>
         ))}
       </ul>
-      {more > 0 && (
-        <p class="toolbar">
-          <button
-            type="button"
-            onClick={() => {
-              shown.value += MAX_SHOWN;
-            }}
-          >
-            Show {Math.min(more, MAX_SHOWN)} more
-          </button>
-          <span class="soft">{more === 1 ? 'One newer question waits.' : `${more} newer questions wait.`}</span>
-        </p>
-      )}
+      <ShowMore shown={shown} more={more} portion={MAX_SHOWN}>
+        {more === 1 ? 'One newer question waits.' : `${more} newer questions wait.`}
+      </ShowMore>
     </>
   );
 }

@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import type { Explorer } from '../explore/explorer.ts';
 import { SubscribeButton } from '../explore/resource.tsx';
 import { toast } from '../ui/toast.tsx';
+import { ShowMore } from '../ui/portions.tsx';
 import { Visible } from '../ui/visible.tsx';
 import type { Changes } from './notices.ts';
 
@@ -50,19 +51,9 @@ export function Subscriptions({ explorer }: { explorer: Explorer }): JSX.Element
           ))}
         </ul>
       )}
-      {more > 0 && (
-        <p class="toolbar">
-          <button
-            type="button"
-            onClick={() => {
-              shown.value += MAX_SHOWN;
-            }}
-          >
-            Show {Math.min(more, MAX_SHOWN)} more
-          </button>
-          <span class="soft">of {more}</span>
-        </p>
-      )}
+      <ShowMore shown={shown} more={more} portion={MAX_SHOWN}>
+        of {more}
+      </ShowMore>
       {lists.length > 0 && (
         <ul class="questions" aria-label="Lists">
           {lists.map(([method, changes]) => (

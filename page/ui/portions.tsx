@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { useSignal, type Signal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 
 /** How many are shown at first, and more at each wish. */
@@ -16,19 +16,36 @@ export function Portions<Item>({ items, children }: PortionsProps<Item>): JSX.El
   return (
     <>
       {items.slice(0, shown.value).map(children)}
-      {more > 0 && (
-        <p class="toolbar">
-          <button
-            type="button"
-            onClick={() => {
-              shown.value += PORTION;
-            }}
-          >
-            Show {Math.min(more, PORTION)} more
-          </button>
-          <span class="soft">of {more.toLocaleString('en')}</span>
-        </p>
-      )}
+      <ShowMore shown={shown} more={more} portion={PORTION}>
+        of {more.toLocaleString('en')}
+      </ShowMore>
     </>
+  );
+}
+
+interface ShowMoreProps {
+  /** How many are shown. */
+  readonly shown: Signal<number>;
+  /** How many are not. */
+  readonly more: number;
+  readonly portion: number;
+  readonly children: ComponentChildren;
+}
+
+/** Shows the next portion at the user's wish. Nothing if there is none. */
+export function ShowMore({ shown, more, portion, children }: ShowMoreProps): JSX.Element | null {
+  if (more <= 0) return null;
+  return (
+    <p class="toolbar">
+      <button
+        type="button"
+        onClick={() => {
+          shown.value += portion;
+        }}
+      >
+        Show {Math.min(more, portion)} more
+      </button>
+      <span class="soft">{children}</span>
+    </p>
   );
 }
