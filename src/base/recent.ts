@@ -15,7 +15,7 @@ export class Recent<Value = undefined> {
   }
 
   /** @param kept a value to store with the entry. */
-  add(entry: unknown, ...kept: Value extends undefined ? [] : [Value]): void {
+  add(entry: unknown, ...kept: [Value] extends [undefined] ? [] : [Value]): void {
     this.#entries.delete(entry);
     this.#entries.set(entry, kept[0] as Value);
     if (this.#entries.size > this.#max) this.#entries.delete(this.#oldest.take());

@@ -6,12 +6,11 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, isStrings, type JsonObject } from '../jsonrpc/message.ts';
 import { inside, put, without } from '../jsonrpc/shape.ts';
 import { isNotificationMethod, Method, NotificationMethod } from '../protocol/methods.ts';
-import { quoting } from '../base/short-text.ts';
 import { checkStateKey } from '../base/state-key.ts';
 import { refuseVariants } from './exact-keys.ts';
 import { KnownTasks } from './known-tasks.ts';
 import { serverNameOf } from './server-name.ts';
-import { replaceRelatedTask, replaceTaskIds } from './task-ids.ts';
+import { checkRelatedTask, idsIn, replaceRelatedTask, replaceTaskIds } from './task-ids.ts';
 
 export interface BoundTasksOptions {
   readonly target: Target;
@@ -95,8 +94,7 @@ class BoundTasks {
         return exchange.notify(name, replaceTaskIds(shown, bind));
       },
       ask: async (question, questionParams, options) => {
-        if (!idsIn(replaceRelatedTask, questionParams).every(knows))
-          throw new RpcError(ErrorCode.InvalidRequest, quoting`${question} was not asked: the client has no such task`);
+        checkRelatedTask(question, questionParams, knows);
         const answer = await exchange.ask(question, replaceRelatedTask(questionParams, bind), options);
         return replaceRelatedTask(answer, (bound) => this.#open(bound, principal) ?? bound);
       },
@@ -173,15 +171,6 @@ function inFilter(params: JsonObject, replace: (ids: string[]) => string[]): Jso
 function createdBy({ task, resultType, taskId }: JsonObject): string | undefined {
   const id: unknown = resultType === 'task' ? taskId : isObject(task) ? task['taskId'] : undefined;
   return typeof id === 'string' ? id : undefined;
-}
-
-function idsIn(replace: typeof replaceTaskIds, message: JsonObject): string[] {
-  const ids: string[] = [];
-  replace(message, (id) => {
-    ids.push(id);
-    return id;
-  });
-  return ids;
 }
 
 /** A server description that does not offer the list of tasks (2025-11-25, basic/utilities/tasks: Capabilities). */

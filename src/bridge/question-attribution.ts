@@ -12,7 +12,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CAN_REQUIRE_INPUT, Method } from '../protocol/methods.ts';
 import { allEnded, type Attribution } from '../wire/legacy/outbound/attribution.ts';
-import { replaceRelatedTask } from './task-ids.ts';
+import { checkRelatedTask } from './task-ids.ts';
 
 /** How many milliseconds a call of an unknown tool delays others. */
 const LONG = 2000;
@@ -164,7 +164,7 @@ export class QuestionAttribution implements Attribution {
   /** What is known of each name. */
   readonly #kinds = new Recent<Kind>(MAX_NAMES);
   /** The clients that have begun or named tasks last, by the ids of the tasks. */
-  readonly #tasks = new Recent<Pick<Call, 'key'>>(MAX_TASKS);
+  readonly #tasks = new Recent<Call['key']>(MAX_TASKS);
   readonly #clientOf: ClientOf;
   /** The calls in flight by the exchanges that the server gets. */
   readonly #byExchange = new WeakMap<Exchange, Call>();
@@ -207,7 +207,7 @@ export class QuestionAttribution implements Attribution {
   }
 
   #hasTask({ key }: Call, id: unknown): void {
-    if (typeof id === 'string' && id.length <= MAX_NAME) this.#tasks.add(id, { key });
+    if (typeof id === 'string' && id.length <= MAX_NAME) this.#tasks.add(id, key);
   }
 
   #move(call: Call, state: Call['state']): void {
@@ -325,10 +325,7 @@ export class QuestionAttribution implements Attribution {
       const why = `${MAX_OF_ONE} questions to its client are open; wait until some are answered`;
       throw new RpcError(ErrorCode.InternalError, quoting`${method} was not asked: ${why}`);
     }
-    replaceRelatedTask(params, (id) => {
-      if ((this.#tasks.get(id)?.key ?? call.key) === call.key) return id;
-      throw new RpcError(ErrorCode.InvalidRequest, quoting`${method} was not asked: the client has no such task`);
-    });
+    checkRelatedTask(method, params, (id) => (this.#tasks.get(id) ?? call.key) === call.key);
     const named = !options?.signal || !this.#unnamed.has(options.signal);
     const question: OpenQuestion = { asker: named ? call : undefined, after: this.#begun };
     client.questions.add(question);

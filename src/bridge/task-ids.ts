@@ -1,3 +1,5 @@
+import { quoting } from '../base/short-text.ts';
+import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
 import { inside, put } from '../jsonrpc/shape.ts';
 
@@ -18,6 +20,22 @@ export function replaceRelatedTask(message: JsonObject, replace: (id: string) =>
   const meta: unknown = message['_meta'];
   if (!isObject(meta) || !isObject(meta[RELATED_TASK])) return message;
   return inside(message, '_meta', (all) => inside(all, RELATED_TASK, replaceKey('taskId', replace)));
+}
+
+/** The ids that one of these functions replaces. */
+export function idsIn(replace: typeof replaceTaskIds, message: JsonObject): string[] {
+  const ids: string[] = [];
+  replace(message, (id) => {
+    ids.push(id);
+    return id;
+  });
+  return ids;
+}
+
+/** @throws RpcError if a question is about a task that its client does not know. */
+export function checkRelatedTask(question: string, params: JsonObject, knows: (id: string) => boolean): void {
+  if (!idsIn(replaceRelatedTask, params).every(knows))
+    throw new RpcError(ErrorCode.InvalidRequest, quoting`${question} was not asked: the client has no such task`);
 }
 
 /** A function that replaces one string of an object. */
