@@ -165,6 +165,7 @@ function stateOf(name: string, { events, sessions, node, isAlive, bus }: Handler
   const ofStreams: EventLog = {
     open: (session, ...rest) => events.open(own(session), ...rest),
     append: (session, ...rest) => events.append(own(session), ...rest),
+    ...(events.appendAll && { appendAll: (session, ...rest) => events.appendAll!(own(session), ...rest) }),
     end: (session, ...rest) => events.end(own(session), ...rest),
     after: (session, id) => events.after(own(session), id),
     find: (session, id) => events.find(own(session), id),

@@ -50,6 +50,12 @@ export interface EventLog {
   /** Appends an event to a stream and resolves with its id. Drops older events if a limit is reached. */
   append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId>;
   /**
+   * Appends several events to a stream in one step, all of them or none, and resolves with their ids. Only the last message
+   * may be a response. A log that needs a round trip for each append should have it. Default: the events of a stream are
+   * appended one after the other.
+   */
+  appendAll?(session: SessionId, stream: StreamId, messages: readonly Message[]): Promise<readonly EventId[]>;
+  /**
    * Ends a stream, also if responses are missing: nothing more will be appended. Does nothing if the stream has ended.
    *
    * @param failure the error that each request without a response gets first. If several processes end the stream at once,

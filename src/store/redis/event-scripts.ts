@@ -81,9 +81,10 @@ end
 `;
 
 /**
- * Appends an event to a stream, opens the stream (`open`), or ends it (`fail`). Then `message` is an error for each request
- * without a response, and `bytes` is what each event takes besides its text. Returns the number of its newest event, or -1
- * if the stream has ended.
+ * Appends events to a stream, opens the stream (`open`), or ends it (`fail`). Then `message` is an error for each request
+ * without a response, and `bytes` is what each event takes besides its text. Further events follow the bounds, each as message,
+ * bytes, and the request it answers. Events appended together have consecutive numbers. Returns the number of the stream's
+ * newest event, or -1 if the stream has ended.
  */
 export const APPEND = storing(
   BASICS,
@@ -131,6 +132,7 @@ if mode == 'fail' then
   state.requests, state.ended = {}, true
 else
   add(message, bytes, answered)
+  for i = 17, #ARGV, 3 do add(ARGV[i], num(ARGV[i + 1]), ARGV[i + 2]) end
 end
 save(h, stream, state)
 local last = string.format('%.0f', state.last)

@@ -65,19 +65,29 @@ export class RedisEvents implements EventLog {
 
   open(session: SessionId, stream: StreamId, requests?: readonly RequestId[]): Promise<EventId> {
     if (requests) this.#open.open(session, stream, requests);
-    return this.#append(session, stream, undefined, 'open', requests);
+    return this.#append(session, stream, [undefined], 'open', requests).then(([id]) => id!);
   }
 
   async append(session: SessionId, stream: StreamId, message: Message | undefined): Promise<EventId> {
-    const id = await this.#append(session, stream, message, 'append', this.#open.of(session, stream));
-    if (message && isResponse(message)) this.#open.answered(session, stream, message.id);
-    return id;
+    const [id] = await this.appendAll(session, stream, [message]);
+    return id!;
+  }
+
+  async appendAll(
+    session: SessionId,
+    stream: StreamId,
+    messages: readonly (Message | undefined)[],
+  ): Promise<readonly EventId[]> {
+    const ids = await this.#append(session, stream, messages, 'append', this.#open.of(session, stream));
+    const last = messages.at(-1);
+    if (last && isResponse(last)) this.#open.answered(session, stream, last.id);
+    return ids;
   }
 
   async end(session: SessionId, stream: StreamId, failure?: ErrorObject): Promise<void> {
     const about = [keyOfSession(session), stream];
     if (!failure) await this.#commands.run(END, ...about);
-    else await this.#change(about, 'fail', JSON.stringify(failure), EVENT_BYTES, '', '');
+    else await this.#change([...about, 'fail', JSON.stringify(failure), EVENT_BYTES, '', '']);
     this.#open.end(session, stream);
   }
 
@@ -141,24 +151,30 @@ export class RedisEvents implements EventLog {
   async #append(
     session: SessionId,
     stream: StreamId,
-    message: Message | undefined,
+    messages: readonly (Message | undefined)[],
     mode: 'open' | 'append',
     requests?: readonly RequestId[],
-  ): Promise<EventId> {
+  ): Promise<EventId[]> {
+    const expected = requests ? JSON.stringify(requests.map((id) => JSON.stringify(id))) : '';
+    const [first, ...rest] = messages.map((message) => this.#event(message));
+    const about = [keyOfSession(session), stream];
+    const last = await this.#change([...about, mode, ...first!, expected], rest.flat());
+    if (last === '-1') throw new Error('The stream has ended');
+    return messages.map((_, index) => `${stream}-${Number(last) - (messages.length - 1 - index)}`);
+  }
+
+  /** What `APPEND` gets of an event: the text, the size, and the request that it answers. */
+  #event(message: Message | undefined): (string | number)[] {
     const text = message === undefined ? '' : JSON.stringify(message);
     const bytes = EVENT_BYTES + Buffer.byteLength(text);
     const answered = message && isResponse(message) ? JSON.stringify(message.id) : '';
-    const expected = requests ? JSON.stringify(requests.map((id) => JSON.stringify(id))) : '';
     // What is not stored need not be sent.
-    const stored = bytes <= this.#bounds[0]! ? text : '';
-    const n = await this.#change([keyOfSession(session), stream], mode, stored, bytes, answered, expected);
-    if (n === '-1') throw new Error('The stream has ended');
-    return `${stream}-${n}`;
+    return [bytes <= this.#bounds[0]! ? text : '', bytes, answered];
   }
 
   /** Runs `APPEND`. */
-  async #change(about: readonly string[], ...what: readonly (string | number)[]): Promise<string> {
-    return (await this.#commands.run(APPEND, ...about, ...what, this.#time(), ...this.#bounds)) as string;
+  async #change(what: readonly (string | number)[], more: readonly (string | number)[] = []): Promise<string> {
+    return (await this.#commands.run(APPEND, ...what, this.#time(), ...this.#bounds, ...more)) as string;
   }
 
   async #find(

@@ -167,6 +167,30 @@ export function eventLogSuite(open: (bounds: EventLogBounds) => EventLog | Promi
     }
   });
 
+  define('events that are appended together keep their order, and the last can end the stream', {}, async (log) => {
+    if (!log.appendAll) return;
+    const opened = await log.open('s', 'a', [1]);
+    await append(log, 's', 'b', 'other');
+    const messages = [notification('one', { text: 'ünï' }), notification('two'), resultResponse(1, {})];
+    const ids = await log.appendAll('s', 'a', messages);
+    const appended = messages.map((message, index) => ({ id: ids[index], message }));
+    assert.deepEqual(await events(log, 's', opened), appended);
+    assert.deepEqual(await events(log, 's', ids[1]!), appended.slice(2));
+    assert.deepEqual(await log.find('s', opened), { stream: 'a', ended: true });
+    await assert.rejects(log.appendAll('s', 'a', [notification('three'), notification('four')]));
+    assert.deepEqual(await events(log, 's', opened), appended);
+  });
+
+  define('of events that are appended together, one that is too large is lost', { maxBytes: 1000 }, async (log) => {
+    if (!log.appendAll) return;
+    const opened = await log.open('s', 'a');
+    const huge = notification('two', { text: 'x'.repeat(2000) });
+    const ids = await log.appendAll('s', 'a', [notification('one'), huge, notification('three')]);
+    assert.deepEqual(await methods(log, 's', ids[1]!), ['three']);
+    await assert.rejects(methods(log, 's', ids[0]!), EventsPurged);
+    assert.deepEqual(await methods(log, 's', opened), ['one']);
+  });
+
   define('an id of one session is unknown in another session', {}, async (log) => {
     const id = await append(log, 's', 'a', 'one');
     await append(log, 's', 'a', 'two');

@@ -80,6 +80,92 @@ test('a stream that has ended writes nothing to the log', async () => {
   expect(appended).toEqual([undefined, note(1)]);
 });
 
+/** A log that answers one append after the other, when the test lets it. */
+function remoteLog() {
+  const appends: number[] = [];
+  const waiting: (() => void)[] = [];
+  const log = logWith((plain) => ({
+    open: (session, stream) => plain.append(session, stream, undefined),
+    appendAll: async (session, stream, messages) => {
+      appends.push(messages.length);
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      if (messages.some((message) => 'method' in message && message.method === 'refused')) throw new Error('no');
+      return Promise.all(messages.map((message) => plain.append(session, stream, message)));
+    },
+  }));
+  const reply = async (): Promise<void> => {
+    waiting.shift()?.();
+    await settled();
+  };
+  return { log, appends, reply };
+}
+
+test('messages that come during an append are appended together', async () => {
+  const { log, appends, reply } = remoteLog();
+  const { stream } = streamOn(log);
+  const { given } = reader(stream);
+  await settled();
+  const sent = [1, 2, 3, 4].map((n) => stream.send(note(n)));
+  await settled();
+  for (const message of [note(5), resultResponse(1, {}), note(6)]) sent.push(stream.send(message));
+  await settled();
+  expect(appends).toEqual([4]);
+  await reply();
+  expect(given).toEqual([1, 2, 3, 4].map(note));
+  // A response may end the stream.
+  expect(appends).toEqual([4, 2]);
+  await reply();
+  await reply();
+  expect(appends).toEqual([4, 2, 1]);
+  expect(given).toEqual([...[1, 2, 3, 4, 5].map(note), resultResponse(1, {}), note(6)]);
+  await Promise.all(sent);
+});
+
+test('few and short messages are appended together', async () => {
+  const { log, appends, reply } = remoteLog();
+  const { stream } = streamOn(log);
+  const text = 'x'.repeat(40_000);
+  const large: Message = { jsonrpc: '2.0', method: 'notifications/n', params: { text } };
+  const sent = [large, large, ...Array.from({ length: 150 }, (_, n) => note(n))].map((each) => stream.send(each));
+  for (let count = 0; count < 4; count += 1) await reply();
+  expect(appends).toEqual([1, 100, 51]);
+  await Promise.all(sent);
+});
+
+test('a connection that comes between two messages gets both once, and a stream that ends gets nothing after it', async () => {
+  const { log, appends, reply } = remoteLog();
+  const { stream } = streamOn(log);
+  const first = reader(stream);
+  await settled();
+  const sent = [stream.send(note(1)), stream.send(note(2))];
+  await settled();
+  sent.push(stream.send(note(3)));
+  const second = reader(stream);
+  sent.push(stream.send(note(4)));
+  stream.end();
+  sent.push(stream.send(note(5)));
+  for (let count = 0; count < 6; count += 1) await reply();
+  await Promise.all(sent);
+  expect(appends).toEqual([2, 1, 1]);
+  expect([...first.given, ...second.given]).toEqual([1, 2, 3, 4].map(note));
+  expect(second.state.ended).toBe(true);
+});
+
+test('if messages cannot be appended together, each sender is told, the response is sent, and the stream goes on', async () => {
+  const { log, reply } = remoteLog();
+  const { stream, errors } = streamOn(log);
+  const { given } = reader(stream);
+  await settled();
+  const refused: Message = { jsonrpc: '2.0', method: 'refused' };
+  const sent = Promise.allSettled([note(1), refused, resultResponse(1, {}), note(2)].map((each) => stream.send(each)));
+  await reply();
+  await reply();
+  await reply();
+  expect((await sent).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled', 'fulfilled']);
+  expect(given).toEqual([resultResponse(1, {}), note(2)]);
+  expect(errors.map(({ message }) => message)).toEqual(['no', 'no', 'no']);
+});
+
 test('the log is read no faster than the reader reads', async () => {
   const { stream } = streamOn(logWith(() => ({})));
   for (let n = 1; n <= 5; n += 1) await stream.send(note(n));

@@ -20,6 +20,7 @@ import {
 import type { SseConnection } from '../connection.ts';
 import { messageEvent, primingEvent, retryField } from '../sse.ts';
 import { hasConstantResult, stringify } from '../../../../jsonrpc/stringify.ts';
+import { Appends } from './appends.ts';
 import type { FollowEnd, Follower } from './following.ts';
 import { UnsentResponses } from './unsent-responses.ts';
 import { unstored, UNSTORED_FULL } from './unstored.ts';
@@ -72,6 +73,7 @@ export class EventStream {
   #sent: EventId | undefined;
   /** The queue of appends, and of everything that must not run during an append. */
   #tail: Promise<void>;
+  readonly #appends: Appends;
   /** Resolves when all long lists that waited for their turns are written. Undefined if there was none. Never rejects. */
   #listsWritten: Promise<unknown> | undefined;
   /** Newest last. Each message goes only to the newest (2025-11-25, transports: Multiple Connections, 2). */
@@ -100,6 +102,7 @@ export class EventStream {
     this.#options = options;
     this.#ended = options.ended;
     this.#sent = options.start;
+    this.#appends = new Appends(options.log, options.session, options.id);
     if (this.#isShared) this.#tail = Promise.resolve();
     else
       this.#tail = options.log
@@ -167,11 +170,12 @@ export class EventStream {
   #write(message: Message, json: string): Promise<void> {
     const { length } = json;
     unstored.add(length);
+    const append = this.#appends.add(message, length);
     const sent = this.#tail.then(async () => {
       // The log has removed a session that ended. Do not add to it again.
       if (this.#ended) return unstored.add(-length);
       const before = this.#last;
-      const id = await this.#append(message, length);
+      const id = await this.#stored(append, message, length);
       if (id !== undefined) this.#follower?.event(before ?? id, id, json);
       if (this.#isShared) {
         this.#newest = this.#live && id !== undefined ? { id, json } : undefined;
@@ -214,7 +218,7 @@ export class EventStream {
 
   /** The next connection begins after this event, unless it resumes after another one. */
   startAfter(id: EventId): void {
-    this.#tail = this.#tail.then(() => void (this.#sent = id));
+    void this.#afterAppends(() => void (this.#sent = id));
   }
 
   /** Ends the connections. The client goes on reading at another process. Returns the last event that was sent. */
@@ -225,10 +229,10 @@ export class EventStream {
   }
 
   /** A response that cannot be stored is still sent, because the work is done. Returns undefined for it. */
-  async #append(message: Message, length: number): Promise<EventId | undefined> {
-    const { log, session, id: stream, onerror } = this.#options;
+  async #stored(append: () => Promise<EventId>, message: Message, length: number): Promise<EventId | undefined> {
+    const { onerror } = this.#options;
     try {
-      return (this.#last = await log.append(session, stream, message));
+      return (this.#last = await append());
     } catch (error) {
       // While the log cannot be reached, each attempt may fail at once, after the message was written as JSON.
       if (length > SLICE) await this.#takeTurn(length);
@@ -294,7 +298,7 @@ export class EventStream {
     }
     this.#connections.push(connection);
     if (this.#connections.length > MAX_CONNECTIONS) this.#connections[0]!.end();
-    this.#tail = this.#tail.then(() => {
+    void this.#afterAppends(() => {
       const from = after ?? this.#sent;
       if (connection.closed) return connection.end();
       // The log could not open the stream. Responses are sent nevertheless.
@@ -314,7 +318,7 @@ export class EventStream {
     this.#follower = follower;
     if (this.#ended && !this.#endsInLog) this.#stopFollower(this.#closed ? 'paused' : 'ended');
     // What is in the log already may not have been there when the other process read it.
-    this.#tail = this.#tail.then(() => {
+    void this.#afterAppends(() => {
       if (this.#last !== undefined) follower.event(this.#last, this.#last);
     });
     return () => {
@@ -351,7 +355,7 @@ export class EventStream {
   pause(retry: number, only?: SseConnection): void {
     const connections = only ? [only] : [...this.#connections];
     // Queued, so that each connection has received an event id to reconnect with.
-    this.#tail = this.#tail.then(() => {
+    void this.#afterAppends(() => {
       for (const connection of connections) {
         connection.write(retryField(retry));
         connection.end();
@@ -374,7 +378,13 @@ export class EventStream {
 
   async #afterAll(end: () => void): Promise<void> {
     if (this.#listsWritten) await this.#listsWritten;
-    await (this.#tail = this.#tail.then(end));
+    await this.#afterAppends(end);
+  }
+
+  /** Runs something between what was sent before and what is sent after it. */
+  #afterAppends(work: () => void): Promise<void> {
+    this.#appends.split();
+    return (this.#tail = this.#tail.then(work));
   }
 
   /** Lets a connection read the log from `from` until it has caught up and is live. */
