@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, connect as openSocket, type AddressInfo } from 'node:net';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -360,6 +360,22 @@ describe.skipIf(command === undefined || process.platform !== 'linux')('several 
     files('1000');
     await allServe(server);
     expect(await server.stop(30_000)).toEqual({ code: 0, signal: null });
+  });
+
+  test('connections that wait for a worker and have all file descriptors do not keep a worker from being started', async () => {
+    const server = await serve([...programs.everwire, 'demo']);
+    const before = workersOf(server);
+    execFileSync('prlimit', ['--pid', String(server.pid), '--nofile=60:']);
+    for (const pid of before) process.kill(pid, 'SIGSTOP');
+    const { port } = new URL(server.url);
+    const idle = Array.from({ length: 100 }, () => openSocket(Number(port), '127.0.0.1').on('error', () => {}));
+    onTestFinished(() => idle.forEach((socket) => void socket.destroy()));
+    // The system refuses those for which there is no descriptor.
+    await eventually(() => idle.some(({ closed }) => closed), 'that no descriptor is free');
+    for (const pid of before) process.kill(pid, 'SIGKILL');
+    await server.line(/worker [12] cannot be started now: .*EMFILE$/);
+    await expect.poll(() => get(server, '/mcp').then(({ status }) => status, String), PATIENT).toBe(400);
+    await eventually(() => workersOf(server).length === WORKERS, 'other workers');
   });
 
   test('a worker that hangs does not keep the command from ending', async () => {

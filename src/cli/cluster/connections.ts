@@ -12,12 +12,17 @@ const MAX_WAITING = 10_000;
  * `node:cluster` would lose it: the connection would stay open, and nobody would answer.
  */
 export class Connections {
+  readonly #maxWaiting: number;
   readonly #server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => this.#take(socket));
   readonly #waiting: Socket[] = [];
   /** The workers that can take a connection, in their order. */
   readonly #free = new Set<WorkerSlot>();
   /** What each worker was passed and has not confirmed yet. */
   readonly #passed = new Map<WorkerSlot, Socket>();
+
+  constructor(maxWaiting = MAX_WAITING) {
+    this.#maxWaiting = maxWaiting;
+  }
 
   /** Starts to listen, as `bind` does. Connections wait until there is a worker. */
   listen(host: string, port: number, onerror: (error: Error) => void): Promise<number> {
@@ -46,13 +51,20 @@ export class Connections {
   /** Accepts no more connections, and closes those that wait. */
   close(): void {
     this.#server.close();
-    for (const socket of this.#waiting.splice(0)) socket.destroy();
+    this.closeWaiting();
+  }
+
+  /** Closes the connections that wait. Returns whether there were any. */
+  closeWaiting(): boolean {
+    const waiting = this.#waiting.splice(0);
+    for (const socket of waiting) socket.destroy();
+    return waiting.length > 0;
   }
 
   #take(socket: Socket): void {
     // Nobody reads from it here. An error would show at the worker, too.
     socket.on('error', () => {});
-    if (!this.#server.listening || this.#waiting.length === MAX_WAITING) return void socket.destroy();
+    if (!this.#server.listening || this.#waiting.length >= this.#maxWaiting) return void socket.destroy();
     this.#waiting.push(socket);
     this.#pass();
   }

@@ -154,7 +154,9 @@ class Workers {
         ? `worker ${slot.number} ended with ${how}; another one replaces it`
         : `worker ${slot.number} cannot be started now: ${notStarted}`,
     );
-    slot.startLater(() => this.#start(slot));
+    // Connections that wait may have all file descriptors, and no worker could ever be started.
+    if (notStarted !== undefined && this.#connections.closeWaiting()) this.#start(slot);
+    else slot.startLater(() => this.#start(slot));
   }
 
   #checkStopped(): void {
