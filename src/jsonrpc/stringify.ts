@@ -39,6 +39,16 @@ export function stringify(message: Message): string {
   return head(message) + written.text + '}';
 }
 
+/** Whether a value can be converted to JSON. It cannot if it has a cycle, is nested too deep, or one of its methods throws. */
+export function isWritable(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Writes a notification that has a result, such as that of a task, which may go to many clients. */
 function withResult(message: Message, { result, ...rest }: JsonObject): string {
   const written = constants.get(result);

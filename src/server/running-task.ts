@@ -7,6 +7,7 @@ import { waitFor } from '../base/wait.ts';
 import { Waiters } from '../base/waiters.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { ErrorObject, JsonObject } from '../jsonrpc/message.ts';
+import { isWritable } from '../jsonrpc/stringify.ts';
 import { NotificationMethod } from '../protocol/methods.ts';
 import { isTerminal } from '../protocol/tasks.ts';
 import { TaskStoreFull, type TaskRecord, type TaskStore } from '../store/task-store.ts';
@@ -341,7 +342,9 @@ export class RunningTask {
    * there is no such thing.
    */
   #drop(error: Error): boolean {
-    const isRefused = error instanceof TaskStoreFull || error instanceof TypeError;
+    const isFull = error instanceof TaskStoreFull || error instanceof TypeError;
+    // An admitted outcome was written before, and may be large.
+    const isRefused = isFull || (!this.#admitted && !isWritable(this.#apply(this.#record)));
     if (this.#outcome) {
       if (this.#outcome === NOT_STORED || this.#outcome.status === 'cancelled') return false;
       if (!isRefused && (this.#admitted ||= this.#options.admit(this.#outcome))) return false;

@@ -3,6 +3,7 @@ import { TestExchange } from '../../test/support/exchange.ts';
 import { aborted, deferred } from '../../test/support/service.ts';
 import { describeWithEmptyRedis } from '../../test/support/with-empty-redis.ts';
 import type { Caller } from '../core/exchange.ts';
+import { RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { memoryTaskStore } from '../store/memory-tasks.ts';
 import { redisState } from '../store/redis/redis-state.ts';
@@ -13,7 +14,7 @@ import { McpServer } from './mcp-server.ts';
 
 const CALLER: Partial<Caller> = {
   revision: '2026-07-28',
-  capabilities: { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
+  capabilities: { elicitation: {}, sampling: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
 };
 const FORM = {
   message: 'Sure?',
@@ -67,6 +68,17 @@ function setUp(memory = memoryTaskStore()) {
       return () => listening.notified.slice(1).map(({ params }) => params!);
     },
   };
+}
+
+/** An object that is nested deeper than `JSON.stringify` can follow. */
+function deep(): JsonObject {
+  let value: JsonObject = {};
+  for (let depth = 0; depth < 100_000; depth += 1) value = { value };
+  return value;
+}
+
+function throwing(message: string): never {
+  throw new Error(message);
 }
 
 /** Adds a tool that returns when the test says so. */
@@ -257,6 +269,39 @@ test('the results that wait for the store are limited in bytes', async () => {
   await vi.advanceTimersByTimeAsync(PAUSE);
   const states = await Promise.all(ids.map(async (id) => (await get(id, 'ann')).status));
   expect(new Set(states)).toEqual(new Set(['completed', 'failed']));
+});
+
+test.each([
+  ['a result that is nested too deep', () => ({ content: [], _meta: deep() })],
+  [
+    'an error whose data cannot be written',
+    () => {
+      throw new RpcError(-1, 'no', { data: { toJSON: () => throwing('unwritable') } });
+    },
+  ],
+])('%s fails the task at once', async (_, work) => {
+  const { server, errors, call, get } = setUp();
+  server.tool('work', { task: true }, work);
+  const id = await call('work');
+  await vi.advanceTimersByTimeAsync(0);
+  const error = { code: -32603, message: 'The outcome of the task could not be stored' };
+  expect(await get(id)).toMatchObject({ status: 'failed', error });
+  expect(errors).toHaveLength(1);
+});
+
+test('a question that is nested too deep is refused, and the task goes on', async () => {
+  const { server, call, get } = setUp();
+  server.tool('work', { task: true }, async (_, context) => {
+    const messages = [{ role: 'user', content: { type: 'text', text: '', _meta: deep() } }] as const;
+    return context.sample({ messages: [...messages], maxTokens: 1 }).then(
+      () => 'answered',
+      ({ message }: Error) => message,
+    );
+  });
+  const id = await call('work');
+  await vi.advanceTimersByTimeAsync(0);
+  const text = 'sampling/createMessage was not sent: it could not be stored';
+  expect(await get(id)).toMatchObject({ status: 'completed', result: { content: [{ text }] } });
 });
 
 test('a store without room refuses a question, but ends no task', async () => {

@@ -14,7 +14,7 @@ import {
   type Request,
   type RequestId,
 } from '../../../jsonrpc/message.ts';
-import { stringify } from '../../../jsonrpc/stringify.ts';
+import { isWritable } from '../../../jsonrpc/stringify.ts';
 import { abortReason, isAborted, offAbort, onAbort } from '../../../core/base-exchange.ts';
 import type { Exchange, Service } from '../../../core/exchange.ts';
 import { isNotificationMethod, KNOWN_NOTICES, Meta, Method, NotificationMethod } from '../../../protocol/methods.ts';
@@ -404,13 +404,4 @@ function declared(capabilities: JsonObject, { unknown: { properties } }: Revisio
   const undeclared = properties.ServerCapabilities?.includes('completions') === true;
   const mayComplete = capabilities['prompts'] !== undefined || capabilities['resources'] !== undefined;
   return undeclared && mayComplete ? { completions: {}, ...capabilities } : capabilities;
-}
-
-function isWritable(message: Message): boolean {
-  try {
-    stringify(message);
-    return true;
-  } catch {
-    return false;
-  }
 }
