@@ -47,9 +47,11 @@ local function trim(h, max_bytes, max_count, before, most)
   local sizes = redis.call('HMGET', meta, 'b', 'c')
   local bytes, count = num(sizes[1]), num(sizes[2])
   if count == 0 then return 0 end
-  local dropped, last, from = 0, nil, '-'
+  local dropped, last, from, most_read = 0, nil, '-', 1
   while count > 0 and dropped < most do
-    local page = redis.call('XRANGE', events, from, '+', 'COUNT', 16)
+    -- Each is read with its text, and mostly, not even the first one is dropped.
+    local page = redis.call('XRANGE', events, from, '+', 'COUNT', most_read)
+    most_read = math.min(16, most_read * 2)
     if #page == 0 then
       bytes, count = 0, 0
       break
@@ -139,9 +141,11 @@ local last = string.format('%.0f', state.last)
 redis.call('ZADD', latest, last, stream)
 trim(h, max_bytes, max_count, now - max_age, most)
 -- Streams without events are remembered, but not without limit.
-local oldest = redis.call('XRANGE', events, '-', '+', 'COUNT', 1)[1]
-local from = oldest and '(' .. string.match(oldest[1], '^%d+') or '+inf'
-local surplus = redis.call('ZCARD', latest) > spent and redis.call('ZCOUNT', latest, '-inf', from) - spent or 0
+local surplus = 0
+if redis.call('ZCARD', latest) > spent then
+  local oldest = redis.call('XRANGE', events, '-', '+', 'COUNT', 1)[1]
+  surplus = redis.call('ZCOUNT', latest, '-inf', oldest and '(' .. string.match(oldest[1], '^%d+') or '+inf') - spent
+end
 if surplus > 0 then
   for _, old in ipairs(redis.call('ZRANGE', latest, 0, surplus - 1)) do
     redis.call('HDEL', meta, '+' .. old)
