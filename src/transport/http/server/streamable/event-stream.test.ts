@@ -381,6 +381,15 @@ test('a stream whose end was not stored ends in the log later, without an error 
   expect([await stored(), await over()]).toEqual([[note(1)], true]);
 });
 
+test('a stream with all responses in the log is not ended there once more', async () => {
+  const { stream, state, over } = await replyStream();
+  await stream.send(note(1));
+  await stream.send(resultResponse(1, {}));
+  stream.end();
+  await settled();
+  expect([state.ends, await over(), stream.done]).toEqual([0, true, true]);
+});
+
 test('a stream of a session that is closed does not end in the log', async () => {
   const { stream, state } = await replyStream();
   state.works = false;

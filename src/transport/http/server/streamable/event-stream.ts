@@ -91,6 +91,8 @@ export class EventStream {
   #news = 0;
   /** The newest message of this process, until its live connection has read it in the log. */
   #newest: { readonly id: EventId; readonly json: string } | undefined;
+  /** How many of its requests have no response in the log, which ends the stream with the last one. Undefined: it does not. */
+  #unanswered: number | undefined;
   /** Whether the log could not store a response. */
   #isIncomplete = false;
   #endsInLog = false;
@@ -109,6 +111,7 @@ export class EventStream {
         .open(options.session, options.id, options.requests)
         .then((id) => {
           this.#last = this.#sent = id;
+          this.#unanswered = options.requests?.length;
         })
         .catch(options.onerror);
   }
@@ -232,7 +235,9 @@ export class EventStream {
   async #stored(append: () => Promise<EventId>, message: Message, length: number): Promise<EventId | undefined> {
     const { onerror } = this.#options;
     try {
-      return (this.#last = await append());
+      this.#last = await append();
+      if (isResponse(message) && this.#unanswered !== undefined) this.#unanswered -= 1;
+      return this.#last;
     } catch (error) {
       // While the log cannot be reached, each attempt may fail at once, after the message was written as JSON.
       if (length > SLICE) await this.#takeTurn(length);
@@ -258,8 +263,9 @@ export class EventStream {
   /** Until the log knows that the stream has ended, clients that read it there would ask for more. */
   async #endInLog(): Promise<void> {
     const { log, session, id, onerror } = this.#options;
-    this.#endsInLog = true;
+    this.#endsInLog = this.#unanswered !== 0;
     this.#options.onended();
+    if (!this.#endsInLog) return this.giveUp();
     let pause = END_PAUSE;
     do {
       try {
