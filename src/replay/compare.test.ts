@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { StdioScript, rpc } from '../../test/support/wire-script.ts';
 import { nextTurn } from '../base/wait.ts';
-import type { JsonObject } from '../jsonrpc/message.ts';
+import type { JsonObject, ResultResponse as Result } from '../jsonrpc/message.ts';
 import { callsOf } from '../mock/calls-of.ts';
 import type { RecordedCall } from '../mock/recorded-call.ts';
 import { compareSessions } from './compare.ts';
 import { sessionIn } from './recorded-session.ts';
+import { eventsOf } from './session-requests.ts';
 
 const COUNT = 60_000;
 
@@ -40,6 +41,31 @@ test('notifications that a server invents are compared in linear time', async ()
   );
   expect(requests).toMatchObject([{ outcome: 'changed', count: 2 * COUNT + 1 }]);
 }, 20_000);
+
+test('the pages of a long list are joined in linear time', () => {
+  const pages = 3000;
+  const pageOf = (page: number): RecordedCall => {
+    const [step] = call(page, []).steps;
+    const tools = Array.from({ length: 50 }, (_, at) => ({ name: `${page}-${at}` }));
+    const result = { tools, ...(page < pages && { nextCursor: `${page + 1}` }) };
+    const params = page === 1 ? {} : { cursor: `${page}` };
+    return {
+      ...call(page, []),
+      message: { jsonrpc: '2.0', id: page, method: 'tools/list', params },
+      steps: [{ ...step!, message: { jsonrpc: '2.0', id: page, result } }],
+    };
+  };
+  const calls = Array.from({ length: pages }, (_, at) => pageOf(at + 1));
+  const start = process.cpuUsage();
+  const { requests } = eventsOf(calls);
+  expect(process.cpuUsage(start).user / 1000).toBeLessThan(1000);
+  expect(requests).toHaveLength(1);
+  const { answer, first } = requests[0]!;
+  expect({ answer, first }).toMatchObject({ answer: { id: pages }, first: { id: 1, result: { nextCursor: '2' } } });
+  const names = (answer as Result).result['tools'].map(({ name }: { name: string }) => name);
+  expect(names).toEqual(calls.flatMap((_, at) => Array.from({ length: 50 }, (__, entry) => `${at + 1}-${entry}`)));
+  expect((first as Result).result['tools']).toHaveLength(50);
+}, 60_000);
 
 test('a member with the name __proto__ counts', async () => {
   const answered = (result: string): RecordedCall => {

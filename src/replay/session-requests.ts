@@ -75,6 +75,8 @@ class Joiner implements SessionEvents {
   readonly questions: Question[] = [];
   /** The requests that a further page or round may continue, oldest first. */
   readonly #open = new Map<string, SessionRequest[]>();
+  /** The entries of lists with further pages. */
+  readonly #entries = new WeakMap<SessionRequest, unknown[]>();
   /** The questions of the last round of a request: their places, by their keys. */
   readonly #asked = new WeakMap<SessionRequest, Map<string, number>>();
   /** The `tasks/get` that was the last request about a task. */
@@ -105,7 +107,7 @@ class Joiner implements SessionEvents {
     };
     if (earlier) {
       earlier.answered = answered;
-      if (answer) earlier.answer = method in PAGED ? withEntries(earlier.answer, answer, PAGED[method]!) : answer;
+      if (answer) earlier.answer = method in PAGED ? this.#withEntries(earlier, answer, PAGED[method]!) : answer;
       this.#answerQuestions(earlier, params);
     } else this.requests.push(request);
     if (answer && 'result' in answer) this.#expect(request, answer.result);
@@ -122,6 +124,17 @@ class Joiner implements SessionEvents {
     if (method === Method.GetTask) return this.#looks.get(textOf(params['taskId']));
     const same = this.#open.get(keyOf(session, method, params, params['cursor'] ?? params['requestState']));
     return 'cursor' in params || isNextRound(params) ? same?.shift() : undefined;
+  }
+
+  /** A list with the entries of its next page. */
+  #withEntries(request: SessionRequest, page: Response, property: string): Response {
+    const { answer: list } = request;
+    if (!list || 'error' in list || 'error' in page) return page;
+    // There may be thousands of pages, so the entries of earlier ones are not copied again.
+    const entries = this.#entries.get(request) ?? entriesOf(list.result[property]);
+    for (const each of entriesOf(page.result[property])) entries.push(each);
+    this.#entries.set(request, entries);
+    return { ...page, result: { ...page.result, [property]: entries } };
   }
 
   /** What may continue a request. */
@@ -173,13 +186,8 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : canonicalJson(value);
 }
 
-/** A list with the entries of its next page. */
-function withEntries(list: Response | undefined, page: Response, property: string): Response {
-  if (!list || 'error' in list || 'error' in page) return page;
-  const entries = [list.result[property], page.result[property]].flatMap((each: unknown) =>
-    Array.isArray(each) ? (each as unknown[]) : [],
-  );
-  return { ...page, result: { ...page.result, [property]: entries } };
+function entriesOf(page: unknown): unknown[] {
+  return Array.isArray(page) ? [...(page as unknown[])] : [];
 }
 
 /** `tools/call add`, to show to users. */
