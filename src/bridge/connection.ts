@@ -181,11 +181,11 @@ export class Connection {
   async #answer(exchange: Exchange): Promise<JsonObject> {
     if (!this.attribution) return this.#call(exchange);
     if (!this.connected) await this.#link.connect();
-    // In 2026-07-28, a server's question is the result of the request that it belongs to.
-    if (this.era === 'modern') return this.#call(exchange);
     // A server has one set of roots per connection, and one client's roots do not apply to all clients.
     if (exchange.method === NotificationMethod.RootsListChanged) return {};
-    return this.attribution.answer(this.#call, exchange);
+    // In 2026-07-28, a server's question is the result of the request that it belongs to. But this request may still reach
+    // a server of a handshake revision, if the connection is lost and made again. So the attribution knows it, too.
+    return this.attribution.answer(this.#call, exchange, this.era !== 'modern');
   }
 
   readonly #call: Service = (exchange) =>

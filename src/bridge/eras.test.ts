@@ -1,5 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
+import { Deferred } from '../base/deferred.ts';
+import { nextTurn } from '../base/wait.ts';
 import { connect } from '../client/connect.ts';
 import type { Client } from '../client/client.ts';
 import type { ClientOptions } from '../client/options.ts';
@@ -212,4 +214,46 @@ test('a caller who answers slowly does not block others', async () => {
   expect(text(await quick.callTool('quiet', { n: 3 }))).toBe('3');
   answer('slow');
   expect(text(await waiting)).toBe('1 is slow');
+});
+
+test('a call that is repeated at a restarted server of the other era keeps its questions, on a shared connection', async () => {
+  const other = new Deferred();
+  const asked = new Deferred();
+  const behind = new McpServer({ name: 'behind', version: '1' });
+  onTestFinished(() => behind.close());
+  behind.tool('ask', {}, async (_args, ctx) => {
+    await other.promise;
+    const answer = ctx.elicit({ message: 'Who?', schema: z.object({ name: z.string() }) });
+    await nextTurn();
+    asked.resolve();
+    return JSON.stringify(await answer);
+  });
+  behind.tool('wait', {}, async () => {
+    other.resolve();
+    await asked.promise;
+    return 'done';
+  });
+  const { bridge, ends } = bridged(behind, 'legacy', {
+    connections: 'shared',
+    target: (): Transport => {
+      const [near, far] = memoryTransportPair();
+      ends.push(ends.length);
+      void serve(behind.service, far, { eras: ends.length === 1 ? 'modern' : 'legacy' });
+      if (ends.length > 1) return near;
+      const send = near.send.bind(near);
+      // As a pipe to a process that has just ended.
+      near.send = async (message) => {
+        if (!('method' in message) || message.method !== 'tools/call') return send(message);
+        throw Object.assign(new Error('write EPIPE'), { notExecuted: true, sessionGone: true });
+      };
+      return near;
+    },
+  });
+  const make = clients(bridge);
+  const first = await make({ onelicit: elicited('first') });
+  const second = await make({ onelicit: elicited('second') });
+  const asking = first.callTool('ask');
+  await vi.waitUntil(() => ends.length === 2);
+  expect(text(await second.callTool('wait'))).toBe('done');
+  expect(text(await asking)).toContain('first');
 });

@@ -90,6 +90,21 @@ test('calls of unknown tools take turns', async () => {
   expect(await two.done).toEqual({ name: 'b' });
 });
 
+test('a tool whose result is a question is not known to be quiet', async () => {
+  const attribution = new QuestionAttribution(({ session }) => session);
+  await attribution.answer(
+    () => Promise.resolve({ resultType: 'input_required', requestState: 's' }),
+    new TestExchange('tools/call', { name: 'a' }),
+    false,
+  );
+  const [one, two] = [calling(attribution, 'a'), calling(attribution, 'a')];
+  await settled();
+  expect([one.given !== undefined, two.given, attribution.waiting]).toEqual([true, undefined, 1]);
+  one.finish();
+  two.finish();
+  await Promise.all([one.done, two.done]);
+});
+
 test('calls of tools that do not ask run in parallel, and a session gets every question of its own', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'a', 'b', 'c');

@@ -7,6 +7,7 @@ import { Recent } from '../base/recent.ts';
 import { quoting } from '../base/short-text.ts';
 import { idlePause, waitFor } from '../base/wait.ts';
 import { derive } from '../core/derive.ts';
+import { needsInput } from '../core/rounds.ts';
 import { NotAsked, type Caller, type Exchange, type Service } from '../core/exchange.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
@@ -180,12 +181,16 @@ export class QuestionAttribution implements Attribution {
     return this.#returning.size + this.#fresh.size;
   }
 
-  /** Calls the service for an exchange, when it is the call's turn. */
-  async answer(service: Service, origin: Exchange): Promise<JsonObject> {
+  /**
+   * Calls the service for an exchange, when it is the call's turn.
+   *
+   * @param takesTurns whether the server asks questions by requests of its own.
+   */
+  async answer(service: Service, origin: Exchange, takesTurns = true): Promise<JsonObject> {
     const call = new Call(origin);
     let ended = false;
     try {
-      if (TURNS[this.#kindOf(call)] > 0) await this.#takeTurn(call, this.#fresh, origin);
+      if (takesTurns && TURNS[this.#kindOf(call)] > 0) await this.#takeTurn(call, this.#fresh, origin);
       call.key = this.#clientOf(origin.caller) ?? {};
       call.client = this.#clients.get(call.key) ?? new Client();
       this.#clients.set(call.key, call.client);
@@ -196,8 +201,8 @@ export class QuestionAttribution implements Attribution {
       this.#hasTask(call, origin.params['taskId']);
       const result = await service(call.exchange);
       this.#hasTask(call, result['task']?.taskId);
-      // Wrong arguments may have ended it before it asked.
-      ended = result['isError'] !== true;
+      // Wrong arguments may have ended it before it asked, and the result may be the question.
+      ended = result['isError'] !== true && !needsInput(result);
       return result;
     } finally {
       if (ended && call.client.asked < call.number && this.#kindOf(call) !== 'asks')
