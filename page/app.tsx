@@ -13,7 +13,6 @@ import { Explorer } from './explore/explorer.ts';
 import { ExploreScreen } from './explore/explore.tsx';
 import type { Lint } from './lint/lint.ts';
 import { LintScreen } from './lint/lint-screen.tsx';
-import { LatencyScreen } from './latency/latency-screen.tsx';
 import { PageHead } from './head.tsx';
 import { StartProblem } from './start-problem.tsx';
 import type { Link } from './server/follow.ts';
@@ -31,6 +30,7 @@ import { WireScreen } from './wire/wire.tsx';
 
 type Screen = 'Explore' | 'Wire' | 'Asked' | 'Lint' | 'Latency' | 'Auth' | 'Breakpoints' | 'Apps' | 'Compare';
 
+const LatencyScreen = lazy(async () => (await import('./latency/latency-screen.tsx')).LatencyScreen);
 const CompareScreen = lazy(async () => (await import('./compare/compare-screen.tsx')).CompareScreen);
 
 const screen = signal<Screen>('Explore');
@@ -134,7 +134,7 @@ export function App({ server, wire }: AppProps): JSX.Element {
           <LintScreen wire={wire} visible={screen.value === 'Lint'} onwire={() => show('Wire')} />
         </div>
         <div class="screen" {...panel('Latency')}>
-          <LatencyScreen wire={wire} visible={screen.value === 'Latency'} onwire={() => show('Wire')} />
+          {screen.value === 'Latency' && <LatencyScreen wire={wire} onwire={() => show('Wire')} />}
         </div>
         <div class="screen" {...panel('Auth')}>
           <AuthScreen server={server} state={state} />

@@ -22,28 +22,24 @@ const opened = signal<string | undefined>(undefined);
 
 interface LatencyScreenProps {
   readonly wire: Wire;
-  readonly visible: boolean;
   /** Shows the screen Wire. */
   readonly onwire: () => void;
 }
 
 /** How long calls took, by method and tool. */
-export function LatencyScreen({ wire, visible, onwire }: LatencyScreenProps): JSX.Element | null {
+export function LatencyScreen({ wire, onwire }: LatencyScreenProps): JSX.Element {
   const { store } = wire;
-  const version = useSlowly(wire.source.version.value, visible);
+  const version = useSlowly(wire.source.version.value);
   const shownSide = store.hasBothSides ? side.value : undefined;
   const all = useMemo(
     () =>
-      visible
-        ? statsOf(
-            spansOf(store, shownSide),
-            (span) => isToolError(span, store),
-            (span) => store.isProbe(span),
-          )
-        : [],
-    [store, shownSide, version, visible],
+      statsOf(
+        spansOf(store, shownSide),
+        (span) => isToolError(span, store),
+        (span) => store.isProbe(span),
+      ),
+    [store, shownSide, version],
   );
-  if (!visible) return null;
   const show = (stats: CallStats, terms: readonly string[]): void => {
     const isBothWays = all.some(({ method, dir }) => method === stats.method && dir !== stats.dir);
     wire.view.setFilter(callFilter(stats, { side: shownSide, isBothWays, terms }));
@@ -110,12 +106,12 @@ export function LatencyScreen({ wire, visible, onwire }: LatencyScreenProps): JS
   );
 }
 
-/** A version that changes only now and then, and only while the screen is visible. */
-function useSlowly(version: number, visible: boolean): number {
+/** A version that changes only now and then. */
+function useSlowly(version: number): number {
   const newest = useRef(version);
   newest.current = version;
   const [shown, setShown] = useState(version);
-  const isLate = visible && version !== shown;
+  const isLate = version !== shown;
   useEffect(() => {
     if (!isLate) return undefined;
     const timer = setTimeout(() => setShown(newest.current), SHOW_MS);
