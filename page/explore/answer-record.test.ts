@@ -16,7 +16,7 @@ function storeOf(...messages: readonly (readonly [method: string, text: string])
 
 const result = (value: object): Outcome => ({ kind: 'result', result: value, duration: 0 });
 
-test('the newest answer with the same result is found, and its numbers are as written', () => {
+test('the first answer with the same result is found, and its numbers are as written', () => {
   const text = '{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"n":1.50,"big":12345678901234567890}}}';
   const store = storeOf(
     ['tools/call', text],
@@ -29,7 +29,7 @@ test('the newest answer with the same result is found, and its numbers are as wr
     'tools/call',
     result({ structuredContent: { n: 1.5, big: Number('12345678901234567890') } }),
   );
-  expect(found).toEqual({ n: 2, result: '{"structuredContent":{"n":1.50,"big":12345678901234567890}}' });
+  expect(found).toEqual({ n: 1, result: '{"structuredContent":{"n":1.50,"big":12345678901234567890}}' });
   expect(memberText(found!.result!, 'structuredContent')).toBe('{"n":1.50,"big":12345678901234567890}');
 });
 
@@ -66,4 +66,15 @@ test('a member of a text with too many values is not searched, because the page 
   const text = (length: number): string => JSON.stringify({ a: Array.from({ length }, () => 1) });
   expect(memberText(text(19_000), 'a')).toMatch(/^\[1,1/);
   expect(memberText(text(20_000), 'a')).toBeUndefined();
+});
+
+test('messages from before the request are not read', () => {
+  const store = storeOf(['tools/call', '{"result":{"a":1}}'], ['tools/call', '{"result":{"a":1}}']);
+  const read: number[] = [];
+  const text = (record: WireRecord): string | undefined => {
+    read.push(record.n);
+    return store.text(record);
+  };
+  expect(answerRecord({ ...store, text }, 'tools/call', result({ a: 1 }), 1)?.n).toBe(2);
+  expect(read).toEqual([2]);
 });

@@ -1,10 +1,7 @@
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 import { MAX_VALUES, parseJson, type JsonNode } from '../form/json-text.ts';
-import type { RecordStore } from '../wire/record-store.ts';
+import { firstFrom, type RecordStore } from '../wire/record-store.ts';
 import type { Outcome } from './request.ts';
-
-/** How many records are searched for the response to a request. */
-const MAX_SEARCHED = 2000;
 
 /** The response to a request, as a record. */
 export interface AnswerRecord {
@@ -14,10 +11,10 @@ export interface AnswerRecord {
 }
 
 /**
- * Finds the message that has the same result or error. The page's server sends values, and only the wire has the text
+ * Finds the first message that has the same result or error. The page's server sends values, and only the wire has the text
  * that they were read from.
  *
- * @param after the number of the last record that was already searched.
+ * @param after the number of the last record that is not searched: it was there before the request, or was searched before.
  */
 export function answerRecord(
   store: Pick<RecordStore, 'records' | 'text' | 'sideOf'>,
@@ -27,12 +24,11 @@ export function answerRecord(
 ): AnswerRecord | undefined {
   if (outcome.kind !== 'result' && outcome.kind !== 'error') return undefined;
   const member = outcome.kind;
-  const wanted = member === 'result' ? JSON.stringify(outcome.result) : undefined;
+  let wanted: string | undefined;
   const { records } = store;
-  for (let at = records.length - 1; at >= Math.max(0, records.length - MAX_SEARCHED); at -= 1) {
+  for (let at = firstFrom(records, after + 1); at < records.length; at += 1) {
     const record = records[at]!;
     const { n, layer, conn, dir, kind, spans } = record;
-    if (n <= after) return undefined;
     // What an app gets is repeated from there.
     if (store.sideOf(conn) === 'app') continue;
     if (layer !== 'message' || dir !== 's>c' || kind !== member || spans[0]?.method !== method) continue;
@@ -43,7 +39,10 @@ export function answerRecord(
       const error: unknown = message['error'];
       if (isObject(error) && error['code'] === outcome.error.code && error['message'] === outcome.error.message)
         return { n, result: undefined };
-    } else if (JSON.stringify(message['result']) === wanted) return { n, result: memberText(text!, 'result') };
+      continue;
+    }
+    wanted ??= JSON.stringify(outcome.result);
+    if (JSON.stringify(message['result']) === wanted) return { n, result: memberText(text!, 'result') };
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { RunningRequest } from '../../src/inspect/page-server/page-api.ts';
 import { openQuestions } from '../asked/open-question.ts';
 import { Visible } from '../ui/visible.tsx';
@@ -128,19 +128,20 @@ function Call({ explorer, session, sent, answer, name, outputSchema }: CallProps
   );
 }
 
+const searches = new WeakMap<Sent, { answer?: AnswerRecord | undefined; searched: number }>();
+
 /** The record of the response. It may arrive after the outcome, because they arrive on different streams. */
 function useAnswer({ wire }: Explorer, sent: Sent | undefined): AnswerRecord | undefined {
-  const search = useRef<{ readonly sent: Sent; answer?: AnswerRecord | undefined; searched: number }>();
   const outcome = sent?.outcome.value;
   if (!sent || !outcome) return undefined;
-  if (search.current?.sent !== sent) search.current = { sent, searched: 0 };
-  const { current } = search;
-  if (!current.answer) {
+  const search = searches.get(sent) ?? { searched: sent.after };
+  searches.set(sent, search);
+  if (!search.answer) {
     void wire.source.version.value;
-    current.answer = answerRecord(wire.store, sent.method, outcome, current.searched);
-    current.searched = wire.store.newest;
+    search.answer = answerRecord(wire.store, sent.method, outcome, search.searched);
+    search.searched = wire.store.newest;
   }
-  return current.answer;
+  return search.answer;
 }
 
 /** A running request: its time, its progress, and a button that cancels it. */

@@ -71,7 +71,7 @@ export class Explorer {
       return now.status === 'connected' ? JSON.stringify([target, now.revision, now.attempts]) : undefined;
     });
     effect(() => {
-      const next = connection.value === undefined ? undefined : new Session(server);
+      const next = connection.value === undefined ? undefined : new Session(server, wire.store);
       session.peek()?.end();
       session.value = next;
     });
@@ -92,9 +92,11 @@ export class Session {
   /** What was typed for each entry. */
   readonly drafts = new Drafts();
   readonly #server: Server;
+  readonly #store: Wire['store'];
 
-  constructor(server: Server) {
+  constructor(server: Server, store: Wire['store']) {
     this.#server = server;
+    this.#store = store;
     this.saved = new SavedList(server);
     this.tasks = this.#tasks;
     const request = (method: string, params: JsonObject): Sent['settled'] => this.send(method, params).settled;
@@ -105,7 +107,7 @@ export class Session {
 
   /** Sends a request that is not kept. */
   send(method: string, params: JsonObject | string, timeout?: number): Sent {
-    return sendRequest(this.#server, method, params, timeout);
+    return sendRequest(this.#server, this.#store.newest, method, params, timeout);
   }
 
   /** Sends a request for an entry, and keeps it. A task that it becomes is followed. */

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { JsonTree } from '../ui/json-tree.tsx';
 
 interface JsonViewProps {
@@ -11,9 +12,10 @@ interface JsonViewProps {
 
 /** A JSON value as a tree. */
 export function JsonView({ value, text, label }: JsonViewProps): JSX.Element {
+  const shown = useMemo(() => text ?? JSON.stringify(value) ?? 'null', [text, value]);
   return (
     <div class="block">
-      <JsonTree text={text ?? JSON.stringify(value) ?? 'null'} label={label} />
+      <JsonTree text={shown} label={label} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { signal, type ReadonlySignal } from '@preact/signals';
 import type { RequestOutcome } from '../../src/inspect/page-server/page-api.ts';
 import type { JsonObject, JsonValue } from '../../src/jsonrpc/message.ts';
+import { inNextTurn } from '../../src/base/next-turn.browser.ts';
 import type { Server } from '../server/server.ts';
 
 /** A response longer than this is not parsed, because the page would freeze. Bytes. */
@@ -32,6 +33,8 @@ export interface Sent {
   /** When it was sent, in milliseconds of `performance.now()`. */
   readonly started: number;
   readonly time: Date;
+  /** The number of the newest record when it was sent. That of its answer is larger. */
+  readonly after: number;
   /** Undefined while it runs. */
   readonly outcome: ReadonlySignal<Outcome | undefined>;
   /** Settles when it has an outcome, and never rejects. */
@@ -44,10 +47,17 @@ let last = 0;
 /**
  * Sends a request to the inspected server.
  *
+ * @param after the number of the newest record.
  * @param params an object, or JSON text.
  * @param timeout milliseconds without an answer or progress. 0: no limit.
  */
-export function sendRequest(server: Server, method: string, params: JsonObject | string, timeout?: number): Sent {
+export function sendRequest(
+  server: Server,
+  after: number,
+  method: string,
+  params: JsonObject | string,
+  timeout?: number,
+): Sent {
   const key = `page-${(last += 1)}-${crypto.randomUUID()}`;
   const text = typeof params === 'string' ? params : JSON.stringify(params);
   const outcome = signal<Outcome | undefined>(undefined);
@@ -67,6 +77,7 @@ export function sendRequest(server: Server, method: string, params: JsonObject |
     params: text,
     started,
     time: new Date(),
+    after,
     outcome,
     settled,
     // This fails if the request has just ended. Then there is nothing to cancel.
@@ -80,6 +91,8 @@ async function outcomeOf(body: Blob, started: number): Promise<Outcome> {
     return { kind: 'large', whole: body, head, duration: performance.now() - started };
   }
   const { result, error, duration } = JSON.parse(await body.text()) as RequestOutcome;
+  // To read a large response takes long, and so does showing it: the page can draw in between.
+  await new Promise<void>(inNextTurn);
   if (error) return { kind: 'error', error, duration };
   return { kind: 'result', result: result ?? {}, duration };
 }
