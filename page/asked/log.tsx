@@ -6,8 +6,9 @@ import { toast } from '../ui/toast.tsx';
 import { Visible } from '../ui/visible.tsx';
 import type { LogMessage } from './notices.ts';
 
-/** The most messages that are shown at once. */
+/** The most messages that are shown at once, and characters of one. Wire has all. */
 const MAX_SHOWN = 200;
+const MAX_TEXT = 2000;
 
 const KINDS: Readonly<Partial<Record<LogLevel, string>>> = {
   warning: 'warn',
@@ -91,11 +92,11 @@ function LogLine({ message, explorer }: { message: LogMessage; explorer: Explore
       <span>
         {logger !== undefined && (
           <strong>
-            <Visible text={logger} />{' '}
+            <Visible text={logger} max={200} />{' '}
           </strong>
         )}
         <span class="prose">
-          <Visible text={text} lines />
+          <Visible text={text} lines max={MAX_TEXT} />
         </span>
       </span>
       <button

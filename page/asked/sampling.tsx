@@ -2,9 +2,11 @@ import { signal, type Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
+import { contentPortion } from '../explore/content-portion.ts';
 import { Disclosure } from '../explore/disclosure.tsx';
 import { JsonView } from '../explore/json-view.tsx';
 import { MessageView } from '../explore/outcome-view.tsx';
+import { Text } from '../explore/text.tsx';
 import { Portions } from '../ui/portions.tsx';
 import { Visible } from '../ui/visible.tsx';
 import type { QuestionProps } from './questions.tsx';
@@ -47,13 +49,13 @@ export function Sampling({ explorer, question, onanswer }: QuestionProps): JSX.E
       {typeof systemPrompt === 'string' && (
         <section class="message">
           <h4>System prompt</h4>
-          <p class="prose">
-            <Visible text={systemPrompt} lines />
-          </p>
+          <Text text={systemPrompt} />
         </section>
       )}
       {Array.isArray(messages) && (
-        <Portions items={messages as unknown[]}>{(message, at) => <MessageView key={at} message={message} />}</Portions>
+        <Portions items={messages as unknown[]} portion={contentPortion}>
+          {(message, at) => <MessageView key={at} message={message} />}
+        </Portions>
       )}
       <Wishes params={params} />
       <AnswerFields draft={draft} />

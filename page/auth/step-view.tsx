@@ -117,7 +117,7 @@ function Part({ title, first, part: { headers, body } }: PartProps): JSX.Element
     <>
       <h4>{title}</h4>
       <pre class="block" tabIndex={0}>
-        <Visible text={body === undefined ? head : `${head}\n\n${body}`} lines />
+        <Visible text={body === undefined ? head : `${head}\n\n${body}`} lines max={100_000} />
       </pre>
     </>
   );

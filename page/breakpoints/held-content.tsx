@@ -43,7 +43,7 @@ export function HeldContent({ server, id }: { readonly server: Server; readonly 
         The first {text.length} of {length} characters. Edit shows all.
       </p>
       <pre class="block held-content" tabIndex={0} aria-label="Content">
-        <Visible text={text} lines />
+        <Visible text={text} lines max={MAX_SHOWN * 6} />
       </pre>
     </>
   );

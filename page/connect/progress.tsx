@@ -54,7 +54,7 @@ export function Progress({ explorer }: { explorer: Explorer }): JSX.Element {
         <>
           <h3>Last lines of stderr</h3>
           <pre class="block" tabIndex={0}>
-            <Visible text={stderr.join('\n')} lines />
+            <Visible text={stderr.join('\n')} lines max={100_000} />
           </pre>
         </>
       )}

@@ -70,13 +70,13 @@ export function ArgumentField(props: ArgumentFieldProps): JSX.Element {
     <div class="argument">
       <label for={id}>
         <span class="field-name">
-          <Visible text={label} />
+          <Visible text={label} max={200} />
         </span>
         {required ? <span class="bad"> required</span> : <span class="soft"> optional</span>}
       </label>
       {description !== '' && (
-        <p class="soft" id={`${id}-about`}>
-          <Visible text={description} lines />
+        <p class="field-about soft" id={`${id}-about`}>
+          <Visible text={description} lines max={1000} />
         </p>
       )}
       <div class="combobox">
@@ -116,7 +116,7 @@ export function ArgumentField(props: ArgumentFieldProps): JSX.Element {
                 onMouseDown={(event) => event.preventDefault()}
                 onClick={() => take(option)}
               >
-                <Visible text={option} />
+                <Visible text={option} max={200} />
               </li>
             ))}
           </ul>

@@ -1,13 +1,15 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { isObject } from '../../src/jsonrpc/message.ts';
 import { Visible } from '../ui/visible.tsx';
 import { LISTS, matching, type Entry, type ListName } from './entry-list.ts';
 import type { Explorer, Session } from './explorer.ts';
 
 /** The most entries that are shown at once. A search finds the others. */
-const MAX_SHOWN = 300;
+const MAX_SHOWN = 200;
+/** The most characters of each text of an entry. The entry itself shows more. */
+const MAX_TEXT = 200;
 /** On a screen this wide, the list has room for an entry beside it, so the first entry opens by itself. */
 const WIDE = '(min-width: 48rem)';
 
@@ -25,7 +27,22 @@ export function EntryPicker({ explorer, session, name }: EntryPickerProps): JSX.
   const shown = useSignal(MAX_SHOWN);
   const ref = useRef<HTMLUListElement>(null);
   const entries = list.entries.value;
-  const found = matching(entries, search.value);
+  const found = useMemo(() => matching(entries, search.value), [entries, search.value]);
+  // Each change of the state would compare hundreds of entries.
+  const drawn = useMemo(
+    () =>
+      found.slice(0, shown.value).map((entry, at) => (
+        <EntryItem
+          key={`${at} ${entry.id}`}
+          entry={entry}
+          isChosen={entry.id === chosen.value}
+          onchoose={() => {
+            chosen.value = entry.id;
+          }}
+        />
+      )),
+    [found, shown.value, chosen, chosen.value],
+  );
   useEffect(() => {
     if (isDeclared && !list.started.peek()) void list.more();
   }, [list, isDeclared]);
@@ -72,16 +89,7 @@ export function EntryPicker({ explorer, session, name }: EntryPickerProps): JSX.
       </div>
       <ListChanged explorer={explorer} session={session} name={name} />
       <ul ref={ref} aria-label={LISTS[name].noun}>
-        {found.slice(0, shown.value).map((entry, at) => (
-          <EntryItem
-            key={`${at} ${entry.id}`}
-            entry={entry}
-            isChosen={entry.id === chosen.value}
-            onchoose={() => {
-              chosen.value = entry.id;
-            }}
-          />
-        ))}
+        {drawn}
       </ul>
       <ListEnd session={session} name={name} found={found.length} shown={shown} />
     </div>
@@ -113,16 +121,16 @@ function EntryItem({ entry, isChosen, onchoose }: EntryItemProps): JSX.Element {
     <li>
       <button type="button" class="entry" aria-current={isChosen} onClick={onchoose}>
         <span class="entry-label">
-          <Visible text={label} />
+          <Visible text={label} max={MAX_TEXT} />
         </span>
         {label !== id && (
           <code>
-            <Visible text={id} />
+            <Visible text={id} max={MAX_TEXT} />
           </code>
         )}
         {description !== '' && (
           <span class="entry-description">
-            <Visible text={description.slice(0, 200)} />
+            <Visible text={description} max={MAX_TEXT} />
           </span>
         )}
       </button>

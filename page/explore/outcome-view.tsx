@@ -1,10 +1,12 @@
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import { isObject, type JsonObject } from '../../src/jsonrpc/message.ts';
 import { Portions } from '../ui/portions.tsx';
 import { Visible } from '../ui/visible.tsx';
 import { durationText, save } from './bytes.ts';
 import { sizeText } from '../wire/format.ts';
 import { Content, ResourceContents } from './content.tsx';
+import { contentPortion } from './content-portion.ts';
 import { memberText } from './answer-record.ts';
 import { Disclosure } from './disclosure.tsx';
 import { textOf } from './entry-list.ts';
@@ -48,7 +50,7 @@ export function OutcomeView({ outcome, source, name, outputSchema, onread }: Out
             <span>The response has {sizeText(outcome.whole.size)}. This is how it begins:</span>
           </p>
           <pre class="block" tabIndex={0}>
-            <Visible text={outcome.head} lines />
+            <Visible text={outcome.head} lines max={100_000} />
           </pre>
         </>
       );
@@ -126,7 +128,7 @@ function ResultView({
       )}
       {isObject(outputSchema) && isError !== true && <OutputCheck schema={outputSchema} value={structuredContent} />}
       {Array.isArray(content) && (
-        <Portions items={content as unknown[]}>
+        <Portions items={content as unknown[]} portion={contentPortion}>
           {(block, at) => <Content key={at} block={block} onread={onread} />}
         </Portions>
       )}
@@ -135,7 +137,7 @@ function ResultView({
       )}
       {Array.isArray(contents) && contents.length === 0 && <p class="soft">The resource has no contents.</p>}
       {Array.isArray(contents) && (
-        <Portions items={contents as unknown[]}>
+        <Portions items={contents as unknown[]} portion={contentPortion}>
           {(each, at) => (
             <figure class="content" key={at}>
               {isObject(each) ? <ResourceContents contents={each} /> : <JsonView value={each} label="Contents" />}
@@ -144,7 +146,7 @@ function ResultView({
         </Portions>
       )}
       {Array.isArray(messages) && (
-        <Portions items={messages as unknown[]}>
+        <Portions items={messages as unknown[]} portion={contentPortion}>
           {(message, at) => <MessageView key={at} message={message} onread={onread} />}
         </Portions>
       )}
@@ -171,7 +173,7 @@ export function MessageView({
       <h4>
         <Visible text={textOf(message['role']) ?? 'No role'} />
       </h4>
-      <Portions items={Array.isArray(content) ? (content as unknown[]) : [content]}>
+      <Portions items={Array.isArray(content) ? (content as unknown[]) : [content]} portion={contentPortion}>
         {(block, at) => <Content key={at} block={block} onread={onread} />}
       </Portions>
     </section>
@@ -180,7 +182,7 @@ export function MessageView({
 
 /** Says whether the structured content is what the tool declares. */
 function OutputCheck({ schema, value }: { schema: JsonObject; value: unknown }): JSX.Element {
-  const problem = outputProblem(schema, value);
+  const problem = useMemo(() => outputProblem(schema, value), [schema, value]);
   if (problem === undefined) return <p class="good">The structured content matches the tool’s outputSchema.</p>;
   return (
     <p class="notice warn">

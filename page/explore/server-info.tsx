@@ -42,7 +42,7 @@ export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
         <section>
           <h3>Instructions</h3>
           <p class="prose">
-            <Visible text={instructions} lines />
+            <Visible text={instructions} lines max={100_000} />
           </p>
         </section>
       )}
@@ -58,7 +58,7 @@ export function ServerInfo({ explorer }: { explorer: Explorer }): JSX.Element {
         <section>
           <h3>Last lines of stderr</h3>
           <pre class="block" tabIndex={0}>
-            <Visible text={stderr.join('\n')} lines />
+            <Visible text={stderr.join('\n')} lines max={100_000} />
           </pre>
         </section>
       )}

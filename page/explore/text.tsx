@@ -1,9 +1,20 @@
 import type { JSX } from 'preact';
-import { Visible } from '../ui/visible.tsx';
+import { useMemo } from 'preact/hooks';
+import { fitting, Visible } from '../ui/visible.tsx';
 import { save } from './bytes.ts';
 
-/** Longer text, in characters, is shown in part. */
+/** Of a text that needs more characters, those of escapes too, only the first are shown. */
 const MAX_SHOWN = 100_000;
+/** Where the script changes, a browser may need as long as for this many characters more. */
+export const CHANGE = 10;
+/** At least this many characters are shown. */
+const MIN_SHOWN = 10_000;
+const OTHER_SCRIPTS = /[\u0590-\uFFFF]+/g;
+
+/** How often the script changes, in the part that may be shown. */
+export function changesOf(text: string): number {
+  return text.slice(0, MAX_SHOWN).match(OTHER_SCRIPTS)?.length ?? 0;
+}
 
 interface TextProps {
   readonly text: string;
@@ -13,18 +24,20 @@ interface TextProps {
 
 /** Text of the server, as it came. */
 export function Text({ text, name = 'text.txt' }: TextProps): JSX.Element {
-  const isLong = text.length > MAX_SHOWN;
+  const shown = useMemo(() => fitting(text, Math.max(MIN_SHOWN, MAX_SHOWN - CHANGE * changesOf(text)), true), [text]);
   return (
     <>
       <pre class="block" tabIndex={0}>
-        <Visible text={isLong ? text.slice(0, MAX_SHOWN) : text} lines />
+        <Visible text={text.slice(0, shown)} lines max={Infinity} />
       </pre>
-      {isLong && (
+      {shown < text.length && (
         <p class="toolbar">
           <button type="button" onClick={() => save(new Blob([text]), name)}>
             Save all
           </button>
-          <span class="soft">These are the first 100,000 of {text.length.toLocaleString('en')} characters.</span>
+          <span class="soft">
+            These are the first {shown.toLocaleString('en')} of {text.length.toLocaleString('en')} characters.
+          </span>
         </p>
       )}
     </>

@@ -30,7 +30,7 @@ export function FieldView({ field, name, actions }: FieldProps): JSX.Element {
   const isGroup = field.kind === 'object' || field.kind === 'list';
   const heading = (
     <span class="field-name">
-      <Visible text={cut(name, MAX_NAME)} />
+      <Visible text={name} max={MAX_NAME} />
     </span>
   );
   const tools = (
@@ -155,7 +155,7 @@ export function About({ field }: { field: Field }): JSX.Element {
   const { description } = field.shape;
   return (
     <p class="field-about soft" id={`${idOf(field)}-about`}>
-      {description !== undefined && <Visible text={cut(description, MAX_DESCRIPTION)} lines />}
+      {description !== undefined && <Visible text={description} lines max={MAX_DESCRIPTION} />}
     </p>
   );
 }
@@ -165,7 +165,7 @@ export function Mistake({ field }: { field: Field }): JSX.Element {
   const mistake = useMistake(field).value;
   return (
     <p class="field-mistake bad" id={`${id}-mistake`}>
-      {mistake !== undefined && <Visible text={cut(mistake, MAX_DESCRIPTION)} />}
+      {mistake !== undefined && <Visible text={mistake} max={MAX_DESCRIPTION} />}
     </p>
   );
 }

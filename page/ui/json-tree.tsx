@@ -2,17 +2,15 @@ import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { Text } from '../explore/text.tsx';
 import { MAX_VALUES, parseJson, type JsonNode } from '../form/json-text.ts';
-import { Visible } from './visible.tsx';
+import { fitting, Visible } from './visible.tsx';
 
 /** How many members of a value are shown at first, and how many more at each request of the user. */
 const MEMBERS = 100;
-/** The most characters of a string that are shown at first. */
+/** The most characters of a string that are shown: at first, and at the user's wish. Those of escapes count too. */
 const CHARACTERS = 400;
-/**
- * A document with at most this many values is open at first, up to `OPEN_LEVELS`. Of a larger one, only the outer three
- * levels are.
- */
-const OPEN_VALUES = 400;
+const WHOLE_CHARACTERS = 100_000;
+/** How many rows are drawn at first, at most: as many whole levels as fit, and the outermost in any case. */
+const OPEN_ROWS = 400;
 /** The most levels that are open at first. Each level is drawn by recursion, and a browser's stack ends before 400. */
 const OPEN_LEVELS = 50;
 
@@ -37,10 +35,9 @@ export function JsonTree({ text, label }: JsonTreeProps): JSX.Element {
         <Text text={text} />
       </>
     );
-  const depth = countUpTo(root, OPEN_VALUES) < OPEN_VALUES ? OPEN_LEVELS : 3;
   return (
     <ul class="json" role="tree" aria-label={label} ref={tree} onKeyDown={(event) => moveFocus(event, tree.current!)}>
-      <Value key={text} node={root} level={1} open={depth} isFirst />
+      <Value key={text} node={root} level={1} open={openLevels(root)} isFirst />
     </ul>
   );
 }
@@ -59,13 +56,16 @@ function membersOf(node: JsonNode): readonly { readonly name?: string; readonly 
   return node.kind === 'list' ? node.items.map((item) => ({ node: item })) : undefined;
 }
 
-function countUpTo(parent: JsonNode, limit: number): number {
-  let count = 1;
-  for (const { node } of membersOf(parent) ?? []) {
-    count += countUpTo(node, limit - count);
-    if (count >= limit) break;
+/** How many levels are open at first. */
+function openLevels(root: JsonNode): number {
+  let rows = 1;
+  let level = [root];
+  for (let open = 0; open < OPEN_LEVELS; open += 1) {
+    level = level.flatMap((node) => (membersOf(node) ?? []).slice(0, MEMBERS).map((member) => member.node));
+    rows += level.length;
+    if (rows > OPEN_ROWS) return Math.max(open, 1);
   }
-  return count;
+  return OPEN_LEVELS;
 }
 
 interface ValueProps {
@@ -90,7 +90,7 @@ function Value({ node, label, level, open, isFirst = false }: ValueProps): JSX.E
         {label !== undefined && (
           <>
             <span class={typeof label === 'number' ? 'json-index' : 'json-name'}>
-              <Visible text={String(label)} />
+              <Visible text={String(label)} max={CHARACTERS} />
             </span>
             <span class="json-colon">: </span>
           </>
@@ -128,14 +128,19 @@ function Brackets({ kind, count, isOpen }: { kind: string; count: number; isOpen
 
 function Scalar({ node }: { node: JsonNode }): JSX.Element {
   const [isWhole, setWhole] = useState(false);
-  if (node.kind !== 'string') return <span class={`json-${node.kind}`}>{node.source}</span>;
+  if (node.kind !== 'string')
+    return (
+      <span class={`json-${node.kind}`}>
+        <Visible text={node.source} />
+      </span>
+    );
   const content = node.value;
-  const isLong = content.length > CHARACTERS;
+  const isLong = fitting(content, CHARACTERS) < content.length;
   return (
     <>
       <span class="json-string">
-        "<Visible text={isLong && !isWhole ? content.slice(0, CHARACTERS) : content} lines={isWhole} />
-        {isLong && !isWhole ? '…' : '"'}
+        "<Visible text={content} lines={isWhole} max={isWhole ? WHOLE_CHARACTERS : CHARACTERS} />
+        {(!isLong || isWhole) && '"'}
       </span>
       {isLong && !isWhole && (
         <button type="button" tabIndex={-1} class="json-more" onClick={() => setWhole(true)}>

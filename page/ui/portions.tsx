@@ -6,17 +6,20 @@ const PORTION = 100;
 
 interface PortionsProps<Item> {
   readonly items: readonly Item[];
+  /** How many items after the first `from` are shown at once. Default 100. */
+  readonly portion?: (items: readonly Item[], from: number) => number;
   readonly children: (item: Item, at: number) => ComponentChildren;
 }
 
 /** A list of somebody else, which may have many thousands of items. Only the first are elements of the page. */
-export function Portions<Item>({ items, children }: PortionsProps<Item>): JSX.Element {
-  const shown = useSignal(PORTION);
-  const more = items.length - shown.value;
+export function Portions<Item>({ items, portion = () => PORTION, children }: PortionsProps<Item>): JSX.Element {
+  const added = useSignal(0);
+  const shown = portion(items, 0) + added.value;
+  const more = items.length - shown;
   return (
     <>
-      {items.slice(0, shown.value).map(children)}
-      <ShowMore shown={shown} more={more} portion={PORTION}>
+      {items.slice(0, shown).map(children)}
+      <ShowMore shown={added} more={more} portion={portion(items, shown)}>
         of {more.toLocaleString('en')}
       </ShowMore>
     </>
@@ -24,7 +27,7 @@ export function Portions<Item>({ items, children }: PortionsProps<Item>): JSX.El
 }
 
 interface ShowMoreProps {
-  /** How many are shown. */
+  /** How many are shown, or how many more than at first. */
   readonly shown: Signal<number>;
   /** How many are not. */
   readonly more: number;

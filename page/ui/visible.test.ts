@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { visible } from './visible.tsx';
+import { fitting, visible } from './visible.tsx';
 
 test.each([
   ['plain äöü 漢字 😀 עברית', 'plain äöü 漢字 😀 עברית'],
@@ -14,4 +14,19 @@ test.each([
   ['\u2764\uFE0F 1\uFE0F', '\u2764\uFE0F 1\uFE0F'],
 ])('%j is shown as %j', (text, shown) => {
   expect(visible(text)).toBe(shown);
+});
+
+test.each([
+  ['abc', 3, 3],
+  ['abcdef', 3, 3],
+  ['a\u202Eb', 8, 3],
+  ['a\u202Eb', 7, 2],
+  ['a\u202Eb', 1, 1],
+  ['\u202E'.repeat(10), 12, 2],
+  [`a${'\u202E'.repeat(10)}b`, 13, 3],
+  ['a\u202E'.repeat(10), 14, 4],
+  ['', 10, 0],
+])('of %j, at most %i characters with escapes show the first %i', (text, max, shown) => {
+  expect(fitting(text, max)).toBe(shown);
+  expect(visible(text.slice(0, shown)).length).toBeLessThanOrEqual(max);
 });

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 
 /**
  * Runs of characters that would be invisible or change the order of others: controls, format characters such as
@@ -13,11 +14,16 @@ const HIDDEN_IN_LINES = /(?:[^\P{Cc}\n\t]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?!\uFE0F)\
  * 100 000 elements.
  */
 const MAX_MARKED = 20;
+/** The same for a text in one line, of which a page has thousands. */
+const MAX_MARKED_IN_LINE = 5;
+
+/** The most characters of a text that are shown, unless a view says otherwise. A browser needs half a second for a million. */
+const MAX_SHOWN = 10_000;
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 function escapesOf(run: string): string {
-  return Array.from(run, escapeOf).join('');
+  return run.length === 1 ? escapeOf(run) : Array.from(run, escapeOf).join('');
 }
 
 function escapeOf(char: string): string {
@@ -35,24 +41,45 @@ interface VisibleProps {
   readonly text: string;
   /** Keeps line feeds and tabs. */
   readonly lines?: boolean;
+  /** The most characters that are shown, those of escapes too. Default 10,000. */
+  readonly max?: number;
+}
+
+/** How many characters of a text are shown in at most `max`, those of escapes too. */
+export function fitting(text: string, max: number, lines = false): number {
+  let room = max;
+  for (const { 0: run, index } of text.slice(0, max).matchAll(lines ? HIDDEN_IN_LINES : HIDDEN)) {
+    const size = escapesOf(run).length;
+    // `room` is what is left for the text up to the end, without what escapes need more.
+    if (index + size > room) return Math.min(room, index + Math.floor((Math.max(0, room - index) * run.length) / size));
+    room -= size - run.length;
+  }
+  return Math.min(text.length, room);
 }
 
 /**
  * Text from somebody else, such as a server. What would be hidden is shown as escapes. Of many, the first are marked, and then
- * the whole rest of the text.
+ * the whole rest of the text. A longer text is cut.
  */
-export function Visible({ text, lines = false }: VisibleProps): JSX.Element {
+export function Visible({ text, lines = false, max = MAX_SHOWN }: VisibleProps): JSX.Element {
+  // The same element is not compared with itself when a list is drawn again.
+  return useMemo(() => shown(text, lines, max), [text, lines, max]);
+}
+
+function shown(whole: string, lines: boolean, max: number): JSX.Element {
   const pattern = lines ? HIDDEN_IN_LINES : HIDDEN;
-  if (text.search(pattern) === -1) return <>{text}</>;
+  const end = max === Infinity ? whole.length : fitting(whole, max, lines);
+  const text = whole.slice(0, end);
   const pieces: (JSX.Element | string)[] = [];
   let at = 0;
   for (const match of text.matchAll(pattern)) {
-    if (pieces.length >= 2 * MAX_MARKED) break;
+    if (pieces.length >= 2 * (lines ? MAX_MARKED : MAX_MARKED_IN_LINE)) break;
     pieces.push(text.slice(at, match.index), <span class="escape">{escapesOf(match[0])}</span>);
     at = match.index + match[0].length;
   }
   const rest = text.slice(at);
   const escaped = rest.replace(pattern, escapesOf);
   pieces.push(escaped === rest ? rest : <span class="escape">{escaped}</span>);
+  if (end < whole.length) pieces.push('…');
   return <>{pieces}</>;
 }

@@ -57,7 +57,7 @@ export function MessageTab({ record, store }: { record: WireRecord; store: Recor
       )}
       {isRaw.value || isLarge ? (
         <pre class="wire-raw" tabIndex={0}>
-          <Visible text={text} lines />
+          <Visible text={text} lines max={MAX_SHOWN} />
         </pre>
       ) : (
         <JsonTree text={text} label="Message" />

@@ -4,7 +4,7 @@ import { describeInBrowser, openPage } from './support/browser.ts';
 import { explore, stateWith, tool } from './support/explore.ts';
 import type { Script } from './support/scripted-server.ts';
 import { HIDDEN, TRICKS } from './support/tricks.ts';
-import type { JsonObject } from '../../src/jsonrpc/message.ts';
+import type { JsonObject, JsonValue } from '../../src/jsonrpc/message.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const SVG = base64('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script></svg>');
@@ -256,6 +256,72 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     await page.getByRole('row').filter({ hasText: 'result' }).last().click();
     const message = page.getByRole('tabpanel', { name: 'Message' });
     await message.getByText('the JSON has too many values for a tree').waitFor();
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('a value whose outer levels have thousands of members is a tree with few rows', async () => {
+    const list = (length: number, item: JsonValue): JsonValue => Array.from({ length }, () => item);
+    const { call, result, misdeeds } = await explore(browser(), ({ method }) =>
+      method === 'tools/list'
+        ? { tools: [tool('rows')] }
+        : { content: [], structuredContent: list(100, list(190, 'a\u202E'.repeat(20))) as JsonObject },
+    );
+    await call.click();
+    await result.getByRole('tree').waitFor();
+    const items = result.getByRole('treeitem');
+    expect(await items.count()).toBe(101);
+    await items.nth(1).click();
+    await expect.poll(() => items.count()).toBe(202);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('parts of a result with very many values are shown in portions', async () => {
+    const part = { type: 'x', values: Array.from({ length: 300 }, (_, at) => at) };
+    const { page, call, result, misdeeds } = await explore(browser(), ({ method }) =>
+      method === 'tools/list' ? { tools: [tool('parts')] } : { content: Array.from({ length: 100 }, () => part) },
+    );
+    await call.click();
+    await result.getByRole('tree').first().waitFor();
+    expect(await page.locator('body *').count()).toBeLessThan(5000);
+    expect(await result.getByRole('tree').count()).toBe(3);
+    await result.getByRole('button', { name: 'Show 3 more' }).click();
+    await expect.poll(() => result.getByRole('tree').count()).toBe(6);
+    expect(misdeeds).toEqual([]);
+  });
+
+  test('very long texts are cut wherever they are', async () => {
+    const long = 'a\u202E'.repeat(100_000);
+    const properties = Object.fromEntries(
+      Array.from({ length: 100 }, (_, at) => [`p${at}`, { type: 'string', description: long.slice(0, 3000) }]),
+    );
+    const { page, call, result, choose, tab, misdeeds } = await explore(browser(), ({ method, params, notify }) => {
+      if (method === 'tools/list')
+        return {
+          tools: [
+            tool('go', { description: long, inputSchema: { type: 'object', properties } }),
+            tool('log'),
+            tool(long.slice(0, 5000), { title: long.slice(0, 5000) }),
+          ],
+        };
+      if (params['name'] === 'log') notify('notifications/message', { level: 'info', data: long, logger: long });
+      return params['name'] === 'log' ? { content: [] } : { code: 1, message: long };
+    });
+    const longest = (selector: string): Promise<number> =>
+      page.locator(selector).evaluateAll((all) => Math.max(...all.map(({ textContent }) => textContent.length)));
+    await page.locator('.picker .entry').first().click();
+    // With the beginning of one escape less.
+    await expect.poll(() => longest('.field-about')).toBe(996);
+    expect(await longest('.entry-head .prose')).toBe(9998);
+    expect(await longest('.picker .entry-label')).toBe(198);
+    await call.click();
+    await result.getByRole('status').getByText(/after/).waitFor();
+    expect(await longest('.result .notice p')).toBe(9998);
+    await choose('log');
+    await call.click();
+    await result.getByRole('status').getByText(/after/).waitFor();
+    await tab('Asked');
+    await tab('Log');
+    await expect.poll(() => longest('.log .prose')).toBe(1997);
     expect(misdeeds).toEqual([]);
   });
 
