@@ -72,7 +72,9 @@ export class FormModel {
     this.messages = computed(() => {
       const found = new Map<Field, string[]>();
       const add = (field: Field, message: string): void => {
-        found.set(field, [...(found.get(field) ?? []), message]);
+        const messages = found.get(field);
+        if (messages) messages.push(message);
+        else found.set(field, [message]);
       };
       for (const { field, message } of written.value.writer.errors) add(field, message);
       for (const { path, message } of this.problems.value) {
