@@ -6,10 +6,18 @@ import type { Entry } from '../explore/entry-list.ts';
 import type { Explorer, Session } from '../explore/explorer.ts';
 import { FormModel } from '../form/form-model.ts';
 import { FormMistakes, SchemaForm } from '../form/schema-form.tsx';
+import { ShowMore } from '../ui/portions.tsx';
 import { Visible, visible } from '../ui/visible.tsx';
 import { appUriOf, isForModels } from './app-resource.ts';
 import { AppView } from './app-view.tsx';
 import { RunningApp } from './running-app.ts';
+
+/** How many apps are shown at first, and more at each wish. */
+const MAX_SHOWN = 100;
+/** The most apps to choose from on a narrow screen, which has no list. */
+const MAX_CHOICES = 1000;
+/** The most characters of a name in the list. */
+const MAX_TEXT = 200;
 
 /** The apps of the server: tools whose results a resource `ui://…` shows. */
 export function AppsScreen({ explorer }: { readonly explorer: Explorer }): JSX.Element {
@@ -34,6 +42,7 @@ function Apps({ explorer, session }: { explorer: Explorer; session: Session }): 
   const list = session.lists.Tools;
   const chosen = useSignal<string | undefined>(undefined);
   const running = useSignal<RunningApp | undefined>(undefined);
+  const shown = useSignal(MAX_SHOWN);
   useEffect(() => {
     if (!list.started.peek()) void list.all();
     return () => running.peek()?.end();
@@ -51,12 +60,12 @@ function Apps({ explorer, session }: { explorer: Explorer; session: Session }): 
       <p class="empty" role="status">
         {list.loading.value
           ? 'Loading …'
-          : (list.problem.value ?? (
+          : (list.problem.value !== undefined && <Visible text={list.problem.value} />) || (
               <>
                 No tool of this server has an app. A tool with an app names a resource <code>ui://…</code> in{' '}
                 <code>_meta.ui.resourceUri</code>.
               </>
-            ))}
+            )}
       </p>
     );
   return (
@@ -73,19 +82,22 @@ function Apps({ explorer, session }: { explorer: Explorer; session: Session }): 
           )}
         </p>
         <ul aria-label="apps">
-          {tools.map((each) => (
+          {tools.slice(0, shown.value).map((each) => (
             <li key={each.id}>
               <button type="button" class="entry" aria-current={each === tool} onClick={() => choose(each.id)}>
                 <span class="entry-label">
-                  <Visible text={each.label} />
+                  <Visible text={each.label} max={MAX_TEXT} />
                 </span>
                 <code>
-                  <Visible text={appUriOf(each.raw)!} />
+                  <Visible text={appUriOf(each.raw)!} max={MAX_TEXT} />
                 </code>
               </button>
             </li>
           ))}
         </ul>
+        <ShowMore shown={shown} more={tools.length - shown.value} portion={MAX_SHOWN}>
+          of {(tools.length - shown.value).toLocaleString('en')}
+        </ShowMore>
       </div>
       <div class="detail">
         {tools.length > 1 && (
@@ -95,9 +107,9 @@ function Apps({ explorer, session }: { explorer: Explorer; session: Session }): 
             value={tool.id}
             onChange={({ currentTarget }) => choose(currentTarget.value)}
           >
-            {tools.map(({ id, label }) => (
+            {tools.slice(0, MAX_CHOICES).map(({ id, label }) => (
               <option key={id} value={id}>
-                {visible(label)}
+                {visible(label.slice(0, MAX_TEXT))}
               </option>
             ))}
           </select>

@@ -347,4 +347,16 @@ describeInBrowser('a hostile app', (browser) => {
     expect(HIDDEN.exec((await choice.textContent())!)?.[0]).toBeUndefined();
     expect(misdeeds()).toEqual([]);
   });
+
+  test('is one of thousands, which are shown in portions', async () => {
+    const tools = Array.from({ length: 3000 }, (_, at) => appTool(`t${at}`, 'ui://test/app'));
+    const { url } = await appServer('', { tools });
+    const { page, misdeeds } = await openApps(browser(), url);
+    const apps = page.getByRole('list', { name: 'apps' }).getByRole('listitem');
+    await expect.poll(() => apps.count()).toBe(100);
+    await page.getByRole('button', { name: 'Show 100 more' }).click();
+    await expect.poll(() => apps.count()).toBe(200);
+    expect(await page.locator('select.apps-choice option').count()).toBe(1000);
+    expect(misdeeds()).toEqual([]);
+  });
 });
