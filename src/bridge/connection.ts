@@ -178,21 +178,22 @@ export class Connection {
       : this.#use('requests', () => this.#answer(exchange)),
   );
 
-  async #answer(exchange: Exchange): Promise<JsonObject> {
-    if (!this.attribution) return this.#call(exchange);
+  #answer(exchange: Exchange): Promise<JsonObject> {
+    return this.#call(exchange).catch((error: unknown) => {
+      if (!mayRepeat(error, false)) throw error;
+      return this.#call(exchange);
+    });
+  }
+
+  async #call(exchange: Exchange): Promise<JsonObject> {
+    if (!this.attribution) return this.#link.service(exchange);
     if (!this.connected) await this.#link.connect();
     // A server has one set of roots per connection, and one client's roots do not apply to all clients.
     if (exchange.method === NotificationMethod.RootsListChanged) return {};
-    // In 2026-07-28, a server's question is the result of the request that it belongs to. But this request may still reach
-    // a server of a handshake revision, if the connection is lost and made again. So the attribution knows it, too.
-    return this.attribution.answer(this.#call, exchange, this.era !== 'modern');
+    // In 2026-07-28, a server's question is the result of the request that it belongs to. But if the connection is lost and
+    // made again, the request may reach a server of a handshake revision. So the attribution knows it, too.
+    return this.attribution.answer(this.#link.service, exchange, this.era !== 'modern');
   }
-
-  readonly #call: Service = (exchange) =>
-    this.#link.service(exchange).catch((error: unknown) => {
-      if (!mayRepeat(error, false)) throw error;
-      return this.#link.service(exchange);
-    });
 
   /** A subscription counts as a request until the server has acknowledged it. */
   async #listen(exchange: Exchange): Promise<JsonObject> {

@@ -216,6 +216,28 @@ test('a caller who answers slowly does not block others', async () => {
   expect(text(await waiting)).toBe('1 is slow');
 });
 
+/** A shared connection to a modern server that ends before it reads a call, and is of the legacy era when it is back. */
+function changingEra(behind: McpServer, end: Promise<void>): { bridge: Bridge; ends: number[] } {
+  const { bridge, ends } = bridged(behind, 'legacy', {
+    connections: 'shared',
+    target: (): Transport => {
+      const [near, far] = memoryTransportPair();
+      ends.push(ends.length);
+      void serve(behind.service, far, { eras: ends.length === 1 ? 'modern' : 'legacy' });
+      if (ends.length > 1) return near;
+      const send = near.send.bind(near);
+      // As a pipe to a process that has ended.
+      near.send = async (message) => {
+        if (!('method' in message) || message.method !== 'tools/call') return send(message);
+        await end;
+        throw Object.assign(new Error('write EPIPE'), { notExecuted: true, sessionGone: true });
+      };
+      return near;
+    },
+  });
+  return { bridge, ends };
+}
+
 test('a call that is repeated at a restarted server of the other era keeps its questions, on a shared connection', async () => {
   const other = new Deferred();
   const asked = new Deferred();
@@ -233,22 +255,7 @@ test('a call that is repeated at a restarted server of the other era keeps its q
     await asked.promise;
     return 'done';
   });
-  const { bridge, ends } = bridged(behind, 'legacy', {
-    connections: 'shared',
-    target: (): Transport => {
-      const [near, far] = memoryTransportPair();
-      ends.push(ends.length);
-      void serve(behind.service, far, { eras: ends.length === 1 ? 'modern' : 'legacy' });
-      if (ends.length > 1) return near;
-      const send = near.send.bind(near);
-      // As a pipe to a process that has just ended.
-      near.send = async (message) => {
-        if (!('method' in message) || message.method !== 'tools/call') return send(message);
-        throw Object.assign(new Error('write EPIPE'), { notExecuted: true, sessionGone: true });
-      };
-      return near;
-    },
-  });
+  const { bridge, ends } = changingEra(behind, Promise.resolve());
   const make = clients(bridge);
   const first = await make({ onelicit: elicited('first') });
   const second = await make({ onelicit: elicited('second') });
@@ -256,4 +263,17 @@ test('a call that is repeated at a restarted server of the other era keeps its q
   await vi.waitUntil(() => ends.length === 2);
   expect(text(await second.callTool('wait'))).toBe('done');
   expect(text(await asking)).toContain('first');
+});
+
+test('calls that are repeated at a restarted server of the other era take turns, on a shared connection', async () => {
+  const end = new Deferred();
+  const { bridge, ends } = changingEra(server(), end.promise);
+  const make = clients(bridge);
+  const people = await Promise.all(['first', 'second'].map((name) => make({ onelicit: elicited(name) })));
+  const calls = people.map((client, n) => client.callTool('who', { n }));
+  await nextTurn();
+  await nextTurn();
+  end.resolve();
+  expect((await Promise.all(calls)).map(text)).toEqual(['0 is first', '1 is second']);
+  expect(ends).toHaveLength(2);
 });
