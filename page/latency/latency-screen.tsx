@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { inNextTurn } from '../../src/base/next-turn.browser.ts';
 import type { Span } from '../../src/inspect/spans/span.ts';
 import { Visible } from '../ui/visible.tsx';
 import { countText, durationText } from '../wire/format.ts';
@@ -8,6 +9,7 @@ import type { RecordStore } from '../wire/record-store.ts';
 import type { Wire } from '../wire/wire.ts';
 import { callFilter, ERRORS } from './call-filter.ts';
 import { histogram, percentile, PERCENTILES, statsOf, type Bar, type CallStats } from './call-stats.ts';
+import { ToolErrors } from './tool-errors.ts';
 
 /** How often the figures change while calls come in. Milliseconds. */
 const SHOW_MS = 500;
@@ -31,15 +33,19 @@ export function LatencyScreen({ wire, onwire }: LatencyScreenProps): JSX.Element
   const { store } = wire;
   const version = useSlowly(wire.source.version.value);
   const shownSide = store.hasBothSides ? side.value : undefined;
-  const all = useMemo(
-    () =>
-      statsOf(
-        spansOf(store, shownSide),
-        (span) => isToolError(span, store),
-        (span) => store.isProbe(span),
-      ),
-    [store, shownSide, version],
-  );
+  const [pass, setPass] = useState(0);
+  const { all, isPartial } = useMemo(() => {
+    const errors = new ToolErrors(store);
+    const stats = statsOf(
+      spansOf(store, shownSide),
+      (span) => errors.has(span),
+      (span) => store.isProbe(span),
+    );
+    return { all: stats, isPartial: errors.isPartial };
+  }, [store, shownSide, version, pass]);
+  useEffect(() => {
+    if (isPartial) inNextTurn(() => setPass(pass + 1));
+  }, [isPartial, pass, version, shownSide]);
   const show = (stats: CallStats, terms: readonly string[]): void => {
     const isBothWays = all.some(({ method, dir }) => method === stats.method && dir !== stats.dir);
     wire.view.setFilter(callFilter(stats, { side: shownSide, isBothWays, terms }));
@@ -122,29 +128,6 @@ function useSlowly(version: number): number {
 
 function* spansOf(store: RecordStore, shownSide: string | undefined): Generator<Span> {
   for (const span of store.spans.all()) if (store.sideOf(span.conn) === shownSide) yield span;
-}
-
-const toolErrors = new WeakMap<Span, boolean>();
-
-/** Whether the result of a call says that the tool failed. */
-function isToolError(span: Span, store: RecordStore): boolean {
-  if (span.tool === undefined || span.answer === undefined) return false;
-  let known = toolErrors.get(span);
-  if (known === undefined) {
-    const record = store.find(span.answer);
-    toolErrors.set(span, (known = record !== undefined && saysError(store.text(record) ?? '')));
-  }
-  return known;
-}
-
-function saysError(text: string): boolean {
-  if (!/"isError"\s*:\s*true/.test(text)) return false;
-  try {
-    const { result } = JSON.parse(text) as { result?: { isError?: unknown } };
-    return result?.isError === true;
-  } catch {
-    return false;
-  }
 }
 
 function keyOf({ method, tool, dir }: CallStats): string {
