@@ -27,7 +27,8 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // Many tests start processes of their own: more workers than this only wait for each other.
-    maxWorkers: 2,
+    // Many tests start processes of their own and wait for them: fewer workers than this leave two processors idle, and more
+    // only wait for each other.
+    maxWorkers: 3,
   },
 });
