@@ -257,6 +257,24 @@ describe('children', () => {
     });
   });
 
+  test('if the processes of both were cut off, either child may have begun first, but only one goes on', () => {
+    const AT = START + 30_000;
+    const times = (fact: ReturnType<typeof counted>, later: number) => ({ ...fact, at: AT + later });
+    const lost = trouble('redis lost its data', undefined, AT - 10_000, AT - 7000);
+    const cut = trouble('redis is unreachable', 'b1', AT - 4000, AT + 3000);
+    const both = [times(counted(2, 1, 'b2'), 0), times(counted(1, 1), 1500)];
+    const newer = [times(counted(2, 2, 'b2'), 20_000), times(counted(2, 3, 'b2'), 40_000)];
+    const former = [times(counted(1, 2), 20_000), times(counted(1, 3), 40_000)];
+    expect(found([...both, ...newer], lost, cut)).toEqual({});
+    expect(found([...both, ...former], lost, cut)).toEqual({});
+    const what = ['child 1 counted again after child 2 had begun'];
+    expect(found([...both, ...newer, times(counted(1, 2), 60_000)], lost, cut)).toEqual({ oneChildAtATime: what });
+    const killed = trouble('killed', 'b2', AT + 1000);
+    expect(found([...both, newer[0]!], lost, cut, killed)).toEqual({
+      oneChildAtATime: ['child 2 counted again after child 1 had begun'],
+    });
+  });
+
   test('children that live too long are found', () => {
     const check = (facts: Parameters<typeof judge>[0], alive: number[], now = START + 60_000) =>
       checkChildren(subjectOf(facts, SESSION), new Troubles(), (child) => alive.includes(child), now);

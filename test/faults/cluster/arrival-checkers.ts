@@ -175,12 +175,17 @@ export const oneChildAtATime: Checker = (subject, troubles, allow) => {
   const found: string[] = [];
   const counts = new Map<number, number>();
   let current: FactOf<'counted'> | undefined;
+  /** The other child, while it is unclear which of the two is the newer one. */
+  let rival: number | undefined;
   for (const each of all(subject, 'counted')) {
     const { at, child, process, n } = each;
     const before = counts.get(child) ?? 0;
     if (n !== before + 1) found.push(`child ${child} counted ${n} after ${before}`);
     counts.set(child, n);
-    if (current && current.child !== child) {
+    // The one that goes on has the client.
+    const isSettled = child === rival;
+    rival = undefined;
+    if (current && current.child !== child && !isSettled) {
       // A process that cannot reach Redis, or was suspended just before, does not know that another one has the client.
       const ofThis = troubles.near(at - ARRIVAL, at, new Set([process]));
       const ofCurrent = troubles.near(current.at - AFTER, at, new Set([current.process]));
@@ -190,8 +195,11 @@ export const oneChildAtATime: Checker = (subject, troubles, allow) => {
       if (causes.length === 0 && isOld)
         found.push(`child ${child} counted again after child ${current.child} had begun`);
       else if (causes.length === 0) found.push(`child ${child} replaced ${current.child}, whose process was there`);
-      else if (isOld || !causes.some(({ what }) => what === 'killed' || what === 'stopped'))
+      else if (isOld || !causes.some(({ what }) => what === 'killed' || what === 'stopped')) {
         allow('a child was replaced because its process or Redis was away');
+        // The new child of a process that could not reach Redis may have begun before the current one.
+        if (!isOld && ofThis.length > 0) rival = current.child;
+      }
       // The newer one still has the client. If Redis has lost that, it may give the client to either.
       if (isOld && causes.some(({ what }) => what === 'redis lost its data')) current = undefined;
       if (isOld) continue;
