@@ -1,4 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { cutText } from '../../src/base/short-text.ts';
 import { Visible, visible } from '../ui/visible.tsx';
 import { ListView, ObjectView, UnionView } from './group-views.tsx';
 import { ChoiceInput, NumberInput, RawInput, TextInput } from './leaf-inputs.tsx';
@@ -141,8 +142,8 @@ export function FieldBody({ field, label, name }: BodyProps): JSX.Element | null
 function TypeNote({ field, name }: { field: Field; name: string }): JSX.Element {
   const { title, initial } = field.shape;
   const notes = [typeOf(field.shape)];
-  if (title !== undefined && title !== name) notes.unshift(cut(title, MAX_NAME));
-  if (initial !== undefined) notes.push(`default ${cut(initial, MAX_DEFAULT)}`);
+  if (title !== undefined && title !== name) notes.unshift(cutText(title, MAX_NAME));
+  if (initial !== undefined) notes.push(`default ${cutText(initial, MAX_DEFAULT)}`);
   return (
     <span class="field-type soft" id={`${idOf(field)}-type`}>
       <Visible text={notes.join(' · ')} />
@@ -230,8 +231,4 @@ function typeOf(shape: Shape): string {
 function choiceType(values: readonly string[]): string {
   if (values.every((json) => json === 'true' || json === 'false')) return 'boolean';
   return values.length === 1 ? 'one value' : `one of ${values.length} values`;
-}
-
-function cut(text: string, length: number): string {
-  return text.length > length ? `${text.slice(0, length)}…` : text;
 }

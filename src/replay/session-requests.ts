@@ -131,7 +131,7 @@ class Joiner implements SessionEvents {
     const { answer: list } = request;
     if (!list || 'error' in list || 'error' in page) return page;
     // There may be thousands of pages, so the entries of earlier ones are not copied again.
-    const entries = this.#entries.get(request) ?? entriesOf(list.result[property]);
+    const entries = this.#entries.get(request) ?? [...entriesOf(list.result[property])];
     for (const each of entriesOf(page.result[property])) entries.push(each);
     this.#entries.set(request, entries);
     return { ...page, result: { ...page.result, [property]: entries } };
@@ -186,8 +186,8 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : canonicalJson(value);
 }
 
-function entriesOf(page: unknown): unknown[] {
-  return Array.isArray(page) ? [...(page as unknown[])] : [];
+function entriesOf(page: unknown): readonly unknown[] {
+  return Array.isArray(page) ? page : [];
 }
 
 /** `tools/call add`, to show to users. */

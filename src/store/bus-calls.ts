@@ -3,6 +3,7 @@ import { Recent } from '../base/recent.ts';
 import { idlePause } from '../base/wait.ts';
 import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import { isObject, type JsonObject } from '../jsonrpc/message.ts';
+import { isWritable } from '../jsonrpc/stringify.ts';
 import {
   AnswerLost,
   NotTaken,
@@ -355,15 +356,6 @@ export class BusCalls {
 
 function keyOf(from: unknown, n: unknown): string {
   return `${String(from)} ${String(n)}`;
-}
-
-function isWritable(body: JsonObject): boolean {
-  try {
-    JSON.stringify(body);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function lost(error: Error): AnswerLost {
