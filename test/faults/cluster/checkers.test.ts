@@ -119,6 +119,14 @@ describe('questions', () => {
     expect(found).toEqual({ answersReachTheirHandler: ['the client was asked c2-1?r1'] });
   });
 
+  test('behind a bridge, a question may come with another call of the same client', () => {
+    const askedAt = (process: string, question: string) =>
+      judge([sent('add'), { what: 'at', process }, { what: 'asked', question }, ended('result')]).found;
+    expect(askedAt('b1', 'c1-9?r1')).toEqual({});
+    expect(askedAt('p1', 'c1-9?r1')).toEqual({ answersReachTheirHandler: ['the client was asked c1-9?r1'] });
+    expect(askedAt('b1', 'c12-9?r1')).toEqual({ answersReachTheirHandler: ['the client was asked c12-9?r1'] });
+  });
+
   test.each([
     ['ask-once', `${CALL}?r2`],
     ['ask', 'c2-1?'],

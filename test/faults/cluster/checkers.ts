@@ -142,8 +142,11 @@ export const streamsAreWhole: Checker = (subject, troubles) => {
 /** A client is asked only by its own calls, and a handler gets the answer to its own question. */
 export const answersReachTheirHandler: Checker = (subject) => {
   const found: string[] = [];
+  // The child of a bridge does not say which of its client's calls has asked.
+  const isBridged = all(subject, 'at').some(({ process }) => process.startsWith('b'));
+  const whose = (call: string): string => (isBridged ? clientOf(call) : call);
   for (const { question } of all(subject, 'asked'))
-    if (callOf(question) !== subject.about) found.push(`the client was asked ${question}`);
+    if (whose(callOf(question)) !== whose(subject.about)) found.push(`the client was asked ${question}`);
   const tool = all(subject, 'run')[0]?.tool ?? '';
   for (const { question, answer } of all(subject, 'got')) {
     // A handler that runs again gets the answers of its former run.
@@ -155,6 +158,9 @@ export const answersReachTheirHandler: Checker = (subject) => {
 
 /** The call of a question. */
 export const callOf = (question: string): string => question.slice(0, question.indexOf('?'));
+
+/** The client of a call. */
+const clientOf = (call: string): string => call.slice(0, call.indexOf('-'));
 
 /** An answer is refused as unwanted only if nothing waits for it any more. */
 export const refusedAnswersAreUnwanted: Checker = (subject, troubles, allow) => {
