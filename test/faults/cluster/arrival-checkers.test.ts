@@ -275,6 +275,26 @@ describe('children', () => {
     });
   });
 
+  test('a former child whose process was suspended says nothing about which of the two goes on', () => {
+    const AT = START + 30_000;
+    const times = (fact: ReturnType<typeof counted>, later: number) => ({ ...fact, at: AT + later });
+    const troubles = [
+      trouble('suspended', 'b1', AT - 4000, AT + 5500),
+      trouble('redis is unreachable', 'b2', AT - 9000, AT - 3000),
+    ];
+    const both = [times(counted(1, 1), -6000), times(counted(2, 1, 'b2'), 0), times(counted(1, 2), 5600)];
+    const newer = times(counted(2, 2, 'b2'), 25_000);
+    const former = times(counted(1, 3), 25_000);
+    expect(found([...both, newer], ...troubles)).toEqual({});
+    expect(found([...both, former], ...troubles)).toEqual({});
+    expect(found([...both, newer, times(counted(1, 3), 40_000)], ...troubles)).toEqual({
+      oneChildAtATime: ['child 1 counted again after child 2 had begun'],
+    });
+    expect(found([...both, former, times(counted(2, 2, 'b2'), 40_000)], ...troubles)).toEqual({
+      oneChildAtATime: ['child 2 counted again after child 1 had begun'],
+    });
+  });
+
   test('children that live too long are found', () => {
     const check = (facts: Parameters<typeof judge>[0], alive: number[], now = START + 60_000) =>
       checkChildren(subjectOf(facts, SESSION), new Troubles(), (child) => alive.includes(child), now);

@@ -182,12 +182,16 @@ export const oneChildAtATime: Checker = (subject, troubles, allow) => {
     const before = counts.get(child) ?? 0;
     if (n !== before + 1) found.push(`child ${child} counted ${n} after ${before}`);
     counts.set(child, n);
-    // The one that goes on has the client.
-    const isSettled = child === rival;
+    // A process that cannot reach Redis, or was suspended just before, does not know that another one has the client.
+    const ofThis = troubles.near(at - ARRIVAL, at, new Set([process]));
+    if (current && rival !== undefined && (child === rival || child === current.child)) {
+      // The one that goes on without trouble has the client.
+      if (ofThis.length === 0) rival = undefined;
+      if (ofThis.length === 0 || child === current.child) current = each;
+      continue;
+    }
     rival = undefined;
-    if (current && current.child !== child && !isSettled) {
-      // A process that cannot reach Redis, or was suspended just before, does not know that another one has the client.
-      const ofThis = troubles.near(at - ARRIVAL, at, new Set([process]));
+    if (current && current.child !== child) {
       const ofCurrent = troubles.near(current.at - AFTER, at, new Set([current.process]));
       // The child of such a process may count for the first time.
       const isOld = before > 0 || (ofCurrent.length === 0 && ofThis.length > 0);
