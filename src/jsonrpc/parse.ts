@@ -12,7 +12,7 @@ import {
   type Message,
   type RequestId,
 } from './message.ts';
-import { MessageSkim } from './skim.ts';
+import { MAX_SEARCHED, MessageSkim } from './skim.ts';
 
 /**
  * How deep the values of a message may be nested. `JSON.parse` accepts millions of levels, but `JSON.stringify` and
@@ -27,8 +27,6 @@ const MAX_DEPTH = 1000;
 const MAX_KEYS_AND_VALUES = 200_000;
 /** How many unpaired surrogates a message may escape. `JSON.stringify` takes a quarter of a second for 16 MiB of them. */
 const MAX_UNPAIRED_SURROGATES = 200_000;
-/** How many members of a message with more are searched for its id. */
-const MAX_SEARCHED = 100;
 /**
  * How many members `params`, `result` and the `_meta` in them may have. They are copied several times while a message
  * is processed, which takes long for a large object.

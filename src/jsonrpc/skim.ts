@@ -32,6 +32,8 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 /** The longest key or scalar value that is read, in bytes. Our own ids are shorter. */
 const MAX_TOKEN = 64;
+/** In how many members of a refused message its id is searched. It may have millions. */
+export const MAX_SEARCHED = 100;
 /** The members that are read, and the length of the shortest with its quotes. */
 const KEYS: ReadonlySet<unknown> = new Set(['id', 'method', 'result', 'error']);
 const SHORTEST_KEY = 4;
@@ -61,7 +63,7 @@ export class MessageSkim {
   /** Whether something follows the message. */
   #followed = false;
 
-  /** @param maxMembers how many members are read, if the whole text comes at once. A JSON-RPC message has four. */
+  /** @param maxMembers how many members are read. What follows is ignored. A JSON-RPC message has four. */
   constructor(maxMembers = Infinity) {
     this.#maxMembers = maxMembers;
   }

@@ -16,7 +16,7 @@ import { MAX_AT_ONCE } from '../../base/parsed-at-once.ts';
 import { receiveBudgetExceeded } from '../../base/receive-budget.ts';
 import { LineReader } from './lines.ts';
 import { Noise } from './noise.ts';
-import { MessageSkim, type Envelope } from '../../jsonrpc/skim.ts';
+import { MAX_SEARCHED, MessageSkim, type Envelope } from '../../jsonrpc/skim.ts';
 import { stringify, stringifyBatch } from '../../jsonrpc/stringify.ts';
 
 /** The error that replaces a result. */
@@ -37,9 +37,6 @@ export interface FramingSink {
    */
   lost(error: Error): void;
 }
-
-/** In how many members of a message that is not UTF-8 its id is searched. */
-const MAX_SEARCHED = 100;
 
 /** Replaces the sink after `stop`, and ignores everything. */
 const SILENT: FramingSink = { deliver() {}, answer() {}, report() {}, lost() {} };

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Envelope } from '../../jsonrpc/skim.ts';
 import { LineReader } from './lines.ts';
 
 test('a large line in many chunks takes linear time', () => {
@@ -12,4 +13,21 @@ test('a large line in many chunks takes linear time', () => {
   expect(found.map(({ length }) => length)).toEqual([size]);
   // If each chunk copied the line again, that would be half a terabyte.
   expect(performance.now() - started).toBeLessThan(20_000);
+});
+
+test('a line above the limit that repeats its id is skipped in little time', () => {
+  const ids: unknown[] = [];
+  const sink = {
+    line: () => {},
+    invalidUtf8: () => {},
+    tooLong: () => {},
+    skipped: ({ id }: Envelope) => ids.push(id),
+  };
+  const reader = new LineReader(sink, 2 ** 24);
+  const line = Buffer.from(`{${'"id":1,'.repeat(2 ** 24 / 7)}"id":1}\n`);
+  const started = performance.now();
+  reader.push(line);
+  expect(ids).toEqual([1]);
+  // Reading each id takes more than a second, and holds the event loop.
+  expect(performance.now() - started).toBeLessThan(1000);
 });

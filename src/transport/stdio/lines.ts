@@ -1,7 +1,7 @@
 import { constants, isUtf8 } from 'node:buffer';
 import type { Holder } from '../../base/buffer-budget.ts';
 import { COUNTED_FROM, receiveBudget } from '../../base/receive-budget.ts';
-import { MessageSkim, type Envelope } from '../../jsonrpc/skim.ts';
+import { MAX_SEARCHED, MessageSkim, type Envelope } from '../../jsonrpc/skim.ts';
 
 /** Receives what a `LineReader` finds, in order. */
 export interface LineSink {
@@ -164,7 +164,7 @@ export class LineReader implements Holder {
     this.#skipping = true;
     this.#sink.tooLong();
     if (!this.#sink.skipped) return;
-    this.#skim = new MessageSkim();
+    this.#skim = new MessageSkim(MAX_SEARCHED);
     for (const part of parts) this.#skim.push(part);
   }
 
