@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Message } from '../jsonrpc/message.ts';
 import { without } from '../jsonrpc/shape.ts';
@@ -220,6 +222,24 @@ describe('a question', () => {
     const { ask } = await client(await mocked(said, { fast: true, lenient: true }));
     const asked = await ask(call(7, {}));
     expect(await ask({ id: asked['id'], result: { action: 'decline' } })).toEqual(text(7, 'Hello, Ada'));
+  });
+
+  test('of a call that is cancelled leaves nothing in memory', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const { send, ask, received } = await client(await mocked(said));
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let id = 1; id <= 100; id += 1) {
+      await ask(call(id, {}, { values: Array.from({ length: 50_000 }, (_, value) => value + id / 2) }));
+      await send({ method: 'notifications/cancelled', params: { requestId: id } });
+    }
+    expect(received).toHaveLength(101);
+    await vi.waitFor(() => {
+      collect();
+      // The calls have 40 MB together.
+      expect(process.memoryUsage().heapUsed - before).toBeLessThan(20_000_000);
+    });
   });
 });
 

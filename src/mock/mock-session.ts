@@ -191,7 +191,8 @@ export class MockSession {
       const { method, params } = message;
       if (method === NotificationMethod.Cancelled && this.#requests.cancel(params?.['requestId'], params?.['reason']))
         return;
-      return this.#place.answers.perform(message, revision, this.#outlet(undefined), this.#closed.signal);
+      const { signal } = this.#closed;
+      return this.#place.answers.perform(message, revision, this.#outlet(undefined, signal), signal);
     }
     const reply = this.#requests.accept(message, extra?.bytes);
     if (!reply) return;
@@ -200,13 +201,14 @@ export class MockSession {
       ended.abort();
       this.#unanswered.delete(reply);
     };
-    const outlet = this.#outlet(reply);
+    const outlet = this.#outlet(reply, ended.signal);
     const answer = (response: Response): void => {
       if (message.method === Method.Initialize && 'result' in response) this.#negotiated(response.result);
       if (reply.open) reply.answer(response);
     };
     await this.#place.answers.perform(message, revision, { ...outlet, answer }, ended.signal);
-    if (!reply.open) return;
+    // Nothing waits for the answers to its questions any more.
+    if (!reply.open) return ended.abort();
     this.#unanswered.add(reply);
     if (this.#ended) this.#end();
   }
@@ -225,8 +227,11 @@ export class MockSession {
     this.#transport.setProtocolVersion?.(protocolVersion);
   }
 
-  /** @param reply sends what belongs to a request. */
-  #outlet(reply: ReplyChannel | undefined): Omit<Outlet, 'announce'> {
+  /**
+   * @param reply sends what belongs to a request.
+   * @param signal fires when nothing waits for answers to questions any more.
+   */
+  #outlet(reply: ReplyChannel | undefined, signal: AbortSignal): Omit<Outlet, 'announce'> {
     const send = (message: Notification | Request, related: boolean): Promise<void> =>
       related && reply ? reply.notify(message) : this.#transport.send(message);
     return {
@@ -237,6 +242,10 @@ export class MockSession {
         const answered = new Deferred<Response>();
         this.#questions.set(id, answered);
         this.#ids.set(question.id, id);
+        signal.addEventListener('abort', () => {
+          this.#questions.delete(id);
+          answered.reject(signal.reason as Error);
+        });
         await send(requestMessage(id, question.method, question.params), related);
         return answered.promise;
       },
