@@ -650,6 +650,27 @@ test('a question that could belong to a list waits until the list is answered', 
   expect(await whose).toBe(one.given);
 });
 
+test('a question is asked through the call of its client that can carry it, and not through a list', async () => {
+  const attribution = new QuestionAttribution(() => 'one client');
+  const one = calling(attribution, 'a');
+  await settled();
+  const list = deferred<JsonObject>();
+  let listing: Exchange | undefined;
+  const listed = attribution.answer((given) => {
+    listing = given;
+    return list.promise;
+  }, new TestExchange('tools/list'));
+  await settled();
+  expect(await attribution.question(never)).toBe(one.given);
+  expect(attribution.message()).toBe(one.given);
+  one.finish();
+  await one.done;
+  expect(attribution.message()).toBe(listing);
+  await expect(attribution.question(never)).rejects.toThrow('no running call can have asked a question');
+  list.resolve({});
+  await listed;
+});
+
 test('if no running tool ever asked, the question may belong to a call that waits for an answer', async () => {
   const attribution = new QuestionAttribution(({ session }) => session);
   await known(attribution, 'b');

@@ -13,6 +13,7 @@ import { ErrorCode, RpcError } from '../jsonrpc/errors.ts';
 import type { JsonObject } from '../jsonrpc/message.ts';
 import { CAN_REQUIRE_INPUT, Method } from '../protocol/methods.ts';
 import { allEnded, type Attribution } from '../wire/legacy/outbound/attribution.ts';
+import { canAsk } from '../wire/legacy/outbound/calls-in-flight.ts';
 import { checkRelatedTask } from './task-ids.ts';
 
 /** How many milliseconds a call of an unknown tool delays others. */
@@ -63,8 +64,11 @@ class Call {
   client!: Client;
   /** How many calls had begun with it. */
   number = 0;
-  /** It runs and may ask, runs and never asks, waits for its client's answer, or was cancelled and may still ask. Undefined otherwise. */
-  state: 'running' | 'quiet' | 'waiting' | 'abandoned' | undefined;
+  /**
+   * It runs and may ask, runs and cannot carry a question, runs and never asks, waits for its client's answer, or was cancelled and may
+   * still ask. Undefined otherwise.
+   */
+  state: 'running' | 'uncarrying' | 'quiet' | 'waiting' | 'abandoned' | undefined;
   /** The exchange that the server gets. Undefined for an abandoned call: its parameters may be large, and are no longer counted anywhere. */
   exchange: Exchange | undefined;
   /** Whether it was cancelled while it ran, so that questions that wait may be of this call. */
@@ -93,6 +97,8 @@ interface OpenQuestion {
 /** The calls of one client in flight, and its open questions. */
 class Client {
   readonly running = new Newest<Call>();
+  /** Lists and the like of a client without a session. A question that comes meanwhile goes out with another call. */
+  readonly uncarrying = new Newest<Call>();
   readonly quiet = new Newest<Call>();
   readonly waiting = new Newest<Call>();
   readonly abandoned = new Newest<Call>();
@@ -104,7 +110,7 @@ class Client {
 
   /** How many calls may ask now. */
   get active(): number {
-    return this.running.size + this.abandoned.size;
+    return this.running.size + this.uncarrying.size + this.abandoned.size;
   }
 
   get size(): number {
@@ -113,7 +119,7 @@ class Client {
 
   /** The calls that may ask now. If there are none, all. */
   get candidates(): Call[] {
-    const sets = this.active > 0 ? [this.running, this.abandoned] : [this.quiet, this.waiting];
+    const sets = this.active > 0 ? [this.running, this.uncarrying, this.abandoned] : [this.quiet, this.waiting];
     return sets.flatMap((calls) => Array.from(calls.values()));
   }
 
@@ -197,7 +203,7 @@ export class QuestionAttribution implements Attribution {
       call.number = this.#begun += 1;
       call.exchange = derive(origin, { ask: (...asked) => this.#ask(call, origin, asked) });
       this.#byExchange.set(call.exchange, call);
-      this.#move(call, this.#kindOf(call) === 'quiet' ? 'quiet' : 'running');
+      this.#move(call, this.#kindOf(call) === 'quiet' ? 'quiet' : canAsk(origin) ? 'running' : 'uncarrying');
       this.#hasTask(call, origin.params['taskId']);
       const result = await service(call.exchange);
       this.#hasTask(call, result['task']?.taskId);
@@ -308,7 +314,7 @@ export class QuestionAttribution implements Attribution {
     clearTimeout(call.timer);
     call.timer = setTimeout(() => this.#end(call), ABANDONED).unref();
     call.exchange = undefined;
-    call.mayHaveAsked = call.state === 'running';
+    call.mayHaveAsked = call.state === 'running' || call.state === 'uncarrying';
     if (call.mayHaveAsked) this.#keepTurn(call);
     this.#move(call, 'abandoned');
     // No other call of the client may take the questions for its own when this one has ended.
@@ -318,7 +324,7 @@ export class QuestionAttribution implements Attribution {
 
   message(): Exchange | undefined {
     const [only] = this.#clients.values();
-    return this.#clients.size === 1 ? only!.newest?.exchange : undefined;
+    return this.#clients.size === 1 ? (only!.newest ?? only!.uncarrying.last)?.exchange : undefined;
   }
 
   /** Asks the client. Meanwhile, other calls may run. */
