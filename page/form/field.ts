@@ -1,4 +1,5 @@
 import { batch, signal, type ReadonlySignal } from '@preact/signals';
+import { costOf } from '../ui/text-cost.ts';
 import type { SchemaReader } from './flat-schema.ts';
 import { compactJson, JsonMistake, parseJson, type JsonNode } from './json-text.ts';
 import type { Field } from './make-field.ts';
@@ -18,6 +19,8 @@ export class Misfit extends Error {}
 /** How many fields one action of the user may add, and how deep, because a schema may refer to itself. */
 const MAX_ADDED = 200;
 const MAX_ADDED_DEPTH = 8;
+/** How much one action shows of default values (see `costOf`). */
+const MAX_DEFAULTS = 50_000;
 /** The largest JSON value that is shown in fields. */
 const MAX_FITTED = 20_000;
 
@@ -30,6 +33,7 @@ export abstract class FormContext {
   #filling = false;
   #depth = 0;
   #room = MAX_ADDED;
+  #defaults = MAX_DEFAULTS;
 
   constructor(reader: SchemaReader) {
     this.reader = reader;
@@ -60,6 +64,7 @@ export abstract class FormContext {
     if (this.#acting) return action();
     this.#acting = true;
     this.#room = MAX_ADDED;
+    this.#defaults = MAX_DEFAULTS;
     this.reader.refill();
     try {
       return batch(action);
@@ -89,6 +94,14 @@ export abstract class FormContext {
   /** Whether a new field may add the fields inside it by itself. */
   get expands(): boolean {
     return this.#depth <= MAX_ADDED_DEPTH && this.#room > 0;
+  }
+
+  /** Whether a default value may be shown. Those of one action share a limit, because a server chooses them. */
+  takeDefault(json: string): boolean {
+    const cost = costOf(json.replaceAll('\\n', '\n'));
+    if (cost > this.#defaults) return false;
+    this.#defaults -= cost;
+    return true;
   }
 
   /** The limits for the default value of a new field. */

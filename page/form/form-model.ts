@@ -23,7 +23,7 @@ class Context extends FormContext {
  * elicitation. It has no user interface; `SchemaForm` shows it.
  *
  * What is sent is what is shown. Texts are kept as typed, and numbers are sent as they are written. A default is shown
- * in its field and sent, except a null in an optional field. An optional field without text is not sent. Each field,
+ * in its field and sent, except a null in an optional field, and a very long one. An optional field without text is not sent. Each field,
  * and the whole, can be replaced by its JSON text. Invalid JSON has `errors` and cannot be sent. A value that breaks
  * the schema has `problems`, but can be sent.
  *

@@ -10,13 +10,14 @@ export type Field = TextField | NumberField | ChoiceField | ObjectField | ListFi
 
 /**
  * A field with its default value. A default of null is ignored in an optional field, because servers use it for fields
- * that they do not need. A default that does not match its own schema is ignored too.
+ * that they do not need. A default that does not match its own schema, or is too long to be edited, is ignored too.
  */
 export function makeField(schema: unknown, slot: Slot, parent: Field | undefined, context: FormContext): Field {
   const shape = shapeOf(schema, context.reader);
   const field = bareField(shape, slot, parent, context);
   const { initial } = shape;
   if (initial === undefined || !context.takesDefaults || (initial === 'null' && slot === 'optional')) return field;
+  if (!context.takeDefault(initial)) return field;
   try {
     field.fill(parseJson(initial), context.fittingDefault());
   } catch (error) {

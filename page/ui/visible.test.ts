@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fitting, visible } from './visible.tsx';
+import { fitting, inJson, visible } from './visible.tsx';
 
 test.each([
   ['plain äöü 漢字 😀 עברית', 'plain äöü 漢字 😀 עברית'],
@@ -26,7 +26,25 @@ test.each([
   [`a${'\u202E'.repeat(10)}b`, 13, 3],
   ['a\u202E'.repeat(10), 14, 4],
   ['', 10, 0],
+  // Not the first half of a character.
+  ['a\u202E😀', 8, 2],
+  ['\u{E0041}\u{E0042}', 14, 2],
 ])('of %j, at most %i characters with escapes show the first %i', (text, max, shown) => {
   expect(fitting(text, max)).toBe(shown);
   expect(visible(text.slice(0, shown)).length).toBeLessThanOrEqual(max);
+});
+
+test('of a text whose direction changes very often, less is shown', () => {
+  expect(fitting('aع'.repeat(50_000), 100_000)).toBe(5001);
+  expect(fitting('aع'.repeat(5000), 10_000)).toBe(841);
+  // An escape changes the direction too.
+  expect(fitting('ع\u202E'.repeat(5000), 10_000)).toBe(840);
+  expect(fitting('مرحبا بالعالم '.repeat(5000), 10_000)).toBe(10_000);
+});
+
+test('the hidden characters of JSON are escaped, and it stays the same', () => {
+  const json = JSON.stringify({ 'a\u202E': ['\u{E0041}\u200B', 'é\n\t'] }, undefined, 2);
+  expect(inJson(json)).toContain('"a\\u202e"');
+  expect(inJson(json)).toContain('"\\udb40\\udc41\\u200b"');
+  expect(JSON.parse(inJson(json))).toEqual(JSON.parse(json));
 });

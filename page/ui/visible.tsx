@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { RIGHT_TO_LEFT } from './text-cost.ts';
 
 /**
  * Runs of characters that would be invisible or change the order of others: controls, format characters such as
@@ -20,6 +21,9 @@ const MAX_MARKED_IN_LINE = 5;
 /** The most characters of a text that are shown, unless a view says otherwise. A browser needs half a second for a million. */
 const MAX_SHOWN = 10_000;
 
+/** The most runs of right-to-left text that are shown, also of a very long text. */
+const MAX_RUNS = 2500;
+
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
 function escapesOf(run: string): string {
@@ -37,6 +41,15 @@ export function visible(text: string): string {
   return text.replace(HIDDEN, escapesOf);
 }
 
+/** The same JSON, with escapes for what would be hidden in its strings. */
+export function inJson(json: string): string {
+  return json.replace(HIDDEN_IN_LINES, (run) => run.replace(/[^]/g, unitEscapeOf));
+}
+
+function unitEscapeOf(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
 interface VisibleProps {
   readonly text: string;
   /** Keeps line feeds and tabs. */
@@ -45,8 +58,19 @@ interface VisibleProps {
   readonly max?: number;
 }
 
-/** How many characters of a text are shown in at most `max`, those of escapes too. */
+/**
+ * How many characters of a text are shown in at most `max`, those of escapes too. Fewer if right-to-left text begins and
+ * ends very often.
+ */
 export function fitting(text: string, max: number, lines = false): number {
+  let end = roomFor(text, max, lines);
+  let runs = Math.min(MAX_RUNS, 20 + max / 25);
+  for (const { index } of text.slice(0, end).matchAll(RIGHT_TO_LEFT)) if ((runs -= 1) < 0) end = Math.min(end, index);
+  // Not between the two halves of a character.
+  return /^[\uD800-\uDBFF][\uDC00-\uDFFF]/.test(text.slice(end - 1, end + 1)) ? end - 1 : end;
+}
+
+function roomFor(text: string, max: number, lines: boolean): number {
   let room = max;
   for (const { 0: run, index } of text.slice(0, max).matchAll(lines ? HIDDEN_IN_LINES : HIDDEN)) {
     const size = escapesOf(run).length;

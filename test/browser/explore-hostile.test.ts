@@ -325,6 +325,40 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     expect(misdeeds).toEqual([]);
   });
 
+  test('texts whose direction changes very often do not keep the page busy', async () => {
+    const mixed = (length: number): string => 'a\u0639'.repeat(length / 2);
+    const values = Array.from({ length: 500 }, (_, at) => `${at}${mixed(200)}`);
+    const properties = {
+      text: { type: 'string', default: mixed(30_000) },
+      lines: { type: 'string', default: 'ab\n'.repeat(50_000) },
+      json: { default: [mixed(30_000)] },
+      short: { type: 'string', default: 'short' },
+      ...Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, { $ref: '#/$defs/choice' }])),
+    };
+    const inputSchema = { type: 'object', properties, $defs: { choice: { type: 'string', enum: values } } };
+    const { page, call, result, misdeeds } = await explore(browser(), ({ method }) =>
+      method === 'tools/list'
+        ? { tools: [tool('first'), tool('mixed', { description: mixed(20_000), inputSchema })] }
+        : { content: [{ type: 'text', text: '\u0639\u202E'.repeat(40_000) }] },
+    );
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const seconds = async (): Promise<number> => {
+      const { metrics } = await session.send('Performance.getMetrics');
+      return metrics.find(({ name }) => name === 'TaskDuration')!.value;
+    };
+    const before = await seconds();
+    await page.locator('.picker .entry').last().click();
+    const field = (name: string): Promise<string> => page.getByRole('textbox', { name, exact: true }).inputValue();
+    await expect.poll(() => field('short')).toBe('short');
+    expect([await field('text'), await field('lines')]).toEqual(['', '']);
+    await call.click();
+    await result.getByRole('status').getByText(/after/).waitFor();
+    // It was more than ten.
+    expect((await seconds()) - before).toBeLessThan(2);
+    expect(misdeeds).toEqual([]);
+  });
+
   test('a value with hundreds of levels and few members is shown, and its levels can be opened', async () => {
     const levels = 390;
     const text = `${'['.repeat(levels)}"inside"${']'.repeat(levels)}`;
