@@ -359,6 +359,25 @@ describeInBrowser('what a hostile server sends stays text', (browser) => {
     expect(misdeeds).toEqual([]);
   });
 
+  test('nothing moves under the pointer when the end of a long form comes into sight', async () => {
+    const text = { type: 'string', description: 'a\u202E'.repeat(500) };
+    const properties = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`p${at}`, text]));
+    const { call, misdeeds } = await explore(browser(), ({ method }) =>
+      method === 'tools/list' ? { tools: [tool('go', { inputSchema: { type: 'object', properties } })] } : {},
+    );
+    const moved = await call.evaluate(async (button) => {
+      button.scrollIntoView();
+      const { top } = button.getBoundingClientRect();
+      for (let frame = 0; frame < 5; frame += 1)
+        await new Promise((resolve) => {
+          requestAnimationFrame(resolve);
+        });
+      return button.getBoundingClientRect().top - top;
+    });
+    expect(moved).toBe(0);
+    expect(misdeeds).toEqual([]);
+  });
+
   test('a value with hundreds of levels and few members is shown, and its levels can be opened', async () => {
     const levels = 390;
     const text = `${'['.repeat(levels)}"inside"${']'.repeat(levels)}`;
